@@ -24,13 +24,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import duckdb
-from dagster import ConfigurableIOManager, Failure, InputContext, OutputContext
+from dagster import ConfigurableIOManager, InputContext, OutputContext
 from dagster_duckdb import DuckDBResource
 from pydantic import Field
 
 from factible_assets.rows import VideoRows
 from warehouse.connection import DEFAULT_LOCK_TIMEOUT_SECONDS, FileConnector, file_path
-from warehouse.errors import NotMaterializedError, WarehouseError
+from warehouse.errors import WarehouseError
 from warehouse.lake import SCHEME, Lake
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
@@ -100,18 +100,8 @@ class WarehouseIOManager(ConfigurableIOManager):
     def load_input(self, context: InputContext) -> VideoRows:
         """Return the current records of an upstream asset for the video of this partition.
 
-        Raises Failure: The upstream asset was never materialized for the video, or the run is of no
-        video; not to be retried.
+        Raises NotMaterializedError: The upstream asset was never materialized for the video.
         """
-        asset = context.asset_key.path[-1]
-        if not context.has_partition_key:
-            # Dagster's UI starts checks alone without asking for a partition.
-            raise Failure(
-                description=f"The {asset} of which video? Checks are made whenever a video is "
-                "materialized: choose its partition and materialize it.",
-                allow_retries=False,
-            )
-        try:
-            return self.warehouse.store().read_asset(asset, context.asset_partition_key)
-        except NotMaterializedError as missing:
-            raise Failure(description=str(missing), allow_retries=False) from missing
+        return self.warehouse.store().read_asset(
+            context.asset_key.path[-1], context.asset_partition_key
+        )

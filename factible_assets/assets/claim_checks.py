@@ -24,8 +24,10 @@ from factible_assets.assets.common import (
     counts_by,
     final_failure,
     looks,
+    stored,
     tag_run,
     usage_metadata,
+    video_of,
 )
 from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.config import FactCheckConfig
@@ -104,7 +106,7 @@ _READS: dict[Stage, tuple[str, ...]] = {
     partitions_def=videos,
     can_subset=True,
     config_schema=CLAIM_CHECKS_SCHEMA,
-    ins={"transcripts": dg.AssetIn(), "claims": dg.AssetIn()},
+    deps=["transcripts", "claims"],
     outs={
         stage: dg.AssetOut(
             is_required=False, description=_DESCRIPTIONS[stage], **looks(stage, CODE_VERSION)
@@ -125,8 +127,6 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     corpora: CorporaResource,
     reports: ReportsResource,
     observer: dg.ResourceParam[Observer],
-    transcripts: VideoRows,
-    claims: VideoRows,
 ):
     """Check every claim of one video; yields a result for each selected asset.
 
@@ -136,28 +136,31 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     names = {key.to_user_string() for key in context.selected_asset_keys}
     selected = tuple(stage for stage in ALL_STAGES if stage in names)
     store = warehouse.store()
-    video_id, video = context.partition_key, transcripts.video
+    video_id = video_of(context)
     if not selected:
-        stored = store.read_video(video_id)
+        stored(store, video_id, "transcripts", "claims")
+        whole = store.read_video(video_id)
         wanted = {key.asset_key.to_user_string() for key in context.selected_asset_check_keys}
         # A check of an asset that never ran has nothing to say.
-        there = [stage for stage in ALL_STAGES if stage in wanted & stored.sets.keys()]
-        for check in judged(there, JudgedRows(**stored.parts(), limits=knobs.search)).results:
+        there = [stage for stage in ALL_STAGES if stage in wanted & whole.sets.keys()]
+        for check in judged(there, JudgedRows(**whole.parts(), limits=knobs.search)).results:
             yield check
         return
     strategy = services.strategy(knobs)
     # One moment, opened once: what people did, what the others' rows are, what is not selected.
     with store.snapshot() as now:
+        above = stored(now, video_id, "transcripts", "claims")
+        video, claims = above.video, above.claims
         reviewed = read_actions(now, video_id)
         force = claims_in_force(reviewed)
-        scope = scope_of(now, video_id, claims.claims, selected, knobs.only_claims, force)
+        scope = scope_of(now, video_id, claims, selected, knobs.only_claims, force)
         # Queries of the last check are asked again where the run says so; see keeps_queries.
         needed = {name for stage in selected for name in _READS[stage]} & set(ALL_STAGES)
         needed -= set(selected)
         known = now.read_video(video_id, needed | ({"queries"} if knobs.keeps_queries else set()))
     for name in sorted(needed - known.sets.keys()):
         raise NotMaterializedError(name, video_id)
-    tag_run(context, video, claims=len(claims.claims))
+    tag_run(context, video, claims=len(claims))
     listed = corpora.read().find(video_id)
     knobs = knobs.limited_to(listed.published_before if listed else None)
     async with services.open(
@@ -181,7 +184,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
                 strategy=strategy,
             )
         )
-    parts = transcripts.parts(["transcripts"]) | claims.parts(["claims"])
+    parts = above.parts(["transcripts", "claims"])
     parts |= known.parts(set(ALL_STAGES) - set(selected)) | result.parts(selected)
     checks = judged(selected, JudgedRows(**parts, limits=knobs.search))
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
@@ -209,7 +212,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     if "report" in published:
         tag_run(context, video, report=published["report"].value)
     for stage, check, one in zip(selected, checks.results, written, strict=True):
-        described = describe(stage, video, claims.claims, result)
+        described = describe(stage, video, claims, result)
         yield dg.MaterializeResult(
             asset_key=stage,
             check_results=[check],

@@ -9,12 +9,18 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from factible_assets.assets.common import is_last_try, tag_run, usage_metadata, video_asset
+from factible_assets.assets.common import (
+    is_last_try,
+    stored,
+    tag_run,
+    usage_metadata,
+    video_asset,
+    video_of,
+)
 from factible_assets.checks.structural import judged
 from factible_assets.config import ClaimsConfig, ExtractionConfig, FactCheckConfig
 from factible_assets.launchpad import CLAIMS_SCHEMA, settled
 from factible_assets.records import Claim, LlmCall
-from factible_assets.rows import VideoRows
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.flow import ClaimsResult, extract_claims
@@ -37,6 +43,7 @@ CODE_VERSION = "3"
     "video's thesis, its place in the transcript and its second in the video. Of a corpus of given "
     "claims, exactly those.",
     config_schema=CLAIMS_SCHEMA,
+    deps=["transcripts"],
 )
 # Its checks are outputs too, and Dagster refuses one annotation for several outputs.
 async def claims(  # type: ignore[no-untyped-def]
@@ -45,23 +52,23 @@ async def claims(  # type: ignore[no-untyped-def]
     warehouse: WarehouseResource,
     observer: dg.ResourceParam[Observer],
     corpora: CorporaResource,
-    transcripts: VideoRows,
 ):
     """Extract the claims of one video from its transcript, or take those that its corpus gives.
 
     What reviewers made of them holds for either, and alone where the claims that stand are kept.
     """
-    video, (transcript,) = transcripts.video, transcripts.transcripts
     given = settled(ExtractionConfig, context.op_execution_context.op_config)
     knobs = FactCheckConfig(
         claims=ClaimsConfig.model_validate(given.model_dump(exclude={"reasoner", "keep"})),
         reasoner=given.reasoner,
     )
 
-    store = warehouse.store()
+    store, video_id = warehouse.store(), video_of(context)
     with store.snapshot() as now:
-        acts, ever = read_actions(now, video.video_id), known_claims(now, video.video_id)
-        standing = now.read_current(Claim, video.video_id) if given.keep else []
+        transcripts = stored(now, video_id, "transcripts")
+        acts, ever = read_actions(now, video_id), known_claims(now, video_id)
+        standing = now.read_current(Claim, video_id) if given.keep else []
+    video, (transcript,) = transcripts.video, transcripts.transcripts
 
     def keep(calls: Sequence[LlmCall]) -> None:
         """Enter what was paid though nothing came of it."""

@@ -13,9 +13,12 @@ import dagster as dg
 from factible_assets.checks.structural import structural_specs
 from factible_assets.partitions import videos
 from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, LlmCall, Video
+from factible_assets.rows import VideoRows
 from factible_assets.wording import cell, plain, table
+from warehouse.errors import NotMaterializedError
 from warehouse.migrations import packaged_comments
 from warehouse.rows import columns_of
+from warehouse.store import Warehouse
 
 OWNERS = ["team:fact-checking"]
 
@@ -53,6 +56,28 @@ def final_failure(sentence: str) -> dg.Failure:
     return dg.Failure(sentence, allow_retries=False)
 
 
+def video_of(context: dg.AssetExecutionContext) -> str:
+    """Return the id of the video of this partition; fail for good in a run of none."""
+    if not context.has_partition_key:
+        # Dagster's UI starts checks alone without asking for a partition.
+        raise final_failure(
+            "Of which video? Checks are made whenever a video is materialized: choose its "
+            "partition and materialize it."
+        )
+    return str(context.partition_key)
+
+
+def stored(now: Warehouse, video_id: str, *assets: str) -> VideoRows:
+    """Return the newest sets of assets above; fail for good where one was never materialized.
+
+    Dagster would open the warehouse once more for each input; a step opens it once.
+    """
+    found = now.read_video(video_id, assets)
+    for missing in set(assets) - found.sets.keys():
+        raise final_failure(str(NotMaterializedError(missing, video_id)))
+    return found
+
+
 def launcher_of(tags: Mapping[str, str]) -> str:
     """Say who launched a run, by the tags that Dagster gave it."""
     return next((who for tag, who in _LAUNCHERS.items() if tag in tags), "dagster")
@@ -86,13 +111,19 @@ def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> 
 
 
 def video_asset(
-    name: str, code_version: str, description: str, *, config_schema: Any = None
+    name: str,
+    code_version: str,
+    description: str,
+    *,
+    config_schema: Any = None,
+    deps: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
     """Make a function an asset that is made video by video and judged before it is kept."""
     made: Callable[[Callable[..., Any]], dg.AssetsDefinition] = dg.asset(
         name=name,
         description=description,
         partitions_def=videos,
+        deps=deps,
         config_schema=config_schema,
         retry_policy=RETRIES,
         check_specs=structural_specs(name),

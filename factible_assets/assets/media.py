@@ -8,9 +8,16 @@ import time
 
 import dagster as dg
 
-from factible_assets.assets.common import counts_by, final_failure, tag_run, video_asset
+from factible_assets.assets.common import (
+    counts_by,
+    final_failure,
+    stored,
+    tag_run,
+    video_asset,
+    video_of,
+)
 from factible_assets.checks.structural import judged
-from factible_assets.rows import VideoRows
+from factible_assets.records import Claim
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
 from factible_assets.settings import SetupError
 from factible_assets.stages.integrity import JudgedRows
@@ -29,6 +36,7 @@ CODE_VERSION = "1"
     "Optional: hints about the pictures of a video (its thumbnail, frames of a local file): where "
     "else they are and since when, traces of editing, a deepfake score. Hints for a reader; no "
     "verdict rests on them.",
+    deps=["transcripts"],
 )
 # Its checks are outputs too, and Dagster refuses one annotation for several outputs.
 async def media(  # type: ignore[no-untyped-def]
@@ -36,7 +44,6 @@ async def media(  # type: ignore[no-untyped-def]
     services: FactCheckServices,
     warehouse: WarehouseResource,
     corpora: CorporaResource,
-    transcripts: VideoRows,
 ):
     """Look at the pictures of one video."""
     from factible_assets.services.media import (  # noqa: PLC0415 - clients load where one is asked
@@ -46,9 +53,12 @@ async def media(  # type: ignore[no-untyped-def]
     from factible_assets.services.search import service_client  # noqa: PLC0415
 
     started = time.perf_counter()
-    video, settings = transcripts.video, services.settings()
+    video_id, settings = video_of(context), services.settings()
+    with warehouse.store().snapshot() as now:
+        transcripts = stored(now, video_id, "transcripts")
+        claims = now.read_current(Claim, video_id)
+    video = transcripts.video
     tag_run(context, video)
-    claims = warehouse.store().read_video(video.video_id, ["claims"]).claims
     listed = corpora.read().find(video.video_id)
     occasion = Occasion(context.run.run_id, video.video_id, context.log)
     async with (
