@@ -26,14 +26,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claim_review import DISCLAIMER, SOFTWARE, Export, exported
-from factible_assets.exchange.claims import StatedClaim, StatedClaims
+from factible_assets.exchange.claims import Stated, StatedClaim
 from factible_assets.exchange.json_items import Loose, items_of_list, validated
 from factible_assets.methods.scales import AVERITEC, label_of, stance_of
 from factible_assets.records import Claim, ReviewAction, Verdict
 from factible_assets.report.data import ReportData
 from factible_assets.report.links import source_links
 from factible_assets.wording import moment_url
-from resources.lines import FileProblem, PlacedError
+from resources.lines import PlacedError
 
 _DAY_FIRST: Final = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")
 _TYPES: Final = (
@@ -148,15 +148,13 @@ _OF_CLAIM: Final = {"text", "reasoning", "speaker", "appeared_at", "review_url"}
 """What a claim of the corpus format has under the same name."""
 
 
-def read_averitec(text: str, file: Path) -> StatedClaims:
+def read_averitec(text: str, file: Path) -> Stated:
     """Read AVeriTeC's JSON. Never raises: what cannot be used is a problem with its line."""
-    claims: list[StatedClaim] = []
-    problems: list[FileProblem] = []
     try:
         for item in items_of_list(text):
-            given, found = validated(_Claim, item, file)
-            problems.extend(found)
-            if given is None:
+            given = validated(_Claim, item, file)
+            if not isinstance(given, _Claim):
+                yield from given
                 continue
             claim = ClaimEntry.model_validate(
                 {
@@ -166,12 +164,9 @@ def read_averitec(text: str, file: Path) -> StatedClaims:
                 }
             )
             tags = tuple(dict.fromkeys((*given.claim_types, *given.strategies)))
-            claims.append(
-                StatedClaim(claim, item.line, language="en", channel=given.channel, tags=tags)
-            )
+            yield StatedClaim(claim, item.line, language="en", channel=given.channel, tags=tags)
     except PlacedError as error:
-        problems.append(error.at(file))
-    return StatedClaims(tuple(claims), tuple(problems))
+        yield error.at(file)
 
 
 def write_averitec(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> str:

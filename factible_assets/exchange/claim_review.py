@@ -32,7 +32,7 @@ from urllib.parse import quote
 import factible_assets
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo
-from factible_assets.exchange.claims import StatedClaim, StatedClaims
+from factible_assets.exchange.claims import Stated, StatedClaim
 from factible_assets.exchange.json_items import whole
 from factible_assets.methods.scales import stance_of_rating
 from factible_assets.records import Basis, Claim, ReviewAction, Stance, Verdict
@@ -78,30 +78,28 @@ _BASIS_WORDS: Final[Mapping[Basis, str]] = {
 }
 
 
-def read_claim_reviews(text: str, file: Path) -> StatedClaims:
+def read_claim_reviews(text: str, file: Path) -> Stated:
     """Read every ClaimReview of a JSON-LD file. Never raises: what cannot be used is a problem."""
     try:
         document = whole(text)
     except PlacedError as error:
-        return StatedClaims((), (error.at(file),))
+        yield error.at(file)
+        return
     found = list(_reviews(document.value))
     if not found:
         sentence = "There is no ClaimReview in this file. Give JSON-LD that contains some."
-        return StatedClaims((), (FileProblem(file, document.line, sentence),))
+        yield FileProblem(file, document.line, sentence)
     graph = _Graph()
     for _, node in _nodes(document.value):
         if isinstance(node.get("@id"), str) and len(node) > 1:
             graph.setdefault(node["@id"], node)
     lines = document.line_of(*(place for place, _ in found))
-    claims: list[StatedClaim] = []
-    problems: list[FileProblem] = []
     for number, ((_, node), line) in enumerate(zip(found, lines, strict=True), start=1):
         try:
-            claims.append(_stated(node, graph, line))
+            yield _stated(node, graph, line)
         except ValueError as error:
             sentence = f"Review {number} ({shown(_text(node.get('claimReviewed')))}): {error}"
-            problems.append(FileProblem(file, line, sentence))
-    return StatedClaims(tuple(claims), tuple(problems))
+            yield FileProblem(file, line, sentence)
 
 
 class _Graph(dict[str, Mapping[str, Any]]):

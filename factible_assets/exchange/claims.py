@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from pydantic import ValidationError
 
@@ -63,12 +63,8 @@ class StatedClaim:
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StatedClaims:
-    """What a file says, and what in it cannot be used."""
-
-    claims: tuple[StatedClaim, ...]
-    problems: tuple[FileProblem, ...] = ()
+Stated: TypeAlias = Iterator[StatedClaim | FileProblem]
+"""What a file says, and what in it cannot be used, in its order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +160,8 @@ def _key(one: StatedClaim) -> str:
 # --- A list of claims as a table ------------------------------------------------------------------
 
 
-def read_claim_list(text: str, file: Path) -> StatedClaims:
-    """Read a table of claims. A row that cannot be used is a problem with its line.
-
-    Raises PlacedError: There is no column `claim`.
-    """
+def read_claim_list(text: str, file: Path) -> Stated:
+    """Read a table of claims; a row may be a problem. PlacedError: there is no column `claim`."""
     delimiter = max((",", ";", "\t"), key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text), delimiter=delimiter)
     names = {name.strip().casefold(): name for name in reader.fieldnames or () if name}
@@ -178,8 +171,6 @@ def read_claim_list(text: str, file: Path) -> StatedClaims:
             f"There is no column claim, but {', '.join(names) or 'nothing'}. Name the column of "
             "the claims so in the first line.",
         )
-    claims: list[StatedClaim] = []
-    problems: list[FileProblem] = []
     for row in reader:
         line = reader.line_num
         told = {
@@ -196,15 +187,14 @@ def read_claim_list(text: str, file: Path) -> StatedClaims:
                     "speaker": told["speaker"],
                 }
             )
-            claims.append(StatedClaim(entry, line, told["id"], told["language"]))
+            yield StatedClaim(entry, line, told["id"], told["language"])
         except ValidationError as error:
             sentence = "There is no claim in this row. Word it, or take the row out."
             if error.errors(include_url=False)[0]["loc"] == ("said_on",):
                 sentence = f"The date is {told['date']!r}. Write it as 2026-01-31, or leave it out."
-            problems.append(FileProblem(file, line, sentence))
+            yield FileProblem(file, line, sentence)
         except ValueError as error:
-            problems.append(FileProblem(file, line, str(error)))
-    return StatedClaims(tuple(claims), tuple(problems))
+            yield FileProblem(file, line, str(error))
 
 
 def table_of(rows: Iterable[Mapping[str, object]]) -> str:

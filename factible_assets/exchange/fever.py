@@ -25,7 +25,7 @@ from pydantic import AfterValidator, Field
 
 from factible_assets.corpora.format import ClaimEntry, PassageEntry
 from factible_assets.corpora.reading import CorpusVideo
-from factible_assets.exchange.claims import StatedClaim, StatedClaims
+from factible_assets.exchange.claims import Stated, StatedClaim
 from factible_assets.exchange.json_items import Loose, items_of_lines, validated
 from factible_assets.methods.scales import CLIMATE_FEVER_UNKNOWN, FEVER, label_of, stance_of
 from factible_assets.records import Stance
@@ -98,34 +98,30 @@ class _ClimateFever(Loose):
         ]
 
 
-def read_fever(lines: Iterable[bytes], file: Path) -> StatedClaims:
+def read_fever(lines: Iterable[bytes], file: Path) -> Stated:
     """Read JSON Lines in FEVER's or Climate-FEVER's form, told apart line by line.
 
-    Never raises for what the lines say: what cannot be used is a problem with its line.
-
-    Raises PlacedError: the lines cannot be read from the file.
+    What cannot be used is a problem. PlacedError: the lines cannot be read from the file.
     """
-    claims: list[StatedClaim] = []
-    problems: list[FileProblem] = []
     for item in items_of_lines(lines, file):
         if isinstance(item, FileProblem):
-            problems.append(item)
+            yield item
             continue
         value = item.value
         is_climate = isinstance(value, dict) and ("claim_label" in value or "evidences" in value)
         model: type[_Fever | _ClimateFever] = _ClimateFever if is_climate else _Fever
-        given, found = validated(model, item, file)
-        problems.extend(found)
-        if given is not None:
-            claim = ClaimEntry(
-                text=given.claim,
-                stance=stance_of(given.label, FEVER) if given.label else None,
-                label=given.label,
-                passages=tuple(given.passages()),
-            )
-            key = None if given.key is None else str(given.key)
-            claims.append(StatedClaim(claim, item.line, key, "en"))
-    return StatedClaims(tuple(claims), tuple(problems))
+        given = validated(model, item, file)
+        if isinstance(given, list):
+            yield from given
+            continue
+        claim = ClaimEntry(
+            text=given.claim,
+            stance=stance_of(given.label, FEVER) if given.label else None,
+            label=given.label,
+            passages=tuple(given.passages()),
+        )
+        key = None if given.key is None else str(given.key)
+        yield StatedClaim(claim, item.line, key, "en")
 
 
 def write_fever(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from factible_assets.corpora.writing import write_corpus
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import read_averitec
 from factible_assets.exchange.claim_review import read_claim_reviews
-from factible_assets.exchange.claims import StatedClaims, corpus_of_claims, read_claim_list
+from factible_assets.exchange.claims import Stated, StatedClaim, corpus_of_claims, read_claim_list
 from factible_assets.exchange.fever import read_fever
 from factible_assets.exchange.json_items import MAX_BYTES, read_lines
 from resources.lines import FileProblem, PlacedError, read_document, read_text
@@ -27,7 +27,7 @@ from resources.lines import FileProblem, PlacedError, read_document, read_text
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _HEAD_BYTES: Final = 64 * 1024
 _MAX_TOLD: Final = 20
-_READERS: Final[Mapping[ImportFormat, Callable[[str, Path], StatedClaims]]] = {
+_READERS: Final[Mapping[ImportFormat, Callable[[str, Path], Stated]]] = {
     ImportFormat.averitec: read_averitec,
     ImportFormat.claimreview: read_claim_reviews,
     ImportFormat.csv: read_claim_list,
@@ -71,13 +71,14 @@ def import_corpus(
         return _import_listing(path, destination, named if name else None, web, replace=replace)
     try:
         if given is ImportFormat.fever:
-            stated = read_fever(read_lines(path), path)
+            read = list(read_fever(read_lines(path), path))
         else:
-            stated = _READERS[given](read_text(path, MAX_BYTES), path)
+            read = list(_READERS[given](read_text(path, MAX_BYTES), path))
     except PlacedError as error:
         raise CorpusError(str(error.at(path))) from error
-    made = corpus_of_claims(named, stated.claims, path, web=web or "auto", limit=limit)
-    problems = (*stated.problems, *made.problems)
+    stated = [each for each in read if isinstance(each, StatedClaim)]
+    made = corpus_of_claims(named, stated, path, web=web or "auto", limit=limit)
+    problems = (*(each for each in read if isinstance(each, FileProblem)), *made.problems)
     more = len(problems) - _MAX_TOLD
     if not made.corpus.videos:
         _refuse(path, problems)

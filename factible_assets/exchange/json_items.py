@@ -140,18 +140,16 @@ def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[Item | FilePr
             yield Item(value, number, line, text)
 
 
-def validated(
-    model: type[_Model], item: Item, file: Path
-) -> tuple[_Model | None, list[FileProblem]]:
+def validated(model: type[_Model], item: Item, file: Path) -> _Model | list[FileProblem]:
     """Hold an item to a model; every problem names the item and the line of the value."""
     name = item.value.get("claim") if isinstance(item.value, dict) else None
     try:
-        return model.model_validate(item.value), []
+        return model.model_validate(item.value)
     except ValidationError as error:
         called = f"Item {item.number}{f' ({shown(name)})' if isinstance(name, str) else ''}"
         details = error.errors(include_url=False)[:_MAX_PROBLEMS]
         lines = item.line_of(*(detail["loc"] for detail in details))
-        return None, [
+        return [
             FileProblem(file, line, f"{called}: {_sentence(detail)}")
             for detail, line in zip(details, lines, strict=True)
         ]

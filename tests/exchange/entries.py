@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from factible_assets.corpora.format import AnswerEntry, ClaimEntry, PassageEntry, QuestionEntry
 from factible_assets.corpora.reading import CorpusVideo, load_corpus
 from factible_assets.corpora.writing import write_corpus
-from factible_assets.exchange.claims import StatedClaim, corpus_of_claims
+from factible_assets.exchange.claims import Stated, StatedClaim, corpus_of_claims
+from resources.lines import FileProblem
 
 # Everything that a file can hold: no half characters, and none that YAML or a transcript drops.
 CHARACTERS = st.characters(
@@ -43,6 +44,15 @@ def passages(*, with_text: bool) -> st.SearchStrategy[PassageEntry]:
             PassageEntry, source=WORDS, text=WORDS, place=MAYBE, stance=st.none() | STANCES
         )
     return st.builds(PassageEntry, source=WORDS, place=MAYBE)
+
+
+class Read:
+    """What the reader of a format finds in a file."""
+
+    def __init__(self, stated: Stated) -> None:
+        found = list(stated)
+        self.claims = tuple(each for each in found if isinstance(each, StatedClaim))
+        self.problems = tuple(each for each in found if isinstance(each, FileProblem))
 
 
 def stored(folder: Path, *claims: ClaimEntry, **known: Any) -> list[CorpusVideo]:

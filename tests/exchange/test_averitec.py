@@ -13,7 +13,17 @@ from factible_assets.corpora.format import ClaimEntry
 from factible_assets.exchange.averitec import day_of, day_words, read_averitec, write_averitec
 from factible_assets.exchange.claims import corpus_of_claims
 from factible_assets.methods.scales import AVERITEC
-from tests.exchange.entries import DAYS, MAYBE, QUESTIONS, STANCES, URLS, WORDS, claims_of, stored
+from tests.exchange.entries import (
+    DAYS,
+    MAYBE,
+    QUESTIONS,
+    STANCES,
+    URLS,
+    WORDS,
+    Read,
+    claims_of,
+    stored,
+)
 from tests.shared_data import shared_data
 
 FILE = Path("given.json")
@@ -56,7 +66,7 @@ def given_as(*changes: dict[str, Any]) -> str:
 
 
 def test_a_claim_is_read_with_label_date_speaker_questions_and_sources() -> None:
-    read = read_averitec(given_as({}), FILE)
+    read = Read(read_averitec(given_as({}), FILE))
     assert read.problems == ()
     (one,) = read.claims
     assert one.claim.stance == "supports"
@@ -72,7 +82,7 @@ def test_a_claim_is_read_with_label_date_speaker_questions_and_sources() -> None
 
 
 def test_a_claim_becomes_an_entry_whose_date_limits_its_evidence(tmp_path: Path) -> None:
-    read = read_averitec(given_as({}), FILE)
+    read = Read(read_averitec(given_as({}), FILE))
     (listed,) = stored(tmp_path, read.claims[0].claim)
     assert listed.published_before == date(2021, 2, 3)
     assert listed.transcript is not None
@@ -81,7 +91,7 @@ def test_a_claim_becomes_an_entry_whose_date_limits_its_evidence(tmp_path: Path)
 
 def test_ids_are_stable_whatever_else_is_in_the_file() -> None:
     def ids(text: str) -> list[str]:
-        claims = read_averitec(text, FILE).claims
+        claims = Read(read_averitec(text, FILE)).claims
         made = corpus_of_claims("av", claims, FILE, web="auto")
         return [entry.video_id for entry in made.corpus.videos]
 
@@ -92,7 +102,7 @@ def test_ids_are_stable_whatever_else_is_in_the_file() -> None:
 
 @pytest.mark.parametrize(("label", "stance"), AVERITEC.items())
 def test_every_label_has_its_stance(label: str, stance: str) -> None:
-    (one,) = read_averitec(given_as({"label": label}), FILE).claims
+    (one,) = Read(read_averitec(given_as({"label": label}), FILE)).claims
     assert one.claim.stance == stance
     assert one.claim.label == label
 
@@ -121,7 +131,7 @@ def test_every_label_has_its_stance(label: str, stance: str) -> None:
 def test_a_mistake_is_told_with_its_line_item_and_remedy(
     change: dict[str, Any], line: int, sentence: str
 ) -> None:
-    read = read_averitec(given_as(change, {}), FILE)
+    read = Read(read_averitec(given_as(change, {}), FILE))
     assert len(read.claims) == 1
     (problem,) = read.problems
     assert problem.line == line
@@ -130,7 +140,7 @@ def test_a_mistake_is_told_with_its_line_item_and_remedy(
 
 
 def test_a_broken_file_keeps_what_was_read_before_the_break() -> None:
-    read = read_averitec(given_as({}, {"claim": "B."})[:-40], FILE)
+    read = Read(read_averitec(given_as({}, {"claim": "B."})[:-40], FILE))
     assert len(read.claims) == 1
     assert len(read.problems) == 1
 
@@ -162,7 +172,7 @@ def test_what_the_form_carries_survives_the_way_there_and_back(
         tmp_path_factory.mktemp("there"), claim, channel=channel, tags=("Causal Claim", "Mine")
     )
     assert [again for _, again in claims_of(listed)] == [claim]
-    read = read_averitec(write_averitec(claims_of(listed)), FILE)
+    read = Read(read_averitec(write_averitec(claims_of(listed)), FILE))
     assert read.problems == ()
     (one,) = read.claims
     assert one.claim.model_copy(update={"label": None}) == claim
@@ -172,7 +182,7 @@ def test_what_the_form_carries_survives_the_way_there_and_back(
 
 def test_the_real_data_set_is_read_but_for_two_claims_that_it_has_twice() -> None:
     file = shared_data("averitec", "dev_even.json")
-    read = read_averitec(file.read_text(), file)
+    read = Read(read_averitec(file.read_text(), file))
     assert (len(read.claims), read.problems) == (250, ())
     assert all(one.claim.said_on and one.claim.questions for one in read.claims)
     made = corpus_of_claims("averitec", read.claims, file, web="auto")

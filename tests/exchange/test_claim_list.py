@@ -14,25 +14,26 @@ from factible_assets.corpora.format import CorpusError
 from factible_assets.corpora.reading import load_corpus
 from factible_assets.exchange.claims import read_claim_list, table_of
 from factible_assets.exchange.importing import import_corpus
+from tests.exchange.entries import Read
 
 FILE = Path("list.csv")
 
 
 def test_columns_stand_in_any_order_and_case_and_others_are_passed_over() -> None:
     text = "Label;CLAIM;date;note\nMostly False;Honey cures a cough.;2020-01-31;mine\n"
-    (stated,) = read_claim_list(text, FILE).claims
+    (stated,) = Read(read_claim_list(text, FILE)).claims
     assert (stated.claim.text, stated.claim.said_on) == ("Honey cures a cough.", date(2020, 1, 31))
     assert (stated.claim.label, stated.claim.stance, stated.line) == ("Mostly False", "refutes", 2)
 
 
 def test_a_label_of_no_known_scale_is_kept_and_has_no_stance() -> None:
-    (stated,) = read_claim_list("claim,label\nHoney keeps.,purple\n", FILE).claims
+    (stated,) = Read(read_claim_list("claim,label\nHoney keeps.,purple\n", FILE)).claims
     assert (stated.claim.label, stated.claim.stance) == ("purple", None)
 
 
 def test_rows_that_cannot_be_used_are_problems_with_their_line_and_stop_no_other() -> None:
     text = 'claim,date\n,\n"Honey\nkeeps.",yesterday\nTea cools.,\n'
-    found = read_claim_list(text, FILE)
+    found = Read(read_claim_list(text, FILE))
     assert [each.claim.text for each in found.claims] == ["Tea cools."]
     assert [(each.line, each.sentence.split(".")[0]) for each in found.problems] == [
         (2, "There is no claim in this row"),

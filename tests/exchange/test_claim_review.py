@@ -18,7 +18,7 @@ from factible_assets.exchange.claim_review import (
 )
 from factible_assets.methods.scales import stance_of_rating
 from factible_assets.report.data import Outlived, ReportData
-from tests.exchange.entries import DAYS, STANCES, TRIMMED, URLS, claims_of, stored
+from tests.exchange.entries import DAYS, STANCES, TRIMMED, URLS, Read, claims_of, stored
 from tests.report import samples
 
 FILE = Path("given.jsonld")
@@ -68,7 +68,7 @@ REVIEW: dict[str, Any] = {
     ],
 )
 def test_a_review_is_found_wherever_publishers_put_it(document: Any) -> None:
-    read = read_claim_reviews(json.dumps(document), FILE)
+    read = Read(read_claim_reviews(json.dumps(document), FILE))
     assert read.problems == ()
     (one,) = read.claims
     assert one.claim == ClaimEntry(
@@ -115,7 +115,7 @@ def test_a_rating_is_read_by_its_words_and_else_by_its_number(
 
 def test_a_rating_that_nobody_can_read_keeps_its_words_and_has_no_stance() -> None:
     rating = {"alternateName": "Four Pinocchios"}
-    (one,) = read_claim_reviews(json.dumps(REVIEW | {"reviewRating": rating}), FILE).claims
+    (one,) = Read(read_claim_reviews(json.dumps(REVIEW | {"reviewRating": rating}), FILE)).claims
     assert (one.claim.stance, one.claim.label) == (None, "Four Pinocchios")
 
 
@@ -126,7 +126,7 @@ def test_mistakes_are_told_with_line_review_and_remedy() -> None:
         REVIEW | {"reviewRating": {"ratingValue": "high"}},
     ]
     text = json.dumps(broken, indent=1)
-    read = read_claim_reviews(text, FILE)
+    read = Read(read_claim_reviews(text, FILE))
     assert len(read.claims) == 1
     second, third = read.problems
     starts = [n for n, line in enumerate(text.split("\n"), start=1) if line == " {"]
@@ -147,7 +147,7 @@ def test_mistakes_are_told_with_line_review_and_remedy() -> None:
     ],
 )
 def test_a_file_without_reviews_is_told(text: str, sentence: str) -> None:
-    read = read_claim_reviews(text, FILE)
+    read = Read(read_claim_reviews(text, FILE))
     assert read.claims == ()
     assert sentence in read.problems[0].sentence
 
@@ -158,7 +158,7 @@ def test_references_in_a_circle_end() -> None:
         {"@id": "#a", "name": {"@id": "#a"}},
         {"@id": "#b", "author": {"@id": "#b"}, "firstAppearance": {"@id": "#b"}},
     ]
-    (one,) = read_claim_reviews(json.dumps(circle), FILE).claims
+    (one,) = Read(read_claim_reviews(json.dumps(circle), FILE)).claims
     assert one.claim.review_publisher is None
     assert one.claim.appeared_at is None
 
@@ -183,7 +183,7 @@ def test_annotations_survive_the_way_there_and_back(
     listed = stored(tmp_path_factory.mktemp("there"), claim)
     written = reviews_of_corpus("tried", claims_of(listed))
     assert written.count == 1
-    read = read_claim_reviews(written.text, FILE)
+    read = Read(read_claim_reviews(written.text, FILE))
     (one,) = read.claims
     assert one.claim.model_copy(update={"label": None, "stance": None}) == claim.model_copy(
         update={"label": None, "stance": None}
@@ -318,6 +318,6 @@ def test_a_verdict_that_outlived_a_failed_check_keeps_its_day() -> None:
 
 def test_what_is_written_of_results_is_read_again_with_the_same_stances(tmp_path: Path) -> None:
     text = reviews_of_results([samples.report_data()]).text
-    read = read_claim_reviews(text, tmp_path)
+    read = Read(read_claim_reviews(text, tmp_path))
     assert read.problems == ()
     assert [one.claim.stance for one in read.claims] == ["supports", "refutes", "mixed", "unclear"]

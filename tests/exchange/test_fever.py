@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from factible_assets.corpora.format import ClaimEntry, PassageEntry
 from factible_assets.exchange.fever import read_fever, write_fever
-from tests.exchange.entries import STANCES, WORDS, claims_of, passages, stored
+from tests.exchange.entries import STANCES, WORDS, Read, claims_of, passages, stored
 from tests.shared_data import shared_data
 
 FILE = Path("given.jsonl")
@@ -22,24 +22,26 @@ def lines(*items: dict[str, Any]) -> list[bytes]:
 
 
 def test_fevers_form_is_read_with_the_sentences_that_decide() -> None:
-    read = read_fever(
-        lines(
-            {
-                "id": 75397,
-                "verifiable": "VERIFIABLE",
-                "label": "SUPPORTS",
-                "claim": "Honey keeps.",
-                "evidence": [[[1, 2, "Honey", 7], [1, 3, "Jar", 0]], [[4, 5, "Honey", 7]]],
-            },
-            {
-                "id": 2,
-                "label": "NOT ENOUGH INFO",
-                "claim": "Tea cures.",
-                "evidence": [[[9, None, None, None]]],
-            },
-            {"id": 3, "claim": "Unlabelled."},
-        ),
-        FILE,
+    read = Read(
+        read_fever(
+            lines(
+                {
+                    "id": 75397,
+                    "verifiable": "VERIFIABLE",
+                    "label": "SUPPORTS",
+                    "claim": "Honey keeps.",
+                    "evidence": [[[1, 2, "Honey", 7], [1, 3, "Jar", 0]], [[4, 5, "Honey", 7]]],
+                },
+                {
+                    "id": 2,
+                    "label": "NOT ENOUGH INFO",
+                    "claim": "Tea cures.",
+                    "evidence": [[[9, None, None, None]]],
+                },
+                {"id": 3, "claim": "Unlabelled."},
+            ),
+            FILE,
+        )
     )
     assert read.problems == ()
     first, second, third = read.claims
@@ -61,7 +63,7 @@ def test_climate_fevers_form_is_read_with_its_fourth_label() -> None:
         "votes": ["SUPPORTS", None],
     }
     item = {"claim_id": "0", "claim": "C", "claim_label": "DISPUTED", "evidences": [passage]}
-    (one,) = read_fever(lines(item), FILE).claims
+    (one,) = Read(read_fever(lines(item), FILE)).claims
     assert one.claim.stance == "mixed"
     assert one.claim.passages == (
         PassageEntry(source="Honey", text="It keeps.", place="Honey:7", stance="unclear"),
@@ -81,14 +83,16 @@ def test_climate_fevers_form_is_read_with_its_fourth_label() -> None:
 def test_a_mistake_is_told_with_its_line_and_the_rest_is_read(
     item: dict[str, Any], sentence: str
 ) -> None:
-    read = read_fever(lines({"id": 5, "claim": "Good."}, item, {"id": 6, "claim": "Too."}), FILE)
+    read = Read(
+        read_fever(lines({"id": 5, "claim": "Good."}, item, {"id": 6, "claim": "Too."}), FILE)
+    )
     assert [one.key for one in read.claims] == ["5", "6"]
     assert {problem.line for problem in read.problems} == {2}
     assert sentence in read.problems[0].sentence
 
 
 def test_values_that_are_no_objects_are_told() -> None:
-    read = read_fever([b"[1]\n", b"null\n", b'"x"\n'], FILE)
+    read = Read(read_fever([b"[1]\n", b"null\n", b'"x"\n'], FILE))
     assert read.claims == ()
     assert [problem.line for problem in read.problems] == [1, 2, 3]
 
@@ -109,7 +113,7 @@ def test_what_the_form_carries_survives_the_way_there_and_back(
     claim = ClaimEntry(text=data.draw(WORDS), stance=stance, passages=tuple(found))
     listed = stored(tmp_path_factory.mktemp("there"), claim)
     written = [line.encode() for line in write_fever(claims_of(listed))]
-    read = read_fever(written, FILE)
+    read = Read(read_fever(written, FILE))
     assert read.problems == ()
     (one,) = read.claims
     assert one.key == "k0"
@@ -125,7 +129,7 @@ def test_real_climate_fever_is_read_whole_and_written_again_with_the_same_labels
 ) -> None:
     file = shared_data("climate_fever", "dev.jsonl")
     raw = [json.loads(line) for line in file.read_bytes().splitlines()]
-    read = read_fever(file.read_bytes().splitlines(keepends=True), file)
+    read = Read(read_fever(file.read_bytes().splitlines(keepends=True), file))
     assert (len(read.claims), read.problems) == (769, ())
     labels = Counter(one.claim.stance for one in read.claims)
     assert labels == {"supports": 333, "unclear": 234, "refutes": 136, "mixed": 66}

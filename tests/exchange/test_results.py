@@ -6,6 +6,7 @@ from typing import Any
 
 from factible_assets.exchange.averitec import averitec_of_results, read_averitec
 from factible_assets.report.data import ReportData
+from tests.exchange.entries import Read
 from tests.report import samples
 
 
@@ -16,7 +17,7 @@ def items(data: ReportData) -> list[dict[str, Any]]:
 
 def test_results_read_as_averitec_with_labels_questions_and_sources() -> None:
     text = averitec_of_results([samples.report_data()]).text
-    read = read_averitec(text, Path("results.json"))
+    read = Read(read_averitec(text, Path("results.json")))
     assert read.problems == ()
     assert [one.claim.stance for one in read.claims] == ["supports", "refutes", "mixed", "unclear"]
     answers = [
