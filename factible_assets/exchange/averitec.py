@@ -30,8 +30,7 @@ from factible_assets.exchange.claims import Stated, StatedClaim
 from factible_assets.exchange.json_items import Loose, items_of_list, validated
 from factible_assets.methods.scales import AVERITEC, label_of, stance_of
 from factible_assets.records import Claim, ReviewAction, Verdict
-from factible_assets.report.data import ReportData
-from factible_assets.report.links import source_links
+from factible_assets.report.data import ReportData, source_links
 from factible_assets.wording import moment_url
 from resources.lines import PlacedError
 

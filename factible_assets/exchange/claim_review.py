@@ -36,8 +36,7 @@ from factible_assets.exchange.claims import Stated, StatedClaim
 from factible_assets.exchange.json_items import whole
 from factible_assets.methods.scales import stance_of_rating
 from factible_assets.records import Basis, Claim, ReviewAction, Stance, Verdict
-from factible_assets.report.data import ReportData
-from factible_assets.report.links import source_links
+from factible_assets.report.data import ReportData, source_links
 from factible_assets.wording import STANCE_WORDS, moment_url, verdict_words
 from resources.lines import FileProblem, Place, PlacedError, shown
 

@@ -28,8 +28,7 @@ from factible_assets.http_service.models import (
     VideoResult,
     VideoSummary,
 )
-from factible_assets.report.data import ReportData, ask, read_report_data
-from factible_assets.report.links import source_links
+from factible_assets.report.data import ReportData, ask, read_report_data, source_links
 from factible_assets.rows import VerdictChange
 from factible_assets.settings import Settings
 from resources.statements import statements

@@ -22,8 +22,7 @@ import jinja2
 from markupsafe import Markup
 
 import factible_assets
-from factible_assets.report.data import ReportData
-from factible_assets.report.links import PLAYER_ORIGIN, safe_url
+from factible_assets.report.data import ReportData, safe_url
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.wording import (
     GLYPHS,
@@ -41,6 +40,9 @@ from factible_assets.wording import (
     rating_words,
     source_words,
 )
+
+PLAYER_ORIGIN = "https://www.youtube-nocookie.com"
+"""YouTube's host for embedded videos that sets no cookie before the video is played."""
 
 # Not characters of a document (HTML standard, section 13.1.4): a parser replaces or drops them.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")

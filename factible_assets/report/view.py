@@ -28,8 +28,7 @@ from factible_assets.records import (
     Step,
     Verdict,
 )
-from factible_assets.report.data import Outlived, ReportData
-from factible_assets.report.links import quote_url, source_links
+from factible_assets.report.data import Outlived, ReportData, quote_url, source_links
 from factible_assets.report.passages import Block, quote_passage, stored_text, transcript_blocks
 from factible_assets.rows import VerdictChange
 from factible_assets.stages.argument import Argument, argue

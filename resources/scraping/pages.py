@@ -1,8 +1,8 @@
 """Fetches pages: one isolated request per URL, and a text that belongs to that URL alone.
 
-What belongs here: by which way one URL becomes a `FetchedPage`, and the name of every way in which
-it may not. What does not: HTTP itself (resources.http), reading bodies (reading.py), the browser
-(browser.py), robots.txt (robots.py), choosing URLs.
+What belongs here: by which way one URL becomes a `FetchedPage`, the name of every way in which it
+may not, and what sites ask of robots. What does not: HTTP itself (resources.http), reading bodies
+(reading.py), the browser (browser.py), choosing URLs.
 
 The ways, each tried only if the one before could not work:
 
@@ -17,14 +17,21 @@ had another time.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
 from abc import abstractmethod
+from collections import OrderedDict
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
+from typing import TypeAlias
 from urllib.parse import quote
+from weakref import WeakValueDictionary
+
+import httpx
+import protego
 
 from resources.http import (
     HttpClient,
@@ -35,13 +42,13 @@ from resources.http import (
     UnavailableError,
     about,
     elapsed_since,
+    shown,
     status_failure,
 )
 from resources.scraping.base import FetchedPage, Via
 from resources.scraping.browser import Browser
 from resources.scraping.extract import Extract
 from resources.scraping.reading import MARKUP, PageReader, ScriptedPageError, hindered
-from resources.scraping.robots import Robots
 
 _ACCEPT = "text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.1"
 _GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
@@ -268,3 +275,80 @@ class Wayback:
         except (ValueError, LookupError, AttributeError, TypeError) as error:
             raise OutageError("the Wayback Machine's answer could not be understood") from error
         return await self.http.get(f"{self.replay_url.rstrip('/')}/{timestamp}id_/{url}")
+
+
+# --- robots.txt (RFC 9309), asked of each site before a page is fetched --------------------------
+#
+# The parser is Protego: urllib.robotparser knows neither the longest match nor wildcards (sections
+# 2.2.2 and 2.2.3). What an answer means (section 2.3.1): rules if it is a success; everything
+# allowed if the file is not there (4xx, or too many redirects); an outage of the page, and no
+# refusal, if the server failed (5xx, no connection) or asks to slow down (429). Crawl-delay is no
+# part of the RFC and is not applied; a site that wants pauses asks by Retry-After.
+
+TOKEN = "factible-assets"  # noqa: S105 - a product token (RFC 9309, section 2.2.1), no secret
+"""The name by which a robots.txt addresses this client."""
+
+_READ_BYTES = 512_000  # RFC 9309, section 2.5: at least 500 kibibytes are parsed
+_MAX_BYTES = 4_000_000
+_KEPT_SITES = 5_000
+_KEEP_SECONDS = 86_400.0  # RFC 9309, section 2.4: at most a day
+
+
+_Rules: TypeAlias = protego.Protego | str | None
+"""What a site allows: by rules, unknown because of a failure, or everything."""
+
+
+class Robots:
+    """The rules of all sites, each fetched once while they are kept.
+
+    The client's owner closes it. A site whose rules could not be read is left alone for a while.
+    """
+
+    def __init__(self, http: HttpClient, *, retry_seconds: float = 60.0) -> None:
+        self._http = http
+        self._retry_seconds = retry_seconds
+        self._sites: OrderedDict[str, tuple[float, _Rules]] = OrderedDict()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def check(self, url: str) -> None:
+        """Return if a page may be fetched; raise UnavailableError if robots are asked not to.
+
+        Raises OutageError while the site's rules cannot be read. A URL that is malformed or
+        forbidden is let through: fetching it says what is wrong.
+        """
+        try:
+            parsed = httpx.URL(url)
+        except (httpx.InvalidURL, ValueError):
+            return
+        if parsed.scheme not in {"http", "https"} or not parsed.host:
+            return
+        rules = await self._rules(f"{parsed.scheme}://{parsed.netloc.decode('ascii', 'replace')}")
+        if isinstance(rules, str):
+            raise OutageError(f"{shown(url)} is not read while robots.txt is unknown: {rules}")
+        if rules is not None and not rules.can_fetch(str(parsed), TOKEN):
+            raise UnavailableError(
+                f"{parsed.host} asks robots not to read this page (its robots.txt)"
+            )
+
+    async def _rules(self, origin: str) -> _Rules:
+        async with self._locks.setdefault(origin, asyncio.Lock()):
+            until, rules = self._sites.get(origin, (0.0, None))
+            now = time.monotonic()
+            if origin in self._sites and until >= now:
+                return rules
+            keep, rules = _KEEP_SECONDS, None
+            try:
+                response = await self._http.get(f"{origin}/robots.txt", max_bytes=_MAX_BYTES)
+                if (failure := status_failure(response)) is not None:
+                    raise failure
+                text = response.body[:_READ_BYTES].decode("utf-8-sig", "replace")
+                rules = await asyncio.to_thread(protego.Protego.parse, text)
+            except OutageError as error:
+                keep, rules = self._retry_seconds, error.reason
+            except UnavailableError:
+                pass  # no such file
+            self._sites[origin] = now + keep, rules
+            self._sites.move_to_end(origin)
+            if len(self._sites) > _KEPT_SITES:
+                self._sites.popitem(last=False)
+            return rules

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.records import PageText, Transcript
-from factible_assets.report.data import ReportData
-from factible_assets.report.links import safe_url
+from factible_assets.report.data import ReportData, safe_url
 from factible_assets.report.writing import render_index, report_path
 from factible_assets.stages import ids
 from tests.report import samples

@@ -9,8 +9,7 @@ import pytest
 
 from resources.http import HttpClient, HttpLimits, OutageError, RetryPolicy, UnavailableError
 from resources.network_guard import NetworkGuard
-from resources.scraping.pages import PageFetcher
-from resources.scraping.robots import Robots
+from resources.scraping.pages import PageFetcher, Robots
 from tests.patience import IN_VAIN, patience
 from tests.servers import Behaviour, MisbehavingServer, hang, redirect, reset, respond
 
