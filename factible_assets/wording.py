@@ -114,10 +114,7 @@ def in_bytes(size: float) -> str:
 
 
 def web_address(host: str, port: int) -> str:
-    """Return the address that opens what listens on a host, as its operator wrote that.
-
-    What listens everywhere is opened on this machine: no browser opens 0.0.0.0.
-    """
+    """Return the address to open; what listens everywhere is opened on this machine."""
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - nothing is bound
     return f"http://{f'[{name}]' if ':' in name else name}:{port}"
 
@@ -156,10 +153,7 @@ def source_words(row: Evidence) -> str:
 
 
 def act_words(kind: ReviewKind, target: str | None, value: str | None, query: str | None) -> str:
-    """Say what a reviewer did, to follow their name; `query` are the words of the one it concerns.
-
-    Hostile text stands in it as it is.
-    """
+    """Say what a reviewer did, after their name, in hostile text; `query` are the words of one."""
     before, given = f"“{query}”" if query else "a query", value or ""
     words: dict[ReviewKind, str] = {
         "add_query": f"asked another query, “{given}”",

@@ -93,11 +93,7 @@ _ENGINE.globals.update(video_path=video_path, claim_path=claim_path)
 
 
 def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
-    """Return the report of a video narrowed to one of its claims; None if it has no such claim.
-
-    One that was reworded is found by its former ids too. The other claims are still known by their
-    ids, as the report links to them.
-    """
+    """Return a report narrowed to one claim, by its id or a former one; None if there is none."""
     report = arrange(data)
     renamed = claims_in_force(data.reviews).names.get(claim_id, claim_id)
     view = report.by_id.get(claim_id) or report.by_id.get(renamed)

@@ -62,10 +62,7 @@ UNANSWERED: Final = "No answer could be found."
 
 
 def day_of(text: str) -> date:
-    """Read a day, written day first or as ISO 8601.
-
-    Raises ValueError: it is no day; the message says how to write one.
-    """
+    """Read a day, day first or as ISO 8601; ValueError: it is none, and how to write one."""
     match = _DAY_FIRST.fullmatch(text.strip())
     try:
         if match:

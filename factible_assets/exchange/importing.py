@@ -102,10 +102,7 @@ def import_corpus(
 
 
 def detect(path: Path) -> ImportFormat:
-    """Tell what a path holds, by its name and its beginning.
-
-    Raises CorpusError: it is not there, or nothing that is known.
-    """
+    """Tell what a path holds, by name and beginning; CorpusError: nothing, or nothing known."""
     if path.is_dir():
         return ImportFormat.published
     try:

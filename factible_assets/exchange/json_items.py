@@ -62,10 +62,7 @@ class Item:
 
 
 def read_lines(file: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, none of them longer than a little over MAX_LINE_BYTES.
-
-    Raises PlacedError: it is missing or unreadable.
-    """
+    """Yield the lines of a file, hardly longer than MAX_LINE_BYTES; PlacedError: unreadable."""
     with legible(), file.open("rb") as stream:
         while line := stream.readline(MAX_LINE_BYTES + 1):
             yield line
@@ -84,10 +81,7 @@ def whole(text: str) -> Item:
 
 
 def items_of_list(text: str) -> Iterator[Item]:
-    """Yield the items of a text that is one JSON list.
-
-    Raises PlacedError: it is no list, or from some place on no JSON; earlier items are yielded.
-    """
+    """Yield the items of one JSON list; PlacedError where it is none, after those before."""
     position = _skip(text, 0)
     if not text.startswith("[", position):
         words = "The file is not a JSON list. Give a list of claims in brackets."
@@ -156,10 +150,7 @@ def validated(model: type[_Model], item: Item, file: Path) -> _Model | list[File
 
 
 def lines_of(text: str, first: int, wanted: Collection[Place]) -> dict[Place, int]:
-    """Return the lines of values in a text that is known to be JSON, `first` its first line.
-
-    The line of a value in an object is that of its key.
-    """
+    """Return the lines of values in JSON from line `first`; a value's in an object is its key's."""
     lines: dict[Place, int] = {}
     place: list[str | int] = []
     # Per open bracket: whether it is an object, and whether its next string is a key.

@@ -424,11 +424,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 def open_door(host: str, port: int) -> socket.socket:
-    """Bind a socket. Port 0 takes any that is free.
-
-    Raises FactibleError: The host is unknown or not this machine's, or the port is taken or
-    reserved.
-    """
+    """Bind a socket, port 0: any that is free; FactibleError: it cannot be listened there."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (socket.gaierror, UnicodeError) as error:

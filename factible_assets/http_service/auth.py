@@ -124,10 +124,7 @@ class Clients:
         return cls(settings.home / "serve.sqlite", clients, videos, requests)
 
     def who(self, authorization: str | None, session: str | None = None) -> Client:
-        """Return who sends a request, by its Authorization header, else by its session.
-
-        Raises HTTPException: Neither is of one of the tokens (401).
-        """
+        """Return who asks, by header or session; HTTPException (401): neither is known."""
         if not self.by_digest:
             return MACHINE
         if authorization is None and session is not None:
@@ -192,10 +189,7 @@ class Clients:
         )
 
     def count_request(self, client: str) -> None:
-        """Count a request.
-
-        Raises HTTPException: The client has sent too many within a minute.
-        """
+        """Count a request; HTTPException: the client has sent too many within a minute."""
         if self.requests_per_minute is None:
             return
         now = time.time()
@@ -212,10 +206,7 @@ class Clients:
             times.append(now)
 
     def count_video(self, client: str) -> None:
-        """Count a launched fact-check.
-
-        Raises HTTPException: The client has launched its share of the last 24 hours.
-        """
+        """Count a launch; HTTPException: the client has launched its share of the last 24 hours."""
         if self.videos_per_day is None:
             return
         now = time.time()

@@ -80,8 +80,7 @@ def admission(settings: Settings, name: str) -> Admission:
 def behind_walls(app: ASGIApp, admits: Admission, service: FastAPI | None = None) -> ASGIApp:
     """Return Dagster's app, and the service beside it, behind the walls.
 
-    Questions to Dagster are answered to POST alone, and to clients that may do everything: who can
-    ask it something can launch and delete everything.
+    Dagster is asked by POST alone, and by administrators: who asks it can launch and delete all.
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:

@@ -100,11 +100,7 @@ Launch: TypeAlias = Callable[[Order], Awaitable[Worker]]
 
 
 async def launch_worker(order: Order) -> Worker:
-    """Start a worker on an order.
-
-    It leads a session of its own, so that Ctrl-C in the service's terminal reaches the service
-    alone, which then ends its runs in good order.
-    """
+    """Start a worker in a session of its own: Ctrl-C in the terminal reaches the service alone."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -161,10 +157,7 @@ class Run:
         self._announce()
 
     async def follow(self, after: int = 0) -> AsyncIterator[tuple[int | None, ProgressUpdate]]:
-        """Yield the events behind number `after`, numbered from 1, until the run is over.
-
-        A silence is broken by events without a number.
-        """
+        """Yield the events behind a number, from 1; a silence is broken by unnumbered ones."""
         position = max(0, after)
         while True:
             # Taken before looking, so that what comes in between wakes this one up.
@@ -207,10 +200,7 @@ class Runs:
         return list(reversed(self._runs.values()))
 
     def get(self, run_id: str) -> Run:
-        """Return one run.
-
-        Raises HTTPException: This service did not launch it, or has forgotten it.
-        """
+        """Return one run; HTTPException (404): it was not launched here, or has been forgotten."""
         if run_id not in self._runs:
             raise HTTPException(
                 404,
@@ -354,10 +344,7 @@ class Runs:
                 run.leaving = loop.call_later(self.grace_seconds, self.cancel, run)
 
     def cancel_for(self, run: Run, client: str) -> None:
-        """Cancel a run because a client asks.
-
-        Raises HTTPException: Somebody else launched it (403), or it is over (409).
-        """
+        """Cancel a run; HTTPException: another client launched it (403), or it is over (409)."""
         if run.client != client:
             raise HTTPException(
                 403,
@@ -433,10 +420,7 @@ def _stop(run: Run, worker: Worker) -> None:
 def recorded_runs(
     settings: Settings, *, limit: int, video_id: str | None = None, run_id: str | None = None
 ) -> list[RunInfo]:
-    """Return the newest runs of the data folder, whoever launched them; of a video, or the one.
-
-    Blocks, the first time for as long as loading Dagster takes.
-    """
+    """Return the newest runs of the data folder, of a video, or the one. Blocks, first for long."""
     import dagster as dg  # noqa: PLC0415 - it takes seconds
 
     from factible_assets.partitions import PARTITION_TAG  # noqa: PLC0415

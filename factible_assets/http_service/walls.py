@@ -76,10 +76,7 @@ class Admission:
 
     @classmethod
     def of(cls, settings: Settings, *, name: str, address: str) -> Self:
-        """Return who is let in to what listens on an address, which its operator called a name.
-
-        Raises SettingsError: The service cannot be opened to others with these settings.
-        """
+        """Return who is let in to what listens on an address, which its operator called a name."""
         clients = Clients.of(settings, beyond_loopback=not is_loopback(address))
         listed = {host.lower() for host in settings.serve_hosts}
         # With tokens a rebound name is worth nothing to a stranger, so any name will do where the
@@ -89,10 +86,7 @@ class Admission:
         return cls(clients, hosts, frozenset(each.rstrip("/") for each in settings.serve_origins))
 
     def client_of(self, scope: Scope) -> Client:
-        """Return who asks.
-
-        Raises HTTPException: They may not.
-        """
+        """Return who asks; HTTPException: they may not."""
         headers, path = Headers(scope=scope), scope["path"]
         host = headers.get("host", "")
         if self.hosts is not None and _name_of(host) not in self.hosts:
@@ -121,10 +115,7 @@ class Admission:
         return client
 
     def _require_origin(self, headers: Headers, host: str, *, by_itself: bool) -> None:
-        """Refuse what a page of another site sends.
-
-        `by_itself`: whether a browser may have sent it for a page that cannot read the answer.
-        """
+        """Refuse other sites' pages; `by_itself`: a browser may send this for them unasked."""
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is None and by_itself and site != "same-origin":
             raise HTTPException(
@@ -223,10 +214,7 @@ async def refuse(problem: HTTPException, scope: Scope, receive: Receive, send: S
 
 
 async def _body(headers: Headers, receive: Receive, most: int, *, forms: bool) -> bytes:
-    """Read a body whole: small, in time, and JSON, or where they are taken a form, if there is any.
-
-    Raises HTTPException: It is not.
-    """
+    """Read a body whole; HTTPException: it is large, late, or neither JSON nor a form taken."""
     parts: list[bytes] = []
     size = 0
     try:

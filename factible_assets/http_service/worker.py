@@ -47,11 +47,7 @@ _LOOK_AROUND_SECONDS = 0.5
 
 
 class Teller(SilentObserver):
-    """Tells what is heard of a run as events, a line of JSON each; safe to use from threads.
-
-    It is the observer of the run. A step that fails and is
-    repeated tells everything again; clients hear it once, in order.
-    """
+    """Tells what is heard of a run as lines of JSON, from any thread, once, though steps repeat."""
 
     def __init__(self, stream: TextIO, transcript_length: Callable[[], int | None]) -> None:
         self._stream = stream
@@ -116,10 +112,7 @@ class Teller(SilentObserver):
 
 @contextlib.contextmanager
 def _interrupted_when_unwanted() -> Iterator[None]:
-    """Interrupt this process when its stdin closes, once.
-
-    Once, because whoever is interrupted twice leaves its run as it is.
-    """
+    """Interrupt this process when its stdin closes, once: twice would leave its run as it is."""
     over = threading.Event()
 
     def watch() -> None:
@@ -141,11 +134,7 @@ def _interrupted_when_unwanted() -> Iterator[None]:
 
 
 def carry_out(order: Order, stream: TextIO) -> bool:
-    """Run a fact-check and send its events, the last of which is `complete` or `error`.
-
-    Returns:
-        Whether there is a result.
-    """
+    """Run a fact-check and send its events, the last `complete` or `error`; tell if it succeeds."""
     teller = Teller(stream, partial(_transcript_length, order))
     words = f"Reading the transcript of {order.video_id}."
     teller.tell("transcript_extraction", words, run_id=order.run_id, video_id=order.video_id)

@@ -97,10 +97,7 @@ class ReportData(VideoRows):
 
 
 def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
-    """Return what stands of one video, from one moment; None if the warehouse knows no such video.
-
-    Raises WarehouseError: If the file cannot be opened.
-    """
+    """Return what stands of one video, from one moment; None if there is no such video."""
     # As late as the warehouse itself, which only the caller has loaded.
     from warehouse.beside import read_actions  # noqa: PLC0415
 
@@ -151,10 +148,7 @@ _EDGE_WORDS = 5
 
 
 def safe_url(url: str | None) -> str | None:
-    """Return `url` if a reader may be sent there, else None: http or https, a host, no user name.
-
-    A user name is refused because it makes one host look like another.
-    """
+    """Return a URL of http(s) with a host and no user name, which fakes hosts; else None."""
     if url is None or len(url) > _MAX_URL_LENGTH or not _LINKABLE.fullmatch(url):
         return None
     try:

@@ -84,10 +84,7 @@ Step: TypeAlias = tuple[Entry, int, int]
 
 
 def read_jsonl(path: Path) -> Iterator[Step]:
-    """Yield the entries of a JSONL file; `done` and `total` count bytes.
-
-    Raises ArchiveImportError at the first malformed line, or if the file cannot be read.
-    """
+    """Yield the entries of a JSONL file, in bytes; ArchiveImportError at the first bad line."""
     try:
         total = path.stat().st_size
         with path.open("rb") as file:

@@ -116,20 +116,14 @@ class Archive:
     # --- Storing --------------------------------------------------------------------------------
 
     def add_page(self, page: FetchedPage, collection: str) -> bool:
-        """Store a page that was read; return whether that changed anything.
-
-        A dated text replaces an older one, an undated text only a shorter undated one.
-        """
+        """Store a page if it is newer, or undated and longer; return whether anything changed."""
         report = self.store([(page, 1, 1)], collection)
         return bool(report.added or report.updated)
 
     def import_from(
         self, source: Path, collection: str, *, progress: Progress | None = None
     ) -> ImportReport:
-        """Import a folder of saved pages or a JSONL file, all or nothing (see sources.py).
-
-        Raises ArchiveImportError if a line is malformed, or the source unreadable or without pages.
-        """
+        """Import a folder or JSONL, all or nothing; ArchiveImportError: a bad line, or no pages."""
         steps = read_folder(source) if source.is_dir() else read_jsonl(source)
         return self.store(steps, collection, progress)
 

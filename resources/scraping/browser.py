@@ -158,11 +158,7 @@ class Browser:
             await process.leave()
 
     async def draw(self, response: Response) -> Drawn:
-        """Draw the page of an answer, whose body is used as it is and not asked for again.
-
-        Raises UnavailableError (there is no browser, or the page led away from the web) or
-        OutageError (the browser broke, or the page was not there in time).
-        """
+        """Draw a page's answer; UnavailableError: there is no browser, OutageError: it broke."""
         if self._process is None:
             executable = self._executable or find_browser()
             if executable is None:
@@ -238,10 +234,7 @@ class _Visit:
         return False
 
     async def wait_for_text(self, page: Page, seconds: float) -> bool:
-        """Wait until there is text that has stopped growing, and nothing is on its way.
-
-        A cookie notice is text too, so quiet alone would not do. False if there never was enough.
-        """
+        """Wait for enough text that stays (a cookie notice is text too); tell if it came."""
         last, quiet = 0, 0
         try:
             async with asyncio.timeout(seconds):

@@ -186,10 +186,7 @@ def extract_plain(text: str) -> Extract:
 
 
 def parse_html(html: str) -> lxml.html.HtmlElement | None:
-    """Parse a page leniently, without comments; None if it holds no element at all.
-
-    libxml2 stops at 256 levels, so that no later step meets a tree that is deeper.
-    """
+    """Parse a page leniently, without comments, 256 levels at most; None if it has no element."""
     parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     try:
         return lxml.html.document_fromstring(storable(html).encode("utf-8"), parser=parser)
@@ -198,10 +195,7 @@ def parse_html(html: str) -> lxml.html.HtmlElement | None:
 
 
 def plain_text(tree: lxml.html.HtmlElement) -> str:
-    """Return the blocks of a page, one a line, without menus and forms.
-
-    Hidden parts are among them unless they were dropped (hidden.py).
-    """
+    """Return the blocks of a page, hidden ones too, one a line, without menus and forms."""
     return _blocks(tree, set(tree.iter(*_UNREAD_TAGS)))
 
 
@@ -256,10 +250,7 @@ def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extr
 
 
 def _plain_lists_and_captions(tree: lxml.html.HtmlElement) -> None:
-    """Make trafilatura keep list items that say more than their links, and captions of figures.
-
-    It takes the first for menus and the second for parts of pictures.
-    """
+    """Keep what trafilatura takes for menus and pictures: items with own words, captions."""
     for item in tree.iter("li", "dd", "td"):
         links = list(item.iter("a"))
         linked = sum(len(link.text_content()) for link in links)

@@ -164,10 +164,7 @@ def _target(head: bytes) -> tuple[bytes, httpx.URL | None]:
 
 
 def _rewritten(head: bytes, first_line: bytes) -> bytes:
-    """Replace the first line, and have the connection end with this exchange.
-
-    A browser that kept it open would send its next request, to whatever host, down the same pipe.
-    """
+    """Replace the first line and close after this exchange: the next may be for another host."""
     lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")[1:]
     kept = [line for line in lines if line.partition(b":")[0].lower() not in _HOP_HEADERS]
     return b"\r\n".join([first_line, *kept, b"Connection: close", b"", b""])

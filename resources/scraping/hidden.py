@@ -149,10 +149,7 @@ def _styles(tree: Element) -> dict[Element, Style]:
 
 
 def _compute(styles: Collection[Style]) -> None:
-    """Replace variables and sums by what they come to; what is not known stays as it is.
-
-    Scopes are not followed: what has one name has one value.
-    """
+    """Replace variables, of whatever scope, and sums by what they come to, if that is known."""
     variables = {name: style[name] for style in styles for name in style if name[:2] == "--"}
     for style in styles:
         for name in style:
@@ -260,10 +257,7 @@ def _flat(rules: Iterable[Node], parent: str = "") -> Iterator[tuple[str, list[D
 
 
 def _is_here(condition: str) -> bool:
-    """Tell whether a media or container query holds where pages are read: on a wide, light screen.
-
-    What it does not know, it takes to hold.
-    """
+    """Tell whether a query holds on a wide, light screen; what is not known is taken to hold."""
     for query in condition.lower().split(","):
         words = re.sub(r"^\s*only\s", "", query)
         negated = re.match(r"\s*not\s", words) is not None

@@ -252,10 +252,7 @@ class Wayback:
     """Under which captures are served."""
 
     async def fetch(self, url: str) -> Response:
-        """Return the newest copy of a page, of whatever status and content type.
-
-        Raises UnavailableError if there is none, OutageError if the archive did not answer.
-        """
+        """Return a page's newest copy; UnavailableError: there is none, OutageError: no answer."""
         # Without a time, the API often answers that there is nothing.
         now = f"{datetime.now(UTC):%Y%m%d}"
         response = await self.http.get(

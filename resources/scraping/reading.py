@@ -78,11 +78,7 @@ class PageReader:
         return media_type in MARKUP or media_type in _PERHAPS_PDF
 
     async def read(self, response: Response) -> tuple[Extract, Kind]:
-        """Read an answer, whatever its status.
-
-        Raises UnavailableError (ScriptedPageError if there is no text without scripts) or
-        OutageError.
-        """
+        """Read an answer of any status; UnavailableError (ScriptedPageError) or OutageError."""
         with about(response):
             failure = status_failure(response)
             if failure is not None:

@@ -70,10 +70,7 @@ class FileTranscript:
 
 
 def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> TimedText:
-    """Read a transcript file of any supported format; raise TranscriptError if it cannot be used.
-
-    The language is taken from the file's content, else from a name such as `talk.en.vtt`.
-    """
+    """Read a transcript file; its language stands in it or its name. TranscriptError: unusable."""
     name = str(path)
     try:
         size, most = path.stat().st_size, max_bytes
@@ -96,11 +93,7 @@ def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> TimedText:
 
 
 def parse_transcript(data: bytes, *, name: str, extension: str = "") -> TimedText:
-    """Parse the bytes of a transcript; `name` is what a TranscriptError calls it.
-
-    Cues come back sorted by start, without markup, without empty ones, and with times that are
-    never negative.
-    """
+    """Parse a transcript called `name`: sorted cues without markup, no empty one, times from 0."""
     try:
         text = decode_text(data).replace("\r\n", "\n").replace("\r", "\n")
         return _parse(text, extension.lower())

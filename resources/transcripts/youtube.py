@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 from xml.etree.ElementTree import ParseError
 
@@ -56,9 +56,6 @@ from resources.transcripts.base import (
 )
 from resources.transcripts.file import one_line
 from resources.transcripts.youtube_ids import is_video_id, watch_url
-
-if TYPE_CHECKING:
-    from requests import _types
 
 ORIGIN = "https://www.youtube.com"
 MAX_BYTES = 20_000_000
@@ -135,15 +132,7 @@ class _BoundedAdapter(HTTPAdapter):
             raise BoundError("was not done in time")
         return seconds
 
-    def send(
-        self,
-        request: requests.PreparedRequest,
-        stream: bool = False,
-        timeout: _types.TimeoutType = None,
-        verify: _types.VerifyType = True,
-        cert: _types.CertType = None,
-        proxies: dict[str, str] | None = None,
-    ) -> requests.Response:
+    def send(self, request: requests.PreparedRequest, *_: Any, **given: Any) -> requests.Response:
         """Send one request and read its answer to the end, within the bounds."""
         url = request.url or ""
         _check_target(url)
@@ -151,17 +140,10 @@ class _BoundedAdapter(HTTPAdapter):
         sent = request.copy()
         if self._origin.geturl() != ORIGIN:
             parts = urlsplit(url)
-            sent.url = parts._replace(
-                scheme=self._origin.scheme, netloc=self._origin.netloc
-            ).geturl()
-        response = super().send(
-            sent,
-            stream=True,
-            timeout=(min(_CONNECT_SECONDS, left), min(_READ_SECONDS, left)),
-            verify=verify,
-            cert=cert,
-            proxies=proxies,
-        )
+            there = {"scheme": self._origin.scheme, "netloc": self._origin.netloc}
+            sent.url = parts._replace(**there).geturl()
+        given["timeout"] = min(_CONNECT_SECONDS, left), min(_READ_SECONDS, left)
+        response = super().send(sent, **given | {"stream": True})
         # To the library and to redirects, the answer comes from where it was asked for.
         response.url, response.request = url, request
         with response.raw as raw:

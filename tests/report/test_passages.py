@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.records import Claim, TranscriptSegment
-from factible_assets.report.passages import (
+from factible_assets.report.view import (
     WHOLE_CHARACTERS,
     quote_passage,
     stored_text,
