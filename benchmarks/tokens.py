@@ -8,8 +8,7 @@ vocabulary o200k. Prints:
 - input tokens per stage and video, beside the earlier system's own prompts of the same runs; and
   the same with thirty sources per video, and with pages of 2,650 words;
 - quote retention: how many of the quotes that the recorded model took from whole pages still stand
-  in the excerpt, by the excerpt's limit, chosen with the sentence embeddings of the install (which
-  the count of tokens does without: the limit decides it).
+  in the excerpt, by the excerpt's limit.
 
 No model is asked: a stand-in answers in the shape that is asked for, with what was recorded.
 """
@@ -30,7 +29,6 @@ from typing import Any
 import bpe_openai
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos, require
-from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.reasoners.llm.evidence import excerpt
 from factible_assets.records import Claim, Evidence, Query, Stance
@@ -40,7 +38,7 @@ from factible_assets.stages.ports import Arrivals, PageExcerpt, Vote
 from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest
 from tests.reasoners.llm.scripted import staged
 
-LIMITS = (1_200, 1_500, 2_000, 2_500, 3_000, 3_500)
+LIMITS = (1_500, 2_000, 2_500, 2_750, 3_000, 3_500)
 SOURCES = 6
 LONG_PAGE = 2_650
 STAGES = ("claims", "queries", "evidence", "verdicts")
@@ -262,9 +260,7 @@ def quoted(runs: dict[str, Recorded]) -> list[Reading]:
     ]
 
 
-def retention(
-    readings: Sequence[Reading], limit: int, embedder: OnnxEmbedder
-) -> tuple[float, float]:
+def retention(readings: Sequence[Reading], limit: int) -> tuple[float, float]:
     """Return the share of quotes that stay in the excerpt, and its mean tokens."""
     kept, sizes = 0, []
     for reading in readings:
@@ -274,7 +270,6 @@ def retention(
                 reading.page.text,
                 limit=limit,
                 snippet=reading.page.snippet,
-                embedder=embedder,
             )
             or ""
         )
@@ -303,7 +298,7 @@ def _means(spent: Sequence[dict[str, int]]) -> dict[str, float]:
 
 def main() -> None:
     """Print both tables."""
-    runs, embedder = recorded_runs(), OnnxEmbedder()
+    runs = recorded_runs()
     videos = {each.video.video_id: each for each in load_annotated_videos()}
     out = sys.stdout.write
     out("Input tokens per video\n\n")
@@ -314,7 +309,7 @@ def main() -> None:
     readings = quoted(runs)
     out(f"\nQuotes kept in the excerpt, n = {len(readings)}\n\n")
     for limit in LIMITS:
-        share, size = retention(readings, limit, embedder)
+        share, size = retention(readings, limit)
         out(f"{limit:6,} characters: {share:.1%}, {size:.0f} tokens a page\n")
 
 

@@ -38,12 +38,7 @@ def embedded_reasoner(settings: Settings, cache: DiskCache) -> Reasoner:
         reads = inference.InferenceStance(_loaded_inference(pulled))
     else:
         reads = stance.StatementsAndTone(_embedder(pulled, cache))
-    return engine.EmbeddedReasoner(installed_embedder(cache), reads)
-
-
-def installed_embedder(cache: DiskCache) -> Embedder:
-    """Return the sentence embeddings of the install; they are loaded when first used."""
-    return _embedder(None, cache)
+    return engine.EmbeddedReasoner(_embedder(None, cache), reads)
 
 
 def stance_model_in_use(home: Path) -> str | None:

@@ -317,7 +317,6 @@ async def open_models(
         SetupError: A key or an address cannot be used.
     """
     from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
-    from factible_assets.services.embedded import installed_embedder
     from resources.cache.models import CachingModel
 
     plan = plan_models(settings)
@@ -335,6 +334,5 @@ async def open_models(
                 settings, stage, models[plan.stages[stage]], ANSWER_TOKENS[stage], _SEED
             )
             for stage in STAGES
-        },
-        embedder=installed_embedder(cache),
+        }
     )

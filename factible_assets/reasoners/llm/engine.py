@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.page_text import instructs_reader
 from factible_assets.reasoners.llm.batches import Batches
 from factible_assets.reasoners.llm.calls import Desk, StageModel
@@ -63,8 +62,8 @@ class ReadingLimits:
 
     transcript_window: int = 24_000
     window_overlap: int = 1_500
-    page: int = 3_000
-    """Characters that keep 92 % of the quotes which a model took from whole pages
+    page: int = 2_750
+    """Characters that keep 93 % of the quotes which a model took from whole pages
     (`benchmarks/tokens.py`); Factible, section 1.5.3, gives a model 6,000 to 8,000."""
     together: int = 6
     """Sources of a claim, or claims of a video, that are asked about in one call."""
@@ -93,18 +92,11 @@ class LlmReasoner:
     """
 
     def __init__(
-        self,
-        models: Mapping[str, StageModel],
-        limits: ReadingLimits | None = None,
-        embedder: Embedder | None = None,
+        self, models: Mapping[str, StageModel], limits: ReadingLimits | None = None
     ) -> None:
-        """Take the model of each stage, and the embedder that chooses what of a page is shown.
-
-        The clients behind the models are closed by who opened them.
-        """
+        """Take the model of each stage; their clients are closed by who opened them."""
         self._models = models
         self._limits = limits or ReadingLimits()
-        self._embedder = embedder
         self._queries = Batches(
             self._queries_desk,
             ask_queries,
@@ -171,7 +163,7 @@ class LlmReasoner:
         for what is sought beside it, if the page says so.
         """
         subject = " ".join(filter(None, (claim.claim_id, page.sought)))
-        shown = begin_excerpt(claim, page, self._limits.page, self._embedder)
+        shown = begin_excerpt(claim, page, self._limits.page)
         return await self._readings.ask(subject, Source(video, claim, query, page, shown))
 
     async def _pages_in(self, first: Source) -> None:

@@ -13,9 +13,9 @@ withheld for its words: with a fence around it, a model may read what a page say
 what it orders. Only lines that stand on the page already are left out.
 
 Sentences are ranked by their words in common with the claim (character n-grams by BM25, alone and
-with their neighbours, so that inflected forms, cognates and languages without spaces count) and by
-nearness to the excerpt that the search showed: the choice of whoever saw more pages. Where the room
-ends, embeddings decide.
+with their neighbours, so that inflected forms, cognates and languages without spaces count), by
+nearness to the excerpt that the search showed, the choice of whoever saw more pages, and by how
+early they stand. Sentence embeddings keep no more of what decides and took half of a check's CPU.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz import fuzz
 
-from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.page_text import PageSentence, page_sentences, wall_in
 from factible_assets.reasoners.embedded.reading.passages import bm25_scores
 from factible_assets.reasoners.embedded.text import STOP_WORDS
@@ -65,12 +64,10 @@ class Source:
     shown: Awaitable[str | None]
 
 
-def begin_excerpt(
-    claim: Claim, page: PageExcerpt, limit: int, embedder: Embedder | None
-) -> Awaitable[str | None]:
+def begin_excerpt(claim: Claim, page: PageExcerpt, limit: int) -> Awaitable[str | None]:
     """Begin to choose, in a thread, what of a page a model is given: `limit` characters of it."""
     wanted = " ".join(filter(None, (claim.text, page.sought)))
-    choose = partial(excerpt, limit=limit, snippet=page.snippet, embedder=embedder)
+    choose = partial(excerpt, limit=limit, snippet=page.snippet)
     return asyncio.get_running_loop().run_in_executor(None, choose, wanted, page.text)
 
 
@@ -181,10 +178,12 @@ _UNSPACED = re.compile(
 )
 """Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 _GAP = f" {OMISSION} "
-_SURE, _MOST_EMBEDDED = 0.6, 14
-"""The share of the room that goes to the first sentences by their words alone, and how many of the
-next are embedded, to choose what fills the rest. From a half to .8 and from 10 to 16 as many
-recorded quotes are kept as with all sentences embedded (`benchmarks.tokens`)."""
+_AROUND = 2
+"""Sentences before and after one whose words speak for it too: of 200 recorded quotes
+(`benchmarks.tokens`) 1 to 6 more stay than with one, at each limit."""
+_LEAD = 0.1
+"""What the first sentence of a page is worth beside the last: pages begin with what they say. Up to
+.3 as many quotes stay."""
 _LONGEST_NOTICE = 400
 """Characters of the longest page that is nothing but a wall; of a longer one the model is judge."""
 _LEAST_COMPARED = 40
@@ -194,33 +193,21 @@ _SHOWN_BY_SEARCH = 90.0
 """Partial ratio, of 100, from which the search's excerpt holds a sentence."""
 
 
-def excerpt(
-    claim: str, text: str, *, limit: int, snippet: str = "", embedder: Embedder | None = None
-) -> str | None:
+def excerpt(claim: str, text: str, *, limit: int, snippet: str = "") -> str | None:
     """Return what a model is given of a page, None if there is nothing to read (a bot wall, …).
 
     `limit` counts characters without the marks of omission, `snippet` is what the search showed.
-    Vectors of the embedder are comparable across calls; words alone decide if it is None.
-
-    Raises:
-        EmbedderUnavailableError: The embedder's model cannot be loaded.
     """
     if len(text) < _LONGEST_NOTICE and wall_in(text):
         return None
     sentences = _once(page_sentences(text))
     if sum(len(sentence.text) + 1 for sentence in sentences) > limit:
-        scores = _relevance(claim, snippet, sentences)
-        sure = _fitting(sentences, scores, int(_SURE * limit) if embedder else limit)
-        if embedder is not None:
-            order = np.argsort(-scores, kind="stable")
-            unsure = np.sort([at for at in order if at not in sure][:_MOST_EMBEDDED])
-            scores[[*sure]] = np.inf
-            if unsure.size:
-                wants = embedder.embed([claim, snippet])
-                vectors = embedder.embed([sentences[at].text for at in unsure])
-                scores[unsure] += 2 * (vectors @ wants[0]) + 0.3 * (vectors @ wants[1])
-            sure = _fitting(sentences, scores, limit)
-        sentences = [sentences[at] for at in sorted(sure)]
+        room, chosen = limit, set[int]()
+        for at in np.argsort(-_relevance(claim, snippet, sentences), kind="stable"):
+            if len(sentences[at].text) < room:
+                chosen.add(int(at))
+                room -= len(sentences[at].text) + 1
+        sentences = [sentences[at] for at in sorted(chosen)]
     return _joined(text, sentences)
 
 
@@ -235,20 +222,12 @@ def _once(sentences: Sequence[PageSentence]) -> list[PageSentence]:
     return [sentence for line in distinct.values() for sentence in line]
 
 
-def _fitting(sentences: Sequence[PageSentence], scores: Scores, room: int) -> set[int]:
-    """Return the places of the best sentences that fit into so many characters."""
-    chosen: set[int] = set()
-    for at in np.argsort(-scores, kind="stable"):
-        if len(sentences[at].text) < room:
-            chosen.add(int(at))
-            room -= len(sentences[at].text) + 1
-    return chosen
-
-
 def _relevance(claim: str, snippet: str, sentences: Sequence[PageSentence]) -> Scores:
     """Return how likely each sentence speaks of a claim, by its words; only the order counts."""
     grams = [_grams(sentence.text) for sentence in sentences]
-    around = [list(chain(*grams[max(0, at - 1) : at + 2])) for at in range(len(grams))]
+    around = [
+        list(chain(*grams[max(0, at - _AROUND) : at + _AROUND + 1])) for at in range(len(grams))
+    ]
     wanted = _grams(claim)
     words = 0.5 * _scaled(bm25_scores(wanted, grams)) + 0.5 * _scaled(bm25_scores(wanted, around))
     shown = 0.2 * _scaled(bm25_scores(_grams(snippet), grams))
@@ -260,7 +239,8 @@ def _relevance(claim: str, snippet: str, sentences: Sequence[PageSentence]) -> S
             shown[at] += 0.5
     lengths = np.array([len(sentence.text.split()) for sentence in sentences])
     unhandy = (lengths < _SHORT) | (lengths > _LONG)
-    scores: Scores = words + shown - 0.5 * unhandy
+    lead = _LEAD * np.linspace(1, 0, len(sentences))
+    scores: Scores = words + shown + lead - 0.5 * unhandy
     return scores
 
 

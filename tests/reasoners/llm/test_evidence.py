@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from factible_assets.reasoners.embedded.embedder import OnnxEmbedder, Vectors
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
 from factible_assets.reasoners.llm.evidence import excerpt
 from factible_assets.reasoners.llm.prompts import this_month
@@ -375,17 +374,19 @@ async def test_pages_wait_for_those_on_their_way_and_not_longer_than_their_patie
     assert [prompt.count("Source 2") for prompt in model.prompts] == [1, 0]
 
 
-async def test_what_is_shown_of_a_page_is_chosen_while_others_are_on_their_way() -> None:
+async def test_what_is_shown_of_a_page_is_chosen_while_others_are_on_their_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     chosen = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    class Watched(OnnxEmbedder):
-        def embed(self, texts: Sequence[str]) -> Vectors:
-            loop.call_soon_threadsafe(chosen.set)
-            return super().embed(texts)
+    def watched(claim: str, text: str, **given: Any) -> str | None:
+        loop.call_soon_threadsafe(chosen.set)
+        return excerpt(claim, text, **given)
 
+    monkeypatch.setattr("factible_assets.reasoners.llm.evidence.excerpt", watched)
     model = ScriptedModel([says("unclear")])
-    mind = LlmReasoner(staged(model), embedder=Watched())
+    mind = LlmReasoner(staged(model))
     long = " ".join(f"Sentence {at} speaks of sugar, children and trials." for at in range(200))
     waiting = replace(PAGE, text=long, arrivals=Arrivals(2))
     read = asyncio.create_task(mind.read_evidence(VIDEO, CLAIM, QUERY, waiting))
