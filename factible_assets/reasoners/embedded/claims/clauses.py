@@ -19,6 +19,7 @@ from factible_assets.reasoners.embedded.text import is_stop_word, tokenise, word
 _JOINT = re.compile(
     r"(?:,| [\u2013\u2014-]{1,2}(?= )|\u2014)\s*"
     r"(?:(?:and|or)|(?P<turn>but|so|yet|which means))\s+(?:that\s+)?"
+    r"|\s(?:and|but)\s+(?=(?:there|i|we|you)\b)"
     r"|(?P<stop>;|:(?!\d)|(?P<reason>(?<!\bnot),?\s+because\s))\s*",
     re.IGNORECASE,
 )
@@ -35,7 +36,7 @@ _NO_SUBJECT = word_set(
 _SUBORDINATE = word_set(
     "who which what whose where when if because while although since until whether how why unless"
 )
-_AUXILIARIES = word_set(
+AUXILIARIES = word_set(
     """
     is are was were am has have had do does did can could will would may might must shall should
     cannot isn't aren't wasn't weren't hasn't haven't hadn't can't couldn't won't wouldn't
@@ -44,7 +45,7 @@ _AUXILIARIES = word_set(
     they'll he'll she'll it'll let's
     """
 )
-_PAST = word_set(
+PAST = word_set(
     """
     ate became began bought bound broke brought built burnt came caught chose cost cut dealt did
     drank drew drove fed fell felt flew forgot fought found froze gave got grew had heard held
@@ -96,7 +97,7 @@ def _third_person(verb: str) -> str:
     return verb + ("es" if verb.endswith(("s", "x", "z", "ch", "sh", "o")) else "s")
 
 
-_THIRD = frozenset(map(_third_person, _BASE))
+THIRD_PERSON = frozenset(map(_third_person, _BASE))
 _BEFORE_NOUNS = word_set(
     """
     the a an this these those my our your its their his her some any no of in on at for from by with
@@ -104,7 +105,7 @@ _BEFORE_NOUNS = word_set(
     """
 )
 _SUBJECTS = word_set("i we you they people children men women who which that")
-_VERBS = _PAST | _THIRD | _BASE
+_VERBS = PAST | THIRD_PERSON | _BASE
 _LONG = 4
 _SUBORDINATE_OPENERS = word_set(
     "until although though while whereas because despite unless from for nor"
@@ -116,17 +117,17 @@ def count_clauses(text: str) -> tuple[int, int]:
     verbs = subordinate = 0
     before, in_verb, many = "", False, False
     for word in (each.norm for each in tokenise(text)):
-        is_verb = word in _AUXILIARIES or (
+        is_verb = word in AUXILIARIES or (
             before != ""
             and before not in _BEFORE_NOUNS
             and (
-                word in _PAST
-                or word in _THIRD
+                word in PAST
+                or word in THIRD_PERSON
                 or (word.endswith("ed") and len(word) > _LONG)
                 or (word in _BASE and many)
             )
         )
-        verbs += is_verb and not (in_verb and before in _AUXILIARIES)
+        verbs += is_verb and not (in_verb and before in AUXILIARIES)
         subordinate += bool(before) and (
             word in _SUBORDINATE or (word == "that" and not is_stop_word(before))
         )

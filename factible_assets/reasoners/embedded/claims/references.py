@@ -5,14 +5,16 @@ can mean. What does not: which sentences are claims (selection.py), trimming the
 
 Only what is plain is resolved (the disambiguation of Claimify, arXiv 2502.10855, abstains
 likewise): the pronoun opens the sentence, and the subject of the sentence before is a short noun
-phrase at its head, followed by an auxiliary, that agrees in number.
+phrase at its head, followed by a verb, that agrees in number.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
+from factible_assets.reasoners.embedded.claims.clauses import AUXILIARIES, PAST, THIRD_PERSON
 from factible_assets.reasoners.embedded.text import (
     Word,
     content_stems,
@@ -22,23 +24,16 @@ from factible_assets.reasoners.embedded.text import (
     word_set,
 )
 
-_SINGULAR = word_set("it it's its this that that's")
-_PLURAL = word_set("they they're they've these those their")
+_SINGULAR = word_set("it it's its")
+_PLURAL = word_set("they they're they've their these")
 _PERSONAL = word_set("he she he's she's his her")
 _OF_MANY = word_set("they them their theirs they're they've")
 _PEOPLE = word_set("man woman person child doctor patient parent mother father president someone")
 _POSSESSIVE = word_set("its their his her")
-PRONOUNS = _SINGULAR | _PLURAL | _PERSONAL | word_set("them him")
+_RESOLVED = _SINGULAR | _PLURAL | _PERSONAL
+PRONOUNS = _RESOLVED | word_set("them him this that that's those")
 """Words that stand for something named elsewhere."""
 
-_AUXILIARIES = word_set(
-    """
-    is are was were has have had can could will would may might must should does do did isn't
-    aren't wasn't weren't hasn't haven't can't won't doesn't don't didn't becomes became contains
-    contain causes cause makes make means helps help shows show allows allow
-    """
-)
-_DETERMINERS = word_set("the a an this these that those my our your its their his her")
 _NO_SUBJECT = word_set(
     """
     and but or so if when while as because since although though after before once until unless
@@ -47,11 +42,20 @@ _NO_SUBJECT = word_set(
     there's
     """
 )
-_LONGEST_SUBJECT = 6
+_OUTSIDE_SUBJECT = (_NO_SUBJECT | PRONOUNS) - {"and", "of", "in"}
+_LONGEST_SUBJECT, _LONG = 6, 4
+_ADVERBS = word_set("just still never always often only really already soon")
 _PERSON = re.compile(
-    r"\b(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor|President|Senator)\.? )?"
+    r"\b(?<!\bthe )(?<!\bin )(?<!\bat )(?<!\bfrom )"
+    r"(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor|President|Senator)\.? )?"
     r"[A-Z][a-z]+ (?:[A-Z]\. )?[A-Z][a-z]+\b"
 )
+_EXPLETIVE = re.compile(
+    r"it(?:['\u2019]s| \w+)(?: be)?(?! (?:an?|the|one|some|due|able|used|\w+ing)\b)"
+    r"(?: [\w'\u2019-]+){0,3}? (?:to|that|who|when|if|how|why|time)\b",
+    re.IGNORECASE,
+)
+"""An "it" that stands for nothing said before: "it's important to …", "it is women who …"."""
 _DEMONSTRATIVE = re.compile(
     r"\b(?:this|these|those|such)\s+(?:(?:one|two|three|new|same|other)\s+)?([a-z][\w-]+)",
     re.IGNORECASE,
@@ -85,12 +89,10 @@ def resolve(text: str, before: str) -> str:
     release a protein". Returns the text as it is where nothing is open or nothing is clear.
     """
     words = tokenise(text)
-    if not words or words[0].norm not in PRONOUNS:
+    if not words or words[0].norm not in _RESOLVED or _EXPLETIVE.match(text):
         return text
-    opening = words[0].norm
-    pronoun, _, rest = opening.partition("'")
-    has_verb = len(words) > 1 and words[1].norm in _AUXILIARIES
-    if pronoun in {"this", "that", "these", "those"} and not rest and not has_verb:
+    pronoun, _, rest = words[0].norm.partition("'")
+    if pronoun == "these" and (len(words) == 1 or words[1].norm not in AUXILIARIES):
         return text
     meant = _person(before) if pronoun in _PERSONAL else _subject(before, plural=pronoun in _PLURAL)
     if meant is None or set(content_stems(meant)) <= set(content_stems(text)):
@@ -140,26 +142,31 @@ def _has_free_pronoun(text: str, words: Sequence[Word]) -> bool:
 
 
 def _subject(sentence: str, *, plural: bool) -> str | None:
-    """Return the noun phrase that a sentence opens with, if an auxiliary follows it."""
+    """Return the noun phrase that a sentence opens with, if a verb follows it."""
     words = tokenise(sentence)
-    if not words or words[0].norm in _NO_SUBJECT | PRONOUNS or words[0].norm.endswith("ing"):
+    norms = [word.norm for word in words[: _LONGEST_SUBJECT + 1]]
+    inside = list(takewhile(lambda norm: norm not in _OUTSIDE_SUBJECT, norms))
+    if not inside or inside[0].endswith("ing"):
         return None
-    for position in range(1, min(len(words), _LONGEST_SUBJECT + 1)):
-        norm = words[position].norm
-        if norm in _AUXILIARIES:
-            head = words[position - 1].norm
-            phrase = sentence[words[0].start : words[position - 1].end]
-            many = " and " in phrase or (
-                head.endswith("s") and not head.endswith(("ss", "us", "is"))
-            )
-            named = words[0].norm not in _DETERMINERS or position > 1
-            return phrase if named and many == plural and "," not in phrase else None
-        if norm in _NO_SUBJECT - {"and", "of", "in"} | PRONOUNS:
-            return None
-    return None
+    # "The human produced gases are": what could be a verb is none where an auxiliary follows.
+    verbs = [place for place, norm in enumerate(inside) if place and norm in AUXILIARIES] or [
+        place
+        for place, norm in enumerate(inside)
+        if place and (norm in PAST | THIRD_PERSON or (norm.endswith("ed") and len(norm) > _LONG))
+    ]
+    if not verbs:
+        return None
+    last = verbs[0] - 1
+    while last and norms[last] in _ADVERBS:
+        last -= 1
+    phrase, head = sentence[words[0].start : words[last].end], norms[last]
+    many = " and " in phrase or (head.endswith("s") and not head.endswith(("ss", "us", "is")))
+    whole = "," not in phrase and not is_stop_word(head)
+    return phrase if whole and many == plural else None
 
 
 def _person(sentence: str) -> str | None:
     """Return the one person whom a sentence names, None if it names several or none."""
-    named = {match.group() for match in _PERSON.finditer(sentence)}
+    found = (match.group() for match in _PERSON.finditer(sentence))
+    named = {name for name in found if not is_stop_word(name.split()[0].casefold())}
     return named.pop() if len(named) == 1 else None

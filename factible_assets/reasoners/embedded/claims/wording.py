@@ -34,7 +34,8 @@ _LEAD_IN = re.compile(
         (?:i|we|you)[ ](?:really[ ]|also[ ]|all[ ]|now[ ]|just[ ])*
            (?:think|believe|know|guess|suppose|feel|say|understand|found[ ]out|can[ ]see|see)
            [ ]that\b
-      | (?:we|they|you)(?:'ve|[ ]have)[ ](?:shown|found|learned|learnt|seen|discovered)[ ]that\b
+      | (?:we|they|you)(?:'ve|[ ]have)[ ](?:actually[ ]|also[ ]|now[ ])?
+           (?:shown|found|learned|learnt|seen|discovered)[ ]that\b
       | (?:i'm|we're|they're)[ ](?:just[ ])?(?:saying|telling[ ]you)[ ]that\b
       | (?:it(?:'s|[ ]is)|what(?:'s|[ ]is))[ ](?:also[ ])?
            (?:true|clear|known|well[ ]known|important[ ]to[ ](?:note|remember|know)
@@ -63,7 +64,8 @@ _LEAD_IN = re.compile(
 )
 _KEEPS_ITS_OPENING = re.compile(
     r"(?:so|as|now|then)\s+(?:that|far|many|much|long|called)\b"
-    r"|(?:no|first|second|third|like|right|plus|instead|well)\s+(?!,)"
+    r"|(?:no|first|second|third|right|plus|well)\s+(?!(?:i|we|you|he|she|it|they|there|this|that"
+    r"|these|the|an?|my|our|if|when|in|what)\b)|(?:like|instead)\s+(?!,)"
     r"|see\s+(?!,)|look\s+(?!,)|again\s+and|or\s+not",
     re.IGNORECASE,
 )

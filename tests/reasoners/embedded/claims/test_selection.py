@@ -166,6 +166,7 @@ def test_words_that_only_look_like_lead_ins_stay() -> None:
     for raw in (
         "No vaccine contains microchips of any kind.",
         "First graders read 20 books a year.",
+        "Well known facts are seldom checked again.",
     ):
         assert strip_lead_ins(raw, _whole(raw)).start == 0
 
@@ -182,6 +183,12 @@ def test_numbering_hesitation_and_tags_are_left_out() -> None:
         "What we see is that the planet's climate is changing.": (
             "The planet's climate is changing."
         ),
+        "Well it turns out that in Georgia 67 votes were cast by dead people": (
+            "In Georgia 67 votes were cast by dead people."
+        ),
+        "We've actually shown that ajoene enters the cancer cell.": (
+            "Ajoene enters the cancer cell."
+        ),
         "Here's what they leave out: wind power costs 17 times more than coal.": (
             "Wind power costs 17 times more than coal."
         ),
@@ -197,6 +204,36 @@ def test_a_pronoun_is_resolved_where_one_thing_can_be_meant() -> None:
     assert resolve("They release a protein.", "So it goes.") == "They release a protein."
     physician = "Dr. Jane Smith moved to Boston in spring."
     assert resolve("Her team grew.", physician) == "[Dr. Jane Smith's] team grew."
+    house = "Congress just decided to look at executive power."
+    assert resolve("It passed an act.", house) == "[Congress] passed an act."
+    gases = "Many of the human produced gases are called greenhouse gases."
+    assert resolve("These are warm.", gases) == "[Many of the human produced gases] are warm."
+
+
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        ("This may be true.", "The media was quick to blame the state."),
+        ("It's easier to cheat by mail.", "Another issue in Georgia is the deadline."),
+        ("It's straight women who fall ill.", "The infection rate has shot up."),
+        ("It should be noted that nobody knew.", "The verdict was late."),
+        ("He announced a report.", "In August the case was filed."),
+        ("She has much to hide.", "A doctor in South Africa describes the trial."),
+        ("They have a plan.", "Somehow a whole lot of was given away."),
+    ],
+)
+def test_a_pronoun_stays_where_it_means_nothing_that_the_sentence_before_names(
+    text: str, before: str
+) -> None:
+    assert resolve(text, before) == text
+
+
+def test_a_later_statement_of_a_sentence_speaks_of_the_one_before_it() -> None:
+    said = (
+        "Nobody expected the vote. Congress amended the law, and it passed a budget of 4 billion."
+    )
+    texts = [claim.text for claim in _extract(said, limit=5).claims]
+    assert "[Congress] passed a budget of 4 billion." in texts
 
 
 def test_an_open_reference_is_one_whose_noun_stands_elsewhere() -> None:
