@@ -33,6 +33,7 @@ from benchmarks.evidence import (
     recorded_claims,
     vote,
 )
+from benchmarks.lexical import lexical_support
 from benchmarks.quality import RESAMPLES, Engine, engine
 from benchmarks.shared import DATA
 from factible_assets.config import StrategyName, config_of
@@ -52,7 +53,6 @@ from factible_assets.methods.ecvs import (
     as_written,
     corrected,
     domain_credibility,
-    lexical_support,
 )
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Claim, Query, Stance, Video

@@ -1,29 +1,24 @@
-"""ECVS: its confidence calculus as written and corrected, claim classes, reading by words alone.
+"""ECVS: its confidence calculus as written and corrected, claim classes, verdicts in words.
 
-What belongs here: equations 9 to 19, algorithms 1 and 3 to 6, table 1, the parameters of
-table 3. What does not: which domains are in which tier (corpora/credibility_tiers.yaml), the
-engine's own ratings (stages/reliability.py), asking models (reasoners/llm), what a verdict's words
-mean on other scales (scales.py).
+What belongs here: equations 9 to 19, algorithms 1 and 4 to 6, table 1, the parameters of table 3.
+What does not: which domains are in which tier (corpora/credibility_tiers.yaml), the engine's own
+ratings (stages/reliability.py), asking models (reasoners/llm), other scales (scales.py), algorithm
+3, a baseline that nothing is checked by (benchmarks/lexical.py).
 
 What the formulas of section 5 say when they are taken at their word (each a test):
 
 - It is no confidence in a verdict but support of the claim: sources that all refute it give the
   least agreement, 0.1 (algorithm 4, line 19).
-- One supporting source among ten scores 0.1, one refuting source among ten 0.28, and ten that say
-  nothing 0.4: a source for the claim can lower its score below one against it.
+- One supporting source among ten scores 0.1, one refuting one 0.28, ten that say nothing 0.4.
 - The tone is 0.85 to 1 whatever a text says, because hedging is capped at 0.15 (equations 15, 16),
   and it is added to the evidence (equation 17). So a claim without any source gets 57 %, no result
-  is below 48 %, the floor of 15 % (equation 19) never holds, and the labels Very Low and Low
-  (table 1) are never given.
+  is below 48 %, and neither the floor of 15 % nor the labels Very Low and Low ever occur.
 - Another source can lower the result: one of little credibility lowers the mean (equation 13), and
-  a third one raises the share of the evidence at the cost of the tone, which is the larger
-  (equation 17).
+  a third one raises the share of the evidence at the cost of the larger tone (equation 17).
 - Equation 13 divides by zero without sources. Here the credibility of none is 0.
 - Hedging counts distinct words of distinct words (equation 15 intersects sets), and words as they
   are listed: "suggests" hedges nothing.
 - Equation 18 names a final evidence score that no other equation uses. Here equation 17 mixes it.
-
-The corrected variant keeps the parameters and changes six things; see `corrected`.
 """
 
 from __future__ import annotations
@@ -34,22 +29,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from factible_assets.reasoners.embedded.text import STOP_WORDS, tokenise, word_set
+from factible_assets.reasoners.embedded.text import word_set
 from factible_assets.stages.reliability import institution_of
 from resources.reliability.base import ListedRating
 
 N_MAX: Final = 8
 """Sources after which more add nothing (equation 12)."""
-
 WEIGHTS: Final = (0.25, 0.45, 0.30)
 """Of volume, credibility and agreement in the evidence score (equation 11)."""
-
 DECISIVE: Final = 1.2
 """What a source that supports or opposes weighs against a neutral one (equation 14)."""
-
 HEDGING_CAP: Final = 0.15
 """The most that hedging takes away (equation 15)."""
-
 HEDGES: Final = word_set(
     """
     may might could possibly likely suggest appear indicate perhaps probably potentially seems
@@ -57,13 +48,10 @@ HEDGES: Final = word_set(
     """
 )
 """W_h (section 5.5)."""
-
 FLOOR, CEILING = 15, 95
 """Bounds of the result in per cent (equation 19)."""
-
 MIXES: Final = ((3, 0.7, 0.8), (1, 0.5, 0.7))
 """From so many sources of more than this credibility on, the share of the evidence (eq. 17)."""
-
 _SHARE_OTHERWISE: Final = 0.5
 _MANY_NEUTRAL, _COMPLEX, _OPEN = 3, 0.4, 0.5
 _CONSENSUS_SOURCES, _CONSENSUS_BONUS = 2, 0.1
@@ -81,10 +69,7 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One piece of evidence, as far as the calculus looks at it (equations 1, 3, 4).
-
-    `credibility` is from 0 to 1; `supports` is None for a neutral source.
-    """
+    """One piece of evidence (equations 1, 3, 4): from 0 to 1; `supports` is None if neutral."""
 
     credibility: float
     supports: bool | None
@@ -167,13 +152,16 @@ def as_written(sources: Sequence[Source], text: str) -> Confidence:
 
     The text is the reasoning of whoever judged (section 5.5 does not say which is meant).
     """
-    believed = weighted_credibility(sources)
-    parts = (volume(len(sources)), believed, agreement(sources))
-    evidence = math.fsum(by * part for by, part in zip(WEIGHTS, parts, strict=True))
-    evidence = with_quality_bonus(evidence, sources)
-    share, toned = evidence_share(len(sources), believed), tone(text)
-    final = share * evidence + (1 - share) * toned
-    return Confidence(*parts, evidence, toned, final, percentage(final))
+    parts = (volume(len(sources)), weighted_credibility(sources), agreement(sources))
+    evidence, share = _evidence(parts, sources), evidence_share(len(sources), parts[1])
+    final = share * evidence + (1 - share) * tone(text)
+    return Confidence(*parts, evidence, tone(text), final, percentage(final))
+
+
+def _evidence(parts: tuple[float, float, float], sources: Sequence[Source]) -> float:
+    """Return the evidence score of volume, credibility and agreement (equations 11, 18)."""
+    score = math.fsum(by * part for by, part in zip(WEIGHTS, parts, strict=True))
+    return with_quality_bonus(score, sources)
 
 
 def corrected(sources: Sequence[Source], text: str) -> Confidence:
@@ -200,37 +188,27 @@ def corrected(sources: Sequence[Source], text: str) -> Confidence:
     if len(side) >= _CONSENSUS_SOURCES and not other:
         agreed = min(1.0, agreed + _CONSENSUS_BONUS)
     parts = (volume(len(side)), math.fsum(best) / _GOOD_SOURCES, agreed)
-    evidence = math.fsum(by * part for by, part in zip(WEIGHTS, parts, strict=True))
-    evidence = with_quality_bonus(evidence, side)
+    evidence, share = _evidence(parts, side), evidence_share(len(side), parts[1])
     toned = 1.0 - hedging_density(text) / HEDGING_CAP
-    share = evidence_share(len(side), parts[1])
     final = evidence * (share + (1 - share) * toned)
     return Confidence(*parts, evidence, toned, final, percentage(final))
 
 
 # --- Where credibility comes from ---------------------------------------------------------------
 
-TIERS: Final = {1: (0.90, 1.00), 2: (0.75, 0.89), 3: (0.55, 0.74), 4: (0.35, 0.54)}
-"""Ranges of credibility of the tiers T1 to T4 (equation 9), which gives no rule for a place in a
-range: the rating set states its middle. .gov and .edu are what registries keep for institutions."""
-
 INSTITUTIONAL: Final = 0.75
 """Of .gov and .edu (equation 9). The engine's own rule says 0.90."""
-
 UNKNOWN: Final = 0.50
-
 PAPER: Final = 0.85
 CITATION_BONUSES: Final = ((100, 0.05, 0.95), (50, 0.03, 0.90))
-"""Above so many citations a paper gains this much, up to that (algorithm 1, lines 7 to 10).
-
-The bounds never hold: 0.85 and 0.05 make 0.90.
-"""
+"""Above so many citations a paper gains this much, up to that, which is never reached (algorithm
+1, lines 7 to 10)."""
 
 
 def domain_credibility(host: str, listed: Iterable[ListedRating]) -> float:
-    """Return the credibility of a domain, from 0 to 1 (equation 9).
+    """Return the credibility of a domain, from 0 to 1 (equation 9): the first score that is listed.
 
-    Its tier is what the first of the rating sets says that states a score.
+    The equation gives each tier a range and no place in it: the rating set states its middle.
     """
     tier = next((each.score for each in listed if each.score is not None), None)
     if tier is not None:
@@ -264,7 +242,6 @@ _CLASSES: Final[Mapping[ClaimClass, str]] = {
 # A quotation mark is no letter, so that no word boundary stands around it.
 _QUOTATION = re.compile(r"[\"“„«][^\"”“»]{8,}[\"”“»]")
 
-
 SEARCH: Final[Mapping[ClaimClass, str]] = {
     "scientific": "peer-reviewed study results",
     "health": "systematic review clinical trial",
@@ -297,51 +274,9 @@ def claim_class(claim: str) -> ClaimClass:
     return next(found, "general")
 
 
-# --- Lexical support (section 4, algorithm 3) ---------------------------------------------------
-
-LEAST_RELEVANCE: Final = 0.3
-"""Share of the claim's key words below which a text says nothing (algorithm 3, line 5)."""
-
-INDICATORS: Final = (
-    "confirm|support|evidence shows|research indicates|proven|demonstrated|validates",
-    "disprove|refute|contradict|false|debunked|no evidence|lacks evidence",
-    "unclear|mixed evidence|conflicting|debate|controversial|inconclusive",
-)
-"""The indicators of support, opposition and uncertainty (section 4.2)."""
-
-
-def relevance(text: str, claim: str) -> float:
-    """Return the share of a claim's key words that a text holds (algorithm 3, line 4).
-
-    Key words are distinct and no stop words; one is held wherever its letters stand. 0 without any.
-    """
-    words = {word.norm for word in tokenise(claim)} - STOP_WORDS
-    folded = text.casefold()
-    return sum(word in folded for word in words) / len(words) if words else 0.0
-
-
-def lexical_support(text: str, claim: str) -> bool | None:
-    """Tell whether a text supports a claim, opposes it (False) or neither (None; algorithm 3).
-
-    An indicator that occurs counts once. The side with strictly the most decides. It is a baseline:
-    "nobody confirms it" and "unsupported" support, "no evidence supports it" says nothing.
-    """
-    if relevance(text, claim) < LEAST_RELEVANCE:
-        return None
-    folded = text.casefold()
-    support, oppose, uncertain = (
-        sum(indicator in folded for indicator in indicators.split("|")) for indicators in INDICATORS
-    )
-    if support > max(oppose, uncertain):
-        return True
-    return False if oppose > max(support, uncertain) else None
-
-
 # --- TRUE, FALSE or CAN'T SAY (section 7, algorithm 6) ------------------------------------------
 
 ThreeWay = Literal["TRUE", "FALSE", "CAN'T SAY"]
-
-CANNOT_SAY: Final[ThreeWay] = "CAN'T SAY"
 
 _LABELLED = re.compile(
     r"^\W*(?:final\s+|my\s+)?(?:verdict|answer|conclusion|label)\W*?(?:[:=]|\bis\b)\W*(?P<said>.+)$",
@@ -373,12 +308,10 @@ def read_verdict(answer: str) -> ThreeWay:
     labelled = [match["said"] for match in _LABELLED.finditer(answer)]
     alone = [match[0] for match in _ALONE.finditer(answer)]
     said = (labelled or alone or [""])[-1]
-    if _UNDECIDED.search(said):
-        return CANNOT_SAY
     found = {
         (match["word"].casefold() in _FALSE) == bool(match["denied"])
         for match in _SAID.finditer(said)
     }
-    if len(found) != 1:
-        return CANNOT_SAY
+    if len(found) != 1 or _UNDECIDED.search(said):
+        return "CAN'T SAY"
     return "TRUE" if found.pop() else "FALSE"

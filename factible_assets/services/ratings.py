@@ -113,9 +113,17 @@ def _rating_set(file: Path, changed_at: int | None, described_at: int | None) ->
     description = None if described_at is None else load_description(description_of(file))
     as_of = (description and description.as_of) or _day_in_name(file)
     if kind == ".csv":
+        if description is not None and description.columns:
+            return load_rating_csv(file, description, as_of=as_of)
         layout = _layout_by_header(file)
         if description is not None:
-            layout = layout.described_by(description)
+            layout = replace(
+                layout,
+                name=description.name,
+                description=description.description or layout.description,
+                licence=description.licence,
+                citation=description.citation,
+            )
         return load_rating_csv(file, layout, as_of=as_of)
     if description is None:
         return load_mbfc_json(file, as_of=as_of)

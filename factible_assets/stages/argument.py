@@ -15,7 +15,6 @@ from factible_assets.wording import counted, source_words
 
 _HEARD_CHARACTERS = 320
 """A longer quote is cut in the argument; it stands whole among the sources."""
-
 _ORDER: Mapping[str, tuple[Stance, ...]] = {
     "supports": ("supports", "refutes", "mixed"),
     "refutes": ("refutes", "supports", "mixed"),
@@ -84,47 +83,35 @@ class Argument:
 def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
     """Return the argument for an outcome of the vote; there is none for what is no stance.
 
-    `evidence` are the rows of one claim, the most reliable first.
+    `evidence` are the rows of one claim, the most reliable first. On each side the source speaks
+    that weighs most in the vote, rather with a quote than a paraphrase; of equal ones the one that
+    speaks most of the claim, and rather says than asks.
     """
-    sides = {
-        side: rows
-        for side, rows in by_stance(row for row in evidence if row.status == "ok").items()
-        if rows and side in _ORDER.get(outcome, ())
-    }
-    heard = [side for side in _ORDER.get(outcome, ()) if side in sides]
-    is_divided = {"supports", "refutes"} <= set(heard)
+    told = by_stance(row for row in evidence if row.status == "ok")
+    sides = {side: told[side] for side in _ORDER.get(outcome, ()) if told[side]}
+    heard = list(sides)
+    is_divided = {"supports", "refutes"} <= sides.keys()
     if outcome == "mixed" and "mixed" in heard:
         heard.remove("mixed")
         heard = heard if is_divided else ["mixed", *heard]
     if "unclear" in heard[1:]:
         # What settles nothing is heard only where nothing else speaks.
         heard.remove("unclear")
-    return Argument(
-        tuple(
-            _voice(side, sides[side], "" if outcome == "mixed" and not is_divided else lead)
-            for side in heard
-            for lead in (_LEADS.get((outcome, side), ""),)
-        ),
-        _balance(outcome, sides),
-    )
-
-
-def _voice(side: Stance, rows: Iterable[Evidence], lead: str) -> Voice:
-    """Let the source speak that weighs most in the vote, rather with a quote than a paraphrase.
-
-    Of equal ones, the one that speaks most of the claim, and rather says than asks.
-    """
 
     def loudness(each: Evidence) -> tuple[bool, int, bool, float]:
         asks = (each.quote or "").rstrip().endswith("?")
         return each.quote is not None, weight(each), not asks, each.relevance or 0.0
 
-    row = max(rows, key=loudness)
-    words = " ".join((row.quote or row.summary or "").split())
-    if len(words) > _HEARD_CHARACTERS:
-        words = f"{words[:_HEARD_CHARACTERS].rsplit(maxsplit=1)[0]} …"
-    says = _SAYS[side][_only_seems(row)]
-    return Voice(side, lead, row, says, words, row.quote is not None)
+    voices = []
+    for side in heard:
+        row = max(sides[side], key=loudness)
+        words = " ".join((row.quote or row.summary or "").split())
+        if len(words) > _HEARD_CHARACTERS:
+            words = f"{words[:_HEARD_CHARACTERS].rsplit(maxsplit=1)[0]} …"
+        lead = "" if outcome == "mixed" and not is_divided else _LEADS.get((outcome, side), "")
+        says = _SAYS[side][_only_seems(row)]
+        voices.append(Voice(side, lead, row, says, words, row.quote is not None))
+    return Argument(tuple(voices), _balance(outcome, sides))
 
 
 def _only_seems(row: Evidence) -> bool:

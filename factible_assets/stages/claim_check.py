@@ -8,7 +8,7 @@ rows, within the limits that all claims share. What does not: the order in which
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -21,6 +21,7 @@ from factible_assets.records import (
     Evidence,
     LlmCall,
     Query,
+    Search,
     SearchHit,
     Verdict,
     Video,
@@ -48,7 +49,7 @@ from factible_assets.stages.ports import (
     Services,
     VerdictDraft,
 )
-from factible_assets.stages.progress import Stage, Stopwatch
+from factible_assets.stages.progress import Stage, Stopwatch, Trace
 from factible_assets.stages.queries import build_queries, query_row
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.reviews import (
@@ -58,6 +59,7 @@ from factible_assets.stages.reviews import (
     with_overrulings,
 )
 from factible_assets.stages.search import (
+    NOTHING_FOUND,
     Candidate,
     Gathered,
     gather_hits,
@@ -66,7 +68,6 @@ from factible_assets.stages.search import (
     rated,
     select_hits,
 )
-from factible_assets.stages.trace import Trace
 from factible_assets.stages.verdict import (
     CaseFile,
     Opinion,
@@ -76,6 +77,7 @@ from factible_assets.stages.verdict import (
 )
 
 Answer = TypeVar("Answer")
+Row = TypeVar("Row", Query, Search, SearchHit, Evidence)
 
 Words: TypeAlias = Callable[[], Awaitable[Judged[tuple[QueryDraft, ...]]]]
 """Words the searches for a claim."""
@@ -114,8 +116,8 @@ class ClaimRows:
 class ClaimCheck:
     """One claim that is checked, and what a strategy may have done for it, in its own order.
 
-    `calls` are the model calls that were made for it; `trace` is where a strategy notes its steps;
-    `answers` is what an answer engine said of it, once at most.
+    `calls` are the model calls that were made for it; `answers` is what an answer engine said of
+    it, once at most.
     """
 
     claim: Claim
@@ -151,13 +153,24 @@ class ClaimCheck:
         return query_row(self.claim, "", basis=self.basis, status=status, reason=reason)
 
     def case_of(
-        self, queries: Sequence[Query], found: Gathered, evidence: Sequence[Evidence]
+        self,
+        queries: Sequence[Query],
+        found: Gathered = NOTHING_FOUND,
+        evidence: Sequence[Evidence] = (),
     ) -> CaseFile:
         """Put together what was gathered; a claim that nothing was asked for says so in a row."""
         if not queries:
             queries = [self.unasked("No query was written: the check ended before.")]
         places = self.config.search.max_results
         return CaseFile(self.claim, queries, found.searches, found.hits, evidence, places)
+
+    async def gather(self, queries: Sequence[Query], by: Reading | None = None) -> CaseFile:
+        """Ask some searches, and read what they find."""
+        found = await self.search(queries)
+        return self.case_of(queries, found, await self.read(queries, found.hits, by=by))
+
+    def _held(self, rows: Iterable[Row]) -> tuple[Row, ...]:
+        return tuple(row for row in rows if row.claim_id == self.claim.claim_id)
 
     async def write_queries(
         self, wider: QueriesConfig | None = None, words: Words | None = None
@@ -168,9 +181,7 @@ class ClaimCheck:
         are wanted in place of the knobs; then none is kept. `words` words them in place of the
         reasoner.
         """
-        mine = self.claim.claim_id
-        held = [query for query in self.shared.known.queries if query.claim_id == mine]
-        held.sort(key=lambda query: query.rank)
+        held = sorted(self._held(self.shared.known.queries), key=lambda query: query.rank)
         if "queries" not in self.shared.stages:
             return tuple(held)
         are_good = bool(held) and all(query.status == "ok" for query in held)
@@ -209,12 +220,9 @@ class ClaimCheck:
 
     async def search(self, queries: Sequence[Query]) -> Gathered:
         """Ask the searches, rate what they find, and add the sources that reviewers added."""
-        known, mine = self.shared.known, self.claim.claim_id
+        known = self.shared.known
         if "search_hits" not in self.shared.stages:
-            found = Gathered(
-                tuple(row for row in known.searches if row.claim_id == mine),
-                tuple(hit for hit in known.hits if hit.claim_id == mine),
-            )
+            found = Gathered(self._held(known.searches), self._held(known.hits))
         else:
             asked = [query for query in queries if query.status == "ok"]
             done, observer = count(1), self.services.observer
@@ -251,8 +259,7 @@ class ClaimCheck:
         `sought` is looked for beside the claim; what a page says of it is condensed. `by` reads in
         place of the reasoner.
         """
-        mine = self.claim.claim_id
-        held = tuple(row for row in self.shared.known.evidence if row.claim_id == mine)
+        held = self._held(self.shared.known.evidence)
         if not self.shared.stages & {"reliability_ratings", "evidence"}:
             return held
         selection = select_hits(
@@ -350,11 +357,9 @@ class ClaimCheck:
             status = "infra_error" if page.status == "infra_error" else "no_evidence"
             reason = f"{candidate.hit.domain}: {page.reason}"
             return stored, partial(unread, status=status, reason=reason)
-        excerpt = replace(
-            source.excerpt, arrivals=arrivals, alone=not self.config.evidence.together
-        )
-        judged = await self._asked(partial(by, candidate.query, excerpt))
-        match judged:
+        alone = not self.config.evidence.together
+        excerpt = replace(source.excerpt, arrivals=arrivals, alone=alone)
+        match await self._asked(partial(by, candidate.query, excerpt)):
             case Judged(value=draft):
                 read = partial(read_row, self.claim, source=source, basis=self.basis, draft=draft)
                 return stored, read
@@ -386,6 +391,6 @@ class ClaimCheck:
                 )
 
             judged = await self._asked(words)
-            if isinstance(judged, ReasonerError):
-                return conclude(opinion, None, judged, basis=self.basis)
-            return conclude(opinion, judged.value if judged else None, basis=self.basis)
+            failure = judged if isinstance(judged, ReasonerError) else None
+            draft = judged.value if isinstance(judged, Judged) else None
+            return conclude(opinion, draft, failure, basis=self.basis)

@@ -10,20 +10,13 @@ and judged anew: no verdict ever stands beside words that it was not reached on.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from factible_assets.config import ClaimsConfig
-from factible_assets.records import (
-    Claim,
-    ClaimBasis,
-    ReviewAction,
-    Transcript,
-    TranscriptSegment,
-)
-from factible_assets.stages.ids import claim_id
+from factible_assets.records import Claim, ClaimBasis, ReviewAction, Transcript, TranscriptSegment
+from factible_assets.stages.ids import claim_id, normalise_text
 from factible_assets.stages.localisation import Localiser, Place, similarity
-from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
+from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, clamped
 from factible_assets.stages.reviews import WordedClaim, claims_in_force
 from factible_assets.stages.transcript import Clock, storable
 
@@ -45,19 +38,18 @@ def build_claims(
     draft's own offsets are taken if they lie in the text, else the claim is searched for; one that
     is found nowhere has neither place nor time.
     """
-    video = transcript.video_id
     ordered = sorted(
-        (draft for draft in drafts.claims if _wording(draft)),
-        key=lambda draft: (-_clamped(draft.importance), -_clamped(draft.confidence)),
+        drafts.claims, key=lambda draft: (-clamped(draft.importance), -clamped(draft.confidence))
     )
     distinct: dict[str, ClaimDraft] = {}
     for draft in ordered:
-        if config is None or _clamped(draft.importance) >= config.min_importance:
-            distinct.setdefault(claim_id(video, _wording(draft)), draft)
-    kept = list(distinct.values())[: config.max_claims if config else None]
-    said = _Said(video, transcript.text, segments)
+        if config is None or clamped(draft.importance) >= config.min_importance:
+            distinct.setdefault(normalise_text(_wording(draft)), draft)
+    kept = [draft for draft in distinct.values() if _wording(draft)]
+    most = config.max_claims if config else None
+    said = _Said(transcript.video_id, transcript.text, segments)
     return tuple(
-        said.claim(draft, drafts.thesis, basis, rank) for rank, draft in enumerate(kept, start=1)
+        said.claim(draft, drafts.thesis, basis, rank) for rank, draft in enumerate(kept[:most], 1)
     )
 
 
@@ -80,7 +72,7 @@ def corrected_claims(
     force = claims_in_force(actions)
     if not (force.worded or force.gone):
         return tuple(found)
-    known = {**known, **{claim.claim_id: claim for claim in found}}
+    known = dict(known) | {claim.claim_id: claim for claim in found}
     rows: dict[str, Claim] = {}
     for claim in found:
         now = force.names.get(claim.claim_id, claim.claim_id)
@@ -90,17 +82,14 @@ def corrected_claims(
             continue
         is_reworded = mine is not None and mine.text != claim.text
         rows[now if is_reworded else claim.claim_id] = claim  # A place in the order, if reworded.
-    text = transcript.text if transcript else ""
     thesis = next((each.thesis for each in found), None)
     video_id = next((mine.action.video_id for mine in force.worded.values()), "")
-    said = _Said(video_id, text, segments)
+    said = _Said(video_id, transcript.text if transcript else "", segments)
     for now, mine in force.worded.items():
         if now not in force.gone and (now not in rows or rows[now].text != mine.text):
             rows[now] = said.worded(mine, known.get(mine.like or "") or rows.get(now), thesis)
     ordered = sorted(rows.values(), key=lambda claim: -claim.importance)
-    return tuple(
-        claim.model_copy(update={"rank": rank}) for rank, claim in enumerate(ordered, start=1)
-    )
+    return tuple(each.model_copy(update={"rank": at}) for at, each in enumerate(ordered, start=1))
 
 
 class _Said:
@@ -123,8 +112,8 @@ class _Said:
             video_id=self._video_id,
             rank=rank,
             text=words,
-            importance=_clamped(draft.importance),
-            extraction_confidence=_clamped(draft.confidence),
+            importance=clamped(draft.importance),
+            extraction_confidence=clamped(draft.confidence),
             category=draft.category,
             context=draft.context,
             thesis=thesis,
@@ -161,7 +150,3 @@ class _Said:
 
 def _wording(draft: ClaimDraft) -> str:
     return " ".join(storable(draft.text).split())
-
-
-def _clamped(score: float) -> float:
-    return 0.0 if math.isnan(score) else min(1.0, max(0.0, score))

@@ -7,8 +7,8 @@ text says (the reasoner), weighing evidence (verdict.py).
 The rules:
 
 - A quote is kept only if it stands verbatim in the stored text, but for white space and the shape
-  of quotation marks and dashes: `quote == text[quote_start:quote_end]`. Anything else is rejected
-  and counted (9 % of a model's "verbatim" quotes, measured on the published runs of Factible).
+  of quotation marks and dashes. Anything else is rejected and counted (9 % of a model's "verbatim"
+  quotes, measured on the published runs of Factible).
 - A quote is widened to its sentences: what is cut out of its own denial says the contrary.
 - A definite stance without a verified quote becomes `unclear` with confidence 0.
 - A summary that quotes what the text does not say is dropped, and counted with the quotes.
@@ -21,12 +21,12 @@ The rules:
 from __future__ import annotations
 
 import asyncio
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
+from typing import Any
 
 from factible_assets.records import (
     Basis,
@@ -36,13 +36,11 @@ from factible_assets.records import (
     PageText,
     RetrievedVia,
     SearchHit,
-    Stance,
     Status,
     Video,
 )
 from factible_assets.stages.ids import content_hash, evidence_id, page_id
-from factible_assets.stages.once import Once
-from factible_assets.stages.ports import EvidenceDraft, Fetcher, PageExcerpt
+from factible_assets.stages.ports import EvidenceDraft, Fetcher, Once, PageExcerpt, clamped
 from factible_assets.stages.search import Candidate, is_answer
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of, published_at
@@ -50,27 +48,22 @@ from resources.scraping.base import FetchedPage
 
 MIN_QUOTE_CHARACTERS = 12
 """Letters and digits of the shortest quote: a lone word stands in every text and shows nothing."""
-
 MIN_QUOTE_WORDS = 4
 """Words of the shortest quote; in scripts without spaces two characters count as a word."""
-
 _REACH = 400
 """Characters on either side of a quote in which the ends of its sentence are looked for."""
 _SENTENCE_ENDS = re.compile(
     "[.!?…][\"'\u201d\u2019)\\]»]*(?=\\s)|[\u3002\uff01\uff1f]|[\\n\\r\u2028\u2029](?=\\s*[^\\sa-z])"
 )
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
-
 _MIN_SNIPPET_WORDS = 5
 _BLOCK_CHARACTERS = 1_000
 _TELLING_LENGTH = 4  # shorter words stand in every block
 _GAP = "\n[…]\n"
-
 _ANSWERED = (
     "A machine's answer, composed from the pages that it names: no page of its own, and no second "
     "opinion on them."
 )
-
 _FOLDED = str.maketrans(
     {
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
@@ -145,9 +138,8 @@ def departure(hit: SearchHit, page: Page) -> str | None:
 
 def is_later(published_on: date | None, video: Video) -> bool:
     """Tell whether a source was published after the video: it may know what nobody could then."""
-    if published_on is None or video.published_on is None:
-        return False
-    return published_on > video.published_on
+    said_on = video.published_on
+    return published_on is not None and said_on is not None and published_on > said_on
 
 
 def keep_relevant(text: str, limit: int, topics: Sequence[str]) -> str:
@@ -262,11 +254,13 @@ def read_row(
     page, text = source.stored.page, source.text
     is_due = source.via == "snippet" and page.status == "infra_error"
     what = "could not be fetched" if is_due else "is missing"
-    remark = f"The page {what} ({page.reason}); read was its search snippet."
+    remark = (
+        ""
+        if source.via != "snippet"
+        else f"The page {what} ({page.reason}); read was its search snippet."
+    )
     if is_answer(candidate.hit):
         remark = _ANSWERED
-    elif source.via != "snippet":
-        remark = ""
     cited = next((each for each in candidate.rating.reasons if "is cited" in each), None)
     row = partial(
         evidence_row,
@@ -283,20 +277,8 @@ def read_row(
         # Of a page in outage a silent snippet tells nothing: it stays what failed.
         status: Status = "infra_error" if is_due else "no_evidence"
         return row(status=status, reason="It does not speak of the claim.")
-    checked = check_words(draft, text.text)
-    return row(
-        status="ok",
-        reason=checked.reason,
-        stance=checked.stance,
-        stance_confidence=checked.stance_confidence,
-        relevance=_clamped(draft.relevance),
-        summary=checked.summary,
-        quote=text.text[slice(*checked.quote)] if checked.quote else None,
-        quote_start=checked.quote[0] if checked.quote else None,
-        quote_end=checked.quote[1] if checked.quote else None,
-        rejected_quotes=checked.rejected,
-        page_due=is_due,
-    )
+    relevance = clamped(draft.relevance)
+    return row(status="ok", relevance=relevance, page_due=is_due, **check_words(draft, text.text))
 
 
 def evidence_row(
@@ -337,44 +319,33 @@ def evidence_row(
 # --- Words that are believed --------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedWords:
-    """What is left of a draft once its quotes have been looked up in the text."""
-
-    stance: Stance
-    stance_confidence: float
-    quote: tuple[int, int] | None
-    summary: str | None
-    rejected: int
-    reason: str | None
-
-
-def check_words(draft: EvidenceDraft, text: str) -> CheckedWords:
-    """Look up a draft's quotes in the text that it was read from; see the rules above.
+def check_words(draft: EvidenceDraft, text: str) -> dict[str, Any]:
+    """Return the columns of a draft once its quotes have been looked up in the text; see above.
 
     The first quote in the reasoner's order that stands in the text is kept.
     """
     finder = QuoteFinder(text)
-    offered = [quote for quote in draft.quotes if quote.strip()]
-    places = [finder.find(quote) for quote in offered]
+    places = [finder.find(quote) for quote in draft.quotes if quote.strip()]
     verified = [whole_sentences(text, *place) for place in places if place is not None]
-    quoted = [
-        each
+    misquotes = sum(
+        sum(map(str.isalnum, each)) >= MIN_QUOTE_CHARACTERS
+        and finder.find(each.rstrip(".,;: ")) is None
         for each in _QUOTED.findall(draft.summary)
-        if sum(character.isalnum() for character in each) >= MIN_QUOTE_CHARACTERS
-    ]
-    misquotes = sum(finder.find(each.rstrip(".,;: ")) is None for each in quoted)
-    shown = bool(verified) or draft.stance == "unclear"
-    return CheckedWords(
-        stance=draft.stance if shown else "unclear",
-        stance_confidence=_clamped(draft.stance_confidence) if shown else 0.0,
-        quote=verified[0] if verified else None,
-        summary=draft.summary.strip() or None if not misquotes else None,
-        rejected=len(places) - len(verified) + misquotes,
-        reason=None
-        if shown
-        else f"It was read as {draft.stance}, but no passage of it could be quoted for that.",
     )
+    columns: dict[str, Any] = {
+        "stance": draft.stance,
+        "stance_confidence": clamped(draft.stance_confidence),
+        "summary": draft.summary.strip() or None if not misquotes else None,
+        "rejected_quotes": len(places) - len(verified) + misquotes,
+        "reason": None,
+    }
+    if verified:
+        start, end = verified[0]
+        return columns | {"quote": text[start:end], "quote_start": start, "quote_end": end}
+    if draft.stance != "unclear":
+        why = f"It was read as {draft.stance}, but no passage of it could be quoted for that."
+        columns |= {"stance": "unclear", "stance_confidence": 0.0, "reason": why}
+    return columns
 
 
 def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
@@ -416,9 +387,8 @@ class QuoteFinder:
         characters and the shape of quotation marks and dashes. Fewer than twelve letters and
         digits, or than four words, are no quote.
         """
-        if sum(character.isalnum() for character in quote) < MIN_QUOTE_CHARACTERS:
-            return None
-        if len(_WORD.findall(quote)) + len(_UNSPACED.findall(quote)) // 2 < MIN_QUOTE_WORDS:
+        words = len(_WORD.findall(quote)) + len(_UNSPACED.findall(quote)) // 2
+        if words < MIN_QUOTE_WORDS or sum(map(str.isalnum, quote)) < MIN_QUOTE_CHARACTERS:
             return None
         bare = (quote.strip(_WRAPPING), quote.strip(f".{_WRAPPING}"))
         for wanted in (quote, *bare):
@@ -448,7 +418,3 @@ def _folded(text: str) -> tuple[str, list[int]]:
             continue
         origins.append(offset)
     return "".join(characters), origins
-
-
-def _clamped(score: float) -> float:
-    return 0.0 if math.isnan(score) else min(1.0, max(0.0, score))

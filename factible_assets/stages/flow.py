@@ -34,16 +34,10 @@ from factible_assets.stages.evidence import PageLibrary
 from factible_assets.stages.origins import StoryIndex
 from factible_assets.stages.ports import ClaimDrafts, Judged, Services
 from factible_assets.stages.prior_fact_checks import look_up
-from factible_assets.stages.progress import ALL_STAGES, Stage, StageTiming, Stopwatch
+from factible_assets.stages.progress import ALL_STAGES, Stage, StageTiming, Stopwatch, Trace
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
-from factible_assets.stages.trace import Trace
-from factible_assets.stages.urls import (
-    UnusableUrlError,
-    host_and_parents,
-    host_of,
-    published_at,
-)
+from factible_assets.stages.urls import UnusableUrlError, host_and_parents, host_of, published_at
 from factible_assets.stages.verdict import ranked
 
 Row = TypeVar("Row", bound=Record)
@@ -53,11 +47,7 @@ _CALL_STAGES = ("claims", "queries", "evidence", "verdicts")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowResult(VideoRows):
-    """The rows of the selected stages; those of the others are empty.
-
-    The model calls are those of all selected stages. Prior fact-checks are no evidence: no verdict
-    is made of them.
-    """
+    """The rows of the selected stages, with their model calls; those of the others are empty."""
 
     timings: Mapping[Stage, StageTiming] = field(default_factory=dict)
 
@@ -92,18 +82,16 @@ async def extract_claims(
     """
     started = perf_counter()
     if given is not None:
-        judged = Judged(given)
+        judged = Judged(replace(given, refused=0))
         built = build_claims(given, transcript, segments, None, basis="given")
     else:
-        judged = await services.reasoner.extract_claims(
-            video, transcript, segments, max_claims=config.claims.max_claims
-        )
-        basis = services.reasoner.basis
-        built = build_claims(judged.value, transcript, segments, config.claims, basis=basis)
+        reasoner, most = services.reasoner, config.claims.max_claims
+        judged = await reasoner.extract_claims(video, transcript, segments, max_claims=most)
+        found, basis = judged.value, reasoner.basis
+        built = build_claims(found, transcript, segments, config.claims, basis=basis)
     claims = corrected(built)
     services.observer.claims_found(claims)
-    refused = 0 if given else judged.value.refused
-    return ClaimsResult(claims, judged.calls, perf_counter() - started, refused)
+    return ClaimsResult(claims, judged.calls, perf_counter() - started, judged.value.refused)
 
 
 class StrategyError(ValueError):
@@ -114,12 +102,11 @@ class StrategyError(ValueError):
 class Strategy:
     """One way to check a claim: a named composition of steps.
 
-    `name` is as the knob `strategy` has it, and that of its module; `sentence` is for a person who
-    chooses; `source` is the document that it is taken from; `steps` say what each is done by.
-    `adapt` makes the run's knobs as the strategy needs them for a video. `most_searches` is how
-    many it makes for a claim at most, for who estimates a run. One that `needs_model` does not run
-    on the embedded engine; one that goes `in_rounds` searches again in the light of what it read,
-    so that its assets can only be made together.
+    `name` is that of its module; `sentence` is for a person who chooses; `source` is the document
+    that it is taken from; `steps` say what each is done by. `adapt` makes the run's knobs as the
+    strategy needs them. `most_searches` is how many it makes for a claim at most. One that
+    `needs_model` does not run on the embedded engine; one that goes `in_rounds` searches again in
+    the light of what it read, so that its assets can only be made together.
     """
 
     name: str
@@ -152,10 +139,7 @@ class Strategy:
 
 async def standard(check: ClaimCheck) -> ClaimRows:
     """Check one claim: queries, searches, pages, and the vote over what they say."""
-    queries = await check.write_queries()
-    found = await check.search(queries)
-    evidence = await check.read(queries, found.hits)
-    case = check.case_of(queries, found, evidence)
+    case = await check.gather(await check.write_queries())
     return ClaimRows(case, await check.judge(case))
 
 
@@ -189,17 +173,15 @@ async def check_claims(
     """Check all claims of a video at once and return the rows of the selected stages.
 
     Every claim runs ahead on its own, as the strategy has it. Stages that are not selected are read
-    from `known` where a selected one needs them. A rating that `known` does not have is made for
-    their use, and not returned. `corrections` by claim id are what reviewers changed; each takes
-    effect in the stage that it concerns, if that is selected.
+    from `known` where a selected one needs them; a rating that is missing there is made for their
+    use, and not returned. `corrections` by claim id are what reviewers changed; each takes effect
+    in the stage that it concerns, if that is selected.
 
-    Outages are rows, never exceptions: one claim's do not touch another's. Any other exception is a
-    defect; it cancels what runs and is raised in an ExceptionGroup. Cancellation leaves no task
-    behind. All rows come in a fixed order; only with `enough_origins` set it depends on how fast
-    pages answer which are left unread.
+    Outages are rows. Any other exception is a defect; it cancels what runs and is raised in an
+    ExceptionGroup. All rows come in a fixed order; only with `enough_origins` set it depends on how
+    fast pages answer which are left unread.
 
-    Raises StrategyError: The strategy is not the one of the knobs, or cannot do what is asked of
-    it.
+    Raises StrategyError: The strategy is not that of the knobs, or cannot do what is asked of it.
     """
     if strategy.name != config.strategy:
         raise StrategyError(
@@ -242,11 +224,11 @@ async def check_claims(
 
     async def check_one(check: ClaimCheck) -> ClaimRows:
         rows = await strategy.check(check)
-        if rows.verdict is None:
-            return rows
-        verdict = rows.verdict.model_copy(update={"strategy": strategy.name})
-        services.observer.verdict_reached(check.claim, verdict)
-        return ClaimRows(rows.case, verdict)
+        if rows.verdict is not None:
+            verdict = rows.verdict.model_copy(update={"strategy": strategy.name})
+            services.observer.verdict_reached(check.claim, verdict)
+            rows = ClaimRows(rows.case, verdict)
+        return rows
 
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(check_one(check)) for check in checks]
@@ -284,16 +266,11 @@ def _result(
     wanted = sorted(each for each in hashes if each is not None)
     # Made only where they are selected: a hash may be of a text that nobody read now.
     texts = (PageText(content_hash=each, text=shared.texts[each]) for each in wanted)
-    calls = [call for check in checks for call in check.calls]
-    calls.sort(
-        key=lambda call: (
-            _CALL_STAGES.index(call.stage),
-            call.claim_id or "",
-            call.query_id or "",
-            call.canonical_url or "",
-            call.attempt,
-        )
-    )
+
+    def place(call: LlmCall) -> tuple[int, str, str, str, int]:
+        asked = call.claim_id or "", call.query_id or "", call.canonical_url or ""
+        return _CALL_STAGES.index(call.stage), *asked, call.attempt
+
     return FlowResult(
         queries=if_selected("queries", (row for case in cases for row in case.queries)),
         searches=if_selected("search_hits", (row for case in cases for row in case.searches)),
@@ -305,7 +282,7 @@ def _result(
         evidence=if_selected("evidence", read),
         verdicts=ranked((each.verdict for each in rows if each.verdict is not None), claims),
         steps=tuple(step for check in checks for step in check.trace.steps),
-        llm_calls=tuple(calls),
+        llm_calls=tuple(sorted((call for each in checks for call in each.calls), key=place)),
         timings=shared.watch.timings(),
     )
 
@@ -320,7 +297,6 @@ def with_others(
     change. Model calls are not taken over, for each was paid once.
     """
     order = {claim.claim_id: place for place, claim in enumerate(claims)}
-
     owner = attrgetter("claim_id")
 
     def joined(new: Iterable[Row], old: Iterable[Row]) -> tuple[Row, ...]:

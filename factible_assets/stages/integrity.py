@@ -6,16 +6,18 @@ not: rules of one row alone (records.py), quality (evaluation), Dagster (checks/
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from pydantic import ValidationError
 
 from factible_assets.config import SearchConfig
-from factible_assets.records import ASSET_RECORDS, Claim, Query, Record, Verdict
+from factible_assets.records import ASSET_RECORDS, Claim, Query, Record, Stance, Verdict
 from factible_assets.rows import VideoRows
 from factible_assets.stages import ids
 from factible_assets.stages.search import identity_of, is_reupload, is_the_video
@@ -101,16 +103,12 @@ class Violation:
     problem: str
 
     def __str__(self) -> str:
-        """Say both in one line."""
         return f"{self.row}: {self.problem}"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule over the rows of one asset; rows that break a blocking one are refused.
-
-    `name` is unique within the asset, `description` says in a sentence what is demanded.
-    """
+    """One rule over the rows of one asset, in a sentence; who breaks a blocking one is refused."""
 
     asset: str
     name: str
@@ -152,84 +150,71 @@ def rules_of(asset: str) -> tuple[Rule, ...]:
 
 def judge(assets: Iterable[str], rows: JudgedRows) -> tuple[Finding, ...]:
     """Hold the rows of some assets against all of their rules. Pure and deterministic."""
-    found = []
-    for asset in assets:
-        for each in rules_of(asset):
-            breaches = (
-                Violation(row if isinstance(row, str) else _name(row), problem)
-                for row, problem in each.find(rows)
-            )
-            found.append(Finding(each, tuple(breaches)))
-    return tuple(found)
 
+    def name(row: Record | str) -> str:
+        return row if isinstance(row, str) else _NAMES[row.table].format_map(row.__dict__)
 
-def _name(row: Record) -> str:
-    return _NAMES.get(row.table, f"row of {row.table}").format_map(row.__dict__)
+    return tuple(
+        Finding(each, tuple(Violation(name(row), problem) for row, problem in each.find(rows)))
+        for asset in assets
+        for each in rules_of(asset)
+    )
 
 
 # --- Rules of every asset -----------------------------------------------------------------------
 
 
-def _validity(asset: str) -> Rule:
-    def find(rows: JudgedRows) -> Breaches:
-        for position, row in enumerate(rows.of_asset(asset)):
-            name = f"{row.table} row {position}"
-            owner = getattr(row, "video_id", rows.video.video_id)
-            if owner != rows.video.video_id:
-                yield name, f"it belongs to the video {owner}"
-            try:
-                # Copies that were made with changes are not validated by pydantic.
-                type(row).model_validate(row.__dict__)
-            except ValidationError as error:
-                for problem in error.errors(include_input=False):
-                    where = ".".join(str(part) for part in problem["loc"])
-                    yield name, f"{where or 'the row'}: {problem['msg']}"
-
-    words = "Every row fits its table: fields, types, ranges, finite numbers, and this video."
-    return Rule(asset, "rows_are_valid", words, find)
+def rows_are_valid(asset: str, rows: JudgedRows) -> Breaches:
+    """Every row fits its table: fields, types, ranges, finite numbers, and this video."""
+    for position, row in enumerate(rows.of_asset(asset)):
+        name = f"{row.table} row {position}"
+        owner = getattr(row, "video_id", rows.video.video_id)
+        if owner != rows.video.video_id:
+            yield name, f"it belongs to the video {owner}"
+        try:
+            # Copies that were made with changes are not validated by pydantic.
+            type(row).model_validate(row.__dict__)
+        except ValidationError as error:
+            for problem in error.errors(include_input=False):
+                where = ".".join(str(part) for part in problem["loc"])
+                yield name, f"{where or 'the row'}: {problem['msg']}"
 
 
-def _identity(asset: str) -> Rule:
-    def find(rows: JudgedRows) -> Breaches:
-        seen: set[Hashable] = set()
-        for row in rows.of_asset(asset):
-            key = (row.table, *(getattr(row, each) for each in row.key))
-            # The id of a model call is its client's own.
-            if key in seen and not row.volatile.issuperset(row.key):
-                yield row, "its id stands here twice"
-            seen.add(key)
-            derive = _DERIVED.get(row.table)
-            for name, value in derive(row).items() if derive else ():
-                found = getattr(row, name)
-                if found != value:
-                    yield row, f"{name} is {found!r}, and derived from the row it is {value!r}"
-
-    words = "Each id follows from its row and is there once; so do addresses, domains and hashes."
-    return Rule(asset, "ids_are_derived", words, find)
+def ids_are_derived(asset: str, rows: JudgedRows) -> Breaches:
+    """Each id follows from its row and is there once; so do addresses, domains and hashes."""
+    seen: set[Hashable] = set()
+    for row in rows.of_asset(asset):
+        key = (row.table, *(getattr(row, each) for each in row.key))
+        # The id of a model call is its client's own.
+        if key in seen and not row.volatile.issuperset(row.key):
+            yield row, "its id stands here twice"
+        seen.add(key)
+        derive = _DERIVED.get(row.table)
+        for name, value in derive(row).items() if derive else ():
+            found = getattr(row, name)
+            if found != value:
+                yield row, f"{name} is {found!r}, and derived from the row it is {value!r}"
 
 
-def _references(asset: str) -> Rule:
-    def find(rows: JudgedRows) -> Breaches:
-        claim_of = {query.query_id: query.claim_id for query in rows.queries}
-        known: tuple[tuple[str, str, Collection[str]], ...] = (
-            ("claim", "claim_id", rows.claim_ids),
-            ("query", "query_id", claim_of),
-            ("hit", "hit_id", {hit.hit_id for hit in rows.hits}),
-            ("page", "page_id", {page.page_id for page in rows.pages}),
-            ("text", "content_hash", rows.texts),
-        )
-        for row in rows.of_asset(asset):
-            values = row.__dict__
-            for what, column, there in known:
-                key = values.get(column)
-                if key is not None and key not in there:
-                    yield row, f"it refers to the {what} {key}, which is not there"
-            query, claim = values.get("query_id"), values.get("claim_id")
-            if claim is not None and claim_of.get(query or "", claim) != claim:
-                yield row, f"its query {query} is of another claim"
-
-    words = "Every claim, query, hit, page and text that a row refers to is there."
-    return Rule(asset, "references_lead_to_rows", words, find)
+def references_lead_to_rows(asset: str, rows: JudgedRows) -> Breaches:
+    """Every claim, query, hit, page and text that a row refers to is there."""
+    claim_of = {query.query_id: query.claim_id for query in rows.queries}
+    known: tuple[tuple[str, str, Collection[str]], ...] = (
+        ("claim", "claim_id", rows.claim_ids),
+        ("query", "query_id", claim_of),
+        ("hit", "hit_id", {hit.hit_id for hit in rows.hits}),
+        ("page", "page_id", {page.page_id for page in rows.pages}),
+        ("text", "content_hash", rows.texts),
+    )
+    for row in rows.of_asset(asset):
+        values = row.__dict__
+        for what, column, there in known:
+            key = values.get(column)
+            if key is not None and key not in there:
+                yield row, f"it refers to the {what} {key}, which is not there"
+        query, claim = values.get("query_id"), values.get("claim_id")
+        if claim is not None and claim_of.get(query or "", claim) != claim:
+            yield row, f"its query {query} is of another claim"
 
 
 def _ranks(rows: Iterable[Claim | Query | Verdict], what: str) -> Breaches:
@@ -273,11 +258,8 @@ def captions_stand_in_the_text(rows: JudgedRows) -> Breaches:
 def captions_fit_the_video(rows: JudgedRows) -> Breaches:
     """Captions begin before the video ends, with some slack for rounded lengths."""
     length = rows.video.duration_seconds
-    if length is None:
-        return
-    latest = length + max(_SLACK_SECONDS, length * _SLACK_SHARE)
-    late = next((each for each in rows.segments if each.start_seconds > latest), None)
-    if late is not None:
+    latest = math.inf if length is None else length + max(_SLACK_SECONDS, length * _SLACK_SHARE)
+    for late in [each for each in rows.segments if each.start_seconds > latest][:1]:
         there = f"begins at {late.start_seconds:.1f} s, and the video has {length:.1f} s"
         yield late, f"it {there}: is this the transcript of another video?"
 
@@ -364,15 +346,13 @@ def every_domain_is_rated(rows: JudgedRows) -> Breaches:
 @rule("evidence")
 def every_text_has_its_page(rows: JudgedRows) -> Breaches:
     """What was read is the text of its own page, or the snippet of its own hit."""
-    pages = {page.page_id: page for page in rows.pages}
+    texts = {page.page_id: page.content_hash for page in rows.pages}
     snippets = {hit.hit_id: ids.content_hash(hit.snippet) for hit in rows.hits}
     for row in rows.evidence:
         # Of a row without its page or hit, the rule on references tells.
-        own = row.content_hash
+        own = texts.get(row.page_id or "", row.content_hash)
         if row.via == "snippet":
-            own = snippets.get(row.hit_id, own)
-        elif row.page_id in pages:
-            own = pages[row.page_id].content_hash
+            own = snippets.get(row.hit_id, row.content_hash)
         if row.content_hash not in {None, own}:
             yield row, "its text is not that of its own page"
 
@@ -409,12 +389,11 @@ def quotes_stand_in_their_pages(rows: JudgedRows) -> Breaches:
     """A quote is, character by character, what stands at its offsets in the stored text."""
     texts = rows.texts
     for row in (each for each in rows.evidence if each.quote is not None):
-        text = texts.get(row.content_hash or "")
+        text, start, end = texts.get(row.content_hash or ""), row.quote_start, row.quote_end
         if text is None:
             yield row, "the text that it quotes is not stored"
-        elif text[row.quote_start : row.quote_end] != row.quote:
-            place = f"{row.quote_start} to {row.quote_end}"
-            yield row, f"its quote does not stand at {place} of its text"
+        elif text[start:end] != row.quote:
+            yield row, f"its quote does not stand at {start} to {end} of its text"
 
 
 @rule("evidence")
@@ -461,31 +440,21 @@ def every_claim_has_a_verdict(rows: JudgedRows) -> Breaches:
 @rule("verdicts")
 def verdicts_count_their_evidence(rows: JudgedRows) -> Breaches:
     """The numbers of a verdict are those of the evidence that it rests on."""
-    stances: Counter[tuple[str, str | None]] = Counter(
-        (row.claim_id, row.stance) for row in rows.evidence if row.status == "ok"
-    )
+    stances = Counter((row.claim_id, row.stance) for row in rows.evidence if row.status == "ok")
     for verdict in rows.verdicts:
-        for stance, count in (
-            ("supports", verdict.supporting),
-            ("refutes", verdict.refuting),
-            ("mixed", verdict.mixed),
-            ("unclear", verdict.unclear),
-        ):
+        counts = (verdict.supporting, verdict.refuting, verdict.mixed, verdict.unclear)
+        for stance, count in zip(get_args(Stance), counts, strict=True):
             there = stances[verdict.claim_id, stance]
             if count != there:
                 yield verdict, f"it counts {count} sources as {stance}, and there are {there}"
 
 
-# Who finds out about pictures is not shown the claims; captions have texts of their own.
-_WITHOUT_REFERENCES = frozenset({"transcripts", "media"})
+def _rules(asset: str) -> Iterator[Rule]:
+    for find in (rows_are_valid, ids_are_derived, references_lead_to_rows):
+        # Who finds out about pictures is not shown the claims; captions have texts of their own.
+        if find is not references_lead_to_rows or asset not in {"transcripts", "media"}:
+            yield Rule(asset, find.__name__, str(find.__doc__), partial(find, asset))
+    yield from (each for each in _SPECIFIC if each.asset == asset)
 
-ALL_RULES: tuple[Rule, ...] = tuple(
-    each
-    for asset in ASSET_RECORDS
-    for each in (
-        _validity(asset),
-        _identity(asset),
-        *([] if asset in _WITHOUT_REFERENCES else [_references(asset)]),
-        *(own for own in _SPECIFIC if own.asset == asset),
-    )
-)
+
+ALL_RULES: tuple[Rule, ...] = tuple(each for asset in ASSET_RECORDS for each in _rules(asset))

@@ -9,11 +9,13 @@ own value modules (`base.py`), and so do the protocols of search and of prior fa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Coroutine, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from factible_assets.records import (
     Basis,
@@ -33,6 +35,7 @@ from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
 from resources.search.base import FactCheckLane, SearchProvider
 
+Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
@@ -101,6 +104,11 @@ class Judged(Generic[Value]):
     calls: tuple[LlmCall, ...] = ()
 
 
+def clamped(score: float) -> float:
+    """Return a reasoner's score cut to 0 to 1, 0 for what is no number."""
+    return 0.0 if math.isnan(score) else min(1.0, max(0.0, score))
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimDraft:
     """A claim as a reasoner words it. A reasoner that knows the place gives its raw offsets."""
@@ -151,6 +159,34 @@ class VerdictDraft:
     stance: Stance
     confidence: Confidence
     summary: str
+
+
+class Once(Generic[Key, Value]):
+    """Does a piece of work once per key, however many ask for it and whenever.
+
+    Whoever asks while it runs waits for the same task. If all who wait are cancelled, so is the
+    task: nothing outlives its last reader. A failure reaches everyone who asks for the key.
+    """
+
+    def __init__(self, work: Callable[[Key], Coroutine[Any, Any, Value]]) -> None:
+        self._work = work
+        self._tasks: dict[Key, asyncio.Task[Value]] = {}
+        self._waiting: Counter[Key] = Counter()
+
+    async def get(self, key: Key) -> Value:
+        """Return the work's result for a key, starting the work if nobody has asked before."""
+        task = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = asyncio.create_task(self._work(key))
+        self._waiting[key] += 1
+        try:
+            return await asyncio.shield(task)
+        finally:
+            self._waiting[key] -= 1
+            if not self._waiting[key] and not task.done():
+                del self._tasks[key]
+                task.cancel()
+                await asyncio.wait([task])
 
 
 class Arrivals:

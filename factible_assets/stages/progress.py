@@ -1,20 +1,31 @@
-"""The stages that a claim passes through, how fast they get, and who hears of it.
+"""What is known of a check while it runs: its stages and their time, each claim's steps, who hears.
 
-What belongs here: the names of the stages, measuring time, the observer that writes to a run's log.
-What does not: the work; terminal output (cli/).
+What belongs here: the names of the stages, measuring time, the observer that writes to a run's log,
+noting a claim's steps, and the budget that is looked at before each step and each question to a
+model. What does not: the work; any step (strategies/); terminal output (cli/).
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+import math
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Literal, get_args
 
-from factible_assets.records import Claim, Verdict
-from factible_assets.stages.ports import Observer, SilentObserver
+from factible_assets.config import BudgetConfig
+from factible_assets.records import Claim, LlmCall, Query, Status, Step, StepKind, Verdict
+from factible_assets.stages.ports import (
+    BudgetSpentError,
+    Observer,
+    ReasonerError,
+    ReasonerOutageError,
+    ReasonerRefusalError,
+    SilentObserver,
+)
 from factible_assets.wording import clock, verdict_words
 
 Stage = Literal["queries", "search_hits", "reliability_ratings", "evidence", "verdicts"]
@@ -80,3 +91,130 @@ class LogObserver(SilentObserver):
         """Log a verdict as soon as it is reached."""
         self._log.info("claim %d is %s: %s", claim.rank, verdict_words(verdict), claim.text)
         self._then.verdict_reached(claim, verdict)
+
+
+# --- The steps of a claim ------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Note:
+    """What is to be said of a step once it is done. `used` and `made` are ids of rows."""
+
+    got: str = ""
+    used: Sequence[str] = ()
+    made: Sequence[str] = ()
+    status: Status = "ok"
+    reason: str | None = None
+
+    def worded(self, queries: Sequence[Query]) -> None:
+        """Say which searches came of it; one that could not be worded is told as its row has it."""
+        self.made = [query.query_id for query in queries]
+        failed = next((query for query in queries if query.status != "ok"), None)
+        if failed is not None:
+            self.status, self.reason = failed.status, failed.reason
+
+
+@dataclass(slots=True)
+class Trace:
+    """The steps of one claim, in order; they are taken one after the other.
+
+    `round` is counted up by who goes round. `calls` is the claim's own list, which grows. Without a
+    `budget` nothing is limited.
+    """
+
+    claim: Claim
+    strategy: str
+    budget: BudgetConfig | None
+    calls: Sequence[LlmCall]
+    round: int = 1
+    steps: list[Step] = field(default_factory=list)
+    started: float = field(default_factory=perf_counter)
+
+    @contextmanager
+    def step(
+        self, kind: StepKind, technique: str, asked: str = "", *, always: bool = False
+    ) -> Iterator[Note]:
+        """Note the body as one step, with the calls that were made in it.
+
+        A service's failure is noted, and goes on to who takes the steps. What is done `always` asks
+        nothing beyond the budget by itself, and makes rows that say what was left out for it.
+
+        Raises BudgetSpentError: The claim may cost no more; the body is not run, or was broken off.
+        """
+        if not always:
+            self.refuse_beyond_budget()
+        note, before, started = Note(), len(self.calls), perf_counter()
+        try:
+            yield note
+        except ReasonerError as failure:
+            declined = isinstance(failure, ReasonerRefusalError)
+            note.reason = f"The model declined: {failure.reason}" if declined else failure.reason
+            note.status = "infra_error" if isinstance(failure, ReasonerOutageError) else "skipped"
+            raise
+        finally:
+            seconds = perf_counter() - started
+            self.remark(kind, technique, note, asked, self.calls[before:], seconds)
+
+    @asynccontextmanager
+    async def within(self) -> AsyncIterator[None]:
+        """Ask a model in the body, which is broken off when the claim's seconds are over.
+
+        Raises BudgetSpentError where it is, or is not run: the claim may cost no more.
+        """
+        self.refuse_beyond_budget()
+        seconds = self.budget.max_seconds if self.budget else math.inf
+        try:
+            async with asyncio.timeout(self.started + seconds - perf_counter()) as clock:
+                yield
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            raise _spent(seconds, "seconds (max_seconds)") from None
+
+    def remark(
+        self,
+        kind: StepKind,
+        technique: str,
+        note: Note,
+        asked: str = "",
+        calls: Sequence[LlmCall] = (),
+        seconds: float = 0.0,
+    ) -> None:
+        """Note what was done or found, or why it ended; by itself at no cost and never refused."""
+        self.steps.append(
+            Step(
+                claim_id=self.claim.claim_id,
+                video_id=self.claim.video_id,
+                strategy=self.strategy,
+                round=self.round,
+                position=len(self.steps) + 1,
+                step=kind,
+                technique=technique,
+                asked=asked,
+                got=note.got,
+                used=tuple(note.used),
+                made=tuple(note.made),
+                calls=len(calls),
+                tokens=sum(call.input_tokens + call.output_tokens for call in calls),
+                cost_usd=sum(call.cost_usd for call in calls),
+                seconds=seconds,
+                status=note.status,
+                reason=note.reason,
+            )
+        )
+
+    def refuse_beyond_budget(self) -> None:
+        """Raise BudgetSpentError if the claim has used up its budget."""
+        tokens = sum(call.input_tokens + call.output_tokens for call in self.calls)
+        for used, limit, unit in (
+            (len(self.calls), "max_calls", "model calls"),
+            (tokens, "max_tokens", "tokens"),
+            (sum(call.cost_usd for call in self.calls), "max_cost_usd", "US dollars"),
+            (perf_counter() - self.started, "max_seconds", "seconds"),
+        ):
+            if self.budget is not None and used >= (most := getattr(self.budget, limit)):
+                raise _spent(most, f"{unit} ({limit})")
+
+
+def _spent(limit: float, unit: str) -> BudgetSpentError:
+    return BudgetSpentError(f"The claim has used up its {limit:,} {unit}.")

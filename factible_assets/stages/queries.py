@@ -17,10 +17,6 @@ from factible_assets.stages.ids import normalise_text, query_id
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.transcript import storable
 
-_TYPE_ORDER: dict[QueryType, int] = {
-    query_type: place for place, query_type in enumerate(get_args(QueryType))
-}
-
 _MONTHS = (
     "January|February|March(?=,? \\d)|April|May(?=,? \\d)|June|July|August|September|October"
     "|November|December"
@@ -51,17 +47,16 @@ def build_queries(
 
     At least one is returned: the most urgent, or the claim's own words if the reasoner worded none.
     """
-    said = time_words(claim.text)
+    said, types = time_words(claim.text), get_args(QueryType)
     repaired = []
     for draft in drafts:
         text = " ".join(storable(draft.text).split())
         if text and said and not any(word.casefold() in text.casefold() for word in said):
             text = " ".join([text, *said[:_MAX_TIME_WORDS]])
         repaired.append(replace(draft, text=text, priority=min(5, max(1, draft.priority))))
+    repaired.sort(key=lambda draft: (draft.priority, types.index(draft.query_type)))
     distinct: dict[str, QueryDraft] = {}
-    for draft in sorted(
-        repaired, key=lambda draft: (draft.priority, _TYPE_ORDER[draft.query_type])
-    ):
+    for draft in repaired:
         if draft.text:
             distinct.setdefault(normalise_text(draft.text), draft)
     ordered = list(distinct.values()) or [QueryDraft(claim.text, "direct", 1)]

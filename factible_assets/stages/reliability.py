@@ -31,8 +31,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from factible_assets.records import Rating, ReliabilityRating, SourceClass
-from factible_assets.stages.once import Once
-from factible_assets.stages.ports import DomainAges, RatingDirectory
+from factible_assets.stages.ports import DomainAges, Once, RatingDirectory
 from factible_assets.stages.urls import (
     domain_of,
     host_and_parents,

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import get_args
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from factible_assets.records import (
@@ -40,18 +40,13 @@ from factible_assets.stages.urls import UnusableUrlError, canonical_url, domain_
 
 REVIEWER = "reviewer"
 """The search provider of sources that a person added."""
-
 OPINIONS: frozenset[ReviewKind] = frozenset({"note", "assess", "assign", "sign"})
 """What changes no check."""
-
 QUERY_KINDS: frozenset[ReviewKind] = frozenset({"add_query", "edit_query", "remove_query"})
-
 CLAIM_KINDS: frozenset[ReviewKind] = frozenset(
     {"reword_claim", "split_claim", "drop_claim", "restore_claim", "add_claim"}
 )
 """What changes the list of claims."""
-
-_SOURCE_ACTS: frozenset[ReviewKind] = frozenset({"block_source", "unblock_source", "add_source"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +58,6 @@ class WordedQuery:
     query_type: QueryType | None
     seeks_opposite: bool
     replaces: tuple[str, ...] = ()
-
-
-def _why_blocked(action: ReviewAction) -> str:
-    """Say why a page is left out, as its row says it."""
-    why = f" ({action.reason.rstrip('.')})" if action.reason else ""
-    return (
-        f"Blocked by a reviewer: {action.reviewer} left out {action.target} on "
-        f"{action.acted_at:%Y-%m-%d}{why}."
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +93,21 @@ class Corrections:
         except UnusableUrlError:
             return None
         own = self.sources.get(canonical)
-        if own is not None and own.action == "block_source":
-            return _why_blocked(own)
         labels = (urlsplit(canonical).hostname or "").split(".")
         names = [".".join(labels[start:]) for start in range(len(labels))]
         acts = [self.sources[name] for name in names if name in self.sources]
-        blocks = [act for act in acts if act.action == "block_source"]
-        latest = max(blocks, key=_place, default=None)
-        if latest is None or (own is not None and _place(own) > _place(latest)):
+        last = max((act for act in acts if act.action == "block_source"), key=_place, default=None)
+        if own is not None and (
+            own.action == "block_source" or (last and _place(own) > _place(last))
+        ):
+            last = own
+        if last is None or last.action != "block_source":
             return None
-        return _why_blocked(latest)
+        why = f" ({last.reason.rstrip('.')})" if last.reason else ""
+        return (
+            f"Blocked by a reviewer: {last.reviewer} left out {last.target} on "
+            f"{last.acted_at:%Y-%m-%d}{why}."
+        )
 
 
 NO_CORRECTIONS = Corrections()
@@ -150,12 +141,9 @@ def latest(
 
     `claim` is the id of the words on which it must have been done; None: any of the claim's.
     """
-    done = [
-        action
-        for action in in_order(actions)
-        if action.action == kind and claim in {None, action.claim_id}
-    ]
-    return done[-1] if done and done[-1].value is not None else None
+    done = (each for each in actions if each.action == kind and claim in {None, each.claim_id})
+    last = max(done, key=_place, default=None)
+    return last if last is not None and last.value is not None else None
 
 
 # --- Claims -------------------------------------------------------------------------------------
@@ -163,10 +151,9 @@ def latest(
 
 @dataclass(frozen=True, slots=True)
 class WordedClaim:
-    """A claim in a reviewer's words, whose id it has.
+    """A claim in a reviewer's words, whose id it has; added if it is `like` none.
 
-    `like` is the claim in whose place it stands, None if it was added; `said` are the words of the
-    transcript that the reviewer pointed to, if any.
+    `said` are the words of the transcript that the reviewer pointed to, if any.
     """
 
     claim_id: str
@@ -201,8 +188,7 @@ def claims_in_force(actions: Iterable[ReviewAction]) -> ClaimsInForce:
     for action in in_order(actions):
         mine, value = names.get(action.claim_id, action.claim_id), action.value or ""
         if action.action == "add_claim":
-            mine = action.claim_id
-            names[mine] = mine
+            mine = names[action.claim_id] = action.claim_id
             gone.pop(mine, None)
             worded[mine] = WordedClaim(mine, value, action, said=action.target)
         elif action.action == "reword_claim":
@@ -216,13 +202,12 @@ def claims_in_force(actions: Iterable[ReviewAction]) -> ClaimsInForce:
             worded[made] = WordedClaim(made, value, action, like, said)
         elif action.action == "split_claim":
             wordings = {claim_id(action.video_id, each): each for each in value.splitlines()}
-            whole = worded.get(mine)
+            said = worded[mine].said if mine in worded else None
             gone[mine] = action
             parts[mine] = list(wordings)
             for made, text in wordings.items():
                 names[made] = made
                 gone.pop(made, None)
-                said = whole.said if whole else None
                 worded[made] = WordedClaim(made, text, action, mine, said)
         elif action.action == "drop_claim":
             gone[mine] = action
@@ -246,31 +231,33 @@ def _fold(claim: str, actions: Sequence[ReviewAction]) -> Corrections:
     # A query in a reviewer's words goes with its claim when that is reworded, under a new id.
     moved: dict[str, str] = {}
     for action in actions:
+        target = action.target or ""
         if action.action in QUERY_KINDS:
             replaced: tuple[str, ...] = ()
             if action.target is not None:
-                target = moved.get(action.target, action.target)
+                target = moved.get(target, target)
                 before = worded.pop(target, None)
                 unasked.add(target)
                 replaced = (*(before.replaces if before else ()), target)
             if action.query_id is not None and action.value is not None:
-                made = moved[action.query_id] = (
-                    action.query_id if action.claim_id == claim else query_id(claim, action.value)
-                )
+                own, made = action.claim_id == claim, query_id(claim, action.value)
+                made = moved[action.query_id] = action.query_id if own else made
                 unasked.discard(made)
+                opposite = action.seeks_opposite
                 worded[made] = WordedQuery(
-                    made, action.value, action.query_type, action.seeks_opposite, replaced
+                    made, action.value, action.query_type, opposite, replaced
                 )
-        elif action.target is not None and action.action in _SOURCE_ACTS:
-            sources.pop(action.target, None)
+        elif action.action in {"block_source", "unblock_source", "add_source"}:
+            sources.pop(target, None)
             if action.action != "unblock_source":
-                sources[action.target] = action
-        elif action.target is not None and action.action == "overrule_source":
-            if action.value is None:
-                stances.pop(action.target, None)
-                ratings.pop(action.target, None)
-            elif (is_rating := action.value in get_args(Rating)) or action.claim_id == claim:
-                (ratings if is_rating else stances)[action.target] = action
+                sources[target] = action
+        elif action.action == "overrule_source" and action.value is None:
+            stances.pop(target, None)
+            ratings.pop(target, None)
+        elif action.action == "overrule_source" and action.value in get_args(Rating):
+            ratings[target] = action
+        elif action.action == "overrule_source" and action.claim_id == claim:
+            stances[target] = action
     return Corrections(tuple(worded.values()), frozenset(unasked), sources, stances, ratings)
 
 
@@ -290,36 +277,33 @@ def corrected_queries(
     twice it changes nothing. If nothing is left to ask, the claim's own words are, for a claim
     without a query could never have a complete verdict.
     """
-    worded = {query.query_id: query for query in corrections.queries}
+    worded = {query.query_id for query in corrections.queries}
     instead = {each: query for query in corrections.queries for each in query.replaces}
     kept: dict[str, Query] = {}
+
+    def enter(mine: WordedQuery, query_type: QueryType = "direct", priority: int = 1) -> None:
+        row = query_row(
+            claim,
+            mine.text,
+            basis="reviewer",
+            query_id=mine.query_id,
+            query_type=mine.query_type or query_type,
+            priority=priority,
+            seeks_opposite=mine.seeks_opposite,
+        )
+        kept.setdefault(mine.query_id, row)
+
     for query in written:
-        if query.query_id in worded:
-            kept.setdefault(query.query_id, query)
-        elif query.query_id in instead:
-            mine = instead[query.query_id]
-            kept.setdefault(mine.query_id, _worded_row(claim, mine, like=query))
-        elif query.query_id not in corrections.unasked:
+        if query.query_id in instead and query.query_id not in worded:
+            enter(instead[query.query_id], query.query_type, query.priority)
+        elif query.query_id in worded or query.query_id not in corrections.unasked:
             kept.setdefault(query.query_id, query)
     for mine in corrections.queries:
-        kept.setdefault(mine.query_id, _worded_row(claim, mine))
+        enter(mine)
     if not kept and written:
         kept[claim.claim_id] = query_row(claim, claim.text, basis=written[0].basis)
-    return tuple(
-        query.model_copy(update={"rank": rank}) for rank, query in enumerate(kept.values(), start=1)
-    )
-
-
-def _worded_row(claim: Claim, mine: WordedQuery, like: Query | None = None) -> Query:
-    return query_row(
-        claim,
-        mine.text,
-        basis="reviewer",
-        query_id=mine.query_id,
-        query_type=mine.query_type or (like.query_type if like else "direct"),
-        priority=like.priority if like else 1,
-        seeks_opposite=mine.seeks_opposite,
-    )
+    ranked = enumerate(kept.values(), start=1)
+    return tuple(query.model_copy(update={"rank": rank}) for rank, query in ranked)
 
 
 def with_added_sources(
@@ -337,7 +321,7 @@ def with_added_sources(
     under = next((query for query in queries if query.status == "ok"), None)
     if under is None or not added:
         return tuple(searches), tuple(hits)
-    own = {
+    own: dict[str, Any] = {
         "query_id": under.query_id,
         "claim_id": under.claim_id,
         "video_id": under.video_id,
@@ -350,18 +334,18 @@ def with_added_sources(
         if held := merged.get(place):
             merged[place] = held.model_copy(update={"provider": f"{held.provider}+{REVIEWER}"})
             continue
-        found = {
-            "hit_id": hit_id(*place),
-            "rank": rank,
-            "title": url,
-            "url": url,
-            "canonical_url": canonical,
-            "domain": domain_of(url),
-            "snippet": "",
-        }
-        merged[place] = SearchHit.model_validate(own | found)
-    ended = {"hit_count": len(added), "latency_seconds": 0.0, "status": "ok"}
-    return (*searches, Search.model_validate(own | ended)), tuple(merged.values())
+        merged[place] = SearchHit(
+            **own,
+            hit_id=hit_id(*place),
+            rank=rank,
+            title=url,
+            url=url,
+            canonical_url=canonical,
+            domain=domain_of(url),
+            snippet="",
+        )
+    asked = Search(**own, hit_count=len(added), latency_seconds=0.0, status="ok")
+    return (*searches, asked), tuple(merged.values())
 
 
 def with_overrulings(row: Evidence, corrections: Corrections) -> Evidence:
@@ -370,23 +354,23 @@ def with_overrulings(row: Evidence, corrections: Corrections) -> Evidence:
         return row
     changes: dict[str, object] = {}
     said = [row.reason] if row.reason else []
-    stance = corrections.stances.get(row.canonical_url)
-    if stance is not None:
-        changes |= {"stance": stance.value, "stance_confidence": 1.0, "machine_stance": row.stance}
-        said.append(_overruling_words(stance, f"{row.stance} to {stance.value}"))
-    rating = corrections.ratings.get(row.canonical_url)
-    if rating is not None and rating.value is not None:
-        score = next(score for name, score in LISTED_SCORES.items() if name == rating.value)
-        changes |= {"rating": rating.value, "rating_score": score, "machine_rating": row.rating}
-        said.append(_overruling_words(rating, f"its rating from {row.rating} to {rating.value}"))
+    for action in (
+        corrections.stances.get(row.canonical_url),
+        corrections.ratings.get(row.canonical_url),
+    ):
+        if action is None:
+            continue
+        new = action.value
+        if new in get_args(Rating):
+            score = next(score for name, score in LISTED_SCORES.items() if name == new)
+            changes |= {"rating": new, "rating_score": score, "machine_rating": row.rating}
+            what = f"its rating from {row.rating} to {new}".replace("_", " ")
+        else:
+            changes |= {"stance": new, "stance_confidence": 1.0, "machine_stance": row.stance}
+            what = f"{row.stance} to {new}"
+        why = (action.reason or "").rstrip(".")
+        said.append(f"Overruled by {action.reviewer} on {action.acted_at:%Y-%m-%d}, {what}: {why}.")
     return row.model_copy(update={**changes, "reason": " ".join(said)}) if changes else row
-
-
-def _overruling_words(action: ReviewAction, what: str) -> str:
-    return (
-        f"Overruled by {action.reviewer} on {action.acted_at:%Y-%m-%d}, "
-        f"{what.replace('_', ' ')}: {(action.reason or '').rstrip('.')}."
-    )
 
 
 def applied_by(
@@ -403,15 +387,13 @@ def applied_by(
         "unblock_source": "evidence",
         "overrule_source": "evidence",
     }
-    ordered = in_order(actions)
-    names = claims_in_force(ordered).names
     kept = []
-    for action in ordered:
-        concerned = {names.get(action.claim_id, action.claim_id)}
-        if action.action in CLAIM_KINDS:
-            words = (action.value or "").splitlines()
-            concerned = {claim_id(action.video_id, each) for each in words}
-        heard = not concerned or concerned & claim_ids
-        if heard and needed.get(action.action) in stages:
-            kept.append(action.action_id)
-    return tuple(kept)
+    for claim, done in by_claim(actions).items():
+        for action in done:
+            concerned = {claim}
+            if action.action in CLAIM_KINDS:
+                words = (action.value or "").splitlines()
+                concerned = {claim_id(action.video_id, each) for each in words}
+            if needed.get(action.action) in stages and (not concerned or concerned & claim_ids):
+                kept.append(action)
+    return tuple(action.action_id for action in sorted(kept, key=_place))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import PurePosixPath
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from rapidfuzz import fuzz, utils
@@ -48,21 +49,16 @@ from resources.search.base import SearchHit as FoundHit
 
 PRIMARY: frozenset[SourceClass] = frozenset({"academic", "government"})
 """Who measures, decides and publishes first; all others mostly report it."""
-
 HEADROOM = 2
 """How many times the limit is asked for first (Factible, section 1.3.4)."""
-
 _SAME_TITLE = 90
 """Token-sort similarity (0 to 100) from which two videos' titles are one."""
-
 _UNREADABLE = re.compile(
     r"7z|aac|apk|avi|bin|bmp|csv|dmg|docx?|epub|exe|flac|flv|gif|gz|ico|iso|jpe?g|m4[av]|mkv|mobi"
     r"|mov|mp[34]|mpe?g|od[pst]|og[gv]|png|pptx?|rar|rtf|svg|tar|tgz|tiff?|wav|web[mp]|wm[av]|xlsx?"
     r"|zip"
 )
 """File types that no text is read from. PDFs are read."""
-
-
 _FACT_CHECK = re.compile(
     r"fact[-_]?check|faktencheck|faktenfuchs|verificado|desintox", re.IGNORECASE
 )
@@ -75,10 +71,13 @@ arXiv:2305.11859, appendix A.1), and the same in other languages."""
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What the searches of one query brought: how each ended, and the hits, merged by URL."""
+    """What searches brought: how each ended, and the hits, of one query merged by URL."""
 
-    searches: tuple[Search, ...]
-    hits: tuple[SearchHit, ...]
+    searches: tuple[Search, ...] = ()
+    hits: tuple[SearchHit, ...] = ()
+
+
+NOTHING_FOUND = Gathered()
 
 
 async def gather_hits(
@@ -143,49 +142,45 @@ async def _ask(
     page: int,
     before_it: Mapping[str, int],
 ) -> Gathered:
-    found = await searcher.search(
-        SearchRequest(
-            query.text,
-            limit=HEADROOM * config.max_results,
-            page=page,
-            before=config.published_before,
-            after=config.published_after,
-            exclude_domains=config.exclude_domains,
-            exclude_file_types=config.exclude_file_types,
-            language=config.language,
-            country=config.country,
-        )
+    asked = SearchRequest(
+        query.text,
+        limit=HEADROOM * config.max_results,
+        page=page,
+        before=config.published_before,
+        after=config.published_after,
+        exclude_domains=config.exclude_domains,
+        exclude_file_types=config.exclude_file_types,
+        language=config.language,
+        country=config.country,
     )
-    answers = [
-        replace(each, hits=tuple(hit for hit in each.hits if config.answers or not is_answer(hit)))
-        for each in found
-    ]
-    own = {"query_id": query.query_id, "claim_id": query.claim_id, "video_id": query.video_id}
     searches, hits = [], []
-    for answer in answers:
+    for answer in await searcher.search(asked):
         failed = answer.outcome == "outage"
-        count = 0 if failed else len(answer.hits)
+        found = [hit for hit in answer.hits if config.answers or not is_answer(hit)]
+        found = [] if failed else found
+        own: dict[str, Any] = {
+            "query_id": query.query_id,
+            "claim_id": query.claim_id,
+            "video_id": query.video_id,
+            "provider": answer.provider,
+            "page": page,
+        }
         searches.append(
             Search(
                 **own,
-                provider=answer.provider,
-                page=page,
-                hit_count=count,
+                hit_count=len(found),
                 latency_seconds=answer.latency_seconds,
-                status="infra_error" if failed else ("ok" if count else "no_evidence"),
+                status="infra_error" if failed else "ok" if found else "no_evidence",
                 reason=answer.reason or (f"{answer.provider} did not say why" if failed else None),
             )
         )
-        ranked = enumerate(answer.hits, start=1 + before_it.get(answer.provider, 0))
-        for rank, hit in ranked if answer.outcome == "ok" else ():
+        for rank, hit in enumerate(found, start=1 + before_it.get(answer.provider, 0)):
             url = storable(hit.url)
             canonical = identity_of(url)
             hits.append(
                 SearchHit(
                     **own,
                     hit_id=hit_id(query.query_id, canonical),
-                    provider=answer.provider,
-                    page=page,
                     rank=rank,
                     title=storable(hit.title),
                     url=url,
@@ -213,10 +208,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The choice of pages for one claim. Every URL that was found stands in exactly one part.
-
-    With what is skipped goes the rule that says so.
-    """
+    """The choice of pages for one claim; every URL is chosen, or skipped by the rule beside it."""
 
     chosen: tuple[Candidate, ...]
     skipped: tuple[tuple[Candidate, str], ...]
@@ -247,10 +239,8 @@ def select_hits(
     skipped: dict[str, tuple[Candidate, str]] = {}
     for query in sorted(queries, key=lambda query: query.rank):
         wanted, others = list[Candidate](), list[Candidate]()
-        for hit in sorted(
-            (hit for hit in found if hit.query_id == query.query_id),
-            key=lambda hit: (hit.rank, hit.canonical_url),
-        ):
+        own = [hit for hit in found if hit.query_id == query.query_id]
+        for hit in sorted(own, key=lambda hit: (hit.rank, hit.canonical_url)):
             candidate = Candidate(query, hit, rated(hit, rating_of(hit.url)))
             reason = _exclusion(video, candidate, config) or corrections.blocked(hit.url)
             if reason is not None:
@@ -307,15 +297,16 @@ def late_exclusion(
 
     `found_as_of` is the date that the search gave it, for want of its own.
     """
-    final = published_at(page.final_url or page.canonical_url)
+    final, dated = (
+        published_at(page.final_url or page.canonical_url),
+        page.published_on or found_as_of,
+    )
     if page.final_url is not None and is_the_video(video, final):
         return "It leads to the video itself."
     if page.final_url is not None and is_reupload(video, final, page.title or ""):
         return "It leads to a video of the same title: a re-upload."
-    blocked = None if corrections.adds(page.canonical_url) else corrections.blocked(final)
-    if blocked is not None:
-        return blocked
-    dated = page.published_on or found_as_of
+    if not corrections.adds(page.canonical_url) and (why := corrections.blocked(final)):
+        return why
     is_limited = config.published_before is not None or config.published_after is not None
     if dated is None and is_limited and config.undated == "drop":
         return "Nobody says when it was published, and the run leaves out what is undated."
@@ -340,9 +331,9 @@ def unwanted(url: str, published_on: date | None, config: SearchConfig) -> str |
         left_out = f"files of type {suffix}"
     if left_out is not None:
         return f"The run leaves out {left_out}."
-    if published_on is not None and before is not None and published_on >= before:
+    if published_on and before and published_on >= before:
         return f"It was published on {published_on}, not before {before}."
-    if published_on is not None and after is not None and published_on < after:
+    if published_on and after and published_on < after:
         return f"It was published on {published_on}, before {after}."
     return None
 
@@ -356,13 +347,11 @@ def is_the_video(video: Video, url: str) -> bool:
 
     By the platform's id, the video's own URL, or its YouTube id in any other site's URL.
     """
-    shown = video_reference(url)
-    own = video_reference(video.url) if video.url else None
+    shown, own = video_reference(url), video_reference(video.url or "")
     if shown is not None and (shown == own or shown.video_id == video.video_id):
         return True
-    if video.url is not None and identity_of(video.url) == identity_of(url):
-        return True
-    return mentions_video_id(url, video.video_id)
+    is_own = video.url is not None and identity_of(video.url) == identity_of(url)
+    return is_own or mentions_video_id(url, video.video_id)
 
 
 def identity_of(url: str) -> str:

@@ -12,9 +12,8 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 import idna
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from tldextract import TLDExtract
 
 _SHOWN_CHARACTERS = 200  # of a URL in an error, to fit a line of a log
-_WEB_SCHEMES = frozenset({"http", "https"})
-_DEFAULT_PORTS = frozenset({80, 443})
-
 _TRACKING_PREFIXES = ("utm_", "pk_", "mtm_", "hsa_", "oly_", "vero_", "__hs")
 _TRACKING_TEXT = """
     _ga _gl _hsenc _hsmi cmpid dclid fb_action_ids fb_action_types fb_source fbclid gbraid gclid
@@ -36,11 +32,9 @@ _AMP_QUERIES = frozenset({("amp", ""), ("amp", "1"), ("amp", "true"), ("outputty
 
 _SAME_SITE_LABELS = frozenset({"www", "m", "mobile", "amp"})
 """Leading labels under which sites serve the same pages again."""
-
 _WIKIMEDIA = frozenset(
     {"wikipedia.org", "wikimedia.org", "wikinews.org", "wikisource.org", "wiktionary.org"}
 )
-
 _RESERVED_NAMES = frozenset({"example", "invalid", "localhost", "test"})
 _RESERVED = frozenset({"example.com", "example.net", "example.org"})
 
@@ -60,11 +54,9 @@ class UnusableUrlError(ValueError):
     def __init__(self, url: str, why: str) -> None:
         shown = url[:_SHOWN_CHARACTERS] + "…" * (len(url) > _SHOWN_CHARACTERS)
         super().__init__(f"{shown!r} is no web address: {why}. Give an http or https URL.")
-        self.url = url
 
 
-@dataclass(frozen=True, slots=True)
-class VideoReference:
+class VideoReference(NamedTuple):
     """A video on a platform, such as ("youtube", "dQw4w9WgXcQ")."""
 
     platform: str
@@ -85,53 +77,43 @@ def canonical_url(url: str) -> str:
 
     Raises UnusableUrlError for anything but http and https URLs with a valid host.
     """
-    parts = _split(url)
-    name = _ascii_host(url, parts.hostname or "")
+    parts, name = _split(url)
     domain = registrable_domain(name)
     labels = name.removesuffix(domain).rstrip(".").split(".") if name != domain else []
     while labels and labels[0] in _SAME_SITE_LABELS:
         labels.pop(0)
     if domain in _WIKIMEDIA and labels and labels[-1] == "m":
         labels.pop()
-    host = ".".join([*labels, domain])
-    is_default = parts.port is None or parts.port in _DEFAULT_PORTS
-    authority = host if is_default else f"{host}:{parts.port}"
-    query = _canonical_query(parts.query)
-    return f"https://{authority}{_canonical_path(parts.path)}{'?' if query else ''}{query}"
+    port = "" if parts.port in {None, 80, 443} else f":{parts.port}"
+    path, query = _canonical_path(parts.path), _canonical_query(parts.query)
+    return f"https://{'.'.join([*labels, domain])}{port}{path}{'?' if query else ''}{query}"
 
 
 def host_of(url: str) -> str:
     """Return a URL's host name in ASCII lower case, with every label that it has."""
-    return _ascii_host(url, _split(url).hostname or "")
+    return _split(url)[1]
 
 
-def _split(url: str) -> SplitResult:
-    """Split the URL of a web page; its port can be read without an error."""
+def _split(url: str) -> tuple[SplitResult, str]:
+    """Split the URL of a web page, whose port can then be read, and return its host in ASCII."""
     try:
         parts = urlsplit(url.strip())
         _ = parts.port
     except ValueError as error:
         raise UnusableUrlError(url, str(error)) from error
-    if parts.scheme.lower() not in _WEB_SCHEMES:
+    if parts.scheme.lower() not in {"http", "https"}:
         raise UnusableUrlError(url, "its scheme is not http or https")
-    return parts
-
-
-def _ascii_host(url: str, host: str) -> str:
-    name = unquote(host).rstrip(".").lower()
-    if ":" in name:
-        try:
-            return f"[{ipaddress.IPv6Address(name)}]"
-        except ValueError as error:
-            raise UnusableUrlError(url, f"{name!r} is no host name") from error
-    if not name.isascii():
-        try:
+    name = unquote(parts.hostname or "").rstrip(".").lower()
+    try:
+        if ":" in name:
+            return parts, f"[{ipaddress.IPv6Address(name)}]"
+        if not name.isascii():
             name = idna.encode(name, uts46=True).decode("ascii").lower().rstrip(".")
-        except (idna.IDNAError, UnicodeError) as error:
-            raise UnusableUrlError(url, f"{name!r} is no host name") from error
+    except ValueError as error:  # also what idna and a codec raise
+        raise UnusableUrlError(url, f"{name!r} is no host name") from error
     if not _HOST.fullmatch(name):
         raise UnusableUrlError(url, f"{name!r} is no host name" if name else "it names no host")
-    return name
+    return parts, name
 
 
 def _canonical_path(path: str) -> str:
@@ -145,8 +127,7 @@ def _canonical_path(path: str) -> str:
         if segments[-1] == "amp" and not any(segments[:-1]):
             break  # a page of the name amp, not the AMP form of another
         segments.pop()
-    joined = "/".join(segments).lstrip("/")
-    return f"/{joined}"
+    return "/" + "/".join(segments).lstrip("/")
 
 
 def _canonical_query(query: str) -> str:
@@ -165,9 +146,7 @@ def _normalise_percent(text: str, safe: str) -> str:
     """Decode what needs no encoding, encode what does, write hexadecimal digits in upper case."""
 
     def tidy(match: re.Match[str]) -> str:
-        digits = match["hex"]
-        if digits is None:
-            return "%25"
+        digits = match["hex"] or "25"
         character = chr(int(digits, 16))
         return character if character in _UNRESERVED else f"%{digits.upper()}"
 
@@ -279,26 +258,15 @@ def _trimmed(host: str) -> str:
 
 # --- Videos -------------------------------------------------------------------------------------
 
+_PLATFORM_TEXT = """
+    youtube.com youtu.be youtube-nocookie.com vimeo.com dailymotion.com dai.ly rumble.com odysee.com
+    bitchute.com tiktok.com twitch.tv bilibili.com facebook.com instagram.com fb.watch
+"""
+_SHORT_NAMES = {"youtu": "youtube", "youtube-nocookie": "youtube", "dai": "dailymotion"}
 _VIDEO_PLATFORMS: dict[str, str] = {
-    "youtube.com": "youtube",
-    "youtu.be": "youtube",
-    "youtube-nocookie.com": "youtube",
-    "vimeo.com": "vimeo",
-    "dailymotion.com": "dailymotion",
-    "dai.ly": "dailymotion",
-    "rumble.com": "rumble",
-    "odysee.com": "odysee",
-    "bitchute.com": "bitchute",
-    "tiktok.com": "tiktok",
-    "twitch.tv": "twitch",
-    "bilibili.com": "bilibili",
-    "facebook.com": "facebook",
-    "instagram.com": "instagram",
-    "fb.watch": "facebook",
+    host: _SHORT_NAMES.get(name := host.partition(".")[0], name) for host in _PLATFORM_TEXT.split()
 }
-
 _YOUTUBE_PATHS = frozenset({"shorts", "live", "embed", "v", "e", "watch"})
-
 _ID_PATHS: dict[str, re.Pattern[str]] = {
     "vimeo": re.compile(r"/(?:.*/)?(\d{6,})(?:/|$)"),
     "dailymotion": re.compile(r"/(?:(?:embed/)?video/)?(x?[a-z0-9]{5,})(?:[_/]|$)"),
@@ -318,26 +286,21 @@ def is_video_platform(host: str) -> bool:
 def video_reference(url: str) -> VideoReference | None:
     """Return the video that a platform's URL shows, None for any other URL."""
     try:
-        parts = _split(url)
-        host = _ascii_host(url, parts.hostname or "")
+        parts, host = _split(url)
     except UnusableUrlError:
         return None
-    platform = _VIDEO_PLATFORMS.get(registrable_domain(host))
-    if platform is None:
-        return None
-    found = ""
-    if platform == "youtube":
-        segments = [segment for segment in unquote(parts.path).split("/") if segment]
-        if registrable_domain(host) == "youtu.be":
-            found = segments[0] if segments else ""
-        elif len(segments) > 1 and segments[0] in _YOUTUBE_PATHS:
-            found = segments[1]
-        else:
-            found = dict(parse_qsl(parts.query)).get("v", "")
-        found = found if _YOUTUBE_ID.fullmatch(found) else ""
-    elif platform in _ID_PATHS and (match := _ID_PATHS[platform].match(parts.path)):
-        found = match[1]
-    return VideoReference(platform, found) if found else None
+    platform = _VIDEO_PLATFORMS.get(registrable_domain(host), "")
+    if platform != "youtube":
+        match = _ID_PATHS[platform].match(parts.path) if platform in _ID_PATHS else None
+        return VideoReference(platform, match[1]) if match else None
+    segments = [segment for segment in unquote(parts.path).split("/") if segment]
+    if registrable_domain(host) == "youtu.be":
+        found = segments[0] if segments else ""
+    elif len(segments) > 1 and segments[0] in _YOUTUBE_PATHS:
+        found = segments[1]
+    else:
+        found = dict(parse_qsl(parts.query)).get("v", "")
+    return VideoReference(platform, found) if _YOUTUBE_ID.fullmatch(found) else None
 
 
 def mentions_video_id(url: str, video_id: str) -> bool:

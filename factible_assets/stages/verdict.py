@@ -4,17 +4,17 @@ What belongs here: the bundle, its quality, the vote, and when a verdict is comp
 reading pages (evidence.py), which sources tell one story (origins.py), wording the summary, which
 is the reasoner's judgement.
 
-**The vote decides.** In every mode the final stance is that of the reliability-weighted vote over
-the stances that were read; the reasoner's own verdict is kept beside it and disagreement is
-flagged. Measured on the published runs of Factible, the vote over a model's stances agreed with the
-annotation more often (.677) than the model's own verdict on the same claims (.582).
+**The vote decides.** The stance is that of the reliability-weighted vote over the stances that were
+read; the reasoner's own verdict is kept beside it and disagreement is flagged. On the published
+runs of Factible the vote over a model's stances agreed with the annotation more often (.677) than
+the model's own verdict on the same claims (.582).
 
 **A verdict is complete only if nothing that is missing could change its stance.** Sources that
 could not be read because a service failed might have said anything: a verdict whose stance they
 could change is `incomplete` and has none. Where they could change only how sure it is, the stance
-stands with the lowest confidence that they leave possible, and the row says that a re-check is due.
-See `settled_vote`. If a search failed or the queries could not be written, it is unknown even which
-sources would have been read; such verdicts are always incomplete.
+stands with the lowest confidence that they leave possible, and a re-check is due. If a search
+failed or the queries could not be written, it is unknown even which sources would have been read;
+such verdicts are always incomplete.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from factible_assets.config import VerdictsConfig
 from factible_assets.records import (
@@ -51,32 +52,21 @@ from factible_assets.wording import counted as numbered
 
 UNIT = 1_000_000
 """Weights are counted in whole millionths, so that sums are exact in any order."""
-
 VOTE_WEIGHTS: Mapping[Rating, float] = {
-    "high": 1.0,
-    "medium": 0.7,
-    "unknown": 0.35,
-    "low": 0.1,
-    "very_low": 0.0,
-}
-"""What a source of each rating weighs in the vote.
+    "high": 1.0, "medium": 0.7, "unknown": 0.35, "low": 0.1, "very_low": 0.0
+}  # fmt: skip
+"""What a source of each rating weighs: by rating, as a registry that is down may move the score.
 
-By rating, not by score, which a registry that does not answer may move. This project's choice: the
-order and rough distance of Factible's scores (section 1.3.4), with the lower half cut down, as
-sources known to be unreliable are no half as good a witness."""
-
+This project's choice: the order and rough distance of Factible's scores (section 1.3.4), with the
+lower half cut down, as sources known to be unreliable are no half as good a witness."""
 SATURATION = 3
 """Sources after which more of the same add nothing (Factible, table 5)."""
-
 DEFINITE: frozenset[Stance] = frozenset({"supports", "refutes", "mixed"})
 """Stances that say something ("actionable" in Factible, table 5)."""
-
-_STANCE_ORDER: tuple[Stance, ...] = ("supports", "refutes", "mixed", "unclear")
-
+_STANCE_ORDER: tuple[Stance, ...] = get_args(Stance)
 _HIGH, _MEDIUM = 0.7, 0.4
 """Confidence scores from which the words high and medium are used. This project's choice: with
 all sources agreeing, two full reliable origins are medium and three are high."""
-
 _LEANING_LEAST, _LEANING_MOST, _LEANING_VOLUME = 0.6, 0.9, 2
 """Probability that an undisputed leaning of the embedded engine is right, from the least weight
 that decides up to that many full reliable sources. On the annotated claims with a recorded web
@@ -140,10 +130,7 @@ def quality(rows: Sequence[Evidence]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What stands on each side, in millionths, counted over independent origins.
-
-    `reliable_*` counts only sources rated high or medium.
-    """
+    """What stands on each side, in millionths, over independent origins; `reliable_*` of them."""
 
     supports: int = 0
     refutes: int = 0
@@ -214,15 +201,13 @@ def decide(counted: Tally, config: VerdictsConfig, basis: Basis) -> Vote:
     elif _wins(counted.refutes, counted.mixed, -margin, config):
         stance, score = "refutes", -margin * _sureness(counted.refutes, basis)
     elif _in_conflict(counted, config) or _mostly_mixed(counted, config):
-        stance = "mixed"
         both = _volume(min(counted.supports, counted.refutes) + counted.mixed)
-        score = _LEANING_MIXED if basis == "embedded" else both
+        stance, score = "mixed", _LEANING_MIXED if basis == "embedded" else both
     else:
         stance, score = "unclear", 0.0
+    word = confidence_of(score)
     if basis == "embedded":
-        word: Confidence = "medium" if score >= _LEANING_MEDIUM else "low"
-    else:
-        word = confidence_of(score)
+        word = "medium" if score >= _LEANING_MEDIUM else "low"
     return Vote(stance, margin, total / UNIT, word, round(score, 6))
 
 
@@ -269,15 +254,14 @@ def settled_vote(
 ) -> tuple[Vote, Vote] | None:
     """Return the vote that stands whatever the missing sources say; None if none does.
 
-    Its stance is certain: it comes with the lowest confidence that is possible, and the highest.
+    It comes with the lowest confidence that is possible, and with the highest.
 
-    A missing source of a known rating adds at most that rating's full weight to one side, and
-    takes nothing away from any (origins.py). Each condition of `decide` is monotone along each
-    weight and linear or linear-fractional in what the missing sources add, so its extremes over
-    everything that they could have said lie where all say the same: nothing, supports, refutes,
-    or mixed. So do the lowest score and the highest: what is against a side lowers its margin and
-    adds no volume. Two conditions join sides and are looked at apart: a conflict needs something on
-    both, and "mixed" must hold for one and the same reason throughout.
+    A missing source adds at most its rating's full weight to one side, and takes nothing away from
+    any (origins.py). Each condition of `decide` is monotone along each weight and linear or
+    linear-fractional in what is added, so its extremes lie where all missing sources say the same:
+    nothing, supports, refutes, or mixed. So do the lowest score and the highest: what is against a
+    side lowers its margin and adds no volume. Two conditions join sides and are looked at apart: a
+    conflict needs something on both, and "mixed" must hold for one and the same reason throughout.
     """
     weights = [(rating in RELIABLE, round(UNIT * VOTE_WEIGHTS[rating])) for rating in missing]
     everything = sum(weight for _, weight in weights)
@@ -296,19 +280,16 @@ def settled_vote(
         replace(counted, **refutation),
         replace(counted, mixed=counted.mixed + everything),
     )
-    votes = [decide(corner, config, basis) for corner in corners]
+    votes = sorted((decide(each, config, basis) for each in corners), key=lambda vote: vote.score)
     stance = votes[0].stance
     if any(vote.stance != stance for vote in votes):
         return None
     if stance == "unclear" and _in_conflict(replace(counted, **support, **refutation), config):
         return None
     always_mixed = _in_conflict(counted, config) or all(
-        _mostly_mixed(corner, config) for corner in corners
+        _mostly_mixed(each, config) for each in corners
     )
-    if stance == "mixed" and not always_mixed:
-        return None
-    by_score = sorted(votes, key=lambda vote: vote.score)
-    return by_score[0], by_score[-1]
+    return None if stance == "mixed" and not always_mixed else (votes[0], votes[-1])
 
 
 # --- The verdict --------------------------------------------------------------------------------
@@ -332,12 +313,10 @@ class Opinion:
     """A case after the vote, before the reasoner is asked for its words."""
 
     case: CaseFile
-    rows: tuple[Evidence, ...]
-    """The bundle."""
+    rows: tuple[Evidence, ...]  # The bundle
     vote: Vote
     """What was read says; of a settled case, only as surely as what is missing allows."""
-    origins: int
-    """How many sources of the bundle are independent of each other."""
+    origins: int  # Sources of the bundle that are independent of each other
     doubt: str | None
     """Why the verdict is incomplete, None if it is not."""
     reserve: str | None = None
@@ -356,39 +335,32 @@ def form_opinion(
     counted = tally((row for row in rows if not row.page_due), stories)
     # What partial searches lack could have brought as many sources, at most, as the places that a
     # query left free: where all were taken, the rest of an answer would have been too many.
-    partial = [search for search in case.searches if _is_partial(search)]
+    partial = [row for row in case.searches if row.status != "infra_error" and row.reason]
     taken = Counter(row.query_id for row in case.evidence if row.status != "skipped")
     unfound = sum(max(0, case.places - taken[each]) for each in {row.query_id for row in partial})
     declined = sum(row.status == "skipped" and row.basis is not None for row in case.evidence)
     # An address that did not answer may have led elsewhere: it may be worth an unknown one.
-    absent: list[Rating] = [
-        "unknown" if row.rating in {"low", "very_low"} else row.rating for row in unread
-    ]
-    absent += ["high" for _ in range(unfound)]
+    absent: list[Rating] = ["high"] * unfound
+    absent += ["unknown" if row.rating in {"low", "very_low"} else row.rating for row in unread]
     settled = settled_vote(counted, absent, config, basis)
-    gaps = (
-        [f"{numbered(len(unread), 'source')} could not be read ({_reasons(unread)})"]
-        if unread
-        else []
-    )
+    gaps = []
+    if unread:
+        gaps.append(f"{numbered(len(unread), 'source')} could not be read ({_reasons(unread)})")
     if unfound:
         gaps.append(f"{_searches(partial)} were answered in part ({_reasons(partial)})")
     missed = "; ".join(gaps) or None
     doubt = [*_gaps(case), *([missed] if missed and settled is None else [])]
     least, most = settled or (seen, seen)
-    may_be_surer = least.confidence != most.confidence
-    is_due = may_be_surer or any(row.page_due for row in rows)
+    reserve = missed if any(row.page_due for row in rows) else None
+    if least.confidence != most.confidence:
+        reserve = f"{missed}, which could change the confidence, not the stance"
     return Opinion(
         case=case,
         rows=rows,
         vote=seen if doubt else least,
         origins=independent_weight(rows, lambda _: 1, stories),
         doubt=f"{'; '.join(doubt)}. Check the claim again." if doubt else None,
-        reserve=f"{missed}, which could change the confidence, not the stance"
-        if may_be_surer
-        else missed
-        if is_due
-        else None,
+        reserve=reserve,
         declined=f"The model declined to read {numbered(declined, 'source')}" if declined else None,
     )
 
@@ -406,40 +378,42 @@ def conclude(
     `draft` is the reasoner's verdict, None if it was not asked, because nothing was read or the
     verdict is incomplete anyway, or for its `failure`. The vote has a stance without it: only the
     words are then the vote's, and after an outage a re-check is due. Where the two differ, the
-    summary says so. Without evidence and without failures the verdict is complete, unclear and of
-    low confidence.
+    summary says so. Without evidence and failures it is complete, unclear and of low confidence.
 
     `ended` says what ended the check. Where sources were left unread for it and no other speaks,
     the verdict is incomplete.
     """
     why = failure.reason.rstrip(".") if failure else ""
-    is_outage = isinstance(failure, ReasonerOutageError)
-    unworded = f"The verdict could not be worded ({why})" if is_outage else None
-    is_declined = isinstance(failure, ReasonerRefusalError)
-    declined = f"The model declined to word it ({why})" if is_declined else None
-    if isinstance(failure, BudgetSpentError):
+    unworded = declined = None
+    if isinstance(failure, ReasonerOutageError):
+        unworded = f"The verdict could not be worded ({why})"
+    elif isinstance(failure, ReasonerRefusalError):
+        declined = f"The model declined to word it ({why})"
+    elif isinstance(failure, BudgetSpentError):
         ended = failure.reason
     unread = ended and any(row.reason == ended for row in opinion.case.evidence)
     if unread and not opinion.rows and opinion.doubt is None:
         opinion = replace(opinion, doubt="No source that was found had been read in time.")
-    case, vote = opinion.case, opinion.vote
-    complete = opinion.doubt is None
-    due = opinion.reserve is not None or unworded is not None
-    remarks = [each for each in (opinion.reserve, unworded, opinion.declined, declined) if each]
-    again = ["Check the claim again"] if due else []
-    told = [opinion.doubt] if opinion.doubt else [f"{each}." for each in [*remarks, *again]]
+    case, vote, complete = opinion.case, opinion.vote, opinion.doubt is None
+    due = opinion.reserve or unworded
+    remarks = (
+        opinion.reserve,
+        unworded,
+        opinion.declined,
+        declined,
+        due and "Check the claim again",
+    )
+    told = [opinion.doubt] if opinion.doubt else [f"{each}." for each in remarks if each]
     sides = by_stance(row for row in case.evidence if row.status == "ok")
-    work: list[Query | Search] = [*case.queries, *case.searches]
+    statuses = [row.status for row in case.queries] + [row.status for row in case.searches]
     return Verdict(
         claim_id=case.claim.claim_id,
         video_id=case.claim.video_id,
         rank=case.claim.rank,
         status="complete" if complete else "incomplete",
-        evidence_status=(
-            "infra_error" if opinion.doubt else "ok" if opinion.rows else "no_evidence"
-        ),
+        evidence_status="infra_error" if opinion.doubt else "ok" if opinion.rows else "no_evidence",
         reason=" ".join([*told, *([ended] if ended else [])]) or None,
-        recheck_due=due or not complete,
+        recheck_due=bool(due) or not complete,
         stance=vote.stance if complete else None,
         confidence=vote.confidence if complete else None,
         confidence_score=vote.score if complete else None,
@@ -454,8 +428,7 @@ def conclude(
         mixed=len(sides["mixed"]),
         unclear=len(sides["unclear"]),
         independent_origins=opinion.origins,
-        missing=sum(row.status == "infra_error" for row in work)
-        + sum(map(_is_unread, case.evidence)),
+        missing=statuses.count("infra_error") + sum(map(_is_unread, case.evidence)),
         basis=basis,
     )
 
@@ -467,16 +440,10 @@ def decided_by(
     veracity: Veracity | None = None,
 ) -> Verdict:
     """Let a reasoner's draft decide a verdict, if that is complete; the vote stands beside it."""
-    if verdict.status != "complete":
-        return verdict
-    decided = {
-        "stance": draft.stance,
-        "confidence": draft.confidence,
-        "confidence_score": score,
-        "summary": draft.summary or verdict.summary,
-        "veracity": veracity,
-    }
-    return verdict.model_copy(update=decided)
+    summary = draft.summary or verdict.summary
+    decided = {"stance": draft.stance, "confidence": draft.confidence, "summary": summary}
+    known = {"confidence_score": score, "veracity": veracity}
+    return verdict.model_copy(update=decided | known) if verdict.status == "complete" else verdict
 
 
 def ranked(verdicts: Iterable[Verdict], claims: Sequence[Claim]) -> tuple[Verdict, ...]:
@@ -485,50 +452,36 @@ def ranked(verdicts: Iterable[Verdict], claims: Sequence[Claim]) -> tuple[Verdic
     ordered = sorted(
         verdicts, key=lambda each: (-each.evidence_quality, places[each.claim_id], each.claim_id)
     )
-    return tuple(
-        verdict.model_copy(update={"rank": rank}) for rank, verdict in enumerate(ordered, start=1)
-    )
+    return tuple(each.model_copy(update={"rank": at}) for at, each in enumerate(ordered, start=1))
 
 
 def _gaps(case: CaseFile) -> list[str]:
     """Say what leaves it unknown which sources would have been read at all."""
     gaps = []
-    unwritten = [query for query in case.queries if query.status == "infra_error"]
-    if unwritten:
+    if unwritten := [query for query in case.queries if query.status == "infra_error"]:
         gaps.append(f"The queries could not be written ({_reasons(unwritten)})")
     if all(query.status == "skipped" for query in case.queries):
         gaps.append("No query has been written for the claim")
-    failed = [search for search in case.searches if search.status == "infra_error"]
-    if failed:
+    if failed := [search for search in case.searches if search.status == "infra_error"]:
         names = ", ".join(sorted({search.provider for search in failed}))
         gaps.append(f"{_searches(failed)} of {names} failed ({_reasons(failed)})")
-    asked = {search.query_id for search in case.searches}
-    unasked = [
-        query for query in case.queries if query.status == "ok" and query.query_id not in asked
-    ]
-    if unasked:
-        gaps.append(f"No search provider was asked for {len(unasked)} of the claim's queries")
+    ready = {query.query_id for query in case.queries if query.status == "ok"}
+    if unasked := len(ready - {search.query_id for search in case.searches}):
+        gaps.append(f"No search provider was asked for {unasked} of the claim's queries")
     judged = {row.canonical_url for row in case.evidence}
-    unopened = {hit.canonical_url for hit in case.hits} - judged
-    if unopened:
-        gaps.append(
-            f"{numbered(len(unopened), 'source')} among the search results have not been looked at"
-        )
+    if unopened := len({hit.canonical_url for hit in case.hits} - judged):
+        sources = numbered(unopened, "source")
+        gaps.append(f"{sources} among the search results have not been looked at")
     return gaps
 
 
-_VOTED: Mapping[Stance, str] = {
-    "supports": "The sources, weighed by their reliability, support the claim",
-    "refutes": "The sources, weighed by their reliability, refute the claim",
-    "mixed": "The sources, weighed by their reliability, speak for the claim and against it",
-    "unclear": "The sources, weighed by their reliability, do not settle the claim",
+_SAID: Mapping[Stance, tuple[str, str]] = {
+    "supports": ("support the claim", "for it"),
+    "refutes": ("refute the claim", "against it"),
+    "mixed": ("speak for the claim and against it", "both ways"),
+    "unclear": ("do not settle the claim", "without settling it"),
 }
-_READ_AS: Mapping[Stance, str] = {
-    "supports": "for it",
-    "refutes": "against it",
-    "mixed": "both ways",
-    "unclear": "without settling it",
-}
+"""What the sources do by the vote, and how one of them was read."""
 
 
 def _summary(opinion: Opinion, draft: VerdictDraft | None) -> str:
@@ -544,14 +497,12 @@ def _summary(opinion: Opinion, draft: VerdictDraft | None) -> str:
         return "No source that was found speaks of the claim."
     sides = by_stance(opinion.rows)
     counts = ", ".join(
-        f"{len(sides[stance])} {how}" for stance, how in _READ_AS.items() if sides[stance]
+        f"{len(sides[each])} {how}" for each, (_, how) in _SAID.items() if sides[each]
     )
-    origins = (
-        "of one origin" if opinion.origins == 1 else f"of {opinion.origins} independent origins"
-    )
+    origins = "one origin" if opinion.origins == 1 else f"{opinion.origins} independent origins"
     voted = (
-        f"{_VOTED[opinion.vote.stance]}: {numbered(len(opinion.rows), 'source')} {origins} were "
-        f"read, {counts}."
+        f"The sources, weighed by their reliability, {_SAID[opinion.vote.stance][0]}: "
+        f"{numbered(len(opinion.rows), 'source')} of {origins} were read, {counts}."
     )
     if draft is None or not words:
         return voted
@@ -561,11 +512,6 @@ def _summary(opinion: Opinion, draft: VerdictDraft | None) -> str:
 def _is_unread(row: Evidence) -> bool:
     """Tell whether a source is missing, though its snippet may have spoken."""
     return row.status == "infra_error" or row.page_due
-
-
-def _is_partial(search: Search) -> bool:
-    """Tell whether a provider answered without something that it says why it lacks."""
-    return search.status in {"ok", "no_evidence"} and search.reason is not None
 
 
 def _reasons(rows: Sequence[Query | Search | Evidence]) -> str:

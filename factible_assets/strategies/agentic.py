@@ -45,10 +45,10 @@ from factible_assets.stages.ports import (
     ReasonerRefusalError,
     VerdictDraft,
 )
+from factible_assets.stages.progress import Note
 from factible_assets.stages.queries import build_queries
 from factible_assets.stages.reviews import corrected_queries
 from factible_assets.stages.search import Gathered
-from factible_assets.stages.trace import Note
 from factible_assets.stages.verdict import DEFINITE, CaseFile, conclude, confidence_of, decided_by
 
 BATCH = 3

@@ -8,13 +8,14 @@ that no figure favours (docs/strategies.md has them).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from factible_assets.config import FactCheckConfig, QueriesConfig
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import STANDARD, Strategy
 from factible_assets.stages.origins import label_origins
 from factible_assets.stages.ports import BudgetSpentError
-from factible_assets.stages.search import Gathered
-from factible_assets.stages.trace import Note
+from factible_assets.stages.progress import Note
 from factible_assets.stages.verdict import CaseFile
 
 _MOST = 10
@@ -23,10 +24,7 @@ _MOST = 10
 
 async def check(claim: ClaimCheck) -> ClaimRows:
     """Check one claim, and look further where the vote abstains."""
-    queries = await claim.write_queries()
-    found = await claim.search(queries)
-    evidence = await claim.read(queries, found.hits)
-    case = claim.case_of(queries, found, evidence)
+    case = await claim.gather(await claim.write_queries())
     opinion = claim.form_opinion(case)
     verdict, why = None, "The vote over the first round abstains."
     if opinion.doubt or opinion.vote.stance != "unclear":
@@ -38,8 +36,7 @@ async def check(claim: ClaimCheck) -> ClaimRows:
     try:
         case = await _second_round(claim, case, why)
     except BudgetSpentError as spent:
-        ended = Note(status="skipped", reason=spent.reason)
-        claim.trace.remark("retrieve", "second round", ended)
+        claim.trace.remark("retrieve", "second round", Note(status="skipped", reason=spent.reason))
     return ClaimRows(case, await claim.judge(case))
 
 
@@ -54,13 +51,9 @@ async def _second_round(claim: ClaimCheck, first: CaseFile, why: str) -> CaseFil
         wider = QueriesConfig(max_queries=_wider_count(claim.config), max_priority=5)
         worded = await claim.write_queries(wider)
         # Those that a service failed to word stay: the verdict then knows what is missing.
-        more = [
-            query.model_copy(update={"rank": rank})
-            for rank, query in enumerate(
-                (each for each in worded if each.query_id not in known),
-                start=len(first.queries) + 1,
-            )
-        ]
+        new = [each for each in worded if each.query_id not in known]
+        ranked = enumerate(new, start=len(first.queries) + 1)
+        more = [query.model_copy(update={"rank": rank}) for rank, query in ranked]
         note.worded(more)
         note.got = "; ".join(query.text for query in more)
         if not more:
@@ -77,10 +70,12 @@ async def _second_round(claim: ClaimCheck, first: CaseFile, why: str) -> CaseFil
         note.made = [row.evidence_id for row in rows if row.status == "ok"]
         note.got = f"{len(note.made)} sources speak of the claim"
     by_address = {row.canonical_url: row for row in (*first.evidence, *rows)}
-    return claim.case_of(
-        (*first.queries, *more),
-        Gathered((*first.searches, *again.searches), (*first.hits, *again.hits)),
-        label_origins(tuple(by_address.values()), claim.shared.stories),
+    return replace(
+        first,
+        queries=(*first.queries, *more),
+        searches=(*first.searches, *again.searches),
+        hits=(*first.hits, *again.hits),
+        evidence=label_origins(tuple(by_address.values()), claim.shared.stories),
     )
 
 

@@ -12,14 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from factible_assets.methods import ecvs as calculus
-from factible_assets.methods.ecvs import (
-    PREDICTION,
-    SEARCH,
-    Confidence,
-    Source,
-    claim_class,
-    read_verdict,
-)
+from factible_assets.methods.ecvs import PREDICTION, SEARCH, Confidence, Source, claim_class
 from factible_assets.methods.scales import THREE_WAY
 from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.raw_evidence import judge_three_way
@@ -33,9 +26,8 @@ from factible_assets.stages.ports import (
     ReasonerError,
     VerdictDraft,
 )
+from factible_assets.stages.progress import Note
 from factible_assets.stages.reliability import listing_of
-from factible_assets.stages.search import Gathered
-from factible_assets.stages.trace import Note
 from factible_assets.stages.urls import host_of
 from factible_assets.stages.verdict import CaseFile, conclude
 
@@ -57,33 +49,37 @@ async def _check(check: ClaimCheck) -> ClaimRows:
                 note.status, note.reason = "skipped", PREDICTION
         if kind == "predictive":
             # A note and no verdict: nothing is searched, and nothing is due.
-            case = check.case_of([check.unasked(PREDICTION)], Gathered((), ()), ())
+            case = check.case_of([check.unasked(PREDICTION)])
             settled = replace(check.form_opinion(case), doubt=None)
+            verdict = conclude(settled, None, basis=check.basis)
             noted = {"summary": PREDICTION, "reason": PREDICTION}
-            verdict = conclude(settled, None, basis=check.basis).model_copy(update=noted)
-            return ClaimRows(case, verdict)
+            return ClaimRows(case, verdict.model_copy(update=noted))
         with check.trace.step("query", f"searches for a claim of the class {kind}") as note:
             queries = await check.write_queries(words=worded)
             note.worded(queries)
     except BudgetSpentError as spent:
         # Before the searches: there is nothing to judge by.
-        case = check.case_of((), Gathered((), ()), ())
+        case = check.case_of(())
         ended = conclude(check.form_opinion(case), None, spent, basis=check.basis)
         return ClaimRows(case, ended)
-    found = await check.search(queries)
-    evidence = await check.read(queries, found.hits)
-    case = check.case_of(queries, found, evidence)
+    case = await check.gather(queries)
     told = await _three_way(check, case)
     if told is None or told.status != "complete":
         return ClaimRows(case, told)
     rows = check.form_opinion(case).rows
     sources = [_source(check, row, case) for row in rows]
-    literal = calculus.as_written(sources, told.summary)
     ours = calculus.corrected(sources, told.summary)
-    got = f"corrected {_in_words(ours)}; as written {_in_words(literal)}"
+    literal = _in_words(calculus.as_written(sources, told.summary))
+    got = f"corrected {_in_words(ours)}; as written {literal}"
     note = Note(got, [row.evidence_id for row in rows])
     check.trace.remark("calibrate", "confidence calculus", note)
-    return ClaimRows(case, _calibrated(told, ours))
+    if told.stance != "unclear":
+        # A verdict that decides nothing keeps its own, and an automatic leaning is never sure.
+        word = {"Very Low": "low", "Low": "low", "Moderate": "medium"}.get(ours.label, "high")
+        word = "medium" if told.basis == "embedded" and word == "high" else word
+        sure = {"confidence": word, "confidence_score": round(ours.percent / 100, 6)}
+        told = told.model_copy(update=sure)
+    return ClaimRows(case, told)
 
 
 async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
@@ -95,7 +91,7 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
         with check.trace.step("judge", "TRUE, FALSE or CAN'T SAY") as note:
             async with asking(check, "three_way", "verdicts") as desk:
                 answer = await judge_three_way(desk, opinion.rows)
-            said = note.got = read_verdict(f"VERDICT: {' '.join(answer.verdict.split())}")
+            said = note.got = calculus.read_verdict(f"VERDICT: {' '.join(answer.verdict.split())}")
     except ReasonerError as failure:
         return conclude(opinion, None, failure, basis=check.basis)
     draft = VerdictDraft(THREE_WAY[said], opinion.vote.confidence, answer.reasoning)
@@ -105,32 +101,17 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
 def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> Source:
     """Return a source as the calculus sees it: a paper by its citations, else its domain's tier."""
     cited = next((hit.citation_count for hit in case.hits if hit.hit_id == row.hit_id), None)
-    if cited is not None:
-        believed = calculus.academic_credibility(cited)
-    else:
-        host = host_of(row.canonical_url)
-        believed = calculus.domain_credibility(host, listing_of(host, check.services.ratings)[1])
-    sides = {"supports": True, "refutes": False}
-    return Source(believed, sides.get(row.stance or ""))
+    host = host_of(row.canonical_url)
+    listed = listing_of(host, check.services.ratings)[1]
+    by_domain = calculus.domain_credibility(host, listed)
+    believed = by_domain if cited is None else calculus.academic_credibility(cited)
+    return Source(believed, {"supports": True, "refutes": False}.get(row.stance or ""))
 
 
 def _in_words(found: Confidence) -> str:
     return (
         f"{found.percent} % ({found.label}; volume {found.volume:.2f}, credibility "
         f"{found.credibility:.2f}, agreement {found.agreement:.2f}, tone {found.tone:.2f})"
-    )
-
-
-def _calibrated(verdict: Verdict, found: Confidence) -> Verdict:
-    """Return a verdict with the calculus's confidence; one that decides nothing keeps its own."""
-    if verdict.stance == "unclear":
-        return verdict
-    words = {"Very Low": "low", "Low": "low", "Moderate": "medium"}
-    word = words.get(found.label, "high")
-    if verdict.basis == "embedded" and word == "high":
-        word = "medium"  # An automatic leaning is never called sure.
-    return verdict.model_copy(
-        update={"confidence": word, "confidence_score": round(found.percent / 100, 6)}
     )
 
 

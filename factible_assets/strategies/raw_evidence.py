@@ -48,8 +48,8 @@ from factible_assets.stages.ports import (
     ReasonerError,
     VerdictDraft,
 )
+from factible_assets.stages.progress import Note
 from factible_assets.stages.search import Gathered
-from factible_assets.stages.trace import Note
 from factible_assets.stages.verdict import conclude, decided_by
 
 _PATIENCE: Final = 600.0
@@ -69,8 +69,8 @@ def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
         queries = queries.model_copy(update={"max_queries": MOST_QUESTIONS})
     if search.max_results == SearchConfig().max_results:
         search = search.model_copy(update={"max_results": DOCUMENTS_PER_QUESTION})
-    evidence = limited.evidence.model_copy(update={"enough_origins": None})
-    return limited.model_copy(update={"queries": queries, "search": search, "evidence": evidence})
+    whole = limited.evidence.model_copy(update={"enough_origins": None})
+    return limited.model_copy(update={"queries": queries, "search": search, "evidence": whole})
 
 
 async def _check(check: ClaimCheck) -> ClaimRows:
@@ -78,8 +78,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     model = reasoner if isinstance(reasoner, LlmReasoner) else None
     passages = _Passages(check, model)
     queries: Sequence[Query] = ()
-    found = Gathered((), ())
-    evidence: tuple[Evidence, ...] = ()
+    found, evidence = Gathered(), tuple[Evidence, ...]()
     spent: BudgetSpentError | None = None
     try:
         with check.trace.step("decompose", "yes/no questions", check.claim.text) as note:
@@ -114,10 +113,9 @@ async def _decomposed(
 ) -> tuple[Query, ...]:
     """Return the searches: one for each question, as the paper has it, or the engine's own."""
     if model is None:
-        queries = await check.write_queries()
         words = "There are no questions, and the engine's own searches are asked."
         note.status, note.reason = "skipped", f"{words} {_NO_MODEL}"
-        return queries
+        return await check.write_queries()
 
     async def asked() -> Judged[tuple[QueryDraft, ...]]:
         desk = model.desk("questions", "queries", check.video, check.claim)
@@ -202,7 +200,7 @@ async def _judged(
     queries, found, evidence = gathered
     rows = [row for row in evidence if row.status == "ok"]
     failure: ReasonerError | None = None
-    level, answer = None, None
+    level, answer, veracity = None, None, None
     said: dict[str, Stance] = {}
     try:
         with check.trace.step("judge", "six levels of truth") as note:
@@ -233,12 +231,11 @@ async def _judged(
     opinion = check.form_opinion(case)
     if answer is None:
         return ClaimRows(case, conclude(opinion, None, failure, basis=check.basis))
-    draft, veracity = VerdictDraft("unclear", "low", ""), None
-    if level == "unsettled":
-        draft = VerdictDraft("unclear", answer.confidence, answer.explanation)
-    elif level is not None:
-        draft = VerdictDraft(VERACITY[level], answer.confidence, answer.explanation)
-        veracity = level
+    draft = VerdictDraft("unclear", "low", "")
+    if level is not None:
+        veracity = None if level == "unsettled" else level
+        stance = VERACITY[veracity] if veracity else "unclear"
+        draft = VerdictDraft(stance, answer.confidence, answer.explanation)
     _note_questions(check, questions, answer, rows)
     verdict = conclude(opinion, draft, basis=check.basis)
     return ClaimRows(case, decided_by(draft, verdict, veracity=veracity))
@@ -254,12 +251,10 @@ def _note_questions(
         each = told.get(number)
         sources = each.sources if each else ()
         named = [rows[at - 1].evidence_id for at in sources if 0 < at <= len(rows)]
+        note = Note(status="no_evidence", reason="No source answers it.")
         if each and named:
             note = Note(each.answer, named)
-            levels.append(each.answered)
-        else:
-            note = Note(status="no_evidence", reason="No source answers it.")
-            levels.append("not")
+        levels.append(each.answered if each and named else "not")
         if number == len(questions):
             note.got += f" [the claim: {answerability(levels)}]"
         check.trace.remark("reason", TECHNIQUES[levels[-1]], note, question)

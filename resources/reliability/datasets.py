@@ -26,9 +26,9 @@ A file that does not explain itself has a description beside it, NAME.csv.yaml f
     scale: {Trustworthy: high, Doubtful: low}     # or texts; every one that occurs must stand here
     classes: {Newspaper: news}                    # texts of the class's column; others: unknown
 
-Only `dataset` is needed. Without `columns` the file is of a layout that is known by its header, and
-the description adds what the file does not say; without `thresholds` and `scale` the ratings are
-called high, medium, low and very low.
+Only `dataset` is needed. Without `columns` the header tells the layout, and the description adds
+what the file does not say; without `thresholds` and `scale` the ratings are called high, medium,
+low and very low.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ _LISTED_RATINGS: tuple[Rating, ...] = ("very_low", "low", "medium", "high")
 _CLASSES: tuple[SourceClass, ...] = get_args(SourceClass)
 _HOST = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{1,62}")
 _FRONT_PAGES = frozenset({"", "home", "index.html", "index.php", "en", "news"})
+_ABOUT = {"licence", "citation", "description"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +76,16 @@ class RatingSet:
     citation: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class RatingDirectory:
     """All rating sets, in order of precedence: the first set that lists a host comes first."""
 
-    def __init__(self, sets: Sequence[RatingSet]) -> None:
-        self._sets = tuple(sets)
-
-    @property
-    def sets(self) -> Sequence[RatingSet]:
-        """The sets, in order of precedence."""
-        return self._sets
+    sets: Sequence[RatingSet]
 
     def lookup(self, domain: str) -> Sequence[ListedRating]:
         """Return the ratings listed for exactly this host (`www.` aside), at most one a set."""
         host = domain.lower().rstrip(".").removeprefix("www.")
-        return tuple(found for listed in self._sets if (found := listed.ratings.get(host)))
+        return tuple(found for listed in self.sets if (found := listed.ratings.get(host)))
 
 
 def host_name(text: str) -> str | None:
@@ -108,9 +104,10 @@ def host_name(text: str) -> str | None:
     return host if _HOST.fullmatch(host) else None
 
 
-def _lower(rating: ListedRating, other: ListedRating | None) -> ListedRating:
-    known = [rating] if other is None else [other, rating]
-    return min(known, key=lambda listed: _LISTED_RATINGS.index(listed.rating))
+def _enter(ratings: dict[str, ListedRating], found: ListedRating) -> None:
+    """Note a rating; of those that disagree on one host the lower one holds."""
+    held = ratings.setdefault(found.domain, found)
+    ratings[found.domain] = min(held, found, key=lambda each: _LISTED_RATINGS.index(each.rating))
 
 
 # --- Values of YAML, read strictly --------------------------------------------------------------
@@ -143,10 +140,7 @@ def _chosen(file: Path, line: int, text: str, known: Sequence[Name], what: str) 
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A value in a YAML file, and where it stands.
-
-    What reads it raises RatingFileError, with its line, if it is something else.
-    """
+    """A value in a YAML file; what reads it raises RatingFileError if it is something else."""
 
     file: Path
     document: Document
@@ -156,12 +150,8 @@ class _Node:
     def value(self) -> Any:
         return self.document.at(self.place)
 
-    @property
-    def line(self) -> int:
-        return self.document.line(self.place)
-
     def wrong(self, problem: str) -> RatingFileError:
-        return RatingFileError(self.file, self.line, problem)
+        return RatingFileError(self.file, self.document.line(self.place), problem)
 
     def child(self, step: str | int) -> _Node:
         return _Node(self.file, self.document, (*self.place, step))
@@ -184,14 +174,11 @@ class _Node:
         return " ".join(self.value.split())
 
     def choice(self, known: Sequence[Name], what: str) -> Name:
-        return _chosen(self.file, self.line, self.text(), known, what)
+        return _chosen(self.file, self.document.line(self.place), self.text(), known, what)
 
     def share(self) -> float:
-        try:
-            found = float(self.text())
-        except ValueError:
-            found = -1.0
-        if not 0 <= found <= 1:
+        found = _number(self.text())
+        if found is None or not 0 <= found <= 1:
             raise self.wrong("here should stand a number from 0 to 1")
         return found
 
@@ -222,16 +209,14 @@ def load_rating_yaml(file: Path) -> RatingSet:
     `citation`, and `ratings`: a list of `domain`, `rating` (high, medium, low, very_low), `class`,
     `reason` and, where known, `bias` and `score` (from 0 to 1). Raises RatingFileError.
     """
-    about = {"description", "licence", "citation"}
-    top = _read_yaml(file).mapping({"dataset", "ratings"}, {"as_of", "retrieved", *about})
-    name = top["dataset"].text()
+    top = _read_yaml(file).mapping({"dataset", "ratings"}, {"as_of", "retrieved"} | _ABOUT)
+    name, listed = top["dataset"].text(), top["ratings"]
     day = top.get("as_of") or top.get("retrieved")
     as_of = None if day is None else day.day()
-    if not isinstance(top["ratings"].value, list):
-        raise top["ratings"].wrong("ratings should be a list")
+    if not isinstance(listed.value, list):
+        raise listed.wrong("ratings should be a list")
     ratings: dict[str, ListedRating] = {}
-    for position in range(len(top["ratings"].value)):
-        entry = top["ratings"].child(position)
+    for entry in map(listed.child, range(len(listed.value))):
         fields = entry.mapping({"domain", "rating", "class", "reason"}, {"bias", "score"})
         domain = host_name(fields["domain"].text())
         if domain is None:
@@ -248,7 +233,7 @@ def load_rating_yaml(file: Path) -> RatingSet:
             as_of=as_of,
             score=fields["score"].share() if "score" in fields else None,
         )
-    said: dict[str, Any] = {key: top[key].text() for key in about & top.keys()}
+    said: dict[str, Any] = {key: top[key].text() for key in _ABOUT & top.keys()}
     return RatingSet(name, ratings, as_of, **said)
 
 
@@ -285,7 +270,7 @@ def load_mbfc_json(file: Path, *, name: str = "mbfc", as_of: date | None = None)
         elif is_section:
             sections[rating.domain].append(rating)
         else:
-            sites[rating.domain] = _lower(rating, sites.get(rating.domain))
+            _enter(sites, rating)
     for host, rows in sections.items():
         if host not in sites and len(rows) > 1 and len({row.rating for row in rows}) == 1:
             sites[host] = rows[0]
@@ -328,16 +313,14 @@ def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
     except json.JSONDecodeError as error:
         raise RatingFileError(file, error.lineno, f"this is not JSON: {error.msg}") from error
     except RecursionError as error:
-        raise RatingFileError(
-            file, deepest_json_line(text), "this JSON is nested too deeply"
-        ) from error
+        line = deepest_json_line(text)
+        raise RatingFileError(file, line, "this JSON is nested too deeply") from error
     if not isinstance(rows, list):
         raise RatingFileError(file, None, "the file should hold a list of outlets")
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict) or "Source URL" not in row:
-            raise RatingFileError(
-                file, None, f"entry {number} should be an outlet with a Source URL"
-            )
+            problem = f"entry {number} should be an outlet with a Source URL"
+            raise RatingFileError(file, None, problem)
         yield row
 
 
@@ -346,13 +329,10 @@ def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """Where a CSV file keeps what a rating needs.
+    """Where a CSV file keeps what a rating needs, as the module's docstring has it.
 
-    `columns` are named by what they hold: domain and rating, and where there are such class, bias
-    and reason. `rating_of` turns the text of the rating's column into a rating and raises
-    ValueError for a text that is none; empty cells are left out. `classes` translates the texts of
-    the class's column, and one that it lacks is unknown; without it they must be the project's own
-    names. `as_of` is the day that a description gives.
+    `columns` are named by what they hold. `rating_of` turns a text into a rating and raises
+    ValueError for one that is none. Without `classes` classes have the project's own names.
     """
 
     name: str
@@ -365,45 +345,28 @@ class TableLayout:
     citation: str = ""
     as_of: date | None = None
 
-    def described_by(self, described: TableLayout) -> TableLayout:
-        """Return the layout of a table: its description's own, or this one under its name."""
-        if described.columns:
-            return described
-        return replace(
-            self,
-            name=described.name,
-            description=described.description or self.description,
-            licence=described.licence,
-            citation=described.citation,
-        )
-
 
 # Lin et al. (2023) give no classes. The cuts were set where they part the outlets that Media
 # Bias/Fact Check rates: 70 % of its high outlets lie above 0.65, 80 % of its medium ones above
 # 0.50, 80 % of its low ones above 0.26, half of its very low ones below 0.25.
-QUALITY_CUTS: tuple[tuple[float, Rating], ...] = (
-    (0.65, "high"),
-    (0.50, "medium"),
-    (0.25, "low"),
-    (0.0, "very_low"),
-)
+_QUALITY_CUTS: Mapping[Rating, float] = {"high": 0.65, "medium": 0.5, "low": 0.25, "very_low": 0.0}
 
 
 def rating_of_quality(text: str) -> Rating:
-    """Turn a quality from 0 to 1 into a rating by `QUALITY_CUTS`; else raise ValueError."""
+    """Turn a quality from 0 to 1 into a rating; raise ValueError for any other text."""
     quality = float(text)
     if not 0.0 <= quality <= 1.0:
         raise ValueError("not from 0 to 1")
-    return next(rating for cut, rating in QUALITY_CUTS if quality >= cut)
+    return next(rating for rating, cut in _QUALITY_CUTS.items() if quality >= cut)
 
 
 def rating_by_name(text: str) -> Rating:
     """Read a rating by its name (`Very Low`, `very-low`); raise ValueError for any other text."""
     name = re.sub(r"[\s-]+", "_", text.strip().lower())
-    found = next((rating for rating in _LISTED_RATINGS if rating == name), None)
-    if found is None:
-        raise ValueError("not high, medium, low or very low")
-    return found
+    for rating in _LISTED_RATINGS:
+        if rating == name:
+            return rating
+    raise ValueError("not high, medium, low or very low")
 
 
 DOMAIN_QUALITY = TableLayout(
@@ -432,21 +395,11 @@ def load_rating_csv(file: Path, layout: TableLayout, *, as_of: date | None = Non
             rating = layout.rating_of(value)
         except ValueError as error:
             raise RatingFileError(file, line, f"{column} holds {value[:40]!r}: {error}") from error
-        source_class: SourceClass = "unknown"
-        if layout.classes is not None:
-            source_class = layout.classes.get(named.casefold(), "unknown")
-        elif named:
-            source_class = _chosen(file, line, named, _CLASSES, "class")
-        found = ListedRating(
-            dataset=layout.name,
-            domain=host,
-            rating=rating,
-            source_class=source_class,
-            reason=cells["reason"] or f"{column} {value[:12]}",
-            bias=cells["bias"].lower() or None,
-            as_of=as_of,
-        )
-        ratings[host] = _lower(found, ratings.get(host))
+        kind = (layout.classes or {}).get(named.casefold(), "unknown")
+        if named and layout.classes is None:
+            kind = _chosen(file, line, named, _CLASSES, "class")
+        reason, bias = cells["reason"] or f"{column} {value[:12]}", cells["bias"].lower() or None
+        _enter(ratings, ListedRating(layout.name, host, rating, kind, reason, bias, as_of))
     about = layout.description, dict(left_out), layout.licence, layout.citation
     return RatingSet(layout.name, ratings, as_of, *about)
 
@@ -471,7 +424,6 @@ def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[st
 
 DESCRIBES = ".yaml"
 """What the name of a description has beyond the name of the file that it describes."""
-_ABOUT = {"licence", "citation", "description"}
 _READING = {"delimiter", "columns", "thresholds", "scale", "classes"}
 
 
@@ -497,12 +449,12 @@ def load_description(file: Path) -> TableLayout:
 
 def _layout(top: Mapping[str, _Node]) -> TableLayout:
     columns = top["columns"].mapping({"domain", "rating"}, {"class", "bias", "reason"})
+    rating_of: Callable[[str], Rating] = rating_by_name
     if "thresholds" in top and "scale" in top:
         raise top["scale"].wrong("thresholds and scale exclude each other; keep one")
-    rating_of: Callable[[str], Rating] = rating_by_name
     if "thresholds" in top:
         rating_of = _by_thresholds(top["thresholds"])
-    elif "scale" in top:
+    if "scale" in top:
         rating_of = _by_scale(top["scale"])
     delimiter = top["delimiter"].value if "delimiter" in top else ","
     delimiter = "\t" if delimiter == "tab" else delimiter
@@ -551,10 +503,10 @@ def _by_scale(node: _Node) -> Callable[[str], Rating]:
     scale = _named(node, _LISTED_RATINGS, "rating")
 
     def rating_of(text: str) -> Rating:
-        rating = scale.get(" ".join(text.split()).casefold())
-        if rating is None:
+        word = " ".join(text.split()).casefold()
+        if word not in scale:
             raise ValueError(f"it does not stand in the scale of {node.file.name}; add it there")
-        return rating
+        return scale[word]
 
     return rating_of
 

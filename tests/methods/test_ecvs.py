@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.lexical import lexical_support, relevance
 from factible_assets.methods.ecvs import (
     HEDGING_CAP,
     LABELS,
     PREDICTION,
     SEARCH,
-    TIERS,
     ClaimClass,
     Confidence,
     Source,
@@ -26,16 +26,18 @@ from factible_assets.methods.ecvs import (
     domain_credibility,
     evidence_share,
     hedging_density,
-    lexical_support,
     percentage,
     read_verdict,
-    relevance,
     tone,
     volume,
     weighted_credibility,
     with_quality_bonus,
 )
 from factible_assets.services.ratings import rating_directory
+
+
+TIERS = {1: (0.90, 1.00), 2: (0.75, 0.89), 3: (0.55, 0.74), 4: (0.35, 0.54)}
+"""Ranges of credibility of the tiers T1 to T4 (equation 9)."""
 
 
 def sources(

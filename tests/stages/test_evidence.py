@@ -92,9 +92,9 @@ def draft(stance: Stance, *quotes: str, summary: str = "A summary.") -> Evidence
 
 def test_the_first_quote_that_stands_in_the_page_is_kept_and_the_others_are_counted() -> None:
     words = check_words(draft("supports", "nowhere in the page", "a rate that has doubled"), PAGE)
-    assert (words.stance, words.rejected) == ("supports", 1)
-    assert words.quote is not None
-    assert "a rate that\nhas doubled" in PAGE[slice(*words.quote)]
+    assert (words["stance"], words["rejected_quotes"]) == ("supports", 1)
+    assert "quote" in words
+    assert "a rate that\nhas doubled" in words["quote"]
 
 
 @pytest.mark.parametrize(
@@ -131,14 +131,14 @@ def test_a_quote_that_is_cut_out_of_its_denial_is_widened_to_its_sentence(
     text: str, offered: str, kept: str | None
 ) -> None:
     words = check_words(draft("supports", offered), text)
-    assert words.quote is not None
-    assert text[slice(*words.quote)] == (kept or offered)
+    assert "quote" in words
+    assert words["quote"] == (kept or offered)
 
 
 def test_twelve_verbatim_characters_are_no_quote() -> None:
     text = "Sugar makes children hyperactive, as trials show."
-    assert check_words(draft("supports", "Sugar makes chil"), text).quote is None
-    assert check_words(draft("supports", "hyperactive, as"), text).stance == "unclear"
+    assert check_words(draft("supports", "Sugar makes chil"), text).get("quote") is None
+    assert check_words(draft("supports", "hyperactive, as"), text)["stance"] == "unclear"
 
 
 @given(texts, texts, texts)
@@ -151,19 +151,29 @@ def test_what_is_widened_holds_what_was_quoted(before: str, quote: str, after: s
 
 def test_a_definite_stance_that_no_quote_shows_becomes_unclear() -> None:
     words = check_words(draft("refutes", "nowhere in the page"), PAGE)
-    assert (words.stance, words.stance_confidence, words.quote, words.rejected) == (
+    assert (
+        words["stance"],
+        words["stance_confidence"],
+        words.get("quote"),
+        words["rejected_quotes"],
+    ) == (
         "unclear",
         0.0,
         None,
         1,
     )
-    assert words.reason is not None
-    assert "refutes" in words.reason
+    assert words["reason"] is not None
+    assert "refutes" in words["reason"]
 
 
 def test_an_unclear_stance_needs_no_quote() -> None:
     words = check_words(draft("unclear"), PAGE)
-    assert (words.stance, words.stance_confidence, words.rejected, words.reason) == (
+    assert (
+        words["stance"],
+        words["stance_confidence"],
+        words["rejected_quotes"],
+        words["reason"],
+    ) == (
         "unclear",
         0.9,
         0,
@@ -174,9 +184,9 @@ def test_an_unclear_stance_needs_no_quote() -> None:
 def test_a_summary_that_quotes_what_the_page_does_not_say_is_dropped_and_counted() -> None:
     said = 'It says "a rate that has doubled," as others "do".'
     invented = "It says \u201csea level will never rise again\u201d."
-    assert check_words(draft("unclear", summary=said), PAGE).summary == said
+    assert check_words(draft("unclear", summary=said), PAGE)["summary"] == said
     words = check_words(draft("unclear", summary=invented), PAGE)
-    assert (words.summary, words.rejected) == (None, 1)
+    assert (words["summary"], words["rejected_quotes"]) == (None, 1)
 
 
 # --- Pages --------------------------------------------------------------------------------------

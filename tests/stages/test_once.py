@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from factible_assets.stages.once import Once
+from factible_assets.stages.ports import Once
 
 
 async def test_work_is_done_once_for_all_who_ask_at_once_and_later() -> None:

@@ -13,8 +13,7 @@ from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import STANDARD, Strategy, StrategyError, check_claims
 from factible_assets.stages.integrity import JudgedRows, judge
 from factible_assets.stages.ports import BudgetSpentError, ReasonerOutageError
-from factible_assets.stages.progress import ALL_STAGES
-from factible_assets.stages.trace import Trace
+from factible_assets.stages.progress import ALL_STAGES, Trace
 from factible_assets.strategies import strategy_named
 from tests.stages.world import VIDEO, Hit, World, make_claim, says
 

@@ -29,7 +29,7 @@ def test_what_a_document_publishes_stands_where_the_page_says(
     assert test in names_in(file), what
     module, _, name = code.strip("`").partition(":")
     if name:
-        within = "" if module.startswith("resources.") else "factible_assets."
+        within = "" if module.startswith(("resources.", "benchmarks.")) else "factible_assets."
         assert reduce(getattr, name.split("."), import_module(f"{within}{module}")) is not None
     else:
         (view,) = re.findall("`(.+)`", code)
