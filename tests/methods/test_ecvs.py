@@ -35,7 +35,6 @@ from factible_assets.methods.ecvs import (
 )
 from factible_assets.services.ratings import rating_directory
 
-
 TIERS = {1: (0.90, 1.00), 2: (0.75, 0.89), 3: (0.55, 0.74), 4: (0.35, 0.54)}
 """Ranges of credibility of the tiers T1 to T4 (equation 9)."""
 
