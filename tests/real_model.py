@@ -19,9 +19,9 @@ from pydantic import SecretStr
 
 from resources.http import RetryPolicy
 from resources.llm.backend import CallPolicy
-from resources.llm.limits import RateLimiter, RateLimits
+from resources.llm.limits import RateLimiter
 from resources.llm.openai import OpenAIBackend
-from resources.llm.registry import ModelInfo, Price
+from resources.llm.registry import ModelInfo, Price, ProviderInfo
 from resources.llm.structured import StructuredModel
 
 WHY_SKIPPED = "a real model is asked by make test-real-model, which installs what it needs"
@@ -76,6 +76,6 @@ def client(address: str, window: int | None, *, answer_seconds: float = 120) -> 
         RetryPolicy(attempts=2), answer_seconds=answer_seconds, validation_retries=0
     )
     info = ModelInfo("smollm2", "local", window, Price(0, 0))
-    backend = OpenAIBackend(info, base_url=address, api_key=SecretStr("sk-local"), policy=policy)
-    limiter = RateLimiter(RateLimits(max_concurrent=1))
-    return StructuredModel(backend, info, limiter=limiter, policy=policy)
+    provider = ProviderInfo("local", "openai", address)
+    backend = OpenAIBackend(info, provider, SecretStr("sk-local"), policy)
+    return StructuredModel(backend, limiter=RateLimiter(max_concurrent=1))

@@ -28,7 +28,7 @@ from resources.llm.registry import PROJECT_MODELS, ModelInfo, ModelRegistry, Reg
 
 if TYPE_CHECKING:
     from resources.llm.backend import Batching
-    from resources.llm.clients import ModelClients
+    from resources.llm.structured import ModelClients
 
 DEFAULT_MODEL = "gpt-6-luna"
 """The model of all stages where only a key is set: OpenAI's for much work at little cost."""
@@ -154,8 +154,8 @@ def model_clients(
     settings: Settings, plan: ModelPlan, batches: Batching | None = None
 ) -> ModelClients:
     """Return the clients of the planned models; use them with `async with`."""
-    from resources.llm.clients import ModelClients
     from resources.llm.prompt import PromptFolder
+    from resources.llm.structured import ModelClients
 
     keys = dict(settings.model_api_keys)
     if settings.openai_api_key is not None:

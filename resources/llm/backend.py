@@ -9,32 +9,28 @@ The wordings of context errors are those of OpenAI, vLLM, llama.cpp, its Python 
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import re
 import ssl
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Generic, Literal, Required, TypedDict, TypeVar, Unpack
+from typing import Any, Literal
 from urllib.parse import urlsplit
 from uuid import uuid4
-from weakref import WeakKeyDictionary
 
 import httpx
 from pydantic import SecretStr
 
 from resources.http import RetryPolicy, failed_handshake, retry_after_seconds
 from resources.llm.base import AnswerMode, ModelRequest
+from resources.llm.limits import PerLoop
 from resources.llm.prompt import Message
-from resources.llm.registry import ModelInfo
-
-Client = TypeVar("Client")
+from resources.llm.registry import ModelInfo, ProviderInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +47,6 @@ class CallPolicy:
     answer_seconds: float = 180.0
     """From sending to the last byte; models answer all at once, so silence is no sign."""
     validation_retries: int = 3
-
-    @property
-    def timeouts(self) -> dict[str, float | None]:
-        """The limits of a client; who waits for a connection of its own has all the time."""
-        return {
-            "connect": self.connect_seconds,
-            "read": self.answer_seconds,
-            "write": self.write_seconds,
-            "pool": None,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,47 +115,11 @@ class BackendError(Exception):
     usage: Usage | None = None
 
 
-class PerLoop(Generic[Client]):
-    """Makes a client the first time that an event loop asks for one: connections belong to it."""
-
-    def __init__(
-        self, make: Callable[[], Client], close: Callable[[Client], Awaitable[None]]
-    ) -> None:
-        self._make = make
-        self._close = close
-        self._lock = threading.Lock()
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = WeakKeyDictionary()
-
-    def get(self) -> Client:
-        """Return the running loop's client."""
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            client = self._clients.get(loop)
-            if client is None:
-                client = self._clients[loop] = self._make()
-            return client
-
-    async def aclose(self) -> None:
-        """Close the running loop's client, if it has one. Asking again makes a new one."""
-        with self._lock:
-            client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await self._close(client)
-
-
-class Server(TypedDict, total=False):
-    """Where a server is, its key (None for servers that want none), and its timeouts."""
-
-    base_url: Required[str]
-    api_key: SecretStr | None
-    policy: CallPolicy | None
-
-
 class Backend(ABC):
     """One server and model, asked once at a time and without retries. Nothing is opened yet.
 
     `host` is the server, for sentences; `base_url` its address without credentials. `info` is the
-    model, named as the server calls it.
+    model, named as the server calls it, and `policy` how long the server is waited for.
 
     Raises:
         ValueError: The key cannot be sent in a header. The sentence does not repeat it.
@@ -178,16 +128,27 @@ class Backend(ABC):
     cuts_silently = False
     """Whether the server may drop part of a prompt that is too long without saying so."""
 
-    def __init__(self, info: ModelInfo, **server: Unpack[Server]) -> None:
-        self._url, api_key = server["base_url"], server.get("api_key")
-        parts = urlsplit(self._url)
-        host = parts.hostname or self._url
+    def __init__(
+        self,
+        info: ModelInfo,
+        provider: ProviderInfo,
+        api_key: SecretStr | None = None,
+        policy: CallPolicy | None = None,
+    ) -> None:
+        self.info, self.policy, self._provider = info, policy or CallPolicy(), provider
+        if provider.answer_seconds is not None:
+            self.policy = replace(self.policy, answer_seconds=provider.answer_seconds)
+        self._timeouts: dict[str, float | None] = {
+            "connect": self.policy.connect_seconds,
+            "read": self.policy.answer_seconds,
+            "write": self.policy.write_seconds,
+            "pool": None,  # who waits for a connection of its own has all the time
+        }
+        parts = urlsplit(provider.base_url)
+        host = parts.hostname or provider.base_url
         port = f":{parts.port}" if parts.port else ""
         self.host = f"[{host}]{port}" if ":" in host else f"{host}{port}"
         self.base_url = f"{parts.scheme}://{self.host}{parts.path}".rstrip("/")
-        self._model = info.name
-        self._efforts = info.efforts
-        self._policy = server.get("policy") or CallPolicy()
         value = api_key.get_secret_value().strip() if api_key else ""
         if not value.isascii() or not value.isprintable():
             raise ValueError(
@@ -198,7 +159,7 @@ class Backend(ABC):
         self._clients: PerLoop[Any] = PerLoop(self._open, self._close)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._model!r} at {self.base_url})"
+        return f"{type(self).__name__}({self.info.name!r} at {self.base_url})"
 
     @abstractmethod
     def _open(self) -> Any:
@@ -303,7 +264,7 @@ class Backend(ABC):
             return BackendError("lasting", f"the secure connection failed: {handshake}")
         names = {each.__name__ for each in type(cause or error).__mro__}
         if names & {"ConnectTimeout", "PoolTimeout"}:
-            seconds = self._policy.connect_seconds
+            seconds = self.policy.connect_seconds
             return BackendError("passing", f"it could not be reached within {seconds:g} seconds")
         if "TimeoutException" in names:
             return BackendError("passing", "it fell silent", lost=True)

@@ -16,21 +16,43 @@ import asyncio
 import math
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from resources.llm.base import BudgetExhaustedError, PriceUnknownError
 
+Thing = TypeVar("Thing")
 
-@dataclass(frozen=True, slots=True)
-class RateLimits:
-    """What a provider allows; None for no limit. Tokens are input and output together."""
 
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-    max_concurrent: int = 16
+class PerLoop(Generic[Thing]):
+    """Makes a thing the first time that an event loop asks for it: connections belong to one."""
+
+    def __init__(
+        self,
+        make: Callable[[], Thing],
+        close: Callable[[Thing], Awaitable[None]] | None = None,
+    ) -> None:
+        self._make, self._close = make, close
+        self._lock = threading.Lock()
+        self._made: WeakKeyDictionary[asyncio.AbstractEventLoop, Thing] = WeakKeyDictionary()
+
+    def get(self) -> Thing:
+        """Return the running loop's thing."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if loop not in self._made:
+                self._made[loop] = self._make()
+            return self._made[loop]
+
+    async def aclose(self) -> None:
+        """Close the running loop's thing, if it has one. Asking again makes a new one."""
+        with self._lock:
+            made = self._made.pop(asyncio.get_running_loop(), None)
+        if made is not None and self._close is not None:
+            await self._close(made)
 
 
 @dataclass(slots=True, eq=False)
@@ -44,27 +66,31 @@ class Turn:
 class RateLimiter:
     """Hands out turns in the order of asking. One per provider, shared by its models.
 
-    Rates hold over all event loops and threads of the process; `max_concurrent` holds per loop.
-    `minute_seconds` is the length of the minute that rates are counted over.
+    Rates hold over all event loops and threads of the process, None for no limit; tokens are input
+    and output together. `max_concurrent` holds per loop. `minute_seconds` is the length of the
+    minute that rates are counted over.
     """
 
-    def __init__(self, limits: RateLimits | None = None, *, minute_seconds: float = 60.0) -> None:
-        self.limits = limits or RateLimits()
+    def __init__(
+        self,
+        *,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
+        max_concurrent: int = 16,
+        minute_seconds: float = 60.0,
+    ) -> None:
+        self._requests = requests_per_minute or math.inf
+        self._tokens = tokens_per_minute or math.inf
         self._minute = minute_seconds
         self._lock = threading.Lock()
         self._turns: list[Turn] = []
         self._not_before = 0.0
-        self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
-            WeakKeyDictionary()
-        )
+        self._slots = PerLoop(lambda: asyncio.Semaphore(max_concurrent))
 
     @asynccontextmanager
     async def turn(self, tokens: int) -> AsyncIterator[Turn]:
         """Wait for a turn, and hold a slot while it lasts; the request may take so many tokens."""
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            slot = self._slots.setdefault(loop, asyncio.Semaphore(self.limits.max_concurrent))
-        async with slot:
+        async with self._slots.get():
             turn = self._book(tokens, time.monotonic())
             try:
                 await asyncio.sleep(max(0.0, turn.moment - time.monotonic()))
@@ -86,18 +112,17 @@ class RateLimiter:
 
         One that is larger than the limit would never fit: it goes alone.
         """
-        requests = self.limits.requests_per_minute or math.inf
-        most = self.limits.tokens_per_minute or math.inf
         with self._lock:
-            turn = Turn(max(now, self._not_before), min(tokens, most))
-            if requests == most == math.inf:
+            turn = Turn(max(now, self._not_before), min(tokens, self._tokens))
+            if self._requests == self._tokens == math.inf:
                 return turn
             self._turns = [each for each in self._turns if each.moment > now - self._minute]
             if self._turns:  # in the order of asking
                 turn.moment = max(turn.moment, self._turns[-1].moment)
             before = [each for each in self._turns if each.moment > turn.moment - self._minute]
             while before and (
-                len(before) >= requests or sum(each.tokens for each in before) + turn.tokens > most
+                len(before) >= self._requests
+                or sum(each.tokens for each in before) + turn.tokens > self._tokens
             ):
                 turn.moment = max(turn.moment, before.pop(0).moment + self._minute)
             self._turns.append(turn)

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Final, Literal, Unpack
+from dataclasses import replace
+from typing import Any, Final, Literal
 
 import httpx
 import ollama
@@ -22,18 +23,18 @@ from resources.llm.answers import strict_schema
 from resources.llm.backend import (
     Backend,
     BackendError,
+    CallPolicy,
     ErrorBody,
-    PerLoop,
     Probe,
     Reply,
-    Server,
     Usage,
     malformed,
     tls_context,
 )
 from resources.llm.base import AnswerMode, Effort, ModelRequest
+from resources.llm.limits import PerLoop
 from resources.llm.prompt import Message
-from resources.llm.registry import ModelInfo
+from resources.llm.registry import ModelInfo, ProviderInfo
 
 DEFAULT_CONTEXT: Final = 16_384
 """Tokens. The whole window of a long-context model would fill a small machine's memory."""
@@ -76,19 +77,22 @@ async def _raise_for_status(response: httpx.Response) -> None:
 class OllamaBackend(Backend):
     """One model of an Ollama server, named as `ollama list` shows it. All enforce a schema.
 
-    `context` are tokens of prompt and answer together, the same in every request: another value
-    makes the server load the model anew. A key is for hosted servers; the library falls back on
-    OLLAMA_API_KEY.
+    The context is the same in every request: another makes the server load the model anew. A key is
+    for hosted servers; the library falls back on OLLAMA_API_KEY.
     """
 
     cuts_silently = True
     _clients: PerLoop[ollama.AsyncClient]
 
     def __init__(
-        self, info: ModelInfo, *, context: int = DEFAULT_CONTEXT, **server: Unpack[Server]
+        self,
+        info: ModelInfo,
+        provider: ProviderInfo,
+        api_key: SecretStr | None = None,
+        policy: CallPolicy | None = None,
     ) -> None:
-        super().__init__(info, **server)
-        self._context = context
+        context = min(DEFAULT_CONTEXT, info.context_window or DEFAULT_CONTEXT)
+        super().__init__(replace(info, context_window=context), provider, api_key, policy)
         ambient = os.environ.get("OLLAMA_API_KEY")
         self._secrets = (self._key, SecretStr(ambient) if ambient else None)
 
@@ -99,14 +103,14 @@ class OllamaBackend(Backend):
         del mode  # there is only one
         try:
             answer = await self._clients.get().chat(
-                model=self._model,
-                messages=[{"role": m.role, "content": m.content} for m in messages],
+                model=self.info.name,
+                messages=messages,
                 think=self._think(request.effort),
                 format=dict(strict_schema(request.output_type)),
                 options={
                     "temperature": request.temperature,
                     "num_predict": request.max_tokens,
-                    "num_ctx": self._context,
+                    "num_ctx": self.info.context_window,
                     **({} if request.seed is None else {"seed": request.seed}),
                 },
             )
@@ -128,12 +132,12 @@ class OllamaBackend(Backend):
         """
         if effort is None or effort == "none":
             return False
-        levels = [each for each in self._efforts or () if each != "none"]
+        levels = [each for each in self.info.efforts or () if each != "none"]
         return _LEVELS[effort] if len(levels) > 1 else True
 
     def _failure(self, error: Exception, wanted: str) -> BackendError:
         if isinstance(error, _StatusError):
-            remedy = f"fetch the model with `ollama pull {self._model}`, or check the address"
+            remedy = f"fetch the model with `ollama pull {self.info.name}`, or check the address"
             return self._status_error(error.body, error.headers, remedy)
         if isinstance(error, ValueError | TypeError):
             return malformed(wanted)
@@ -146,18 +150,19 @@ class OllamaBackend(Backend):
             names = {model.model for model in listed.models}
         except _FAILURES as error:
             raise self._failure(error, "list of models") from None
-        if not {self._model, f"{self._model}:latest"} & names:
-            remedy = f"Fetch it with `ollama pull {self._model}`."
-            return Probe(False, f"{self.host} answers, but has no model {self._model}. {remedy}")
-        return Probe(True, f"{self.host} answers and has {self._model}.")
+        name = self.info.name
+        if not {name, f"{name}:latest"} & names:
+            remedy = f"Fetch it with `ollama pull {name}`."
+            return Probe(False, f"{self.host} answers, but has no model {name}. {remedy}")
+        return Probe(True, f"{self.host} answers and has {name}.")
 
     def _open(self) -> ollama.AsyncClient:
         key = {"Authorization": f"Bearer {self._key.get_secret_value()}"} if self._key else {}
         return ollama.AsyncClient(
-            host=self._url,
+            host=self._provider.base_url,
             headers=key,
             follow_redirects=False,
             verify=tls_context(),
-            timeout=httpx.Timeout(**self._policy.timeouts),
+            timeout=httpx.Timeout(**self._timeouts),
             event_hooks={"response": [_raise_for_status]},
         )

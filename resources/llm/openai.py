@@ -17,28 +17,28 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final, Literal, Unpack
+from typing import Any, Final, Literal
 
 import httpx2
 import openai
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, SecretStr, ValidationError
 
 from resources.llm.answers import strict_schema
 from resources.llm.backend import (
     Backend,
     BackendError,
+    CallPolicy,
     ErrorBody,
-    PerLoop,
     Probe,
     Reply,
-    Server,
     Usage,
     malformed,
     tls_context,
 )
 from resources.llm.base import AnswerMode, ModelRequest
+from resources.llm.limits import PerLoop
 from resources.llm.prompt import Message
-from resources.llm.registry import ModelInfo
+from resources.llm.registry import ModelInfo, ProviderInfo
 
 _NEXT_MODE: Final[dict[AnswerMode, AnswerMode]] = {
     "json_schema": "json_object",
@@ -99,10 +99,14 @@ class OpenAIBackend(Backend):
     _clients: PerLoop[openai.AsyncOpenAI]
 
     def __init__(
-        self, info: ModelInfo, *, api_version: str | None = None, **server: Unpack[Server]
+        self,
+        info: ModelInfo,
+        provider: ProviderInfo,
+        api_key: SecretStr | None = None,
+        policy: CallPolicy | None = None,
     ) -> None:
-        super().__init__(info, **server)
-        self._api_version = api_version
+        super().__init__(info, provider, api_key, policy)
+        self._model = info.name
         self._modes: dict[type[Any], AnswerMode] = {}
         self._omitted = set(info.refuses)
         self._limit_name = _LIMITS[bool(info.efforts)]
@@ -146,7 +150,7 @@ class OpenAIBackend(Backend):
         }
         wanted: dict[str, Any] = {
             "model": self._model,
-            "messages": [{"role": m.role, "content": m.content} for m in messages],
+            "messages": list(messages),
             "temperature": request.temperature,
             "seed": request.seed if samples else None,
             "reasoning_effort": request.effort,
@@ -271,7 +275,7 @@ class OpenAIBackend(Backend):
         return Probe(True, f"{self.host} answers and lists {self._model}.")
 
     def _open(self) -> openai.AsyncOpenAI:
-        timeout = httpx2.Timeout(**self._policy.timeouts)
+        timeout = httpx2.Timeout(**self._timeouts)
         # A redirect would carry the prompt, and at Azure the key, to another host.
         transport = openai.DefaultAsyncHttpxClient(
             timeout=timeout, follow_redirects=False, verify=tls_context()
@@ -283,11 +287,10 @@ class OpenAIBackend(Backend):
             "timeout": timeout,
             "http_client": transport,
         }
-        if self._api_version:
-            return openai.AsyncAzureOpenAI(
-                azure_endpoint=self._url, api_version=self._api_version, **given
-            )
-        return openai.AsyncOpenAI(base_url=self._url, **given)
+        address, version = self._provider.base_url, self._provider.api_version
+        if version:
+            return openai.AsyncAzureOpenAI(azure_endpoint=address, api_version=version, **given)
+        return openai.AsyncOpenAI(base_url=address, **given)
 
 
 def _usage(reported: object) -> Usage:

@@ -12,11 +12,11 @@ import logging
 import shutil
 import threading
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import TypeAlias
 
 from resources.llm.base import ModelCall, Part
 
@@ -37,12 +37,8 @@ _LEAST_ROOM = 32
 """Tokens. A part that is cut to less says nothing any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of a conversation."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
+Message: TypeAlias = Mapping[str, str]
+"""One turn: its role (system, user, assistant) and content, as both protocols word it."""
 
 
 class TokenScale:
@@ -88,7 +84,7 @@ class FittedText:
 
 def size_of(messages: Sequence[Message]) -> int:
     """Return the bytes of all contents in UTF-8."""
-    return sum(len(message.content.encode("utf-8")) for message in messages)
+    return sum(len(message["content"].encode("utf-8")) for message in messages)
 
 
 def sendable(text: str) -> str:
@@ -150,7 +146,7 @@ class PromptFolder:
             "asked_at": now.isoformat(),
             "provider": call.provider,
             "model": call.model,
-            "messages": [asdict(each) for each in messages],
+            "messages": list(messages),
             "answer": answer,
         }
         file = self._path / now.date().isoformat() / f"{call.request_id}.json"

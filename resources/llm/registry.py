@@ -1,8 +1,8 @@
 """Which models there are: who serves them, how much they read, how they think, what they cost.
 
 What belongs here: reading the registry's YAML files, looking a model up, and pricing a call; and
-what services cost that are no models. What does not: keys (they are handed to clients.py), ceilings
-(limits.py), the figures themselves (models.yaml beside this, which says how to extend it).
+what services cost that are no models. What does not: keys (structured.py is handed
+them), ceilings (limits.py), the figures (models.yaml beside this, which says how to extend it).
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from pydantic.dataclasses import dataclass
 
 from resources.lines import PlacedError, read_document
 from resources.llm.base import EFFORTS, Effort
-from resources.llm.limits import RateLimits
 
 PROJECT_MODELS = Path(__file__).with_name("models.yaml")
 """The registry that comes with the project."""
@@ -113,7 +112,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True, config=_STRICT)
 class ProviderInfo:
-    """A provider: whose protocol it speaks, where, and how fast it may be asked.
+    """A provider: whose protocol it speaks, where, how fast it may be asked and takes to answer.
 
     `api_version` is set for Azure's older addresses; `base_url` is then the resource's.
     """
@@ -125,11 +124,8 @@ class ProviderInfo:
     requests_per_minute: Annotated[int, Field(ge=1)] | None = None
     tokens_per_minute: Annotated[int, Field(ge=1)] | None = None
     max_concurrent: Annotated[int, Field(ge=1, le=1_024)] = 16
-
-    @property
-    def limits(self) -> RateLimits:
-        """How fast and how many at once."""
-        return RateLimits(self.requests_per_minute, self.tokens_per_minute, self.max_concurrent)
+    answer_seconds: Annotated[float | None, Field(gt=0, le=86_400)] = None
+    """How long an answer is waited for; None: as `CallPolicy` has it."""
 
 
 class _Service(BaseModel):

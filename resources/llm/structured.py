@@ -2,8 +2,9 @@
 
 What belongs here: everything that is the same for all providers. Retries after failures, after
 answers that had no room and after invalid ones; trimming to the context window, limits, budgets,
-and the record of each call. What does not: any wire format (a `Backend` sends one request and says
-what came back).
+and the record of each call; and all models by name, with their provider's limits. What does not:
+any wire format (a `Backend` sends one request and says what came back), which model a stage uses
+and where keys come from.
 
 There is one way to try again: the libraries' own retries are switched off.
 """
@@ -13,8 +14,11 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic
+from typing import Generic, Self
+
+from pydantic import SecretStr
 
 from resources.http import elapsed_since
 from resources.llm.answers import (
@@ -24,7 +28,15 @@ from resources.llm.answers import (
     shape_instruction,
     strict_schema,
 )
-from resources.llm.backend import Backend, BackendError, CallPolicy, Probe, Reply, Usage
+from resources.llm.backend import (
+    Backend,
+    BackendError,
+    Batching,
+    CallPolicy,
+    Probe,
+    Reply,
+    Usage,
+)
 from resources.llm.base import (
     Answer,
     AnswerMode,
@@ -42,8 +54,15 @@ from resources.llm.base import (
     TruncatedError,
 )
 from resources.llm.limits import Budget, Ceiling, RateLimiter
-from resources.llm.prompt import Message, PromptFolder, TokenScale, fit, sendable, size_of
-from resources.llm.registry import ModelInfo
+from resources.llm.prompt import (
+    Message,
+    PromptFolder,
+    TokenScale,
+    fit,
+    sendable,
+    size_of,
+)
+from resources.llm.registry import ModelInfo, ModelRegistry
 
 THOUGHT_TOKENS: dict[Effort, int] = {
     "none": 0,
@@ -70,6 +89,8 @@ _HARDER = 0.5
 _SAFETY = 0.9
 _MOST_ADAPTATIONS = 8
 _SHOWN_REASON = 200
+_MOST_TOGETHER = 50_000
+"""Requests of one batch."""
 _LOST = {"outcome": "infra_error", "reason": "the run ended before the answer came"}
 """What a request came to if nobody says otherwise: the server may bill it all the same."""
 _MOST_BYTES_PER_TOKEN = 5.0
@@ -83,31 +104,23 @@ class StructuredModel:
 
     `identity` is what a cache must tell apart: provider, address and model, and no key.
     `context_window` in tokens, as listed or as the server has since said; None if unknown.
-
-    Args:
-        backend: Sends the requests.
-        info: The model's window, price and efforts.
-        limiter: Shared by all models of the provider; no limits but on concurrency if None.
-        policy: How patient to be.
-        kept: Where prompts and answers are kept for audit.
+    `limiter` is shared by all models of the provider, and limits but concurrency if None; prompts
+    and answers are `kept` for audit.
     """
 
     def __init__(
         self,
         backend: Backend,
-        info: ModelInfo,
         *,
         limiter: RateLimiter | None = None,
-        policy: CallPolicy | None = None,
         kept: PromptFolder | None = None,
     ) -> None:
-        self.info = info
+        self.info = info = backend.info
         self.provider, self.model = info.provider, info.name
         self.identity = f"{info.provider} {backend.base_url} {info.name}"
         self.context_window = info.context_window
-        self._backend = backend
+        self._backend, self._policy = backend, backend.policy
         self._limiter = limiter or RateLimiter()
-        self._policy = policy or CallPolicy()
         self._scale = TokenScale()
         self._kept = kept
         self._wider = 1
@@ -149,6 +162,82 @@ class StructuredModel:
     async def aclose(self) -> None:
         """Close what the running event loop has opened."""
         await self._backend.aclose()
+
+
+class ModelClients:
+    """Makes each model once, and one rate limiter for each provider. Nothing is opened yet.
+
+    `keys` and `base_urls`, in place of the registry's, are by the provider's name. With `batches`,
+    OpenAI's models are asked in batches.
+    """
+
+    def __init__(
+        self,
+        registry: ModelRegistry,
+        *,
+        keys: Mapping[str, SecretStr] | None = None,
+        base_urls: Mapping[str, str] | None = None,
+        policy: CallPolicy | None = None,
+        kept: PromptFolder | None = None,
+        batches: Batching | None = None,
+    ) -> None:
+        self._registry, self._keys, self._base_urls = registry, keys or {}, base_urls or {}
+        self._policy, self._kept, self._batches = policy or CallPolicy(), kept, batches
+        self._limiters: dict[str, RateLimiter] = {}
+        self._models: dict[tuple[str, str], StructuredModel] = {}
+
+    def __repr__(self) -> str:
+        return f"ModelClients({', '.join(name for _, name in self._models) or 'none made'})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close what the running event loop has opened."""
+        for model in self._models.values():
+            await model.aclose()
+
+    def model(self, name: str, *, provider: str | None = None) -> StructuredModel:
+        """Return a model, the same one each time.
+
+        Raises:
+            RegistryError: The model or the provider is not known (see `ModelRegistry.model`).
+            ValueError: The provider's key cannot be sent in a header.
+        """
+        info = self._registry.model(name, provider=provider)
+        key = (info.provider, info.name)
+        if key not in self._models:
+            self._models[key] = self._make(info)
+        return self._models[key]
+
+    def _make(self, info: ModelInfo) -> StructuredModel:
+        # Imported late: the libraries take seconds to load, and one of them is enough.
+        listed = self._registry.provider(info.provider)
+        provider = replace(listed, base_url=self._base_urls.get(listed.name, listed.base_url))
+        given = (info, provider, self._keys.get(listed.name), self._policy)
+        limiter = self._limiters.setdefault(
+            provider.name,
+            RateLimiter(
+                requests_per_minute=provider.requests_per_minute,
+                tokens_per_minute=provider.tokens_per_minute,
+                max_concurrent=provider.max_concurrent,
+            ),
+        )
+        backend: Backend
+        if provider.protocol == "ollama":
+            from resources.llm.ollama import OllamaBackend  # noqa: PLC0415
+
+            backend = OllamaBackend(*given)
+        elif self._batches and not provider.api_version:
+            from resources.llm.openai_batch import OpenAIBatches  # noqa: PLC0415
+
+            backend = OpenAIBatches(*given, self._batches)
+            limiter = RateLimiter(max_concurrent=_MOST_TOGETHER)
+        else:
+            from resources.llm.openai import OpenAIBackend  # noqa: PLC0415
+
+            backend = OpenAIBackend(*given)
+        return StructuredModel(backend, limiter=limiter, kept=self._kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +297,11 @@ class _Conversation(Generic[Answer]):
             except UnreadableAnswerError as error:
                 problem = str(error).rstrip(".")
                 await self._record(call, outcome="invalid", reason=problem)
+                shown = sendable((reply.text or "")[:_SHOWN_ANSWER])
                 # Older corrections are forgotten.
                 self.corrections = [
-                    Message("assistant", sendable((reply.text or "")[:_SHOWN_ANSWER]) or "(empty)"),
-                    Message("user", correction(problem, self.schema)),
+                    {"role": "assistant", "content": shown or "(empty)"},
+                    {"role": "user", "content": correction(problem, self.schema)},
                 ]
             else:
                 self.calls.append(call)
@@ -313,7 +403,7 @@ class _Conversation(Generic[Answer]):
         if mode != "json_schema":
             system = f"{system}\n\n{shape_instruction(self.schema)}".strip()
         parts = [Part(sendable(part.text), part.trimmable) for part in self.request.parts]
-        fixed = [Message("system", system), *self.corrections]
+        fixed: list[Message] = [{"role": "system", "content": system}, *self.corrections]
         window = self.owner.context_window
         if window is None:
             # Unknown: everything fits until the server says otherwise.
@@ -327,8 +417,8 @@ class _Conversation(Generic[Answer]):
                 f"{limit:,} are kept for the answer. Shorten the prompt, lower the limit on the "
                 "answer, or use a model with a larger window."
             )
-        worded = (fixed[0], Message("user", fitted.text), *self.corrections)
-        messages = tuple(message for message in worded if message.content)
+        worded = [fixed[0], {"role": "user", "content": fitted.text}, *self.corrections]
+        messages = tuple(message for message in worded if message["content"])
         trimmed = fitted.trimmed_characters
         return _Prompt(messages, limit, mode, trimmed, size_of(messages) + beside)
 

@@ -24,7 +24,7 @@ from resources.cache.models import CachingModel
 from resources.http import HttpClient
 from resources.llm.base import ModelRequest
 from resources.llm.ollama import OllamaBackend
-from resources.llm.registry import ModelInfo
+from resources.llm.registry import ModelInfo, ProviderInfo
 from resources.llm.structured import StructuredModel
 from resources.network_guard import NameTable, NetworkGuard
 from resources.scraping.pages import PageFetcher
@@ -48,8 +48,8 @@ Job = tuple[str, Callable[[], Coroutine[Any, Any, object]]]
 async def main(port: int, folder: Path, notes: Path, seed: int) -> None:
     names = NameTable({"*.example": ("127.0.0.1", port)})
     info = ModelInfo("tiny", "ollama", 4096)
-    backend = OllamaBackend(info, base_url=f"http://127.0.0.1:{port}")
-    model = StructuredModel(backend, info)
+    provider = ProviderInfo("ollama", "ollama", f"http://127.0.0.1:{port}")
+    model = StructuredModel(OllamaBackend(info, provider))
     async with DiskCache(folder) as cache, HttpClient(guard=NetworkGuard(names=names)) as http:
         serper = SerperSearch(http, api_key="canary-key", base_url="http://search.example")
         search = CachingSearch(serper, cache, identity="serper http://search.example")

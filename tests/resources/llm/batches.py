@@ -21,8 +21,8 @@ from resources.cache import DiskCache
 from resources.cache.models import CachingModel
 from resources.llm.backend import Batching
 from resources.llm.base import ModelAnswer
-from resources.llm.clients import ModelClients
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry
+from resources.llm.structured import ModelClients
 from tests.resources.llm import vendors
 from tests.resources.llm.servers import CANARY, GOOD, PATIENT, Leaning, ask, fail, openai_answer
 from tests.servers import Behaviour, Exchange, MisbehavingServer, respond, respond_json

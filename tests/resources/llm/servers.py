@@ -20,7 +20,7 @@ from resources.llm.base import Effort, ModelRequest, Part
 from resources.llm.limits import RateLimiter
 from resources.llm.ollama import OllamaBackend
 from resources.llm.openai import OpenAIBackend
-from resources.llm.registry import ModelInfo, Price
+from resources.llm.registry import ModelInfo, Price, ProviderInfo
 from resources.llm.structured import StructuredModel
 from tests.servers import Behaviour, Exchange, MisbehavingServer, respond
 
@@ -217,14 +217,9 @@ async def bound(
     """Yield a model that asks the server, and close it."""
     secret = SecretStr(key) if key else None
     address = f"{scheme}://127.0.0.1:{server.port}"
-    backend: OpenAIBackend | OllamaBackend
     called = name or {"openai": "gpt-test", "ollama": "qwen-test"}[dialect]
     info = ModelInfo(called, dialect, window, price, efforts, refuses)
-    if dialect == "openai":
-        backend = OpenAIBackend(info, base_url=f"{address}/v1", api_key=secret, policy=policy)
-    else:
-        backend = OllamaBackend(
-            info, base_url=address, api_key=secret, policy=policy, context=window or 8_000
-        )
-    async with aclosing(StructuredModel(backend, info, limiter=limiter, policy=policy)) as model:
+    made, path = (OpenAIBackend, "/v1") if dialect == "openai" else (OllamaBackend, "")
+    backend = made(info, ProviderInfo(dialect, dialect, address + path), secret, policy)
+    async with aclosing(StructuredModel(backend, limiter=limiter)) as model:
         yield model

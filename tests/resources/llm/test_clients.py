@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from resources.llm.clients import ModelClients
+from resources.llm.base import ModelOutageError
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry, RegistryError
+from resources.llm.structured import ModelClients
 from tests.resources.llm.servers import CANARY, CHAT, PATIENT, ask, bodies, say
-from tests.servers import MisbehavingServer
+from tests.servers import MisbehavingServer, hang
 
 
 def clients(server: MisbehavingServer, *registries: Path) -> ModelClients:
@@ -68,6 +69,19 @@ async def test_an_azure_address_of_the_older_kind_names_deployment_and_version(
     assert asked.path == "/openai/deployments/my-deployment/chat/completions"
     assert asked.target.endswith("?api-version=2024-10-21")
     assert asked.headers["api-key"] == CANARY
+
+
+async def test_a_slow_machine_is_waited_for_as_long_as_its_provider_is_listed_with(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    server.on(CHAT["ollama"], hang(3_600))
+    own = tmp_path / "models.yaml"
+    own.write_text(
+        "providers: {ollama: {protocol: ollama, base_url: 'http://x', answer_seconds: 0.2}}\n"
+    )
+    async with clients(server, own) as models:
+        with pytest.raises(ModelOutageError, match=r"not done after 0\.2 seconds"):
+            await models.model("qwen3:8b").complete(ask())
 
 
 async def test_a_model_is_made_once_and_an_unknown_one_is_refused(

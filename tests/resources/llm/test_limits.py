@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.llm.backend import asked_pause
-from resources.llm.limits import RateLimiter, RateLimits, Turn
+from resources.llm.limits import RateLimiter, Turn
 
 
 @given(
@@ -21,7 +21,9 @@ from resources.llm.limits import RateLimiter, RateLimits, Turn
 def test_no_minute_ever_holds_more_than_its_limits(
     asks: list[tuple[int, int]], tokens: int, requests: int
 ) -> None:
-    limiter = RateLimiter(RateLimits(requests, tokens), minute_seconds=1.0)
+    limiter = RateLimiter(
+        requests_per_minute=requests, tokens_per_minute=tokens, minute_seconds=1.0
+    )
     now, booked = 1.0, list[Turn]()
     for pause, amount in asks:
         now += pause / 8
@@ -33,7 +35,7 @@ def test_no_minute_ever_holds_more_than_its_limits(
 
 
 async def test_requests_beyond_the_rate_wait_for_the_window_to_pass() -> None:
-    limiter = RateLimiter(RateLimits(requests_per_minute=3), minute_seconds=0.2)
+    limiter = RateLimiter(requests_per_minute=3, minute_seconds=0.2)
     moments: list[float] = []
 
     async def one() -> None:
@@ -49,7 +51,7 @@ async def test_requests_beyond_the_rate_wait_for_the_window_to_pass() -> None:
 
 
 async def test_tokens_beyond_the_rate_wait_and_real_usage_frees_them() -> None:
-    limiter = RateLimiter(RateLimits(tokens_per_minute=100), minute_seconds=120.0)
+    limiter = RateLimiter(tokens_per_minute=100, minute_seconds=120.0)
     async with asyncio.timeout(30):
         for _ in range(10):
             async with limiter.turn(90) as turn:
@@ -60,7 +62,7 @@ async def test_tokens_beyond_the_rate_wait_and_real_usage_frees_them() -> None:
 
 
 async def test_a_request_larger_than_the_limit_goes_alone_instead_of_never() -> None:
-    limiter = RateLimiter(RateLimits(tokens_per_minute=100), minute_seconds=0.05)
+    limiter = RateLimiter(tokens_per_minute=100, minute_seconds=0.05)
     async with asyncio.timeout(30):
         for _ in range(2):
             async with limiter.turn(5_000):
@@ -68,7 +70,7 @@ async def test_a_request_larger_than_the_limit_goes_alone_instead_of_never() -> 
 
 
 async def test_a_cancelled_wait_gives_its_turn_back() -> None:
-    limiter = RateLimiter(RateLimits(requests_per_minute=1, max_concurrent=5), minute_seconds=600)
+    limiter = RateLimiter(requests_per_minute=1, max_concurrent=5, minute_seconds=600)
     async with limiter.turn(1) as first:
         pass
 

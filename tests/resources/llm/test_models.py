@@ -22,7 +22,7 @@ from resources.llm.base import (
     RefusedError,
     TruncatedError,
 )
-from resources.llm.limits import Budget, Ceiling, RateLimiter, RateLimits
+from resources.llm.limits import Budget, Ceiling, RateLimiter
 from tests.resources.llm.servers import (
     CANARY,
     CHAT,
@@ -336,7 +336,7 @@ async def test_a_wait_that_the_server_asks_for_is_kept_by_all_who_ask_it(
     server: MisbehavingServer, dialect: Dialect, headers: dict[str, str]
 ) -> None:
     server.on(CHAT[dialect], fail(429, headers=headers, dialect=dialect), say(dialect))
-    limiter = RateLimiter(RateLimits(max_concurrent=4))
+    limiter = RateLimiter(max_concurrent=4)
     async with bound(server, dialect, limiter=limiter) as model:
         first = asyncio.create_task(model.complete(ask()))
         async with asyncio.timeout(60):
@@ -589,7 +589,7 @@ async def test_no_more_requests_are_in_flight_than_the_provider_allows(
 ) -> None:
     gate = Gate(say(dialect))
     server.on(CHAT[dialect], gate)
-    async with bound(server, dialect, limiter=RateLimiter(RateLimits(max_concurrent=3))) as model:
+    async with bound(server, dialect, limiter=RateLimiter(max_concurrent=3)) as model:
         await asyncio.gather(*(model.complete(ask()) for _ in range(12)))
     assert gate.most == 3
     assert server.count(CHAT[dialect]) == 12
@@ -628,7 +628,7 @@ async def test_a_cancelled_call_leaves_no_reservation_and_no_slot_behind(
 ) -> None:
     server.on(CHAT["openai"], hang(), say("openai"))
     budget = Budget("this run", Ceiling(0.0012))
-    limiter = RateLimiter(RateLimits(max_concurrent=1))
+    limiter = RateLimiter(max_concurrent=1)
     async with bound(server, limiter=limiter) as model:
         task = asyncio.create_task(model.complete(ask(), budget=budget))
         await arrival(server)

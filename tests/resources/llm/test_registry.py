@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from resources.llm.base import EFFORTS
-from resources.llm.limits import RateLimits
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry, Price, RegistryError
 
 
@@ -54,7 +53,8 @@ def test_a_users_file_adds_and_replaces(tmp_path: Path) -> None:
     assert registry.model("gpt-4o").price == Price(2.5, 10, 1.25)
     assert registry.model("gpt-4o-mini").price == Price(0.15, 0.60, 0.075)
     assert not registry.model("big-model").price_known
-    assert registry.provider("lab").limits == RateLimits(30, None, 2)
+    lab = registry.provider("lab")
+    assert (lab.requests_per_minute, lab.tokens_per_minute, lab.max_concurrent) == (30, None, 2)
 
 
 def test_an_unknown_model_works_at_a_named_provider_with_an_unknown_price(
