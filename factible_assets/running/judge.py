@@ -42,7 +42,7 @@ from factible_assets.services.reasoning import (
 )
 from factible_assets.settings import Settings, SetupError
 from resources.cache import DiskCache
-from resources.cache.models import CachingModel
+from resources.cache.answers import CachingModel
 from resources.llm.base import BudgetExhaustedError
 from resources.llm.registry import ModelInfo
 from warehouse.beside import (

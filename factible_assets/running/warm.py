@@ -39,7 +39,7 @@ _LOADED = (
     "factible_assets.services.remarks",
     "factible_assets.services.web",
     "pyarrow",
-    "resources.cache.models",
+    "resources.cache.answers",
     "resources.llm.openai",
     "resources.transcripts.youtube",
     "onnxruntime",

@@ -317,7 +317,7 @@ async def open_models(
         SetupError: A key or an address cannot be used.
     """
     from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
-    from resources.cache.models import CachingModel
+    from resources.cache.answers import CachingModel
 
     plan = plan_models(settings)
     clients = await stack.enter_async_context(model_clients(settings, plan, batches))

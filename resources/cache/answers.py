@@ -1,25 +1,34 @@
-"""Clients that are asked the same only once: of searches, prior fact checks, pages, domain ages.
+"""Clients that are asked the same only once: of searches, pages, domain ages, and of models.
 
 What belongs here: which answers of each client are kept, for how long, and as what they are given
-out again. What does not: asking the clients, model calls, which keep what was paid on the way
-(models.py), where answers are kept (store.py).
+out again; of a model also what was paid on the way to them. What does not: asking the clients,
+where answers are kept (store.py).
 
 The identity of a client is everything about it that changes its answers, such as its address.
-Never a key.
+Never a key. The same question asked several times at once is asked once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date, timedelta
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from resources.cache.flights import Flights
-from resources.cache.store import DiskCache, Kind, cache_key, from_json, to_json
-from resources.cache.table import Json
+from resources.cache.store import DiskCache, Json, Kind, cache_key, from_json, to_json
+from resources.llm.base import (
+    Answer,
+    BudgetExhaustedError,
+    ModelAnswer,
+    ModelCall,
+    ModelError,
+    ModelRequest,
+    Spent,
+)
+from resources.llm.limits import Budget
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
 from resources.search.base import (
@@ -34,11 +43,59 @@ from resources.search.base import (
 _SEARCH_VERSION = 2
 _PAGES_VERSION = 3
 _AGES_VERSION = 1
+_MODELS_VERSION = 2
 _READERS = ("trafilatura", "htmldate", "pypdf")
 """Libraries whose versions decide what text a page has."""
 _YEAR = timedelta(days=365.25)
 
 Value = TypeVar("Value")
+_Calls = tuple[ModelCall, ...]
+
+
+@dataclass(slots=True)
+class _Flight(Generic[Value]):
+    task: asyncio.Task[Value]
+    waiting: int = 0
+    taken: bool = False
+
+
+class Flights(Generic[Value]):
+    """Does a piece of work once for all who ask for its key while it runs, in one event loop.
+
+    Nothing is remembered: who asks after the end starts anew. If all who wait are cancelled, so is
+    the work.
+    """
+
+    def __init__(self) -> None:
+        self._flights: dict[tuple[asyncio.AbstractEventLoop, str], _Flight[Value]] = {}
+
+    async def join(
+        self, key: str, work: Callable[[], Coroutine[Any, Any, Value]]
+    ) -> tuple[asyncio.Task[Value], bool]:
+        """Wait for the key's work, starting it if it is not running.
+
+        Returns the work, which has ended, and whether this is the first of those who take it.
+        """
+        place = (asyncio.get_running_loop(), key)
+        flight = self._flights.get(place)
+        if flight is None:
+            flight = self._flights[place] = _Flight(asyncio.create_task(work()))
+        task = flight.task
+        flight.waiting += 1
+        try:
+            await asyncio.wait([task])
+        finally:
+            flight.waiting -= 1
+            if task.done() or not flight.waiting:
+                if self._flights.get(place) is flight:
+                    del self._flights[place]
+                if not task.done():
+                    task.cancel()
+                    await asyncio.wait([task])
+                    if not task.cancelled():
+                        task.exception()  # nobody is left to be told
+        first, flight.taken = not flight.taken, True
+        return task, first
 
 
 @dataclass
@@ -261,3 +318,102 @@ class CachingAges:
         """Return a domain's age in years. Never raises: it answers."""
         name = domain.lower().rstrip(".")
         return (await self._answers.ask(name, lambda _: self._ages.age(domain)))[0]
+
+
+# --- Models -------------------------------------------------------------------------------------
+
+
+class Client(Protocol):
+    """A model that can be asked within a budget, and tells of what was spent in vain."""
+
+    identity: str
+    """Provider, address and model in one line: what the cache must tell apart. Holds no key."""
+
+    async def complete(
+        self,
+        request: ModelRequest[Answer],
+        *,
+        budget: Budget | None = None,
+        spent: Spent | None = None,
+    ) -> ModelAnswer[Answer]:
+        """Ask; see `StructuredModel.complete`."""
+        ...
+
+
+class CachingModel:
+    """A `LanguageModel` that keeps what another one answered; errors are never kept.
+
+    A kept answer has all calls that led to it with their tokens and what they once cost, marked as
+    cache hits: a run that was killed before it recorded them is made good by the next one. So are
+    calls that led to no answer, and, with an estimate of what was read, those that were on their
+    way when the run was killed. Whoever waits for a question that another one is asking already
+    gets the answer without its calls: each is paid, and reported, once. `budget` bounds what is
+    asked anew. The owner of the cache closes it.
+    """
+
+    def __init__(self, model: Client, cache: DiskCache, budget: Budget | None = None) -> None:
+        self._model = model
+        self._cache = cache
+        self._budget = budget
+        self._flights: Flights[ModelAnswer[Any]] = Flights()
+
+    async def complete(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
+        """Return the kept answer, or ask; see `LanguageModel.complete` for the errors."""
+        key = cache_key("models", _MODELS_VERSION, self._model.identity, request.fingerprint)
+        task, first = await self._flights.join(key, lambda: self._answer(key, request))
+        try:
+            answer = task.result()
+        except ModelError as error:
+            if first:
+                raise
+            again = type(error)(error.reason)
+            again.lasting = error.lasting
+            raise again from error
+        return answer if first else replace(answer, calls=())
+
+    async def _answer(self, key: str, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
+        kept = await self._cache.get("models", key)
+        is_fresh = kept is not None and self._cache.is_fresh(kept, self._cache.policy.models)
+        found = kept.value if kept is not None and is_fresh else None
+        known = found if isinstance(found, dict) else {}
+        calls = from_json(_Calls, known.get("calls")) or ()
+        restored = tuple(call.as_cache_hit() for call in calls)
+        if known.get("answer") is not None:
+            value = from_json(request.output_type, known["answer"])
+            if value is not None:
+                return ModelAnswer(value, restored)
+        made: dict[str | None, ModelCall] = {}
+
+        async def spent(call: ModelCall) -> None:
+            made[call.request_id] = call
+            if not (call.input_tokens or call.output_tokens):
+                del made[call.request_id]  # it was turned away, and cost nothing
+            await self._keep(key, None, (*calls, *made.values()))
+
+        try:
+            answer = await self._model.complete(request, budget=self._budget, spent=spent)
+        except ModelError as error:
+            restored = _beside(error.calls, restored)
+            if restored and not isinstance(error, BudgetExhaustedError):
+                # Whoever is told of this error records them; what is new is told of once more.
+                await self._keep(key, None, tuple(made.values()))
+            error.calls = (*restored, *error.calls)
+            raise
+        answer = replace(answer, calls=(*_beside(answer.calls, restored), *answer.calls))
+        await self._keep(key, to_json(request.output_type, answer.value), answer.calls)
+        return answer
+
+    async def _keep(self, key: str, value: Any, calls: _Calls) -> None:
+        written = to_json(_Calls, calls)
+        if written is not None:
+            keep = self._cache.policy.models
+            await self._cache.put("models", key, {"answer": value, "calls": written}, keep=keep)
+
+
+def _beside(new: _Calls, restored: _Calls) -> _Calls:
+    """Leave out what is told of anew: a request that was on its way, and of which this is the end.
+
+    So it is with batches, for which whoever comes next goes on waiting.
+    """
+    told = {call.request_id for call in new}
+    return tuple(call for call in restored if call.request_id not in told)

@@ -1,13 +1,19 @@
-"""The disk cache: which kinds of answers are kept, how long, how much room they have, and as what.
+"""Answers on disk: which kinds are kept, how long, how much room they have, and as what.
 
-What belongs here: kinds, ages, limits, keys, values as JSON and back, and the door that the
-wrappers use. What does not: files (table.py), and which answers are kept (answers.py, models.py).
+What belongs here: kinds, ages, limits, keys, values as JSON and back, the door that the wrappers
+use, and the files: making room in them, and telling a damaged file from a full disk. What does not:
+which answers are kept (answers.py), SQL (answers.sql).
 
-Each kind has a file of its own, so that pages, which are large, never push out model calls, which
-are dear. An outage is never put here: whoever wraps a client hands over answers only.
+Each kind has an SQLite file of its own (one table, in WAL mode), so that pages, which are large,
+never push out model calls, which are dear. A write is one transaction: an answer is there whole or
+not at all, and the one before it stays until then. An outage is never put here: whoever wraps a
+client hands over answers only. A key is a SHA-256, so that no query, address or prompt stands in
+it. A value is JSON and nothing else: reading one can build only the type that the reader names,
+whoever wrote the file.
 
-A key is a SHA-256, so that no query, address or prompt stands in it. A value is JSON and nothing
-else: reading one can build only the type that the reader names, whoever wrote the file.
+Why no library: diskcache has had no release since 2023 and unpickles what it finds in its files
+(CVE-2025-69872); sqlitedict pickles too, and knows neither ages nor limits; hishel keeps HTTP
+responses, and what is kept here are answers that were read already.
 """
 
 from __future__ import annotations
@@ -16,19 +22,245 @@ import asyncio
 import base64
 import hashlib
 import json
+import logging
+import sqlite3
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, get_args
+from typing import Any, Literal, Self, TypeAlias, TypeVar, get_args
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from resources.cache.table import AnswerTable, Json, Kept
+from resources.sqlite import connect, switch_to_wal
+from resources.statements import statements
+
+Json: TypeAlias = Any
+"""What json.dumps takes: None, bool, int, float, str, and lists and dictionaries of those."""
+
+_LOG = logging.getLogger(__name__)
+_SQL = statements("resources.cache", "answers.sql")
+
+_VERSION = 1
+_PRIMARY_CODE = 0xFF
+_DAMAGED = {
+    sqlite3.SQLITE_CORRUPT: "it is damaged",
+    sqlite3.SQLITE_NOTADB: "it is damaged",
+    sqlite3.SQLITE_ERROR: "it is of another version or make",  # a table or column is not there
+}
+_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_WAIT_SECONDS = 5.0
+_MAX_TOUCH_SECONDS = 60.0
+_MOST_EVICTIONS = 20
+"""Rounds of ten for one new answer; what is larger than that is not kept."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A value and when it was put away, in seconds since 1970."""
+
+    value: Json
+    stored_at: float
+
+
+class AnswerTable:
+    """Keeps values in one SQLite file, for all threads and processes; opened on first use.
+
+    No failure of the file is raised. A damaged one is set aside beside itself and a new one begun;
+    one that cannot be opened or written keeps nothing; what is wrong is logged once, as a sentence.
+    Beyond `max_bytes` the longest unused make room, unless used in the last `settle_seconds`.
+    """
+
+    def __init__(self, path: Path, *, max_bytes: int, settle_seconds: float = 10.0) -> None:
+        self.path = path
+        self.max_bytes = max_bytes
+        self._settle_seconds = settle_seconds
+        self._touch_seconds = min(_MAX_TOUCH_SECONDS, settle_seconds / 2)
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._inode: int | None = None
+        self._said: set[str] = set()
+
+    def get(self, key: str) -> Kept | None:
+        """Return the value of a key, None if there is none."""
+        return self.get_many([key]).get(key)
+
+    def get_many(self, keys: Collection[str]) -> dict[str, Kept]:
+        """Return the values of those keys that have one."""
+
+        def read(connection: sqlite3.Connection) -> dict[str, Kept]:
+            now = time.time()
+            asked = {"keys": json.dumps(list(keys)), "now": now}
+            found, unreadable = {}, []
+            rows = connection.execute(_SQL["find"], asked).fetchall()
+            for row in rows:
+                try:
+                    found[row["key"]] = Kept(json.loads(row["value"]), float(row["stored_at"]))
+                except (ValueError, TypeError):
+                    unreadable.append(row["key"])
+            if unreadable:
+                connection.execute(_SQL["forget"], {"keys": json.dumps(unreadable)})
+            if any(now - row["used_at"] >= self._touch_seconds for row in rows):
+                with suppress(sqlite3.OperationalError):  # a full disk keeps nobody from reading
+                    connection.execute(_SQL["touch"], asked)
+            return found
+
+        return self._attempt(read) or {}
+
+    def put(self, key: str, value: Json, *, stored_at: float, seconds: float) -> None:
+        """Keep a value in place of the key's older one; see `put_many`."""
+        self.put_many({key: value}, stored_at=stored_at, seconds=seconds)
+
+    def put_many(self, values: Mapping[str, Json], *, stored_at: float, seconds: float) -> None:
+        """Keep values in place of their keys' older ones, for at most so many seconds.
+
+        A value with lone surrogates is not kept: it would come back as another text.
+        """
+        now = time.time()
+        written = []
+        for key, value in values.items():
+            text = json.dumps(value, ensure_ascii=False)
+            with suppress(UnicodeEncodeError):
+                text.encode("utf-8")
+                written.append((key, text, stored_at, now + seconds, now))
+
+        def write(connection: sqlite3.Connection) -> None:
+            settled = {"now": now, "settled_since": now - self._settle_seconds}
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute(_SQL["forget_expired"], settled)
+                for _ in range(_MOST_EVICTIONS):
+                    if connection.execute(_SQL["size"]).fetchone()[0] <= self.max_bytes:
+                        connection.executemany(_SQL["keep"], written)
+                        return
+                    if not connection.execute(_SQL["forget_longest_unused"], settled).rowcount:
+                        return
+
+        self._attempt(write)
+
+    def count(self) -> tuple[int, float | None]:
+        """Return how many values are kept, and when the longest unused was used (since 1970)."""
+        if not self.path.exists():
+            return 0, None
+        now = {"now": time.time()}
+        found = self._attempt(lambda connection: connection.execute(_SQL["count"], now).fetchone())
+        return (found[0], found[1]) if found else (0, None)
+
+    def bytes_on_disk(self) -> int:
+        """Return the size of the file and its companions."""
+        return sum(file.stat().st_size for file in self._files() if file.exists())
+
+    def trim(self, unused_since: float) -> int:
+        """Forget what has expired, and what was last used before a moment (seconds since 1970).
+
+        The room is given back; returned is how many values there were.
+        """
+        now = time.time()
+        settled_since = now - self._settle_seconds
+        moments = {"unused_since": unused_since, "now": now, "settled_since": settled_since}
+        return self._forget("forget_unused", "forget_expired", moments=moments)
+
+    def clear(self) -> int:
+        """Forget everything, give the room back, and return how many values there were."""
+        found, _ = self.count()
+        self._forget("forget_all", moments={})
+        for file in self.path.parent.glob(f"{self.path.name}.damaged-*"):
+            with suppress(OSError):
+                file.unlink()
+        return found
+
+    def _forget(self, *statements: str, moments: Mapping[str, float]) -> int:
+        def forget(connection: sqlite3.Connection) -> int:
+            gone = sum(connection.execute(_SQL[name], moments).rowcount for name in statements)
+            with suppress(sqlite3.OperationalError):  # another process reads: it is reused later
+                connection.execute("VACUUM")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return gone
+
+        return (self._attempt(forget) if self.path.exists() else None) or 0
+
+    def close(self) -> None:
+        """Close the file. It is opened again when it is needed."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+
+    def _attempt(self, work: Callable[[sqlite3.Connection], Value]) -> Value | None:
+        """Do something with the open file; None if the file does not allow it."""
+        with self._lock:
+            for _ in range(2):  # the second time with a new file in place of a damaged one
+                try:
+                    return work(self._opened())
+                except (sqlite3.Error, OSError) as trouble:
+                    if not self._settle(trouble):
+                        return None
+        return None
+
+    def _opened(self) -> sqlite3.Connection:
+        """Return the open file; raises sqlite3.Error or OSError if it cannot be used."""
+        if self._connection is not None and self._on_disk() == self._inode:
+            return self._connection
+        self.close()  # another process has set the file aside
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._connection = connection = connect(self.path, wait_seconds=_WAIT_SECONDS)
+        self._inode = self._on_disk()
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+            switch_to_wal(connection)
+            with connection:  # a new file, or one whose answers an earlier version kept
+                connection.execute("BEGIN IMMEDIATE")
+                is_old = connection.execute(_SQL["find_old"]).fetchone() is not None
+                for name in ("schema", "adopt") if is_old else ("schema",):
+                    for statement in _SQL[name].split(";"):
+                        connection.execute(statement)
+        return connection
+
+    def _settle(self, trouble: Exception) -> bool:
+        """Deal with what went wrong; return whether it is worth trying again."""
+        code = getattr(trouble, "sqlite_errorcode", 0) & _PRIMARY_CODE
+        if code in _BUSY:
+            return False
+        if code not in _DAMAGED:
+            self._say(
+                f"The cache {self.path} cannot be used ({trouble}). Answers are not kept; nothing "
+                "else is lost. Free some room on the disk, or check the folder's permissions."
+            )
+            return False
+        self.close()
+        aside = Path(f"{self.path}.damaged-{time.strftime('%Y%m%dT%H%M%S')}")
+        try:
+            if self._on_disk() == self._inode:  # else another process has set it aside
+                for file in self._files():
+                    with suppress(FileNotFoundError):
+                        file.replace(f"{aside}{file.name.removeprefix(self.path.name)}")
+        except OSError as error:
+            return self._settle(error)
+        self._say(
+            f"The cache {self.path} was set aside as {aside.name}, because {_DAMAGED[code]}. A new "
+            "one is begun; what was kept is asked for again when it is needed."
+        )
+        return True
+
+    def _say(self, sentence: str) -> None:
+        if sentence not in self._said:
+            self._said.add(sentence)
+            _LOG.warning("%s", sentence)
+
+    def _on_disk(self) -> int | None:
+        return self.path.stat().st_ino if self.path.exists() else None
+
+    def _files(self) -> list[Path]:
+        return [Path(f"{self.path}{end}") for end in ("", "-wal", "-shm")]
+
 
 Kind = Literal["search", "pages", "models", "ages", "vectors"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -45,8 +277,6 @@ _CLOCK_SLACK = 60.0
 """Seconds by which the clocks of two machines on one folder may differ."""
 _VECTORS_VERSION = 1
 """Raise it whenever the same model would now give the same text another vector."""
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +316,7 @@ class DiskCache:
     Close it with `aclose`, or open it with `async with`. Reading and writing happen on a thread of
     the cache's own, in the order in which they were asked for. Nothing that goes wrong with the
     disk is raised: what cannot be read is asked for again, and what cannot be written is not kept.
-
-    Args:
-        folder: Created if need be, for this user alone.
-        policy: Ages and room.
-        clock: The present, in seconds since 1970.
-        settle_seconds: How long a value is safe from making room after its last use.
+    The folder is created for this user alone; `clock` is the present, in seconds since 1970.
     """
 
     def __init__(
@@ -100,15 +325,12 @@ class DiskCache:
         policy: CachePolicy | None = None,
         *,
         clock: Callable[[], float] = time.time,
-        settle_seconds: float = 10.0,
     ) -> None:
         self.policy = policy or CachePolicy()
         self.now = clock
         self._tables = {
             kind: AnswerTable(
-                folder / f"{kind}.sqlite",
-                max_bytes=int(self.policy.max_bytes * _SHARES[kind]),
-                settle_seconds=settle_seconds,
+                folder / f"{kind}.sqlite", max_bytes=int(self.policy.max_bytes * _SHARES[kind])
             )
             for kind in KINDS
         }
@@ -157,10 +379,9 @@ class DiskCache:
         return timedelta(seconds=-_CLOCK_SLACK) <= self.age(kept) < limit
 
     def find(self, model: str, texts: Sequence[str]) -> dict[str, bytes]:
-        """Return the vectors of those texts that have one, at once, on the thread of who asks.
+        """Return the vectors, as bytes, of those texts that have one, on the thread of who asks.
 
-        Vectors are bytes; with MiniLM 768 each, 1 KiB in the file. `model` is the hash of its
-        files.
+        `model` is the hash of its files.
         """
         keys = {cache_key("vectors", _VECTORS_VERSION, model, text): text for text in texts}
         found = self._tables["vectors"].get_many(keys)
@@ -168,25 +389,20 @@ class DiskCache:
 
     def keep(self, model: str, vectors: Mapping[str, bytes]) -> None:
         """Keep the vectors of texts, likewise."""
-        self._tables["vectors"].put_many(
-            {
-                cache_key("vectors", _VECTORS_VERSION, model, text): base64.b64encode(
-                    vector
-                ).decode("ascii")
-                for text, vector in vectors.items()
-            },
-            stored_at=self.now(),
-            seconds=self.policy.vectors.total_seconds(),
-        )
+        values = {
+            cache_key("vectors", _VECTORS_VERSION, model, text): base64.b64encode(vector).decode()
+            for text, vector in vectors.items()
+        }
+        seconds = self.policy.vectors.total_seconds()
+        self._tables["vectors"].put_many(values, stored_at=self.now(), seconds=seconds)
 
     def info(self) -> list[KindInfo]:
         """Say what is kept, kind by kind."""
-        found = []
-        for kind, table in self._tables.items():
-            entries, oldest = table.count()
-            size = table.bytes_on_disk()
-            found.append(KindInfo(kind, table.path, entries, size, table.max_bytes, oldest))
-        return found
+        return [
+            KindInfo(kind, table.path, count, table.bytes_on_disk(), table.max_bytes, oldest)
+            for kind, table in self._tables.items()
+            for count, oldest in [table.count()]
+        ]
 
     def clear(self, kind: Kind | None = None) -> dict[Kind, int]:
         """Forget one kind, or everything; return how many values that were."""

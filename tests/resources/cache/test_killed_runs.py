@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from resources.cache import DiskCache
-from resources.cache.models import _VERSION
+from resources.cache.answers import _MODELS_VERSION
 from resources.cache.store import cache_key
 from tests.resources.cache.worker import AT_ONCE, EACH, question
 from tests.resources.llm.servers import ollama_answer
@@ -81,7 +81,9 @@ async def told_requests(folder: Path, port: int) -> int:
         for number in range(EACH):
             fingerprint = question(number).fingerprint
             identity = f"ollama http://127.0.0.1:{port} tiny"
-            kept = await cache.get("models", cache_key("models", _VERSION, identity, fingerprint))
+            kept = await cache.get(
+                "models", cache_key("models", _MODELS_VERSION, identity, fingerprint)
+            )
             assert kept is not None
             told |= {call["request_id"] for call in kept.value["calls"]}
     return len(told)

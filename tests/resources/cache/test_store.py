@@ -18,8 +18,7 @@ from pathlib import Path
 import pytest
 
 from resources.cache import CachePolicy, DiskCache
-from resources.cache.store import cache_key
-from resources.cache.table import AnswerTable
+from resources.cache.store import AnswerTable, cache_key
 
 ROOT = Path(__file__).resolve().parents[3]
 DAY = timedelta(days=1)

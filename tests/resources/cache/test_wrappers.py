@@ -18,9 +18,9 @@ from resources.cache.answers import (
     CachingAges,
     CachingFactChecks,
     CachingFetcher,
+    CachingModel,
     CachingSearch,
 )
-from resources.cache.models import CachingModel
 from resources.cache.store import from_json, to_json
 from resources.llm.base import (
     BudgetExhaustedError,

@@ -19,8 +19,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from resources.cache import DiskCache
-from resources.cache.answers import CachingFetcher, CachingSearch
-from resources.cache.models import CachingModel
+from resources.cache.answers import CachingFetcher, CachingModel, CachingSearch
 from resources.http import HttpClient
 from resources.llm.base import ModelRequest
 from resources.llm.ollama import OllamaBackend
