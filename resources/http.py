@@ -66,9 +66,10 @@ class HttpFailureError(Exception):
 
 
 class OutageError(HttpFailureError):
-    """The request failed, and may succeed another time."""
+    """The request failed, and may succeed another time: after a `pause` in seconds, if known."""
 
     outcome = "outage"
+    pause: float | None = None
 
 
 class UnavailableError(HttpFailureError):

@@ -19,8 +19,7 @@ from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import plain
 from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
-from resources.models.hub import Hub, Offer, Progress
-from resources.models.store import ModelStore
+from resources.models.hub import Hub, ModelStore, Offer, Progress
 
 app = Typer()
 

@@ -1,8 +1,8 @@
 """Which models can be fetched, which lie on this machine, and what may go wrong between.
 
 What belongs here: the manifest (from where, under which licence, how files are known), the receipts
-of what was fetched, finding a model, and the errors. What does not: fetching (hub.py), keeping
-(store.py), loading (factible_assets/reasoners). Nothing here loads an HTTP client.
+of what was fetched, finding a model, and the errors. What does not: fetching and keeping
+(hub.py), loading (factible_assets/reasoners). Nothing here loads an HTTP client.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-r"""What a hub offers of a model, and its files on their way here.
+r"""What a hub offers of a model, and its files: fetched, checked, put away.
 
-What belongs here: the resolve URLs of Hugging Face and of its mirrors, what their headers mean, and
-the sentence for each way in which a hub fails. What does not: HTTP and its guard (resources.http),
-files (store.py).
+What belongs here: the resolve URLs of Hugging Face and of its mirrors, what their headers mean, the
+sentence for each way in which a hub fails; parts, digests, room on the disk, and the moves into
+place. What does not: HTTP and its guard (resources.http), finding a model (base.py), loading one
+(factible_assets/reasoners).
 
 The protocol, as the hub's own client speaks it: `{hub}/{repo}/resolve/{revision}/{path}` answers
 with the file, or redirects to where it is stored. The hub's answers carry `X-Repo-Commit`; for a
@@ -16,9 +17,13 @@ Why not that client (huggingface_hub 2): it brings an HTTP library and a transfe
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
-from collections.abc import Awaitable, Callable, Mapping
+import shutil
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -40,9 +45,14 @@ from resources.http import (
     status_failure,
 )
 from resources.models.base import (
+    FOLDER,
+    RECEIPT,
     ManifestFile,
     ManifestModel,
     ModelPullError,
+    ModelStoreError,
+    Receipt,
+    ReceiptFile,
     size_of,
 )
 from resources.network_guard import NameTable, NetworkGuard
@@ -57,6 +67,11 @@ _ANNOUNCED = ("x-repo-commit", "x-linked-etag", "x-linked-size")
 _MOST_REDIRECTS = 6
 _LONGEST_SECONDS = 86_400.0
 _RETRY = RetryPolicy(attempts=5, max_delay_seconds=20.0, max_retry_after_seconds=60.0)
+_PARTIAL = ".partial"
+_KEPT = {"bytes", "sha256", "git_id"}
+_BLOCK = 1024 * 1024
+_SPARE_BYTES = 50 * 1024 * 1024
+"""Room that a download must leave on the disk."""
 
 Done = TypeVar("Done")
 Progress = Callable[[str, int, int], None]
@@ -82,14 +97,6 @@ class Offer:
     def size(self) -> int:
         """Bytes of all files together."""
         return sum(file.bytes for file in self.files)
-
-
-class _PassingError(Exception):
-    """A request failed and may be repeated. The text ends without a full stop."""
-
-    def __init__(self, reason: str, pause: float | None = None) -> None:
-        super().__init__(reason)
-        self.pause = pause
 
 
 class Hub:
@@ -164,14 +171,10 @@ class Hub:
     ) -> None:
         """Fetch what is missing of a file, going on where it broke off.
 
-        Raises:
-            ModelPullError: It failed too often without coming further, the hub does not give it
-                out, or leads to where nothing is fetched from.
-            TooLargeError: It is longer than announced.
+        Raises ModelPullError if that fails, TooLargeError if the file is longer than announced.
         """
-        ask = partial(
-            self._continue, self._url(offer.model, offer.commit, file), file, part, progress
-        )
+        url = self._url(offer.model, offer.commit, file)
+        ask = partial(self._continue, url, file, part, progress)
         await self._repeat(ask, file.path, reached=lambda: size_of(part))
 
     async def _continue(self, url: str, file: OfferedFile, part: Path, progress: Progress) -> None:
@@ -189,24 +192,19 @@ class Hub:
                     partial_answer = answer.status == HTTPStatus.PARTIAL_CONTENT
                     start = int(found[1]) if found and partial_answer else 0
                     if start not in {0, have}:
-                        raise _PassingError("it went on in another place than asked for")
+                        raise OutageError("it went on in another place than asked for")
                     if start != have:
                         target.truncate(start)
                 target.write(block)
                 progress(file.save_as, target.tell(), file.bytes)
 
-            try:
-                response = await self._http.get(
-                    url, headers=headers, max_bytes=file.bytes, sink=write
-                )
-            except OutageError as error:
-                raise _PassingError(error.reason) from error
+            response = await self._http.get(url, headers=headers, max_bytes=file.bytes, sink=write)
         if response.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             part.unlink()  # noqa: ASYNC240
-            raise _PassingError("it does not go on where the download stopped")
+            raise OutageError("it does not go on where the download stopped")
         self._check_status(response, file.path)
         if size_of(part) < file.bytes:
-            raise _PassingError("it broke off in the middle of the file")
+            raise OutageError("it broke off in the middle of the file")
 
     async def _repeat(
         self,
@@ -219,11 +217,11 @@ class Hub:
         while True:
             try:
                 return await ask()
-            except TooLargeError:
-                raise
             except UnavailableError as error:
+                if isinstance(error, TooLargeError):
+                    raise
                 raise ModelPullError(f"{what}: {error.reason}.") from error
-            except _PassingError as error:
+            except OutageError as error:
                 now = reached()
                 failures, best = (1, now) if now > best else (failures + 1, best)
                 pause = self._retry.delay(failures) if error.pause is None else error.pause
@@ -244,10 +242,7 @@ class Hub:
         """
         announced: dict[str, str] = {}
         for _ in range(_MOST_REDIRECTS + 1):
-            try:
-                response = await self._http.head(url)
-            except OutageError as error:
-                raise _PassingError(error.reason) from error
+            response = await self._http.head(url)
             said = {name: response.headers[name] for name in _ANNOUNCED if name in response.headers}
             announced = said | announced
             target = response.redirect()
@@ -264,7 +259,9 @@ class Hub:
         if status < HTTPStatus.BAD_REQUEST:
             return
         if isinstance(status_failure(response), OutageError):
-            raise _PassingError(f"it answered {status}", retry_after_seconds(response.headers))
+            failure = OutageError(f"it answered {status}")
+            failure.pause = retry_after_seconds(response.headers)
+            raise failure
         if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             raise ModelPullError(
                 f"{self.host} gives {what} only to those who have an account, or does not have it "
@@ -298,3 +295,169 @@ def _offered(spec: ManifestFile, said: Mapping[str, str], host: str) -> OfferedF
         )
     known = {"bytes": size, "sha256": spec.sha256 or sha256, "git_id": git_id}
     return OfferedFile.model_validate(spec.model_dump() | known)
+
+
+# --- Keeping ------------------------------------------------------------------------------------
+
+
+class ModelStore:
+    """The models of one data folder, which is created when one is fetched.
+
+    A model lies in a folder of its name, beside a receipt that says what it is. It gets there
+    whole, by a rename; what is not complete lies in `.partial`, where a file has its name only
+    once it was checked.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / FOLDER
+
+    async def pull(self, hub: Hub, offer: Offer, progress: Progress | None = None) -> Receipt:
+        """Fetch a model and put it in place of the one of its name.
+
+        Raises:
+            ModelPullError: The hub fails (what was fetched stays for the next time), does not give
+                out a file, or gives another one, which is set aside as NAME.rejected.
+            ModelStoreError: The folder cannot be written, is in use, or has too little room.
+        """
+        name = offer.model.name
+        partial = self._folder / _PARTIAL / name
+        with self._alone(name), self._writable():
+            _make_room(offer, partial)
+            for file in offer.files:
+                await _fetch(hub, offer, file, partial, progress or (lambda *_: None))
+            receipt = Receipt(
+                **offer.model.model_dump(include={"name", "title", "repo", "licence", "source"}),
+                commit=offer.commit,
+                fetched_at=datetime.now(UTC),
+                files=tuple(
+                    ReceiptFile(name=file.save_as, **file.model_dump(include=_KEPT))
+                    for file in offer.files
+                ),
+            )
+            wanted = {file.name for file in receipt.files}
+            for other in partial.iterdir():
+                if other.name not in wanted:
+                    other.unlink()
+            (partial / RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
+            old = self._folder / name
+            if old.exists():  # first from its place, then from the disk
+                aside = self._folder / _PARTIAL / f"{name}.old"
+                shutil.rmtree(aside, ignore_errors=True)
+                old.replace(aside)
+                shutil.rmtree(aside, ignore_errors=True)
+            partial.replace(old)
+        return receipt
+
+    def remove(self, name: str) -> bool:
+        """Take a model away, with what was left of pulls; return whether there was anything.
+
+        Raises:
+            ModelStoreError: It cannot be removed, or is being fetched.
+        """
+        places = [self._folder / name, self._folder / _PARTIAL / name]
+        if not any(place.exists() for place in places):
+            return False
+        with self._alone(name):
+            try:
+                for place in places:
+                    if place.exists():
+                        shutil.rmtree(place)
+            except OSError as error:
+                raise ModelStoreError(
+                    f"{error.filename or self._folder} cannot be removed ({error.strerror}). "
+                    "Correct its permissions and try again."
+                ) from error
+        return True
+
+    @contextmanager
+    def _alone(self, name: str) -> Iterator[None]:
+        """Hold a lock that the system releases when the process ends, however it ends."""
+        import fcntl  # noqa: PLC0415 - absent on Windows, where finding models still works
+
+        with self._writable():
+            (self._folder / _PARTIAL).mkdir(parents=True, exist_ok=True)
+            lock = (self._folder / _PARTIAL / f"{name}.lock").open("wb")
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise ModelStoreError(
+                    f"The model {name} is being fetched or removed by another process. Wait for it."
+                ) from error
+            yield
+
+    @contextmanager
+    def _writable(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ModelStoreError(
+                f"The folder {self._folder} cannot be written ({error.strerror or error}). Free "
+                "some room, correct its permissions, or set FACTIBLE_HOME to a folder that you may "
+                "write to; nothing is fetched twice."
+            ) from error
+
+
+async def _fetch(
+    hub: Hub, offer: Offer, file: OfferedFile, folder: Path, progress: Progress
+) -> None:
+    done, part = folder / file.save_as, _part(file, folder)
+    try:
+        if size_of(part) != file.bytes:
+            await hub.download(offer, file, part, progress)
+        problem = await asyncio.to_thread(_problem, part, file)
+    except TooLargeError:
+        problem = f"it has more than its {file.bytes:,} bytes"
+    if problem is not None:
+        rejected = folder / f"{done.name}.rejected"
+        part.touch()
+        part.replace(rejected)
+        raise ModelPullError(
+            f"{file.path} is not the file that {hub.host} announced: {problem}. It was set "
+            f"aside as {rejected} and is not used. Pull again; if that does not help, do not trust "
+            "this hub."
+        )
+    part.replace(done)
+    progress(done.name, file.bytes, file.bytes)
+
+
+def _part(file: OfferedFile, folder: Path) -> Path:
+    """Return where a file is while it is not complete, with what there is of it already."""
+    done = folder / file.save_as
+    part = folder / f"{done.name}.{(file.sha256 or file.git_id or '')[:16]}.part"
+    if done.exists():  # of an earlier pull that did not come to its end
+        done.replace(part)
+    for other in folder.glob(f"{done.name}.*.part"):
+        if other != part:  # of another revision
+            other.unlink()
+    return part
+
+
+def _make_room(offer: Offer, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    there = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+    needed = max(0, offer.size - there) + _SPARE_BYTES
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise ModelStoreError(
+            f"The disk of {folder} has {free / 1e6:,.0f} MB left, and {offer.model.title} needs "
+            f"{needed / 1e6:,.0f} MB. Free some room, or set FACTIBLE_HOME to another disk."
+        )
+
+
+def _problem(part: Path, file: OfferedFile) -> str | None:
+    """Say what is wrong with a file; None if it is the announced one."""
+    size = size_of(part)
+    if size != file.bytes:
+        return f"it has {size:,} bytes instead of {file.bytes:,}"
+    sha256 = hashlib.sha256()
+    git = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
+    with part.open("rb") as content:
+        while block := content.read(_BLOCK):
+            sha256.update(block)
+            git.update(block)
+    if file.sha256 is not None and sha256.hexdigest() != file.sha256:
+        return f"its SHA-256 is {sha256.hexdigest()} instead of {file.sha256}"
+    if file.git_id is not None and git.hexdigest() != file.git_id:
+        return f"its git object id is {git.hexdigest()} instead of {file.git_id}"
+    return None

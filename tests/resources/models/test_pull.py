@@ -21,8 +21,7 @@ from resources.models.base import (
     read_manifest,
     read_receipt,
 )
-from resources.models.hub import DEFAULT_HUB, Hub
-from resources.models.store import ModelStore
+from resources.models.hub import DEFAULT_HUB, Hub, ModelStore
 from tests.resources.models.hub_server import (
     COMMIT,
     CONFIG,
