@@ -28,9 +28,9 @@ from factible_assets.methods.raw_evidence import (
     select,
 )
 from factible_assets.methods.scales import VERACITY, veracity_of
+from factible_assets.reasoners.llm.answers import VeracityAnswer
 from factible_assets.reasoners.llm.engine import LlmReasoner, asking
 from factible_assets.reasoners.llm.raw_evidence import (
-    VeracityAnswer,
     ask_questions,
     judge_veracity,
     summarise,

@@ -1,38 +1,30 @@
-"""Asking on behalf of one judgement, and the record of every call that it takes.
+"""Asking on behalf of one judgement, or of several together, and the record of every call it takes.
 
-What belongs here: which model and limits a stage has, what a call belongs to, and turning a failed
-question into an outage. What does not: what is asked (the judgements' own modules).
+What belongs here: which model and limits a stage has, what a call belongs to, turning a failed
+question into an outage; gathering what waits for the same answer, and settling each item with its
+own. What does not: what is asked (the judgements' own modules).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from typing import Generic, TypeVar
 from uuid import uuid4
 
-from factible_assets.reasoners.llm.prompts import (
-    Piece,
-    Prompt,
-    StageName,
-    claim_pieces,
-    in_language,
-    this_month,
-    video_data,
-)
+from factible_assets.reasoners.llm import prompts
+from factible_assets.reasoners.llm.prompts import Piece, Prompt, StageName, claim_pieces, video_data
 from factible_assets.reasoners.llm.wording import plain
 from factible_assets.records import Claim, LlmCall, Query, Video
-from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
-from resources.llm.base import (
-    Answer,
-    ContextTooLongError,
-    LanguageModel,
-    Manner,
-    ModelCall,
-    ModelError,
-    ModelRequest,
-    Part,
-    RefusedError,
-)
+from factible_assets.stages.ports import Judged, ReasonerOutageError, ReasonerRefusalError
+from resources.llm import base
+from resources.llm.base import LanguageModel, Manner, ModelCall, ModelRequest, Part
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+Value = TypeVar("Value")
 
 
 class PromptTooLongOutageError(ReasonerOutageError):
@@ -53,10 +45,10 @@ class StageModel(Manner):
         self,
         system: str,
         parts: tuple[Part, ...],
-        output_type: type[Answer],
+        output_type: type[base.Answer],
         *,
         max_tokens: int | None = None,
-    ) -> ModelRequest[Answer]:
+    ) -> ModelRequest[base.Answer]:
         """Return a question as this stage asks it, with its own limit if none is given."""
         manner = {each.name: getattr(self, each.name) for each in fields(Manner)}
         manner["max_tokens"] = max_tokens or self.max_tokens
@@ -83,11 +75,11 @@ class Desk:
     async def ask(
         self,
         section: str,
-        output_type: type[Answer],
+        output_type: type[base.Answer],
         *,
         max_tokens: int | None = None,
         **values: Piece | Sequence[Piece],
-    ) -> Answer:
+    ) -> base.Answer:
         """Return a valid answer to a section of the prompt.
 
         Reasons are kept as plain text, because a refusal is a model's words too.
@@ -97,26 +89,25 @@ class Desk:
             ReasonerRefusalError: The model declined to answer.
             ReasonerOutageError: There is none; the error carries all calls of the judgement so far.
         """
-        places, month = self.prompt.places(section), this_month()
+        places, month = self.prompt.places(section), prompts.this_month()
         usual: dict[str, Piece | Sequence[Piece]] = {
             "video": ("The video:\n", video_data(self.video)),
             "claim": claim_pieces(self.claim, self.video) if self.claim else "",
             "month": month,
-            # For what is asked most often and kept longest: pages.
-            "year": month[-4:],
-            "language": in_language(self.video, self.stage.language),
+            "year": month[-4:],  # for what is asked most often and kept longest: pages
+            "language": prompts.in_language(self.video, self.stage.language),
         }
         material = {name: piece for name, piece in usual.items() if name in places} | values
         parts = self.prompt.fill(section, **material)
         request = self.stage.request(self.prompt.system, parts, output_type, max_tokens=max_tokens)
         try:
             answer = await self.stage.model.complete(request)
-        except ModelError as failure:
+        except base.ModelError as failure:
             self._record(failure.calls)
             reason = plain(failure.reason)
-            if isinstance(failure, RefusedError):
+            if isinstance(failure, base.RefusedError):
                 raise ReasonerRefusalError(reason, self.calls) from failure
-            too_long = isinstance(failure, ContextTooLongError)
+            too_long = isinstance(failure, base.ContextTooLongError)
             outage = PromptTooLongOutageError if too_long else ReasonerOutageError
             raise outage(reason, self.calls, lasting=failure.lasting) from failure
         self._record(answer.calls)
@@ -136,3 +127,148 @@ class Desk:
                 **call.model_dump() | {"attempt": len(self.calls) + 1, "reason": reason},
             )
             self.calls.append(row)
+
+
+# --- Questions that are asked together ----------------------------------------------------------
+
+Outcome = Judged[Value] | ReasonerOutageError | ReasonerRefusalError
+"""What came of one item."""
+
+_ONES_FAULT = frozenset({"truncated", "invalid"})
+"""What a call may have come to because of one item in it."""
+
+
+@dataclass(slots=True)
+class _Batch(Generic[Item, Value]):
+    waiting: list[tuple[Item, asyncio.Future[Judged[Value]]]] = field(default_factory=list)
+    task: asyncio.Task[None] | None = None
+
+    def release(self, task: asyncio.Task[None]) -> None:
+        """Hand whoever waits still what ended the task: nobody waits for what will not come."""
+        defect = None if task.cancelled() else task.exception()
+        for _, answer in self.waiting:
+            if not answer.done():
+                answer.cancel() if defect is None else answer.set_exception(defect)
+
+
+@dataclass(frozen=True, slots=True)
+class Batches(Generic[Item, Answer, Value]):
+    """Items of one kind that wait, by what they belong to. Each event loop has its own.
+
+    No item is asked about more than twice: with whoever else is there, and alone, where its answer
+    is missing or not borne out. The same items make the same groups, in which order ever they
+    arrive, so that the same questions are asked again and a cache can answer them.
+
+    Attributes:
+        open_desk: Where some of them are asked about.
+        question: Asks about some of them in one call; returns what was answered, by their place.
+        settle: Makes of an item's answer what is believed, or asks once more about it alone: it has
+            None if there was no answer.
+        size: The most items of one question.
+        order: What the items are sorted by.
+        gather: Waits for further items after the first. What is asked for at the same moment is
+            gathered in any case.
+        alone: Tells whether an item is asked about by itself.
+    """
+
+    open_desk: Callable[[Sequence[Item]], Desk]
+    question: Callable[[Desk, Sequence[Item]], Awaitable[Mapping[int, Answer]]]
+    settle: Callable[[Desk, Item, Answer | None], Awaitable[Value]]
+    size: int
+    order: Callable[[Item], str]
+    gather: Callable[[Item], Awaitable[None]] | None = None
+    alone: Callable[[Item], bool] = lambda _: False
+    _open: dict[tuple[asyncio.AbstractEventLoop, str], _Batch[Item, Value]] = field(
+        default_factory=dict
+    )
+
+    async def ask(self, subject: str, item: Item) -> Judged[Value]:
+        """Return the answer about an item, asked for with others of the same subject.
+
+        Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
+        """
+        loop = asyncio.get_running_loop()
+        key = (loop, subject)
+        batch = self._open.get(key)
+        if batch is None:
+            batch = self._open[key] = _Batch()
+            batch.task = loop.create_task(self._serve(key, batch, item))
+            batch.task.add_done_callback(batch.release)
+        answer: asyncio.Future[Judged[Value]] = loop.create_future()
+        batch.waiting.append((item, answer))
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            # Whoever is cancelled last takes the question with him.
+            if batch.task and all(each.cancelled() for _, each in batch.waiting):
+                batch.task.cancel()
+                if self._open.get(key) is batch:
+                    del self._open[key]
+            raise
+
+    async def _serve(
+        self, key: tuple[asyncio.AbstractEventLoop, str], batch: _Batch[Item, Value], first: Item
+    ) -> None:
+        try:
+            if self.gather is not None:
+                await self.gather(first)
+        finally:
+            # What comes from now on is another batch; a cancelled one has left already.
+            if self._open.get(key) is batch:
+                del self._open[key]
+        present = [each for each in batch.waiting if not each[1].done()]
+        present.sort(key=lambda each: self.order(each[0]))
+        singles = [each for each in present if self.alone(each[0])]
+        rest = [each for each in present if each not in singles]
+        count = math.ceil(len(rest) / self.size)
+        groups = [*(rest[at::count] for at in range(count)), *([each] for each in singles)]
+        await asyncio.gather(*(self._answer(group) for group in groups))
+
+    async def _answer(self, group: Sequence[tuple[Item, asyncio.Future[Judged[Value]]]]) -> None:
+        outcomes: Sequence[Outcome[Value] | Exception]
+        try:
+            outcomes = await self._outcomes([item for item, _ in group])
+        except Exception as defect:  # noqa: BLE001 - raised where each of them waits
+            outcomes = [defect] * len(group)
+        for (_, answer), outcome in zip(group, outcomes, strict=True):
+            if answer.done():
+                continue
+            if isinstance(outcome, Exception):
+                answer.set_exception(outcome)
+            else:
+                answer.set_result(outcome)
+
+    async def _outcomes(self, items: Sequence[Item]) -> Sequence[Outcome[Value]]:
+        """Return what came of each item. The calls that they share are recorded with the first.
+
+        A call that was declined, too long, cut off or never answered in shape may have failed for
+        one of them: each is then asked about alone. If the service failed, all have that outage.
+        """
+        desk, single = self.open_desk(items), len(items) == 1
+        answers: Mapping[int, Answer] = {}
+        try:
+            answers = await self.question(desk, items)
+        except (ReasonerOutageError, ReasonerRefusalError) as failure:
+            if single:
+                return [failure]
+            ones = bool(desk.calls) and desk.calls[-1].outcome in _ONES_FAULT
+            if type(failure) is ReasonerOutageError and not ones:
+                rest = (
+                    ReasonerOutageError(failure.reason, lasting=failure.lasting) for _ in items[1:]
+                )
+                return [failure, *rest]
+
+        async def settled(place: int, item: Item) -> Outcome[Value]:
+            own = desk if single else self.open_desk([item])
+            try:
+                value = await self.settle(own, item, answers.get(place))
+            except (ReasonerOutageError, ReasonerRefusalError) as failure:
+                return failure
+            return Judged(value, tuple(own.calls))
+
+        first, *others = await asyncio.gather(*(settled(*each) for each in enumerate(items)))
+        calls = tuple(desk.calls) if single else (*desk.calls, *first.calls)
+        if isinstance(first, Judged):
+            return [Judged(first.value, calls), *others]
+        first.calls = calls
+        return [first, *others]

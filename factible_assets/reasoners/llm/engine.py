@@ -13,8 +13,7 @@ from functools import partial
 from typing import Literal
 
 from factible_assets.reasoners.embedded.page_text import instructs_reader
-from factible_assets.reasoners.llm.batches import Batches
-from factible_assets.reasoners.llm.calls import Desk, StageModel
+from factible_assets.reasoners.llm.calls import Batches, Desk, StageModel
 from factible_assets.reasoners.llm.claims import Windowing, find_claims
 from factible_assets.reasoners.llm.evidence import (
     Source,
@@ -47,12 +46,7 @@ from factible_assets.stages.ports import (
     Vote,
 )
 
-ANSWER_TOKENS: dict[str, int] = {
-    "claims": 1_200,
-    "queries": 600,
-    "evidence": 1_100,
-    "verdicts": 900,
-}
+ANSWER_TOKENS = {"claims": 1_200, "queries": 600, "evidence": 1_100, "verdicts": 900}
 """Limits on the answers (Factible, table 6)."""
 
 
@@ -84,19 +78,25 @@ class ReadingLimits:
 
 
 class LlmReasoner:
-    """A `stages.ports.Reasoner` that asks language models.
+    """A `stages.ports.Reasoner` that asks the model of each stage.
 
+    Their clients are closed by who opened them.
     Each method raises ReasonerOutageError, with the calls so far, when there is no valid answer:
     the service failed, or the model was cut off or never answered in the right shape; and
     ReasonerRefusalError when the model declined.
     """
 
+    basis: Basis = "llm"
+
     def __init__(
         self, models: Mapping[str, StageModel], limits: ReadingLimits | None = None
     ) -> None:
-        """Take the model of each stage; their clients are closed by who opened them."""
-        self._models = models
-        self._limits = limits or ReadingLimits()
+        self._models, self._limits = models, limits or ReadingLimits()
+
+        async def pages_in(first: Source) -> None:
+            if first.page.arrivals is not None:
+                await first.page.arrivals.all_in(self._limits.patience)
+
         self._queries = Batches(
             self._queries_desk,
             ask_queries,
@@ -110,15 +110,10 @@ class LlmReasoner:
             partial(settle_reading, repair=self._limits.repair),
             size=self._limits.together,
             order=lambda source: source.page.canonical_url,
-            gather=self._pages_in,
+            gather=pages_in,
             # A page that gives its reader orders can spoil no reading but its own.
             alone=lambda source: source.page.alone or instructs_reader(source.page.text),
         )
-
-    @property
-    def basis(self) -> Basis:
-        """Return "llm"."""
-        return "llm"
 
     async def extract_claims(
         self,
@@ -159,16 +154,11 @@ class LlmReasoner:
         """Read what a page says about a claim; None if it does not speak of it.
 
         Pages of a claim are read together: a page that says how many others are on their way waits
-        for them. The query is only recorded: whatever led to a page, it is read for the claim, and
-        for what is sought beside it, if the page says so.
+        for them. The query is only recorded.
         """
         subject = " ".join(filter(None, (claim.claim_id, page.sought)))
         shown = begin_excerpt(claim, page, self._limits.page)
         return await self._readings.ask(subject, Source(video, claim, query, page, shown))
-
-    async def _pages_in(self, first: Source) -> None:
-        if first.page.arrivals is not None:
-            await first.page.arrivals.all_in(self._limits.patience)
 
     def _queries_desk(self, asked: Sequence[AskedClaim]) -> Desk:
         video, claim = asked[0].video, asked[0].claim if len(asked) == 1 else None
@@ -191,9 +181,7 @@ class LlmReasoner:
     ) -> Judged[VerdictDraft]:
         """Reach a verdict from the evidence alone. The model is not shown the vote."""
         desk, limits = self.desk("verdict", "verdicts", video, claim), self._limits
-        draft = await reach_verdict(
-            desk, evidence, max_sources=limits.sources, repair=limits.repair
-        )
+        draft = await reach_verdict(desk, evidence, limits.sources, repair=limits.repair)
         return Judged(draft, tuple(desk.calls))
 
 
@@ -203,9 +191,8 @@ async def asking(
 ) -> AsyncIterator[Desk]:
     """Open a desk for a prompt, asked of a stage's model; its calls and its time are the claim's.
 
-    Raises:
-        ReasonerOutageError: Who judges is no language model.
-        BudgetSpentError: The claim may cost no more, or its seconds ended before the answer came.
+    Raises ReasonerOutageError if who judges is no language model, BudgetSpentError if the claim may
+    cost no more or its seconds ended before the answer came.
     """
     reasoner = check.services.reasoner
     if not isinstance(reasoner, LlmReasoner):

@@ -2,7 +2,7 @@
 
 What belongs here: choosing what of a page a model is given, asking, holding each reading against
 its own page, and asking again, alone, for one that is missing or quotes what its page does not say.
-What does not: which pages are read together (batches.py), the words of the prompts
+What does not: which pages are read together (calls.py), the words of the prompts
 (prompts/evidence.md, and prompts/condense.md where something is sought beside the claim), what
 becomes of a stance without a quote (stages.evidence, which counts and rejects).
 

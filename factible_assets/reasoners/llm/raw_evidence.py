@@ -13,9 +13,13 @@ model failed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
 
-from factible_assets.reasoners.llm.answers import Shape, fold
+from factible_assets.reasoners.llm.answers import (
+    QuestionsAnswer,
+    SummaryAnswer,
+    ThreeWayAnswer,
+    VeracityAnswer,
+)
 from factible_assets.reasoners.llm.calls import Desk
 from factible_assets.reasoners.llm.prompts import (
     Data,
@@ -26,64 +30,11 @@ from factible_assets.reasoners.llm.prompts import (
     title_line,
 )
 from factible_assets.reasoners.llm.wording import clip, plain
-from factible_assets.records import (
-    Answered,
-    Confidence,
-    Evidence,
-    Stance,
-    Veracity,
-)
+from factible_assets.records import Evidence
 from factible_assets.stages.ports import PageExcerpt
 
 _EXPLANATION_WORDS = 110
 _SUMMARY_WORDS = 80
-
-
-class QuestionsAnswer(Shape):
-    """The questions that a claim comes apart into."""
-
-    questions: list[str]
-
-
-class SummaryAnswer(Shape):
-    """What one document says that bears on a claim."""
-
-    relevant: bool
-    quotes: list[str]
-    summary: str
-
-
-class JudgedQuestion(Shape):
-    """How far the sources answer a question."""
-
-    question: int
-    answered: Annotated[Answered, fold]
-    answer: str
-    sources: list[int]
-
-
-class JudgedSource(Shape):
-    """How a source stands to the claim."""
-
-    source: int
-    stance: Annotated[Stance, fold]
-
-
-class VeracityAnswer(Shape):
-    """How true a claim is, and what says so."""
-
-    questions: list[JudgedQuestion]
-    sources: list[JudgedSource]
-    explanation: str
-    veracity: Annotated[Veracity | Literal["unsettled"], fold]
-    confidence: Annotated[Confidence, fold]
-
-
-class ThreeWayAnswer(Shape):
-    """TRUE, FALSE or CAN'T SAY, however it is written."""
-
-    reasoning: str
-    verdict: str
 
 
 async def ask_questions(desk: Desk, most: int) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import get_args
 
 from factible_assets.reasoners.llm.answers import VerdictAnswer
 from factible_assets.reasoners.llm.calls import Desk
@@ -37,18 +38,30 @@ _QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)
 
 
 async def reach_verdict(
-    desk: Desk, evidence: Sequence[Evidence], *, max_sources: int, repair: bool
+    desk: Desk, evidence: Sequence[Evidence], most: int, *, repair: bool
 ) -> VerdictDraft:
-    """Reach a verdict from the evidence alone.
+    """Reach a verdict from the evidence alone, of which the `most` reliable rows are shown.
 
     A stance that no source was read as taking does not follow from the evidence: it is asked about
     once more, and is `unclear` if it is given again. Confidence is low where one origin carries
-    the stance.
-
-    Raises:
-        ReasonerOutageError: The model failed.
+    the stance. Raises ReasonerOutageError if the model failed.
     """
-    counts, sources = _counts(evidence, max_sources), _sources(_best(evidence, max_sources))
+    stances = Counter(row.stance for row in evidence if row.stance is not None)
+    listed = ", ".join(f"{stances[side]} {side}" for side in get_args(Stance))
+    rest = len(evidence) - most
+    left_out = f" The {rest} least reliable are not shown." if rest > 0 else ""
+    counts = f"Sources that were read, by stance: {listed}.{left_out}"
+    # The most reliable and definite rows, in the order of the bundle.
+    order = sorted(
+        range(len(evidence)),
+        key=lambda at: (
+            evidence[at].stance == "unclear",
+            -evidence[at].rating_score,
+            -(evidence[at].stance_confidence or 0.0),
+            at,
+        ),
+    )
+    sources = _sources([evidence[at] for at in sorted(order[:most])])
     answer = await desk.ask("User", VerdictAnswer, counts=counts, sources=sources)
     if repair and not _follows(answer.stance, evidence):
         answer = await desk.ask(
@@ -63,32 +76,6 @@ async def reach_verdict(
         confidence="low" if lone else answer.confidence,
         summary=clip(_quoting_only(plain(answer.summary), evidence), SUMMARY_WORDS) or _UNSETTLED,
     )
-
-
-# --- What the model is given --------------------------------------------------------------------
-
-
-def _best(evidence: Sequence[Evidence], count: int) -> list[Evidence]:
-    """Return the most reliable and definite rows, in the order of the bundle."""
-    order = sorted(
-        range(len(evidence)),
-        key=lambda at: (
-            evidence[at].stance == "unclear",
-            -evidence[at].rating_score,
-            -(evidence[at].stance_confidence or 0.0),
-            at,
-        ),
-    )
-    return [evidence[at] for at in sorted(order[:count])]
-
-
-def _counts(evidence: Sequence[Evidence], shown: int) -> str:
-    counts = Counter(row.stance for row in evidence if row.stance is not None)
-    sides: tuple[Stance, ...] = ("supports", "refutes", "mixed", "unclear")
-    listed = ", ".join(f"{counts[side]} {side}" for side in sides)
-    rest = len(evidence) - shown
-    left_out = f" The {rest} least reliable are not shown." if rest > 0 else ""
-    return f"Sources that were read, by stance: {listed}.{left_out}"
 
 
 def _sources(rows: Sequence[Evidence]) -> tuple[Piece, ...]:
@@ -109,9 +96,6 @@ def _sources(rows: Sequence[Evidence]) -> tuple[Piece, ...]:
         return (summary,) if lone else (one_line(row.quote, quoted=True), summary)
 
     return source_pieces(dict(enumerate(rows, start=1)), known, words)
-
-
-# --- What is believed ---------------------------------------------------------------------------
 
 
 def _follows(stance: Stance, evidence: Sequence[Evidence]) -> bool:

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from factible_assets.reasoners.llm.batches import Batches
-from factible_assets.reasoners.llm.calls import Desk, StageModel
+from factible_assets.reasoners.llm.calls import Batches, Desk, StageModel
 from factible_assets.reasoners.llm.prompts import load_prompt
 from factible_assets.stages.ports import Judged
 from tests.reasoners.llm.material import VIDEO
