@@ -105,10 +105,8 @@ async def find_claims(
 ) -> ClaimDrafts:
     """Find the claims of a transcript, most important first.
 
-    Windows that are too long for the model are cut smaller, twice at most.
-
-    Raises:
-        ReasonerOutageError: The model failed for any window. `desk` has the calls of all windows.
+    Windows that are too long for the model are cut smaller, twice at most. Raises
+    ReasonerOutageError if the model failed for any window; `desk` has the calls of all.
     """
     spans, answers = await _read_fitting(desk, transcript.text, windowing, max_claims)
     found, refused = await asyncio.to_thread(
@@ -130,32 +128,23 @@ async def find_claims(
     return _drafts(merged.thesis, ranked, max_claims, refused)
 
 
-# --- Reading ------------------------------------------------------------------------------------
-
-
 def windows(text: str, windowing: Windowing) -> list[tuple[int, int]]:
-    """Return the raw spans of windows of equal length that overlap and cover the text.
-
-    Windows begin and end between words where there are any near.
-    """
+    """Return the raw spans of equal windows that overlap, cover the text and split few words."""
     if len(text) <= windowing.size:
         return [(0, len(text))]
     step = windowing.size - windowing.overlap
     count = math.ceil((len(text) - windowing.overlap) / step)
     length = math.ceil((len(text) - windowing.overlap) / count) + windowing.overlap
     starts = [index * (length - windowing.overlap) for index in range(count)]
-    return [
-        (_word_start(text, start), _word_start(text, min(len(text), start + length)))
-        for start in starts
-    ]
 
+    def word_start(at: int) -> int:
+        if at <= 0 or at >= len(text):
+            return min(at, len(text))
+        reach = max(0, at - 100)
+        space = max(text.rfind(" ", reach, at), text.rfind("\n", reach, at))
+        return space + 1 if space > 0 else at
 
-def _word_start(text: str, at: int) -> int:
-    reach = 100
-    if at <= 0 or at >= len(text):
-        return max(0, min(at, len(text)))
-    space = max(text.rfind(" ", at - reach if at > reach else 0, at), text.rfind("\n", 0, at))
-    return space + 1 if space >= at - reach and space > 0 else at
+    return [(word_start(start), word_start(start + length)) for start in starts]
 
 
 async def _read_fitting(
@@ -164,9 +153,23 @@ async def _read_fitting(
     """Read all windows at once. All are waited for, so that no paid call goes unrecorded."""
     for halving in range(_HALVINGS + 1):
         spans = windows(text, windowing)
+        scopes = ["This is the whole transcript."]
+        if len(spans) > 1:
+            scopes = [
+                f"This is stretch {place} of {len(spans)} of a long transcript; the stretches "
+                "overlap."
+                for place in range(1, len(spans) + 1)
+            ]
         asked = [
-            _read(desk, text[start:end], place, len(spans), max_claims)
-            for place, (start, end) in enumerate(spans, start=1)
+            desk.ask(
+                "User",
+                ClaimsAnswer,
+                max_tokens=_tokens(desk, max_claims),
+                transcript=("Its transcript:\n", Data("transcript", text[start:end])),
+                scope=scope,
+                max_claims=str(max_claims),
+            )
+            for scope, (start, end) in zip(scopes, spans, strict=True)
         ]
         results = await asyncio.gather(*asked, return_exceptions=True)
         failures = [each for each in results if isinstance(each, BaseException)]
@@ -179,25 +182,8 @@ async def _read_fitting(
     raise AssertionError
 
 
-async def _read(desk: Desk, text: str, place: int, count: int, max_claims: int) -> ClaimsAnswer:
-    scope = "This is the whole transcript."
-    if count > 1:
-        scope = f"This is stretch {place} of {count} of a long transcript; the stretches overlap."
-    return await desk.ask(
-        "User",
-        ClaimsAnswer,
-        max_tokens=_tokens(desk, max_claims),
-        transcript=("Its transcript:\n", Data("transcript", text)),
-        scope=scope,
-        max_claims=str(max_claims),
-    )
-
-
 def _tokens(desk: Desk, max_claims: int) -> int:
     return max(desk.stage.max_tokens, _FRAME_TOKENS + _CLAIM_TOKENS * max_claims)
-
-
-# --- What is believed ---------------------------------------------------------------------------
 
 
 def importance_of(claim: StatedClaim | RankedClaim, *, credential: bool, expertise: bool) -> float:
@@ -315,9 +301,6 @@ def rests_on(claim: str, said: str, known: str) -> bool:
     telling = [word for word in content_stems(claim) if not word[0].isdigit()]
     shared = sum(word[:_STEM] in heard for word in telling)
     return shared >= _LEAST_SHARED * len(telling)
-
-
-# --- Merging ------------------------------------------------------------------------------------
 
 
 def _stretches(answers: Sequence[ClaimsAnswer], claims: Sequence[Candidate]) -> list[Piece]:

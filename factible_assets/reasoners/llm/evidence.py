@@ -8,14 +8,12 @@ becomes of a stance without a quote (stages.evidence, which counts and rejects).
 
 Source of the method: Factible, section 1.3.4, step 4 (stances, qualifiers, time, mere discussion).
 
-A model is given all of a short page, and of a long one what speaks of the claim. Nothing is
-withheld for its words: with a fence around it, a model may read what a page says of cookies, and
-what it orders. Only lines that stand on the page already are left out.
-
-Sentences are ranked by their words in common with the claim (character n-grams by BM25, alone and
-with their neighbours, so that inflected forms, cognates and languages without spaces count), by
-nearness to the excerpt that the search showed, the choice of whoever saw more pages, and by how
-early they stand. Sentence embeddings keep no more of what decides and took half of a check's CPU.
+A model is given all of a short page, and of a long one what speaks of the claim; nothing is
+withheld for its words, but lines that stand on the page already are left out. Sentences are ranked
+by their words in common with the claim (character n-grams by BM25, alone and with their neighbours,
+so that inflected forms, cognates and languages without spaces count), by nearness to the excerpt
+that the search showed, the choice of whoever saw more pages, and by how early they stand. Sentence
+embeddings keep no more of what decides and took half of a check's CPU.
 """
 
 from __future__ import annotations
@@ -74,10 +72,9 @@ def begin_excerpt(claim: Claim, page: PageExcerpt, limit: int) -> Awaitable[str 
 async def ask_readings(
     desk: Desk, sources: Sequence[Source], repaired: tuple[Reading, Sequence[str]] | None = None
 ) -> dict[int, Reading]:
-    """Ask about the sources of one claim in one call.
+    """Ask about the sources of one claim in one call; return the readings by their source's place.
 
-    Returns:
-        The readings by the place of their source; of two with one number the first.
+    `repaired` is a reading that is asked for again, and what it quoted that stands nowhere.
     """
     shown = [(place, await source.shown) for place, source in enumerate(sources)]
     readable = [(place, words) for place, words in shown if words is not None]
@@ -115,10 +112,7 @@ async def settle_reading(
     """Hold a reading against its page; None if the page does not speak of the claim.
 
     A reading that is missing, or takes a side with no quote that stands in its page, is asked for
-    once more and alone.
-
-    Raises:
-        ReasonerOutageError: There is none.
+    once more and alone. Raises ReasonerOutageError if there is none.
     """
     if await source.shown is None:
         return None
@@ -148,22 +142,14 @@ async def settle_reading(
 
 
 def _looked_up(reading: Reading, text: str) -> tuple[list[str], list[str]]:
-    """Look quotes up in the whole stored text, also as the model was shown it.
-
-    Returns:
-        Raw text of the page, and the quotes that stand nowhere in it.
-    """
-    finder, shown = QuoteFinder(text), None
+    """Return what quotes are in the raw text, also as the model was shown it, and the others."""
+    finder, shown = QuoteFinder(text), ShownText(text)
     standing, missing = [], []
     for quote in [quote for quote in reading.quotes if quote.strip()][:_MOST_QUOTES]:
-        place = finder.find(quote)
-        if place is None:
-            shown = shown or ShownText(text)
-            place = shown.find(quote)
-        if place is None:
-            missing.append(quote)
-        else:
+        if place := finder.find(quote) or shown.find(quote):
             standing.append(text[slice(*place)])
+        else:
+            missing.append(quote)
     return standing, missing
 
 
@@ -224,13 +210,18 @@ def _once(sentences: Sequence[PageSentence]) -> list[PageSentence]:
 
 def _relevance(claim: str, snippet: str, sentences: Sequence[PageSentence]) -> Scores:
     """Return how likely each sentence speaks of a claim, by its words; only the order counts."""
+
+    def scaled(asked: list[str], offered: Sequence[list[str]]) -> Scores:
+        found = np.array(bm25_scores(asked, offered), dtype=np.float64)
+        return found / (found.max(initial=0.0) or 1.0)
+
     grams = [_grams(sentence.text) for sentence in sentences]
     around = [
         list(chain(*grams[max(0, at - _AROUND) : at + _AROUND + 1])) for at in range(len(grams))
     ]
     wanted = _grams(claim)
-    words = 0.5 * _scaled(bm25_scores(wanted, grams)) + 0.5 * _scaled(bm25_scores(wanted, around))
-    shown = 0.2 * _scaled(bm25_scores(_grams(snippet), grams))
+    words = 0.5 * scaled(wanted, grams) + 0.5 * scaled(wanted, around)
+    shown = 0.2 * scaled(_grams(snippet), grams)
     for at, sentence in enumerate(sentences):
         beginning = sentence.text[:160]
         if len(beginning) > _LEAST_COMPARED and (
@@ -242,11 +233,6 @@ def _relevance(claim: str, snippet: str, sentences: Sequence[PageSentence]) -> S
     lead = _LEAD * np.linspace(1, 0, len(sentences))
     scores: Scores = words + shown + lead - 0.5 * unhandy
     return scores
-
-
-def _scaled(scores: Sequence[float]) -> Scores:
-    found = np.array(scores, dtype=np.float64)
-    return found / (found.max(initial=0.0) or 1.0)
 
 
 def _grams(text: str) -> list[str]:

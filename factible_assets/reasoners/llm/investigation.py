@@ -61,12 +61,14 @@ def trust(row: Evidence) -> Trust:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One entry of a plan's lists: what is looked for, and the words that are searched."""
+    """One entry of a plan's lists: what is looked for, and the words that are searched.
+
+    A statement of the claim is verified as it stands.
+    """
 
     sought: str
     query: str
     is_statement: bool
-    """Whether it is a statement of the claim, which is verified as it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +117,14 @@ async def make_plan(desk: Desk, asked: Sequence[str] = (), failed: str | None = 
         ),
     ]
     items, made = [], [normalise_text(each) for each in asked]
+
+    def is_same(one: str, other: str) -> bool:  # another year or figure asks something else
+        figures = sorted(_FIGURES.findall(one)) == sorted(_FIGURES.findall(other))
+        return figures and fuzz.token_sort_ratio(one, other) >= _SAME
+
     for item in offered:
         words = normalise_text(item.query)
-        if words and not any(_is_same(words, each) for each in made):
+        if words and not any(is_same(words, each) for each in made):
             made.append(words)
             items.append(item)
     return Plan(
@@ -128,12 +135,6 @@ async def make_plan(desk: Desk, asked: Sequence[str] = (), failed: str | None = 
         techniques=tuple(dict.fromkeys(each.technique for each in answer.reasoning_steps)),
         items=tuple(items),
     )
-
-
-def _is_same(one: str, other: str) -> bool:
-    """Tell whether two searches bring the same; another year or figure asks something else."""
-    figures = (sorted(_FIGURES.findall(each)) for each in (one, other))
-    return next(figures) == next(figures) and fuzz.token_sort_ratio(one, other) >= _SAME
 
 
 async def reason(

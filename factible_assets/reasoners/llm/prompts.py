@@ -1,9 +1,8 @@
 """Prompts: versioned files, what they are filled in with, and the fence around untrusted text.
 
-What belongs here: the files' format and their places to fill in; what a model is shown of a text,
-the fence around it, and the way back from what a model quotes to the raw text; the material that
-several prompts are given. What does not: what a prompt says (prompts/*.md), what is believed of an
-answer (wording.py, stages.evidence).
+What belongs here: the files' format and places; what a model is shown of a text, and the way back
+from what it quotes to the raw text; the material that several prompts are given. What does not:
+what a prompt says (prompts/*.md), what is believed of an answer (wording.py, stages.evidence).
 
 A prompt file opens with YAML front matter (`name`, `version`, `stage`), followed by sections under
 headings of the first level: `System`, `User`, and what else the stage asks (`Merge`, `Repair`).
@@ -95,10 +94,16 @@ class ShownText:
     """A text as a model is shown it, and where each shown character stands in the raw text."""
 
     def __init__(self, raw: str) -> None:
-        shown = [(_visible(each), at) for at, each in enumerate(raw)]
-        kept = [(character, at) for character, at in shown if character]
-        self._origins = [at for _, at in kept]
-        self.text = _disarmed("".join(character for character, _ in kept))
+        self._raw = raw
+
+    @cached_property
+    def _shown(self) -> list[tuple[str, int]]:
+        return [(shown, at) for at, each in enumerate(self._raw) if (shown := _visible(each))]
+
+    @cached_property
+    def text(self) -> str:
+        """What the model is shown."""
+        return _disarmed("".join(character for character, _ in self._shown))
 
     @cached_property
     def _finder(self) -> QuoteFinder:
@@ -113,7 +118,7 @@ class ShownText:
         for form in dict.fromkeys((quote, unmarked)):
             place = self._finder.find(form)
             if place is not None:
-                return self._origins[place[0]], self._origins[place[1] - 1] + 1
+                return self._shown[place[0]][1], self._shown[place[1] - 1][1] + 1
         return None
 
 
@@ -217,11 +222,8 @@ class Prompt:
 def load_prompt(name: str, folder: Path | None = None) -> Prompt:
     """Read the prompt of this name, with the rules that it shares with others filled in.
 
-    `folder` is where it lies, if not among the prompts of the stages; rules that are not there are
-    looked for among those.
-
-    Raises:
-        PromptFileError: The file is malformed; the message names it.
+    `folder` is where it lies; what is not there is looked for among the prompts of the stages.
+    Raises PromptFileError, which names the file, if it is malformed.
     """
     place = folder or PROMPTS
     head, body = _read(name, place)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
 from factible_assets.reasoners.embedded.queries import write_queries
-from factible_assets.reasoners.llm.answers import QueriesAnswer, WordedQuery
+from factible_assets.reasoners.llm.answers import QueriesAnswer
 from factible_assets.reasoners.llm.calls import Desk
 from factible_assets.reasoners.llm.prompts import Piece, claim_data
 from factible_assets.reasoners.llm.wording import plain
@@ -53,13 +53,14 @@ async def ask_queries(desk: Desk, asked: Sequence[AskedClaim]) -> dict[int, list
     count = max(_TYPES, *(each.max_queries for each in asked))
     room = max(desk.stage.max_tokens, _QUERY_TOKENS * count * len(asked))
     answer = await desk.ask("User", QueriesAnswer, max_tokens=room, claims=claims, count=str(count))
-    found = {
-        place: _believed(
-            [query for query in answer.queries if len(asked) == 1 or query.claim == place + 1]
-        )
-        for place in range(len(asked))
-    }
-    return {place: drafts for place, drafts in found.items() if drafts}
+    # Each search once, as words alone: where to search is not the model's to say.
+    found: dict[int, dict[str, QueryDraft]] = {}
+    for query in answer.queries:
+        place, text = (0 if len(asked) == 1 else query.claim - 1), search_words(query.text)
+        if text and 0 <= place < len(asked):
+            draft = QueryDraft(text, query.query_type, query.priority, query.seeks_opposite)
+            found.setdefault(place, {}).setdefault(normalise_text(text), draft)
+    return {place: list(drafts.values()) for place, drafts in found.items()}
 
 
 async def settle_queries(
@@ -79,17 +80,6 @@ async def settle_queries(
         )
         drafts = [*drafts, *(draft for draft in own if draft.seeks_opposite)]
     return tuple(drafts)
-
-
-def _believed(queries: Sequence[WordedQuery]) -> list[QueryDraft]:
-    """Return each search once, as words alone: where to search is not the model's to say."""
-    distinct: dict[str, QueryDraft] = {}
-    for query in queries:
-        text = search_words(query.text)
-        if text:
-            draft = QueryDraft(text, query.query_type, query.priority, query.seeks_opposite)
-            distinct.setdefault(normalise_text(text), draft)
-    return list(distinct.values())
 
 
 def search_words(text: str) -> str:
