@@ -39,15 +39,9 @@ def service_uses(
 ) -> list[dict[str, Any]]:
     """Count what was answered by services that are paid by the request, and price it, as rows.
 
-    What took no time came from the cache, and what failed is not billed. A cost of None is not
-    known.
-
-    Args:
-        searches: Of the run.
-        pages: Of the run.
-        services: The search providers that are services; archives and reviewers are none.
-        reader: The service that read the pages; None if this machine did.
-        prices: US dollars per request, by service.
+    What took no time came from the cache, and what failed is not billed. `services` are the search
+    providers that are services, `reader` the one that read pages, if one did, `prices` US dollars
+    per request; a cost of None is not known.
     """
     answered = Counter(
         row.provider

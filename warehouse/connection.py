@@ -3,9 +3,6 @@
 What belongs here: one connection's life: the lock, the waiting, the sentences for what can be wrong
 with a path. What does not: what is inside the file (migrations.py, store.py).
 
-This is also the door to other stores: whoever offers `Connector` can stand under a `Warehouse`, as
-a lake does (lake.py).
-
 Three traps that this package is built around:
 
 - DuckDB locks a file with fcntl, and such a lock is lost as soon as its process closes *any* file
@@ -71,22 +68,14 @@ _URL_SCHEME = re.compile(r"^:memory:|^[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 class Connector(Protocol):
-    """What a warehouse needs of the store under it."""
+    """What a warehouse needs of the store under it: a file, or a lake (lake.py)."""
 
     @property
-    def path(self) -> Path:
-        """Where the store is, for messages and for files beside it."""
-        ...
-
-    def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
-        """Create the store where there is none, prepared as a whole or not at all."""
-        ...
-
-    def connect(
+    def path(self) -> Path: ...  # noqa: D102
+    def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None: ...  # noqa: D102
+    def connect(  # noqa: D102
         self, *, read_only: bool = False
-    ) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-        """Open a connection that is closed when the block is left, however it is left."""
-        ...
+    ) -> AbstractContextManager[duckdb.DuckDBPyConnection]: ...
 
 
 def file_path(location: str | Path) -> Path:
@@ -104,13 +93,7 @@ def file_path(location: str | Path) -> Path:
 
 @dataclass(frozen=True)
 class FileConnector:
-    """Connections to one DuckDB file.
-
-    Attributes:
-        path: The file. Its directory is created when the file is.
-        lock_timeout_seconds: How long to wait for others before giving up.
-        config: DuckDB settings for every connection, besides the project's own.
-    """
+    """Connections to one DuckDB file, with settings of DuckDB besides the project's own."""
 
     path: Path
     lock_timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS
@@ -120,15 +103,11 @@ class FileConnector:
     def connect(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open the file once everyone else is done with it, and close it with the block.
 
-        Args:
-            read_only: Share the file with other readers, and reach no other file from SQL. A
-                process that reads still keeps every writer out, as DuckDB locks whole files.
+        Who only reads shares the file with other readers, reaches no other file from SQL, and still
+        keeps every writer out, as DuckDB locks whole files.
 
-        Raises:
-            WarehouseBusyError: Someone held the file until the time was up.
-            NotAWarehouseError: The path leads to something that is no DuckDB file.
-            WarehouseTooNewError: A newer DuckDB wrote the file.
-            WarehouseNotWritableError: The operating system refuses.
+        Raises WarehouseError: Someone held the file until the time was up, it is none of this
+        DuckDB's, or the operating system refuses.
         """
         started = time.monotonic()
         deadline = started + self.lock_timeout_seconds

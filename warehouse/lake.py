@@ -71,11 +71,8 @@ _PASSING = (
 class Lake:
     """Where a lake is, and connections to it.
 
-    Attributes:
-        catalogue: The PostgreSQL database, in libpq's `keyword=value` form, without a password.
-        data: Where the Parquet files are: a folder, or the address of an object store.
-        password: Of the database; None where libpq finds it (PGPASSWORD, ~/.pgpass).
-        lock_timeout_seconds: How long to wait for other writers, or for a server that restarts.
+    `catalogue` is the PostgreSQL database in libpq's `keyword=value` form, whose password is None
+    where libpq finds it; `data` the folder or object store of the Parquet files.
     """
 
     catalogue: str
@@ -123,7 +120,7 @@ class Lake:
 
     @property
     def path(self) -> Path:
-        """The place as a message may show it, where other stores have a path."""
+        """The place, as a message may show it."""
         return Path(str(self))
 
     def exists(self) -> bool:
@@ -137,9 +134,7 @@ class Lake:
     def connect(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open the lake, and close it with the block. All that is read is of one moment.
 
-        Raises:
-            LakeBusyError: Another writer was faster, or the server restarts.
-            LakeError: The server or the files cannot be reached.
+        Raises LakeError: Its server or files cannot be reached; LakeBusyError if only for now.
         """
         try:
             cursor = self._entered(read_only=read_only)
@@ -192,9 +187,7 @@ class Lake:
     def tidy(self, *, keep_days: float = 1.0) -> int:
         """Merge small files, forget older snapshots, remove what nothing refers to.
 
-        Returns:
-            How many bytes of Parquet files that gave back, rows that stood in the catalogue and
-            were written to files before not counted.
+        Returns the bytes of Parquet files that gave back, after rows went there from the catalogue.
         """
         with self.connect() as connection:
             connection.execute(_ASK["flush"]).fetchall()
@@ -221,10 +214,7 @@ class Lake:
             time.sleep(_PAUSE_SECONDS)
 
     def _instance(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-        """Return what this process has open of the lake; opened now if it has nothing.
-
-        Raises LakeError: The lake cannot be opened.
-        """
+        """Return what this process has open of the lake; opened now if it has nothing."""
         key = self, read_only, os.getpid()
         with _opening:
             if key not in _opened:
@@ -292,8 +282,8 @@ _opening = threading.Lock()
 def _end(cursor: duckdb.DuckDBPyConnection) -> None:
     """Give up what was not committed, and close.
 
-    In this order: a transaction that a dead server cannot give up ends the process where closing
-    meets it, and is a failure like any other where it is asked for.
+    In this order: where closing meets a transaction that a dead server cannot give up, the process
+    ends.
     """
     with suppress(duckdb.Error):
         cursor.rollback()

@@ -77,11 +77,7 @@ class Schema:
 
     @classmethod
     def load(cls, migrations: Traversable, views: Traversable) -> Self:
-        """Read a schema from a directory of migrations and one of views.
-
-        Raises ValueError: A file in the directory of migrations is not named like one, or a number
-        is missing or used twice.
-        """
+        """Read a schema. Raises ValueError: The migrations are not named or numbered as such."""
         steps = []
         for file in _sql_files(migrations):
             named = _MIGRATION_NAME.match(file.name)
@@ -111,9 +107,7 @@ class Schema:
     def is_in_force(self, connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
         """Tell, with one query, whether a file has this schema and these views.
 
-        Raises:
-            WarehouseTooNewError: The file has a later schema.
-            NotAWarehouseError: The file belongs to something else.
+        Raises WarehouseError: The file has a later schema, or belongs to something else.
         """
         version, checksum = _state(connection, path)
         if version > self.version:
@@ -127,11 +121,7 @@ class Schema:
 
         Each migration is a transaction of its own, because DuckDB cannot alter a table twice in
         one: whoever is killed in between leaves a file of an earlier schema, and the next one goes
-        on from there. Views come last.
-
-        Raises:
-            WarehouseTooNewError: The file has a later schema.
-            NotAWarehouseError: The file belongs to something else.
+        on from there. Views come last. Raises like `is_in_force`.
         """
         # Asked outside of the transaction, which a question to a table that is not there would end;
         # nobody else can write to the file in between.
@@ -182,10 +172,7 @@ def packaged_schema() -> Schema:
 
 @cache
 def packaged_comments() -> dict[str, str]:
-    """Return what tables and columns mean, by `table` and `table.column`, in the migrations' words.
-
-    For whoever describes a table without opening a warehouse; a later comment replaces an earlier.
-    """
+    """Return what tables and columns mean, by `table` and `table.column`, in the newest words."""
     return {
         found["place"]: found["words"].replace("''", "'")
         for migration in packaged_schema().migrations

@@ -59,11 +59,8 @@ def publish_copy(
     `only_added_to` is the one table to which the caller has added rows; what others have written
     meanwhile may then wait for the next copy.
 
-    Raises:
-        WiderCopyError: The copy that is there holds what the database does not.
-        DamagedWarehouseError: The database cannot be read to its end.
-        WarehouseNotWritableError: The copy cannot be written or moved.
-        NoRoomError: There is no room for it.
+    Raises WarehouseError: The copy that is there holds what the database does not, the database
+    cannot be read to its end, or the copy cannot be written.
     """
     missing = entries_beyond(connection, destination)
     if missing:

@@ -21,12 +21,9 @@ from warehouse.store import Warehouse
 
 @dataclass(frozen=True, slots=True)
 class RecheckLimits:
-    """What one night may do.
+    """What one night may do: so many videos, at an expected cost of so much (None: no limit).
 
-    Attributes:
-        videos: The most videos.
-        cost_usd: The most that they may be expected to cost, in US dollars; None for no limit.
-        minimum_age_days: Complete checks younger than this are not repeated.
+    Complete checks younger than `minimum_age_days` are not repeated.
     """
 
     videos: int = 20

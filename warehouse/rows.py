@@ -26,13 +26,7 @@ AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Who wrote a set of rows, and when the world was as they say.
-
-    Attributes:
-        run_id: The run. Writing the same asset and video again under the same run replaces the set.
-        checked_at: When the run checked the video, timezone-aware. The newest set is the current
-            one.
-    """
+    """Which run wrote a set of rows, and when (timezone-aware); the newest is the current one."""
 
     run_id: str
     checked_at: datetime
@@ -81,10 +75,7 @@ def columns_of(record: type[Record]) -> tuple[Column, ...]:
 
 
 def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.Table:
-    """Lay rows of one class out as a frame with the types of their table.
-
-    The types come from the class and not from the values, so that no rows, or a column without a
-    single value, are as good as any.
+    """Lay rows of one class out with the types of their table, whatever values they hold.
 
     Raises WarehouseIntegrityError: A value has no place in its column.
     """
@@ -143,10 +134,9 @@ def to_utc(moment: datetime) -> datetime:
 
 
 def data_version(rows: Iterable[Record]) -> str:
-    """Hash the content of a set of rows: SHA-256, hexadecimal.
+    """Hash the content of a set of rows, whatever their order and what their volatile fields hold.
 
-    Two sets have the same version if they hold the same rows, whatever their order (what order
-    means, a row says itself, by a rank or a position), and whatever their volatile fields hold.
+    SHA-256, hexadecimal; what order means, a row says itself, by a rank or a position.
     """
     digests = set()
     for row in rows:

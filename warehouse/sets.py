@@ -54,13 +54,9 @@ def enter(
 ) -> None:
     """Enter rows of one kind, in the caller's transaction.
 
-    Args:
-        connection: Of the warehouse.
-        table: Its name.
-        rows: Records, dataclasses or mappings whose fields are called like the columns. Moments are
-            timezone-aware.
-        again: What becomes of a row whose key is there: nothing is written, the old one is kept, or
-            it is replaced.
+    `rows` are records, dataclasses or mappings whose fields are called like the columns, moments
+    timezone-aware. `again`: of a row whose key is there nothing is written, the old one is kept, or
+    it is replaced.
 
     Raises WarehouseIntegrityError: A row breaks a rule of the table. The caller gives up.
     """
@@ -81,22 +77,21 @@ def enter(
         if again == "refuse":
             raise _broken(table, f"duplicate key ({', '.join(key)})")
         values = list(by_key.values())
-    names = {"table": table, "columns": ", ".join(values[0]), "key": ", ".join(key)}
-    insert = _ASK["lay_out_row"].format(places=", ".join("?" for _ in values[0]), **names)
+    import pyarrow as pa  # noqa: PLC0415 - loaded by who writes rows
+
+    names = {"table": table, "key": ", ".join(key)}
+    connection.register("entering", pa.Table.from_pylist(values))
     try:
-        connection.execute(_ASK["lay_out"].format(**names))
-        connection.executemany(insert, [list(each.values()) for each in values])
-        if (
-            key
-            and again == "refuse"
-            and connection.execute(_ASK["known"].format(**names)).fetchall()
-        ):
-            raise _broken(table, f"duplicate key ({', '.join(key)})")
-        if key and again == "replace":
+        if key and again == "refuse":
+            if connection.execute(_ASK["known"].format(**names)).fetchall():
+                raise _broken(table, f"duplicate key ({names['key']})")
+        elif key and again == "replace":
             connection.execute(_ASK["displace"].format(**names))
         connection.execute(_ASK["keep" if key else "enter"].format(**names))
     except duckdb.ConstraintException as failure:
         raise _broken(table, str(failure).splitlines()[0].rstrip(".")) from failure
+    finally:
+        connection.unregister("entering")
 
 
 def _broken(table: str, why: str) -> WarehouseIntegrityError:
@@ -107,15 +102,10 @@ def _broken(table: str, why: str) -> WarehouseIntegrityError:
 
 @dataclass(frozen=True, slots=True)
 class AssetRows:
-    """One set, ready to be written.
+    """One set, ready to be written: rows of the classes that ASSET_RECORDS lists, in any order.
 
-    Attributes:
-        rows: All rows of the set, in any order, of the classes that ASSET_RECORDS lists for it.
-        code_version: Version of the code that made them.
-        data_version: Hash of their content; computed, once, from all rows if it is not given.
-        duration_seconds: How long it took to make them.
-        first_result_seconds: How long it took until the first piece of it was there, counted from
-            the beginning of the step's work; None if nobody measured it.
+    `data_version` is the hash of their content, computed from all rows if it is not given;
+    `first_result_seconds` count from the beginning of the step's work, None if nobody measured.
     """
 
     rows: Sequence[Record]
@@ -131,14 +121,10 @@ class AssetRows:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSet:
-    """One set with all that can be done before the file is opened.
+    """One set with all that can be done before the file is opened, the rows laid out by table.
 
-    Attributes:
-        whole: What is known of the set as a whole.
-        frames: The rows, laid out by table.
-        quotes: The evidence with a text, to be held against it.
-        texts: The texts that the set brings along, by content hash.
-        hashes: The texts that its pages and evidence refer to.
+    The `quotes` are to be held against their texts, of which the set brings some along, by content
+    hash; `hashes` are all that its pages and evidence refer to.
     """
 
     whole: Materialization
@@ -148,27 +134,13 @@ class PreparedSet:
     hashes: frozenset[str]
 
 
-def classes_of(asset: str) -> tuple[type[Record], ...]:
-    """Return the record classes of an asset.
-
-    Raises WarehouseIntegrityError: There is no such asset.
-    """
-    try:
-        return ASSET_RECORDS[asset]
-    except KeyError:
-        raise WarehouseIntegrityError(
-            f"There is no asset {asset}; the warehouse holds {', '.join(ASSET_RECORDS)}."
-        ) from None
-
-
 def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> PreparedSet:
     """Check a set as far as that can be done without the file, and lay it out.
 
     Raises WarehouseIntegrityError: A row does not belong to the set, a value has no place in its
     column, or a text is not the one its hash says.
     """
-    classes = classes_of(asset)
-    problem = None
+    classes, problem = ASSET_RECORDS[asset], None
     for row in given.rows:
         if type(row) not in classes:
             problem = f"A {type(row).__name__} does not belong to the asset {asset}"

@@ -36,12 +36,6 @@ SELECT
     ) THEN 0 ELSE cost_usd END AS cost_usd)
 FROM incoming
 
--- name: lay_out
-CREATE OR REPLACE TEMP TABLE entering AS SELECT {columns} FROM {table} LIMIT 0
-
--- name: lay_out_row
-INSERT INTO entering ({columns}) VALUES ({places})
-
 -- name: known
 SELECT 1 FROM entering SEMI JOIN {table} USING ({key}) LIMIT 1
 

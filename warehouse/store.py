@@ -39,7 +39,12 @@ from warehouse.connection import (
     FileConnector,
     file_path,
 )
-from warehouse.errors import LakeBusyError, NotMaterializedError, WarehouseError
+from warehouse.errors import (
+    LakeBusyError,
+    NotMaterializedError,
+    WarehouseError,
+    WarehouseIntegrityError,
+)
 from warehouse.lake import Lake
 from warehouse.migrations import Schema, packaged_schema
 from warehouse.publication import publish_copy
@@ -62,13 +67,7 @@ class Warehouse:
 
     Every method may raise WarehouseBusyError, WarehouseTooNewError, NotAWarehouseError and
     WarehouseNotWritableError. Methods block, for some 50 ms to read and some 300 ms to write a
-    video with its pages: call them from a coroutine through `asyncio.to_thread`. One warehouse may
-    be used from several threads, which take turns.
-
-    Args:
-        store: The path of the file, which is created with the first use; or a connector to
-            another kind of store.
-        schema: The schema to hold the file to; the packaged one unless a test says otherwise.
+    video with its pages. Threads take turns. A file is created with the first use.
     """
 
     def __init__(self, store: str | Path | Connector, *, schema: Schema | None = None) -> None:
@@ -101,15 +100,19 @@ class Warehouse:
         stamp: Stamp,
         also: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     ) -> list[Materialization]:
-        """Write sets of several assets of one video, all of them or none, in one transaction.
+        """Write sets of several assets of one video, and what `also` writes, in one transaction.
 
-        A set that the same run wrote before is replaced, so that a step may be repeated. Sets of
-        other runs stay. A set without rows is a set, and becomes the current one. What `also`
-        writes about the sets is written with them.
+        A set that the same run wrote before is replaced, so that a step may be repeated. A set
+        without rows is a set, and becomes the current one.
 
         Raises WarehouseIntegrityError: A row does not belong to its set, breaks a constraint, or
         quotes what its page does not say. The warehouse is as it was.
         """
+        for asset in sets.keys() - ASSET_RECORDS.keys():
+            known = ", ".join(ASSET_RECORDS)
+            raise WarehouseIntegrityError(
+                f"There is no asset {asset}; the warehouse holds {known}."
+            )
         prepared = [prepare(asset, video_id, given, stamp) for asset, given in sets.items()]
 
         def replace_all(connection: duckdb.DuckDBPyConnection) -> None:
@@ -121,8 +124,8 @@ class Warehouse:
         # Texts are shared between videos; who brings one that is there waits for nobody.
         texts = {each for one in prepared for each in one.texts}
         if texts and isinstance(self.connector, Lake):
-            known = self.query(_QUESTIONS["known_texts"], {"hashes": sorted(texts)})
-            texts -= set(known["content_hash"])
+            there = self.query(_QUESTIONS["known_texts"], {"hashes": sorted(texts)})
+            texts -= set(there["content_hash"])
         alone = [f"video {video_id}", *(f"text {each}" for each in texts)]
         self.write(replace_all, alone=alone, beside=[ALL_TEXTS])
         return [one.whole for one in prepared]
@@ -133,9 +136,6 @@ class Warehouse:
         """Enter rows into tables that hold no sets, by table, all or none; see sets.py.
 
         Of these tables, rows that have the value of `replacing`, a column and a value, go first.
-
-        Raises WarehouseIntegrityError: A row breaks a rule of its table. The warehouse is as it
-        was.
         """
         given = {table: list(rows) for table, rows in entries.items()}
 
@@ -158,13 +158,9 @@ class Warehouse:
     ) -> Changed:
         """Make a change in one transaction, and return what it returns.
 
-        Where several processes write at once (a lake), the transaction may meet another one or a
-        server that restarts; then the change is made again, for as long as others are waited for.
-
-        Args:
-            change: What is done. It may be called several times, each time on a new transaction.
-            alone: What nobody else may be writing meanwhile: names of a video, a text or a table.
-            beside: What nobody may be alone with meanwhile.
+        In a lake the transaction may meet another one, or a server that restarts; then the change
+        is made again, on a new one. Nobody else may meanwhile write what it is `alone` with (names
+        of a video, a text or a table), or be alone with what it is `beside`.
 
         Raises LakeBusyError: No attempt came through.
         """
@@ -195,8 +191,7 @@ class Warehouse:
     def read_current(self, record: type[AnyRecord], video_id: str) -> list[AnyRecord]:
         """Return the rows of one class in the newest set of a video, in natural order.
 
-        Empty if the set is empty or was never written; `read_asset` tells the two apart. Verdicts
-        are those of `current_verdicts`: a failed re-check does not displace a good one.
+        Verdicts are those of `current_verdicts`: a failed re-check does not displace a good one.
         """
         with self.connection(read_only=True) as connection:
             return _rows(connection, "current", record, video_id=video_id)
@@ -212,10 +207,7 @@ class Warehouse:
         return found
 
     def read_video(self, video_id: str, assets: Iterable[str] = ASSET_RECORDS) -> VideoRows:
-        """Return everything in the newest sets of a video, of all assets or some, from one moment.
-
-        An asset that was never materialized for the video is not among the `sets` of the answer.
-        """
+        """Return everything in the newest sets of a video, of all assets or some, of one moment."""
         with self.connection(read_only=True) as connection:
             sets = {one.asset: one for one in _sets(connection, "current_sets", video_id=video_id)}
             wanted = [sets[asset] for asset in assets if asset in sets]
@@ -227,11 +219,7 @@ class Warehouse:
             return [row[0] for row in connection.execute(_QUESTIONS["videos"]).fetchall()]
 
     def read_sets(self, video_id: str, runs: Mapping[str, str]) -> VideoRows:
-        """Return what is in the sets that given runs wrote, by asset, all from one moment.
-
-        Unlike `read_asset`, this tells runs apart that stand side by side in one file. A set that
-        was never written is left out.
-        """
+        """Return what is in the sets that given runs wrote, by asset, all from one moment."""
         with self.connection(read_only=True) as connection:
             sets = [
                 one
@@ -279,8 +267,6 @@ class Warehouse:
     ) -> pl.DataFrame:
         """Return the answer to a question in SQL; values go into `params`, never into the text.
 
-        The file is opened read-only. A statement that answers nothing returns an empty frame.
-
         Raises duckdb.Error: The question is wrong, or would change the warehouse.
         """
         import polars as pl  # noqa: PLC0415 - a tenth of a second, for those who ask
@@ -305,8 +291,7 @@ class Warehouse:
         """Put a consistent copy for readers at a path, in one step, and return the path.
 
         Where the caller has only added rows to one table and names it, that is done in a seventh
-        of the time; what a run has written meanwhile comes with the copy that it makes itself.
-        Readers of the copy neither wait for writers nor keep them waiting; see publication.py. Of a
+        of the time; what a run has written meanwhile comes with the copy that it makes itself. Of a
         lake no copy is made: whoever reads it keeps nobody waiting.
 
         Raises WarehouseNotWritableError: The copy cannot be written.
@@ -350,10 +335,7 @@ class Snapshot(Warehouse):
 
     @contextmanager
     def connection(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Lend the connection.
-
-        Raises WarehouseError: Something is to be written.
-        """
+        """Lend the connection, to read."""
         if not read_only:
             raise WarehouseError(f"A snapshot of {self.path} is read, and never written.")
         yield self._connection

@@ -113,14 +113,9 @@ class MovedTable:
 
 
 def move_into(path: Path, lake: Lake, say: Callable[[MovedTable], None]) -> list[MovedTable]:
-    """Copy what a file holds into an empty lake, and return what arrived, table by table.
+    """Copy what a file holds into an empty lake, in one transaction; return what arrived, by table.
 
-    All of it in one transaction: who is interrupted begins anew. The file stays as it is.
-
-    Args:
-        path: The file. One of an older version is brought to this one's schema first.
-        lake: Where it goes.
-        say: Told of every table that arrived.
+    The file is brought to this version's schema first; `say` is told of every table.
 
     Raises WarehouseError: The lake holds something, a table arrived otherwise than it was, or
     either of them cannot be opened. The lake is as it was.
