@@ -222,12 +222,9 @@ async def check(house: InHouse, client: ByClient, form: Filled) -> Response:
         raise HTTPException(422, validation_sentence(error.errors())) from error
     config = asked.config()
     if web is not None:
-        config = config.model_copy(
-            # The pages that somebody brings are rated as `factible check --pages` does.
-            update={
-                "search": config.search.model_copy(update={"web": web, "pages_rating": "medium"})
-            }
-        )
+        # The pages that somebody brings are rated as `factible check --pages` does.
+        search = config.search.model_copy(update={"web": web, "pages_rating": "medium"})
+        config = config.model_copy(update={"search": search})
     run = await house.runs.start(video, config, client)
     return _there(f"{DESK}/runs/{run.run_id}")
 

@@ -171,13 +171,9 @@ class Run:
                 async with asyncio.timeout(SILENCE_SECONDS):
                     await news.wait()
             except TimeoutError:
-                progress = self.events[-1].progress if self.events else 0
-                yield (
-                    None,
-                    ProgressUpdate(
-                        step="still_running", message="The run goes on.", progress=progress
-                    ),
-                )
+                so_far = self.events[-1].progress if self.events else 0
+                words = "The run goes on."
+                yield None, ProgressUpdate(step="still_running", message=words, progress=so_far)
 
     def _announce(self) -> None:
         news, self._news = self._news, asyncio.Event()

@@ -56,15 +56,12 @@ class ReportData(VideoRows):
     @property
     def in_time(self) -> list[Claim]:
         """The claims in the order in which the video makes them, those without a time last."""
-        return sorted(
-            self.claims,
-            key=lambda c: (
-                c.start_seconds is None,
-                c.start_seconds or 0.0,
-                c.char_start or 0,
-                c.rank,
-            ),
-        )
+
+        def place(claim: Claim) -> tuple[float, ...]:
+            start = claim.start_seconds
+            return start is None, start or 0.0, claim.char_start or 0, claim.rank
+
+        return sorted(self.claims, key=place)
 
     @property
     def is_finished(self) -> bool:

@@ -133,10 +133,7 @@ def arrange(data: ReportData) -> ReportView:
         ),
         reverse=True,
     )
-    judges = {
-        "embedded": "the embedded engine (an automatic leaning)",
-        "llm": "a language model",
-    }
+    judges = {"embedded": "the embedded engine (an automatic leaning)", "llm": "a language model"}
     bases: set[str] = {each.basis for each in data.verdicts or data.claims}
     ends = [segment.start_seconds + segment.duration_seconds for segment in data.segments]
     times = [claim.start_seconds or 0.0 for claim in data.claims]
@@ -176,17 +173,9 @@ def count_outcomes(outcomes: Iterable[tuple[str, Basis | None]]) -> list[Shown]:
     for outcome, each in bases.items():
         if each:
             words = outcome_words(outcome, "embedded" if {*each} == {"embedded"} else None)
-            share = 100.0 * len(each) / total
-            counts.append(
-                {
-                    "outcome": outcome,
-                    "words": words,
-                    "number": len(each),
-                    "offset": offset,
-                    "share": share,
-                }
-            )
-            offset += share
+            place = {"offset": offset, "share": 100.0 * len(each) / total}
+            counts.append({"outcome": outcome, "words": words, "number": len(each)} | place)
+            offset += place["share"]
     return counts
 
 
@@ -201,7 +190,8 @@ class _Shelves:
         self._verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
         self._ratings = {rating.domain: rating for rating in data.ratings}
         self._in_order = in_order(data.evidence)
-        self._anchors = {id(row): f"e{n}" for n, row in enumerate(self._in_order, 1)}
+        self._anchors = {row.evidence_id: f"e{n}" for n, row in enumerate(self._in_order, 1)}
+        self._domains = {row.evidence_id: row.domain for row in data.evidence}
         self._evidence = _by_claim(self._in_order)
         self._steps = _by_claim(sorted(data.steps, key=lambda step: step.position))
         self._queries = _by_claim(sorted(data.queries, key=lambda query: query.rank))
@@ -228,15 +218,12 @@ class _Shelves:
         # The side that won comes first.
         sides = sorted(GROUP_WORDS, key=lambda side: side != outcome)
         groups = {side: [each for each in ok if each["evidence"].stance == side] for side in sides}
-        anchors = {row.evidence_id: self._anchors[id(row)] for row in self._evidence[key]}
-        named = {
-            row.evidence_id: (self._anchors[id(row)], row.domain) for row in self._data.evidence
-        }
         steps = []
         for step in self._steps[key]:
             # A key point makes nothing: it rests on what it cites.
             ids = step.made or (step.used if step.step == "judge" else ())
-            steps.append((step, [named[each] for each in ids if each in named]))
+            known = [each for each in ids if each in self._domains]
+            steps.append((step, [(self._anchors[each], self._domains[each]) for each in known]))
         left: tuple[Status, ...] = ("infra_error", "no_evidence", "skipped")
         return ClaimView(
             claim=claim,
@@ -249,7 +236,7 @@ class _Shelves:
             outlived=self._data.outlived.get(key),
             changes=self._changes[key],
             argument=argue(outcome, self._evidence[key]),
-            anchors=anchors,
+            anchors=self._anchors,
             groups={side: sources for side, sources in groups.items() if sources},
             leftovers={
                 status: (self._sources(claim, status), self._work(claim, status)) for status in left
@@ -276,23 +263,22 @@ class _Shelves:
                 if row.content_hash == content_hash and row.status == "ok"
             ]
             quotes = [
-                (row.quote_start, row.quote_end, self._anchors[id(row)])
+                (row.quote_start, row.quote_end, self._anchors[row.evidence_id])
                 for row in rows
                 if row.quote_start is not None
                 and row.quote_end is not None
                 and text[row.quote_start : row.quote_end] == row.quote
             ]
             speak = {row.claim_id for row in rows}
-            shown.append(
-                {
-                    "anchor": anchor,
-                    "source": rows[0],
-                    "link": self._links[rows[0].evidence_id],
-                    "page": self._pages.get(rows[0].page_id or ""),
-                    "text": stored_text(text, quotes),
-                    "claims": [view for claim_id, view in by_id.items() if claim_id in speak],
-                }
-            )
+            item: Shown = {
+                "anchor": anchor,
+                "source": rows[0],
+                "link": self._links[rows[0].evidence_id],
+                "page": self._pages.get(rows[0].page_id or ""),
+                "text": stored_text(text, quotes),
+                "claims": [view for claim_id, view in by_id.items() if claim_id in speak],
+            }
+            shown.append(item)
         return shown
 
     def _sources(self, claim: Claim, status: Status) -> list[Shown]:
@@ -301,7 +287,7 @@ class _Shelves:
         for row in self._evidence[claim.claim_id]:
             if row.status != status:
                 continue
-            anchor, link = self._anchors[id(row)], self._links[row.evidence_id]
+            anchor, link = self._anchors[row.evidence_id], self._links[row.evidence_id]
             origin = row.origin or row.domain
             first = first_of.setdefault(origin, row.domain)
             passage = quote_passage(row, self._texts.get(row.content_hash or ""))
@@ -312,22 +298,21 @@ class _Shelves:
             reasons = [*rating.reasons] if rating else []
             if rating and rating.datasets:
                 reasons.append(f"listed in {', '.join(rating.datasets)}")
-            shown.append(
-                {
-                    "evidence": row,
-                    "anchor": anchor,
-                    "title": row.title.strip() or row.canonical_url,
-                    "link": link,
-                    "at_quote": quote_url(link, row.quote) if link and row.quote else None,
-                    "stored": stored,
-                    "rating_reasons": reasons,
-                    "passage": passage,
-                    "origin": origin,
-                    "same_origin_as": None if first == row.domain else first,
-                    "page": self._pages.get(row.page_id or ""),
-                    "is_later": is_later(row.published_on, self._data.video),
-                }
-            )
+            source: Shown = {
+                "evidence": row,
+                "anchor": anchor,
+                "title": row.title.strip() or row.canonical_url,
+                "link": link,
+                "at_quote": quote_url(link, row.quote) if link and row.quote else None,
+                "stored": stored,
+                "rating_reasons": reasons,
+                "passage": passage,
+                "origin": origin,
+                "same_origin_as": None if first == row.domain else first,
+                "page": self._pages.get(row.page_id or ""),
+                "is_later": is_later(row.published_on, self._data.video),
+            }
+            shown.append(source)
         return shown
 
     def _acts(self, claim: Claim) -> list[tuple[ReviewAction, str]]:
@@ -383,15 +368,12 @@ def claim_anchor(claim_id: str, number: int) -> str:
 
 def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
     """Return evidence, the most reliable first."""
-    return sorted(
-        evidence,
-        key=lambda row: (
-            _RATING_ORDER.index(row.rating),
-            -row.rating_score,
-            row.title,
-            row.canonical_url,
-        ),
-    )
+
+    def place(row: Evidence) -> tuple[Any, ...]:
+        rank = _RATING_ORDER.index(row.rating)
+        return rank, -row.rating_score, row.title, row.canonical_url
+
+    return sorted(evidence, key=place)
 
 
 def _bare(text: str) -> str:

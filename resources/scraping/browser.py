@@ -120,30 +120,20 @@ def find_browser(environment: Mapping[str, str] | None = None) -> str | None:
     return next((path for path in found if path is not None), None)
 
 
+@dataclass(eq=False)
 class Browser:
     """Draws pages; started when the first one is. Use it with `async with`, or call `aclose`.
 
-    Args:
-        guard: Decides about every target that a page asks for.
-        executable: The browser; found by `find_browser` if None.
-        load_seconds: How long the document may take.
-        wait_seconds: How long its text may take after that.
+    `guard` decides about every target that a page asks for; `find_browser` finds the executable if
+    none is given. A document may take `load_seconds`, and then its text `wait_seconds`.
     """
 
-    def __init__(
-        self,
-        guard: NetworkGuard,
-        *,
-        executable: str | None = None,
-        load_seconds: float = 20.0,
-        wait_seconds: float = 12.0,
-    ) -> None:
-        self._guard = guard
-        self._executable = executable
-        self._slots = asyncio.Semaphore(_PAGES_AT_ONCE)
-        self._load_seconds = load_seconds
-        self._wait_seconds = wait_seconds
-        self._process: _Process | None = None
+    guard: NetworkGuard
+    executable: str | None = None
+    load_seconds: float = 20.0
+    wait_seconds: float = 12.0
+    _process: _Process | None = None
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_PAGES_AT_ONCE))
 
     async def __aenter__(self) -> Self:
         return self
@@ -160,7 +150,7 @@ class Browser:
     async def draw(self, response: Response) -> Drawn:
         """Draw a page's answer; UnavailableError: there is no browser, OutageError: it broke."""
         if self._process is None:
-            executable = self._executable or find_browser()
+            executable = self.executable or find_browser()
             if executable is None:
                 raise UnavailableError(f"no browser was found on this machine; {_INSTALL}")
             self._process = _Process.join(executable)
@@ -175,20 +165,20 @@ class Browser:
                 ) from error
 
     async def _draw(self, browser: PlaywrightBrowser, response: Response) -> Drawn:
-        limit = self._load_seconds + self._wait_seconds + _GRACE_SECONDS
+        limit = self.load_seconds + self.wait_seconds + _GRACE_SECONDS
         try:
             async with (
                 asyncio.timeout(limit),
-                GuardedProxy(self._guard) as proxy,
+                GuardedProxy(self.guard) as proxy,
                 _context(browser, proxy.port) as context,
             ):
                 page = await context.new_page()
                 visit = _Visit(response)
                 await visit.follow(context, page)
-                late = await visit.load(page, self._load_seconds)
-                enough = await visit.wait_for_text(page, self._wait_seconds)
+                late = await visit.load(page, self.load_seconds)
+                enough = await visit.wait_for_text(page, self.wait_seconds)
                 if late and not enough:
-                    seconds = self._load_seconds
+                    seconds = self.load_seconds
                     raise OutageError(f"the page was not there after {seconds:g} seconds")
                 taken = await page.evaluate(_MARKUP, _MAX_MARKUP)
                 url, html = str(taken["url"]).partition("#")[0], str(taken["html"])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from dataclasses import dataclass, field
 from typing import Self
 
 import httpcore
@@ -29,28 +30,23 @@ _HOP_HEADERS = (b"connection", b"keep-alive", b"proxy-connection", b"proxy-autho
 _LOST = (OSError, httpcore.NetworkError, httpcore.TimeoutException, asyncio.IncompleteReadError)
 
 
+@dataclass(eq=False)
 class GuardedProxy:
-    """Listens on an ephemeral port of 127.0.0.1 while it is open; use it with `async with`.
+    """Listens on an ephemeral `port` of 127.0.0.1 while it is open; use it with `async with`.
 
     The guard decides about every target; after `max_bytes` in all, every connection is cut.
-
-    Attributes:
-        port: The port on 127.0.0.1.
-        received: Bytes that sites sent so far.
-        refused: A sentence for each request that the guard refused.
-        failures: The host of each target that could not be reached.
+    `received` counts what sites sent so far, `refused` has a sentence for each request that the
+    guard refused, `failures` the host of each target that could not be reached.
     """
 
-    def __init__(self, guard: NetworkGuard, *, max_bytes: int = 30_000_000) -> None:
-        self._guard = guard
-        self._backend = GuardedBackend(guard)
-        self._max_bytes = max_bytes
-        self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-        self.port = 0
-        self.received = 0
-        self.refused: list[str] = []
-        self.failures: list[str] = []
+    guard: NetworkGuard
+    max_bytes: int = 30_000_000
+    port: int = 0
+    received: int = 0
+    refused: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    _server: asyncio.Server | None = None
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_MAX_HEAD)
@@ -121,7 +117,7 @@ class GuardedProxy:
             block = await (upstream.read(_BLOCK) if raw else _answer_head(upstream))
             while block:
                 self.received += len(block)
-                if self.received > self._max_bytes:
+                if self.received > self.max_bytes:
                     return
                 writer.write(block)
                 await writer.drain()
@@ -140,8 +136,10 @@ class GuardedProxy:
         """Return a connection to a target, or the status that refuses it."""
         host, port = host_of(url), url.port or (443 if url.scheme == "https" else 80)
         try:
-            self._guard.check_url(url)
-            return await self._backend.connect_tcp(host, port, timeout=_CONNECT_SECONDS)
+            self.guard.check_url(url)
+            return await GuardedBackend(self.guard).connect_tcp(
+                host, port, timeout=_CONNECT_SECONDS
+            )
         except ForbiddenTargetError as error:
             self.refused.append(f"{host[:80]}: {error.reason}")
             return 403

@@ -23,7 +23,7 @@ import re
 import time
 from abc import abstractmethod
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TypeAlias
@@ -95,31 +95,23 @@ class Fetching:
         """Try the ways in order. Every failure is noted in `tried`, the last one is raised."""
 
 
+@dataclass
 class PageFetcher(Fetching):
     """Fetches and reads pages itself, as many at once as the client's limits allow.
 
-    Args:
-        http: The client; its owner closes it.
-        reading_seconds: How long reading one page may take before it is given up.
-        respect_robots: Whether robots.txt is asked first.
-        browser: Draws pages that need their scripts; none are drawn without. Its owner closes it.
-        wayback: Has copies of pages that are gone; none are asked for without.
+    Without a browser, pages that need their scripts are not drawn; without `wayback` no copies of
+    pages that are gone are asked for. Client and browser are their owner's to close.
     """
 
-    def __init__(
-        self,
-        http: HttpClient,
-        *,
-        reading_seconds: float = 30.0,
-        respect_robots: bool = True,
-        browser: Browser | None = None,
-        wayback: Wayback | None = None,
-    ) -> None:
-        self._http = http
-        self._reader = PageReader(seconds=reading_seconds)
-        self._robots = Robots(http) if respect_robots else None
-        self._browser = browser
-        self._wayback = wayback
+    http: HttpClient
+    reading_seconds: float = 30.0
+    respect_robots: bool = True
+    browser: Browser | None = None
+    wayback: Wayback | None = None
+
+    def __post_init__(self) -> None:
+        self._reader = PageReader(seconds=self.reading_seconds)
+        self._robots = Robots(self.http) if self.respect_robots else None
 
     async def _obtain(
         self, url: str, known: FetchedPage | None, tried: list[tuple[str, str]]
@@ -128,14 +120,14 @@ class PageFetcher(Fetching):
             return await self._scrape(url, known)
         except ScriptedPageError as failure:
             tried.append(("scraped", failure.reason))
-            if self._browser is None:
+            if self.browser is None:
                 raise
-            way, later = "browser", self._draw(self._browser, url, failure.response)
+            way, later = "browser", self._draw(self.browser, url, failure.response)
         except HttpFailureError as failure:
             tried.append(("scraped", failure.reason))
-            if failure.http_status not in _GONE or self._wayback is None:
+            if failure.http_status not in _GONE or self.wayback is None:
                 raise
-            way, later = "archive", self._find_copy(self._wayback, url, failure)
+            way, later = "archive", self._find_copy(self.wayback, url, failure)
         try:
             return await later
         except HttpFailureError as failure:
@@ -168,7 +160,7 @@ class PageFetcher(Fetching):
 
     async def _get(self, url: str, conditions: dict[str, str]) -> Response:
         try:
-            return await self._http.get(
+            return await self.http.get(
                 url, headers={"Accept": _ACCEPT, **conditions}, accepts=self._reader.accepts
             )
         except TooLargeError as failure:
@@ -295,17 +287,14 @@ _Rules: TypeAlias = protego.Protego | str | None
 """What a site allows: by rules, unknown because of a failure, or everything."""
 
 
+@dataclass
 class Robots:
-    """The rules of all sites, each fetched once while they are kept.
+    """The rules of all sites, each fetched once while they are kept, or known to be unreadable."""
 
-    The client's owner closes it. A site whose rules could not be read is left alone for a while.
-    """
-
-    def __init__(self, http: HttpClient, *, retry_seconds: float = 60.0) -> None:
-        self._http = http
-        self._retry_seconds = retry_seconds
-        self._sites: OrderedDict[str, tuple[float, _Rules]] = OrderedDict()
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+    http: HttpClient
+    retry_seconds: float = 60.0
+    _sites: OrderedDict[str, tuple[float, _Rules]] = field(default_factory=OrderedDict)
+    _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def check(self, url: str) -> None:
         """Return if a page may be fetched; raise UnavailableError if robots are asked not to.
@@ -335,13 +324,13 @@ class Robots:
                 return rules
             keep, rules = _KEEP_SECONDS, None
             try:
-                response = await self._http.get(f"{origin}/robots.txt", max_bytes=_MAX_BYTES)
+                response = await self.http.get(f"{origin}/robots.txt", max_bytes=_MAX_BYTES)
                 if (failure := status_failure(response)) is not None:
                     raise failure
                 text = response.body[:_READ_BYTES].decode("utf-8-sig", "replace")
                 rules = await asyncio.to_thread(protego.Protego.parse, text)
             except OutageError as error:
-                keep, rules = self._retry_seconds, error.reason
+                keep, rules = self.retry_seconds, error.reason
             except UnavailableError:
                 pass  # no such file
             self._sites[origin] = now + keep, rules
