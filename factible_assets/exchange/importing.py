@@ -58,12 +58,7 @@ def import_corpus(
     named = _name(name, path)
     if given is ImportFormat.published:
         return import_published(
-            path,
-            destination,
-            name=named,
-            web=web or "archive",
-            replace=replace,
-            listing=listing,
+            path, destination, name=named, web=web or "archive", replace=replace, listing=listing
         )
     if path.is_dir():
         raise CorpusError(f"{path}: this is a folder, and {given} is a file. Give the file.")

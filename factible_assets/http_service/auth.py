@@ -150,8 +150,7 @@ class Clients:
         holder = self.with_token(token)
         if holder is None:
             raise HTTPException(
-                401,
-                "The token is not one of this service's; ask its operator for a valid one.",
+                401, "The token is not one of this service's; ask its operator for a valid one."
             )
         return holder
 

@@ -416,12 +416,7 @@ def card_page(
 
 @routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/acts")
 async def act(
-    video_id: str,
-    claim_id: str,
-    house: InHouse,
-    client: ByClient,
-    viewer: Looking,
-    form: Filled,
+    video_id: str, claim_id: str, house: InHouse, client: ByClient, viewer: Looking, form: Filled
 ) -> Response:
     """Record what a reviewer does, and check the claim again if they ask for it."""
     if form.get("act") not in get_args(ReviewKind):

@@ -117,10 +117,7 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
 
 
 def ask(
-    warehouse: Warehouse,
-    question: str,
-    questions: Mapping[str, str] = _QUESTIONS,
-    **values: Any,
+    warehouse: Warehouse, question: str, questions: Mapping[str, str] = _QUESTIONS, **values: Any
 ) -> list[dict[str, Any]]:
     """Return the rows that answer a named question, times with the zone that all have, UTC."""
     with warehouse.connection(read_only=True) as connection:

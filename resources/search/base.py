@@ -146,12 +146,7 @@ class FactCheckLane(Protocol):
     """Where prior fact checks are looked up. Never raises for an outage: it answers so."""
 
     async def prior_checks(
-        self,
-        claim: str,
-        *,
-        limit: int = 10,
-        language: str | None = None,
-        after: date | None = None,
+        self, claim: str, *, limit: int = 10, language: str | None = None, after: date | None = None
     ) -> FactCheckAnswer:
         """Look a claim, or words of it, up.
 

@@ -23,13 +23,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from resources.http import HttpClient, OutageError
-from resources.search.base import (
-    ANSWERS,
-    FactCheckAnswer,
-    PriorFactCheck,
-    SearchHit,
-    SearchRequest,
-)
+from resources.search.base import ANSWERS, FactCheckAnswer, PriorFactCheck, SearchHit, SearchRequest
 from resources.search.service import (
     KEY_REFUSED,
     NO_CREDITS,
@@ -403,30 +397,17 @@ class GoogleFactChecks(Service):
     # The service accepts the key in the URL too, where it would end up in logs.
     key_header = ("X-Goog-Api-Key", "")
     refusals = (
-        (
-            HTTPStatus.BAD_REQUEST,
-            "api key not valid|api_key_invalid|api key expired",
-            KEY_REFUSED,
-        ),
+        (HTTPStatus.BAD_REQUEST, "api key not valid|api_key_invalid|api key expired", KEY_REFUSED),
         (
             HTTPStatus.FORBIDDEN,
             "service_disabled|has not been used in project",
             "the Fact Check Tools API is not enabled for the key's project; enable it at {site}",
         ),
-        (
-            HTTPStatus.TOO_MANY_REQUESTS,
-            "",
-            "the project's quota is used up; ask less often{wait}",
-        ),
+        (HTTPStatus.TOO_MANY_REQUESTS, "", "the project's quota is used up; ask less often{wait}"),
     )
 
     async def prior_checks(
-        self,
-        claim: str,
-        *,
-        limit: int = 10,
-        language: str | None = None,
-        after: date | None = None,
+        self, claim: str, *, limit: int = 10, language: str | None = None, after: date | None = None
     ) -> FactCheckAnswer:
         """Look a claim up; see FactCheckLane.prior_checks."""
 

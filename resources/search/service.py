@@ -30,13 +30,7 @@ from resources.http import (
     status_failure,
 )
 from resources.scraping.notices import notice_in
-from resources.search.base import (
-    ANSWERS,
-    SearchAnswer,
-    SearchHit,
-    SearchProvider,
-    SearchRequest,
-)
+from resources.search.base import ANSWERS, SearchAnswer, SearchHit, SearchProvider, SearchRequest
 
 Found = TypeVar("Found")
 Json = Mapping[str, Any]

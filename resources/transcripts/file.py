@@ -149,11 +149,7 @@ def _timed(captions: Iterable[_Caption]) -> TimedText:
     """Make a transcript of captions in order of time; those without words are left out."""
     cues = tuple(
         # Milliseconds, so that the difference of two read times reads as it was written.
-        Cue(
-            " ".join(caption.lines),
-            caption.start,
-            max(0.0, round(caption.end - caption.start, 3)),
-        )
+        Cue(" ".join(caption.lines), caption.start, max(0.0, round(caption.end - caption.start, 3)))
         for caption in sorted(captions, key=lambda caption: caption.start)
         if caption.lines
     )
