@@ -65,7 +65,7 @@ def report(
         )
     from factible_assets.corpora.writing import bare_id
     from factible_assets.report.writing import (
-        index_path,
+        INDEX,
         publish_all,
         read_index_data,
         write_index,
@@ -90,7 +90,7 @@ def report(
         return
     store = open_store(settings)
     written = publish_all(store, settings.reports) if every else {}
-    path = index_path(settings.reports)
+    path = settings.reports / INDEX
     if not every:
         write_index(read_index_data(store), settings.reports)
     if every and not wishes.json:

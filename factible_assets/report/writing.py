@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
 INDEX = "index.html"
+"""The index of all videos in a folder of reports."""
 
 _VIDEOS_AT_ONCE = 10
 """To open the warehouse takes a third of what a video takes; while it is open, nobody writes."""
@@ -63,11 +64,6 @@ def report_path(folder: Path, video_id: str) -> Path:
     return folder / name
 
 
-def index_path(folder: Path) -> Path:
-    """Return where the index of all videos is written in a folder of reports."""
-    return folder / INDEX
-
-
 def write_report(data: ReportData, path: Path) -> Path:
     """Render the report of one video to a file."""
     home = INDEX if path == report_path(path.parent, data.video.video_id) else None
@@ -85,7 +81,7 @@ def write_index(videos: Sequence[Indexed], folder: Path) -> Path:
     # The first page last, so that no page is linked that is not there.
     for name, page in reversed(list(zip(names, render_index(videos, hrefs, names), strict=True))):
         write_whole(folder / name, page.encode("utf-8"))
-    return index_path(folder)
+    return folder / INDEX
 
 
 def publish_data(data: ReportData, videos: Sequence[Indexed], folder: Path) -> Path:
@@ -102,7 +98,7 @@ def publish_report(warehouse: Warehouse, folder: Path, video_id: str) -> Path | 
     many runs its writing stays a small part of the work. `factible report` refreshes it at once.
     """
     rests = False
-    index = index_path(folder)
+    index = folder / INDEX
     if index.exists():
         found = index.stat()
         rest = found.st_size / _BYTES_PER_SECOND_OF_REST

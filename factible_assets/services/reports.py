@@ -52,7 +52,7 @@ class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         metadata and a warning in the log.
         """
         # Templates load only where a report is written.
-        from factible_assets.report.writing import index_path, publish_report
+        from factible_assets.report.writing import INDEX, publish_report
 
         folder = Path(self.folder)
         try:
@@ -68,7 +68,7 @@ class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             return {}
         files: dict[str, dg.MetadataValue[Any]] = {
             "report file": dg.MetadataValue.path(str(path)),
-            "index of reports": dg.MetadataValue.path(str(index_path(folder))),
+            "index of reports": dg.MetadataValue.path(str(folder / INDEX)),
         }
         links = self.links(video_id)
         return {**links, **files} if links else {"report": files.pop("report file"), **files}

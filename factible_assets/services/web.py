@@ -154,7 +154,7 @@ async def _live(
     return OpenWeb(
         MergedSearch(searchers),
         ArchivingFetcher(
-            CachingFetcher(fetcher, kept, identity=identity, renew=renew),
+            CachingFetcher(fetcher, kept, identity=identity, renew=renew).fetch,
             Archive(settings.archive, canonicalise=canonical_url),
             FETCHED_COLLECTION,
             leave_out=is_fictional,

@@ -19,7 +19,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -243,40 +243,34 @@ def _saved_page(path: Path, address: str) -> FetchedPage | Unusable:
         if size > MAX_FILE_BYTES:
             return Unusable(f"{path}: the file has {size / 1e6:.0f} MB, which is no page to read.")
         data = path.read_bytes()
-        page = _read_saved(path, data, address)
+        is_html = path.suffix.lower() in HTML_SUFFIXES
+        text = "" if is_html else _text(decode_text(data))
     except OSError as error:
         return Unusable(f"{path}: the file cannot be read ({error.strerror}).")
     except NotTextError as error:
         return Unusable(f"{path}: this is no text ({error}).")
-    if not page.text:
+    first = text.split("\n", 1)[0]
+    title = _text(first.lstrip("#")) if first.startswith("# ") else ""
+    author = published_on = None
+    if is_html:
+        # Imported late: an archive of JSONL needs no HTML parser.
+        from resources.scraping.extract import decode, extract_html  # noqa: PLC0415
+
+        html = decode(data)
+        noted = _SAVED_FROM.search(html[:_NOTE_WINDOW])
+        address = noted[1] if noted else address
+        extract = extract_html(html, address)
+        text, title = _text(extract.text), _text(extract.title)
+        author, published_on = _text(extract.author) or None, extract.published_on
+    if not text:
         return Unusable(f"{path}: there is no text to read in it.")
-    return replace(
-        page,
-        title=page.title or path.stem.replace("_", " ").replace("-", " ").strip(),
-        retrieved_at=datetime.fromtimestamp(status.st_mtime, tz=UTC),
-        byte_count=len(data),
-    )
-
-
-def _read_saved(path: Path, data: bytes, address: str) -> FetchedPage:
-    if path.suffix.lower() not in HTML_SUFFIXES:
-        text = _text(decode_text(data))
-        first = text.split("\n", 1)[0]
-        heading = _text(first.lstrip("#")) if first.startswith("# ") else ""
-        return FetchedPage(address, "ok", UNDATED, text=text, title=heading)
-    # Imported late: an archive of JSONL needs no HTML parser.
-    from resources.scraping.extract import decode, extract_html  # noqa: PLC0415
-
-    html = decode(data)
-    noted = _SAVED_FROM.search(html[:_NOTE_WINDOW])
-    url = noted[1] if noted else address
-    extract = extract_html(html, url)
     return FetchedPage(
-        url,
+        address,
         "ok",
-        UNDATED,
-        text=_text(extract.text),
-        title=_text(extract.title),
-        author=_text(extract.author) or None,
-        published_on=extract.published_on,
+        datetime.fromtimestamp(status.st_mtime, tz=UTC),
+        title=title or path.stem.replace("_", " ").replace("-", " ").strip(),
+        author=author,
+        published_on=published_on,
+        text=text,
+        byte_count=len(data),
     )

@@ -24,13 +24,13 @@ import sqlite3
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from importlib import resources as package_files
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from resources.archive.sources import (
@@ -49,7 +49,8 @@ from resources.statements import statements
 
 _log = logging.getLogger(__name__)
 
-Progress = Callable[[int, int], None]
+Fetch: TypeAlias = Callable[[str], Awaitable[FetchedPage]]
+Progress: TypeAlias = Callable[[int, int], None]
 """Told (done, total) while an import runs; the unit is the source's own."""
 
 _SQL = statements("resources.archive", "statements.sql")
@@ -452,14 +453,6 @@ class ArchivedWeb:
         return replace(page, url=url, latency_seconds=elapsed_since(began))
 
 
-class PageSource(Protocol):
-    """What fetches pages from somewhere else. Never raises for a page that fails."""
-
-    async def fetch(self, url: str) -> FetchedPage:
-        """Fetch one page."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ArchivingFetcher:
     """Stores in an archive what another fetcher fetches, so that it can be read again without.
@@ -467,14 +460,14 @@ class ArchivingFetcher:
     `leave_out` is told a URL; true for pages that must not be kept, such as fictional ones.
     """
 
-    inner: PageSource
+    inner: Fetch
     archive: Archive
     collection: str
     leave_out: Callable[[str], bool]
 
     async def fetch(self, url: str) -> FetchedPage:
         """Fetch a page and store its text; one that cannot be stored is handed over too."""
-        page = await self.inner.fetch(url)
+        page = await self.inner(url)
         is_left_out = any(map(self.leave_out, (page.url, page.final_url or page.url)))
         if page.outcome == "ok" and page.via not in {"archive", "snippet"} and not is_left_out:
             try:

@@ -1,9 +1,9 @@
 """Takes out of a page what its readers do not see: it is no part of what the page says.
 
-What belongs here: elements that are hidden by their kind, by attributes, by inline styles or by
-the style sheets inside the page, and text in the colour of its background. What does not: which of
-the visible parts are the page's own text (extract.py), the browser, which marks what it computes
-to be unseen (browser.py).
+What belongs here, with the words of hidden.yaml: elements that are hidden by their kind, by
+attributes, by inline styles or by the style sheets inside the page, and text in the colour of its
+background. What does not: which of the visible parts are the page's own text (extract.py), the
+browser, which marks what it computes to be unseen (browser.py).
 
 Sheets that lie elsewhere are not fetched, so what only they hide stays, but for the class names
 that frameworks agree on. Closed `details` stay: their readers open them. Struck text
@@ -32,40 +32,23 @@ from tinycss2.color4 import parse_color
 UNSEEN_MARK = "data-unseen"
 """Set by the browser: empty on what is not seen at all, `text` on text in its ground's colour."""
 
-_KINDS = (
-    "//template | //noscript | //noembed | //noframes | //s | //del | //strike | //object | //video"
-    " | //audio | //canvas | //datalist | //dialog[not(@open)] | //*[@popover]"
-    f" | //*[@hidden and @hidden != 'until-found'] | //*[@{UNSEEN_MARK} = '']"
+_RULES = yaml.safe_load(Path(__file__).with_name("hidden.yaml").read_text("utf-8"))
+_HIDING, _TOLD = (
+    {name: re.compile(pattern.replace("\n", "")) for name, pattern in _RULES[kind].items()}
+    for kind in ("hiding", "told")
 )
+_KINDS = " | ".join((*_RULES["kinds"], f"//*[@{UNSEEN_MARK} = '']"))
+_UNITS: Mapping[str, tuple[float, float]] = {
+    unit: (pixels, far) for unit, (pixels, far) in _RULES["units"].items()
+}
 # Sites hide these until their scripts have run; their text is meant to be read.
 _NEVER_HIDDEN = frozenset({"html", "body", "main"})
-_UNSEEN_CLASS = re.compile(
-    r"d-none|element-invisible|(?:is-)?hidden|screen-reader-(?:only|text)|sr-only"
-    r"|(?:u-)?visually-hidden|visuallyhidden"
-)
-_SHOWN = re.compile(r"d-\w+-(?!none)\w+|\w+:(?!hidden)\w+(?:-\w+)*")
-"""Classes that show an element on wider screens again."""
-
-_TELLING = re.compile(
-    r"--|display|visibility|opacity|position|overflow|contain|indent|left|right|top|bottom|inset"
-    r"|margin|font|clip|mask|filter|transform|translate|scale|zoom|size|height|width|color"
-    r"|background|decoration|security|spacing"
-)
 _MOST_STYLE = 150_000
 """Characters of the page's own sheets that are looked at."""
 _MOST_RULES = 2_000
 _MOST_MATCHES = 4_000_000
 """Rules times elements that are looked at, against style sheets made to keep a reader busy."""
 
-_UNITS = {
-    unit: (float(pixels), float(far))
-    for unit, pixels, far in re.findall(
-        r"(\S+) (\S+) (\S+),",
-        "px 1 400, pt 1.33 300, em 16 30, rem 16 30, ch 8 60, cm 38 10, mm 3.8 100, in 96 4, "
-        "vw 12.8 95, vh 8 95, % 0 95,",
-    )
-}
-"""By unit: its pixels, and the distance from which a thing stands outside of the screen."""
 _FAR_RIGHT = 7
 """How many times as far to the right or the bottom, where pages go on."""
 _LENGTH = re.compile(r"(-?\d*\.?\d+)(px|pt|r?em|ch|%|vw|vh|cm|mm|in)?")
@@ -89,7 +72,8 @@ def drop_hidden(tree: Element) -> None:
     hidden += tree.xpath(_KINDS)
     for element in tree.xpath("//*[@class]"):
         names = element.get("class", "").split()
-        if any(map(_UNSEEN_CLASS.fullmatch, names)) and not any(map(_SHOWN.fullmatch, names)):
+        unseen, shown = (_TOLD[kind].fullmatch for kind in ("unseen_class", "shown_class"))
+        if any(map(unseen, names)) and not any(map(shown, names)):
             hidden.append(element)
     for element in hidden:
         if element.tag not in _NEVER_HIDDEN and element.getparent() is not None:
@@ -261,7 +245,7 @@ def _is_here(condition: str) -> bool:
     for query in condition.lower().split(","):
         words = re.sub(r"^\s*only\s", "", query)
         negated = re.match(r"\s*not\s", words) is not None
-        holds = not _ELSEWHERE.search(words) and all(
+        holds = not _TOLD["elsewhere"].search(words) and all(
             (_pixels(value, whole=_WIDTH) or 0) <= _WIDTH
             if limit in {"min-width:", "width>", "width>="}
             else (_pixels(value, whole=_WIDTH) or 0) >= _WIDTH
@@ -274,18 +258,13 @@ def _is_here(condition: str) -> bool:
 
 _WIDTH = 1_280
 _LIMIT = re.compile(r"(m(?:in|ax)-width:|width[<>]=?)([\d.]+[a-z]*)")
-_ELSEWHERE = re.compile(
-    r"\b(?:print|speech|aural|braille|tty|handheld)\b|portrait|dark|reduce|inverted|standalone"
-    r"|fullscreen|(?:hover|pointer|scripting|update)\s*:\s*(?:none|coarse)|contrast\s*:\s*more"
-    r"|forced-colors\s*:\s*active|max-(?:device-|aspect-|height)|monochrome"
-)
 
 
 def _declarations(parsed: Iterable[Node]) -> list[Declaration]:
     return [
         each
         for each in parsed
-        if isinstance(each, Declaration) and _TELLING.search(each.lower_name)
+        if isinstance(each, Declaration) and _TOLD["telling"].search(each.lower_name)
     ]
 
 
@@ -315,12 +294,6 @@ _SIDES = re.compile(r"(?:left|right|top|bottom|inset[a-z-]*)$")
 _FONT, _LEAST_FONT = 16, 4
 """Pixels of usual text, and up to which nobody reads it."""
 _FONT_SIZE = re.compile(r"(?:^|\s)(0|[\d.]+(?:px|pt|r?em|%|vw))(?=[\s/])")
-_HIDING: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(pattern.replace("\n", ""))
-    for name, pattern in yaml.safe_load(
-        Path(__file__).with_name("hidden.yaml").read_text("utf-8")
-    ).items()
-}
 
 
 def _is_at_most(value: str | None, most: float, *, whole: float) -> bool:

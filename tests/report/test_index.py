@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from factible_assets.report.writing import (
+    INDEX,
     choices,
-    index_path,
     publish_all,
     publish_report,
     read_index_data,
@@ -153,7 +153,7 @@ def test_all_reports_are_written_beside_an_index_that_links_them(tmp_path: Path)
     folder = tmp_path / "reports"
     written = publish_all(store_sample(tmp_path), folder)
     assert written == {VIDEO_ID: folder / f"{VIDEO_ID}.html"}
-    index = Page(index_path(folder).read_text("utf-8"))
+    index = Page((folder / INDEX).read_text("utf-8"))
     href = index.all("//section[@id='videos']//tbody//a")[0].get("href")
     report = Page((folder / href).read_text("utf-8"))
     assert "index.html" in report.links()
@@ -176,13 +176,13 @@ def test_the_index_links_no_report_that_is_not_there(tmp_path: Path) -> None:
 def test_a_video_that_is_called_index_does_not_take_the_place_of_the_index() -> None:
     folder = Path("reports")
     for video_id in ("index", "Index", "INDEX"):
-        assert report_path(folder, video_id).name.casefold() != index_path(folder).name
+        assert report_path(folder, video_id).name.casefold() != (folder / INDEX).name
     assert report_path(folder, "-LDjqcvSbP4").name == "-LDjqcvSbP4.html"
 
 
 def test_a_large_index_that_is_young_is_left_to_the_next_report(tmp_path: Path) -> None:
     store = store_sample(tmp_path)
-    index = index_path(tmp_path)
+    index = tmp_path / INDEX
     index.write_text("x" * 600_000)
     assert publish_report(store, tmp_path, VIDEO_ID) == report_path(tmp_path, VIDEO_ID)
     assert report_path(tmp_path, VIDEO_ID).exists()

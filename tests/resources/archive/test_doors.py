@@ -52,7 +52,7 @@ def ruined(archive: Archive) -> Archive:
 
 
 def keeping(archive: Archive) -> ArchivingFetcher:
-    return ArchivingFetcher(Shelf(), archive, "fetched", is_fictional)
+    return ArchivingFetcher(Shelf().fetch, archive, "fetched", is_fictional)
 
 
 def test_the_doors_fit_the_pipelines_protocols(archive: Archive) -> None:
@@ -82,7 +82,9 @@ async def test_fictional_and_unreadable_pages_are_handed_over_and_not_kept(
 
 
 async def test_which_pages_are_left_out_can_be_chosen(archive: Archive) -> None:
-    fetcher = ArchivingFetcher(Shelf(), archive, "fetched", leave_out=lambda url: "bees" in url)
+    fetcher = ArchivingFetcher(
+        Shelf().fetch, archive, "fetched", leave_out=lambda url: "bees" in url
+    )
     await fetcher.fetch("https://bees.org/honey")
     await fetcher.fetch("https://wasps.org/honey")
     assert archive.page("https://bees.org/honey") is None
