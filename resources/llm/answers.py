@@ -44,13 +44,11 @@ _RANGES = (
 def strict_schema(output_type: type[BaseModel]) -> Mapping[str, Any]:
     """Return a type's JSON Schema in the subset that every server enforces.
 
-    All properties are required and no others allowed; what else a field must keep to (ranges,
-    lengths, patterns) is validated afterwards, ranges being told in words
+    All properties are required and no others allowed; what else a field must keep to is validated
+    afterwards, ranges being told in words
     (https://platform.openai.com/docs/guides/structured-outputs#supported-schemas). Titles and the
-    docstrings of types are left out: they are our own, and paid for with every question.
-
-    Raises:
-        TypeError: The type has a mapping or a tuple in it, for which there is no strict schema.
+    docstrings of types are left out: they are our own, and paid for with every question. Raises
+    TypeError for a mapping or a tuple, for which there is no strict schema.
     """
     strict: Mapping[str, Any] = _strict(output_type.model_json_schema())
     return strict
@@ -87,11 +85,7 @@ class UnreadableAnswerError(ValueError):
 
 
 def read_answer(text: str | None, output_type: type[Answer]) -> Answer:
-    """Read the value in an answer.
-
-    Raises:
-        UnreadableAnswerError: There is no JSON object in it, none of the right shape, or several.
-    """
+    """Read the value in an answer; UnreadableAnswerError if it holds none, or several."""
     if not text or not text.strip():
         raise UnreadableAnswerError("The answer was empty.")
     try:
@@ -99,27 +93,20 @@ def read_answer(text: str | None, output_type: type[Answer]) -> Answer:
     except ValidationError as error:
         if error.errors()[0]["type"] != "json_invalid":
             raise UnreadableAnswerError(_worded(error)) from error
-    return _only(list(_candidates(_THOUGHTS.sub("", text))), output_type)
-
-
-def _only(candidates: list[str], output_type: type[Answer]) -> Answer:
-    valid: list[Answer] = []
-    first_error: ValidationError | None = None
-    for candidate in candidates:
+    valid, problems = list[Answer](), list[str]()
+    for candidate in _candidates(_THOUGHTS.sub("", text)):
         try:
             value = output_type.model_validate_json(candidate)
         except ValidationError as error:
-            first_error = first_error or error
+            problems.append(_worded(error))
         else:
-            if value not in valid:
-                valid.append(value)
+            valid += [] if value in valid else [value]
     if len(valid) == 1:
         return valid[0]
     if valid:
         raise UnreadableAnswerError("The answer held more than one JSON object; give one only.")
-    if first_error is not None:
-        raise UnreadableAnswerError(_worded(first_error)) from first_error
-    raise UnreadableAnswerError("The answer held no complete JSON object.")
+    problems.append("The answer held no complete JSON object.")
+    raise UnreadableAnswerError(problems[0])
 
 
 def _candidates(text: str) -> Iterator[str]:

@@ -99,11 +99,10 @@ class Probe:
 class BackendError(Exception):
     """A request without a reply. `reason` is a sentence that ends without a full stop.
 
-    kind: `passing` may succeed if repeated, `lasting` will not, `adapted` means that the backend
-    has learnt something about the server and wants to ask otherwise, `context` that the prompt
-    was too long, `refused` that the server's filter declined. `lost`: the server may have worked
-    on it, and billed it, all the same. `pause` is in seconds, `window` and `prompt_tokens` are what
-    the server says that it reads and was given.
+    What is `passing` may succeed if repeated, `lasting` will not, `adapted` is asked otherwise, now
+    that the backend has learnt something about the server; `context`: the prompt was too long;
+    `refused`: the server's filter declined. `lost`: the server may have worked on it, and billed
+    it. `pause` is in seconds, `window` and `prompt_tokens` are what the server reads and was given.
     """
 
     kind: Literal["passing", "lasting", "adapted", "context", "refused"]
@@ -186,13 +185,10 @@ class Backend(ABC):
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> Reply:
-        """Send these messages once, with the request's settings as they are.
+        """Send these messages once; BackendError if there is no reply.
 
-        `max_tokens` are then those of thoughts and answer together, and `effort` is one that the
-        model takes.
-
-        Raises:
-            BackendError: There is no reply.
+        The request's `max_tokens` are those of thoughts and answer together, and its `effort` is
+        one that the model takes.
         """
 
     @abstractmethod
@@ -207,8 +203,7 @@ class Backend(ABC):
         """Return what a server said on one line, without keys, and not endless."""
         for secret in filter(None, self._secrets):
             text = text.replace(secret.get_secret_value(), "…")
-        flat = " ".join(text.split())
-        return flat if len(flat) <= _SHOWN else f"{flat[: _SHOWN - 1]}…"
+        return one_line(text)
 
     def _status_error(
         self, body: ErrorBody, headers: Mapping[str, str], remedy: str
@@ -254,10 +249,8 @@ class Backend(ABC):
     def _broken(self, error: BaseException, cause: BaseException | None = None) -> BackendError:
         """Sort a broken connection. Nothing of the library's own words is repeated: they hold keys.
 
-        Args:
-            error: Its chain tells a failed TLS handshake from other failures.
-            cause: What broke, if that is not the error. By the names of its classes, which are the
-                same in both versions of the library for HTTP.
+        `cause` is what broke, if that is not the error: it goes by the names of its classes, which
+        are the same in both versions of the library for HTTP.
         """
         handshake = failed_handshake(error)
         if handshake is not None:
@@ -273,6 +266,12 @@ class Backend(ABC):
             return BackendError("passing", reason)
         reason = "the connection broke off before the answer was complete"
         return BackendError("passing", reason, lost=True)
+
+
+def one_line(text: str) -> str:
+    """Return a server's words on one line, and not endless."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _SHOWN else f"{flat[: _SHOWN - 1]}…"
 
 
 def malformed(what: str) -> BackendError:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Literal, Protocol, Self, TypeVar, get_args
+from dataclasses import dataclass, field
+from typing import Generic, Literal, Protocol, Self, TypeVar, get_args
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -73,12 +73,11 @@ class ModelRequest(Manner, Generic[Answer]):
 
     @property
     def fingerprint(self) -> str:
-        """The SHA-256, in hexadecimal, of everything in the request that changes its answer.
+        """The SHA-256, in hexadecimal, of what in the request changes its answer, but the model.
 
-        It does not name the model: a cache names it beside it. A whole answer is the same under
-        any limit, so that raising one asks nothing anew that was answered.
+        A whole answer is the same under any limit: raising one asks nothing anew.
         """
-        content: list[Any] = [
+        content = [
             self.system,
             [[part.text, part.trimmable] for part in self.parts],
             self.output_type.model_json_schema(),
@@ -94,15 +93,13 @@ class ModelCall(BaseModel):
 
     Tokens are those that the server reported; `output_tokens` include `thought_tokens`, None where
     it does not tell them apart, and `input_tokens` include `cached_tokens`, read from the
-    provider's own cache. Where it reported none, `usage_reported` is False: the tokens of an
-    answer, and its cost, are then estimated, those of a failed request are 0. Where the model's
-    price is not known, `price_known` is False and `cost_usd` is 0 for want of a figure. Latency is
-    in seconds, without the waiting for a slot, a rate limit or a retry.
+    provider's own cache. Without `usage_reported` the tokens of an answer, and its cost, are
+    estimated, those of a failed request 0; without `price_known` the cost is 0 for want of a
+    figure. Latency is in seconds, without the waiting for a slot, a rate limit or a retry.
 
-    `request_id` is the request's own, wherever the call is told of again. With `cache_hit` it was
-    made by an earlier question for the same answer: nothing was sent, and the cost is what it once
-    was. `trimmed_characters` is how much of the trimmable parts was left out of the request;
-    `batched`: it went into a batch, at half the price.
+    `request_id` is the request's own, wherever the call is told of again. A `cache_hit` was made by
+    an earlier question: nothing was sent, and the cost is what it once was. `trimmed_characters`
+    were left out of the request; what is `batched` went into a batch, at half the price.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -137,10 +134,6 @@ class ModelAnswer(Generic[Answer]):
     value: Answer
     calls: tuple[ModelCall, ...] = field(default=())
 
-    def as_cache_hit(self) -> ModelAnswer[Answer]:
-        """Return the answer as one that was kept: nothing was asked or waited for."""
-        return replace(self, calls=tuple(call.as_cache_hit() for call in self.calls))
-
 
 Spent = Callable[[ModelCall], Awaitable[None]]
 """Told of each request before it is sent, as if its answer were lost, and again if it came to
@@ -173,20 +166,18 @@ class ModelError(Exception):
 
     lasting = True
 
-    def __init__(self, reason: str, calls: Sequence[ModelCall] = ()) -> None:
+    def __init__(
+        self, reason: str, calls: Sequence[ModelCall] = (), *, lasting: bool | None = None
+    ) -> None:
         super().__init__(reason)
-        self.reason = reason
-        self.calls = tuple(calls)
+        self.reason, self.calls = reason, tuple(calls)
+        self.lasting = type(self).lasting if lasting is None else lasting
 
 
 class ModelOutageError(ModelError):
     """The service failed; another time, or with other settings, it may answer."""
 
-    def __init__(
-        self, reason: str, calls: Sequence[ModelCall] = (), *, lasting: bool = False
-    ) -> None:
-        super().__init__(reason, calls)
-        self.lasting = lasting
+    lasting = False
 
 
 class RefusedError(ModelError):

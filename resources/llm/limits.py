@@ -159,11 +159,8 @@ class Budget:
 
     Safe to use from several tasks, event loops and threads. `name` is for sentences, as in "the
     budget of NAME"; `ceiling` is what all calls together may take, `per_account` those of each
-    account.
-
-    Attributes:
-        spent: US dollars that are settled so far, lost answers at their whole reservation.
-        calls: How many calls were settled.
+    account. `spent` are the US dollars of the `calls` that are settled, lost answers at their whole
+    reservation.
     """
 
     def __init__(
@@ -197,11 +194,8 @@ class Budget:
     async def reserve(self, usd: float | None) -> AsyncIterator[Reservation]:
         """Set dollars aside, waiting for the calls in flight if they fit only beside them.
 
-        `usd` is None if the model's price is not known.
-
-        Raises:
-            BudgetExhaustedError: They would pass a ceiling even if all in flight came to nothing.
-            PriceUnknownError: There is no price, and there is a ceiling.
+        Raises BudgetExhaustedError if they would pass a ceiling even if all in flight came to
+        nothing, PriceUnknownError if there is a ceiling and `usd` is None: the price is not known.
         """
         amount = usd or 0.0
         while settled := self._set_aside(usd):

@@ -58,10 +58,10 @@ class TokenScale:
             return max(1.0, min(self._seen) * _MARGIN) if self._seen else _FIRST_GUESS
 
     @property
-    def most_bytes_per_token(self) -> float | None:
-        """The most bytes that a token was seen to stand for; None before anything is learnt."""
+    def most_bytes_per_token(self) -> float:
+        """The most bytes that a token was seen to stand for; 0 before anything is learnt."""
         with self._lock:
-            return max(self._seen, default=None)
+            return max(self._seen, default=0.0)
 
     def learn(self, size: int, tokens: int) -> None:
         """Take in how many tokens a server counted for a prompt of so many bytes in UTF-8."""
@@ -141,11 +141,8 @@ class PromptFolder:
         if not self._days:
             return
         now = datetime.now(UTC)
-        content = {
-            "request_id": call.request_id,
+        content = call.model_dump(include={"request_id", "provider", "model"}) | {
             "asked_at": now.isoformat(),
-            "provider": call.provider,
-            "model": call.model,
             "messages": list(messages),
             "answer": answer,
         }

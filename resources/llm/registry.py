@@ -158,13 +158,9 @@ class _File(BaseModel):
 
 
 class ModelRegistry:
-    """The models and providers of one or more registry files, and the prices of services.
+    """The models and providers of registry files, sorted by name, and what services cost.
 
-    Attributes:
-        models: All of them, by name.
-        providers: All of them, by name.
-        services: US dollars per request, by the service's name; one that is not listed is not
-            known.
+    `services` are US dollars per request, by the service's name; what is not listed is not known.
     """
 
     def __init__(
@@ -181,8 +177,7 @@ class ModelRegistry:
     def load(cls, *paths: Path) -> ModelRegistry:
         """Read registry files. An entry replaces the entry of the same name in earlier files.
 
-        Raises:
-            RegistryError: A file cannot be read, or says something that has no meaning here.
+        Raises RegistryError for what cannot be read, or has no meaning here.
         """
         models: dict[str, ModelInfo] = {}
         providers: dict[str, ProviderInfo] = {}
@@ -197,11 +192,7 @@ class ModelRegistry:
         return cls(models, providers, services)
 
     def provider(self, name: str) -> ProviderInfo:
-        """Look a provider up.
-
-        Raises:
-            RegistryError: There is none of this name; the sentence offers the nearest.
-        """
+        """Look a provider up; RegistryError, with the nearest name, if there is none."""
         _known(name, self._providers)
         return self._providers[name]
 
@@ -209,12 +200,9 @@ class ModelRegistry:
         """Look a model up, by its name or that of its snapshot (gpt-5-mini-2025-08-07).
 
         With a provider named, any model will do: one that is not listed has no known price and
-        no known context window. A listed model at another provider keeps its window and loses its
-        price. Gateways call models VENDOR/NAME and pass the vendor's price on: openai/gpt-4o at
-        the provider openai is gpt-4o.
-
-        Raises:
-            RegistryError: The provider is unknown, or the model is and no provider is named.
+        window, and a listed one at another provider loses its price. Gateways call models
+        VENDOR/NAME and pass the vendor's price on: openai/gpt-4o at the provider openai is gpt-4o.
+        Raises RegistryError if the provider is unknown, or the model is and no provider is named.
         """
         listed = self._listed(name)
         if provider is None:

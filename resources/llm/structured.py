@@ -36,6 +36,7 @@ from resources.llm.backend import (
     Probe,
     Reply,
     Usage,
+    one_line,
 )
 from resources.llm.base import (
     Answer,
@@ -88,7 +89,6 @@ _HARDER = 0.5
 """What is left of the room after a server found a prompt too long without saying by how much."""
 _SAFETY = 0.9
 _MOST_ADAPTATIONS = 8
-_SHOWN_REASON = 200
 _MOST_TOGETHER = 50_000
 """Requests of one batch."""
 _LOST = {"outcome": "infra_error", "reason": "the run ended before the answer came"}
@@ -104,8 +104,7 @@ class StructuredModel:
 
     `identity` is what a cache must tell apart: provider, address and model, and no key.
     `context_window` in tokens, as listed or as the server has since said; None if unknown.
-    `limiter` is shared by all models of the provider, and limits but concurrency if None; prompts
-    and answers are `kept` for audit.
+    `limiter` is shared by all models of the provider; prompts and answers are `kept` for audit.
     """
 
     def __init__(
@@ -137,9 +136,8 @@ class StructuredModel:
     ) -> ModelAnswer[Answer]:
         """Ask until the answer is valid, or until it is clear that there will be none.
 
-        See `LanguageModel.complete` for the errors; each carries the calls so far. Nothing limits
-        what it may cost if `budget` is None; `spent` is told of each request before it is sent, and
-        again once it led to no answer.
+        See `LanguageModel.complete` for the errors; each carries the calls so far. `spent` is told
+        of each request before it is sent, and again once it led to no answer.
         """
         spending = budget or Budget("this request", Ceiling())
         conversation = _Conversation(self, request, spending, spent)
@@ -242,10 +240,7 @@ class ModelClients:
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """One request as it is sent: what it says, the room for its answer, and what was left out.
-
-    `size` are bytes of the messages, and of a schema beside them: it is counted as prompt.
-    """
+    """One request as it is sent. `size`: bytes of the messages, and of a schema beside them."""
 
     messages: tuple[Message, ...]
     limit: int
@@ -284,8 +279,7 @@ class _Conversation(Generic[Answer]):
         while tries:
             reply, call, limit = await self._reply()
             if reply.finish == "refused":
-                flat = " ".join((reply.refusal or "no reason was given").split())
-                reason = flat if len(flat) <= _SHOWN_REASON else f"{flat[: _SHOWN_REASON - 1]}…"
+                reason = one_line(reply.refusal or "no reason was given")
                 await self._record(call, outcome="refused", reason=reason)
                 raise RefusedError(f"{self.name} declined to answer: {reason}")
             if reply.finish == "length":
@@ -314,10 +308,7 @@ class _Conversation(Generic[Answer]):
         )
 
     async def _widen(self, call: ModelCall, limit: int, text: str) -> None:
-        """Give a cut-off answer more room, once: thoughts may have taken it all.
-
-        One that says the same again and again, as weak models do, or counts on, would never end.
-        """
+        """Give a cut-off answer more room, once, unless it runs in circles and would never end."""
         thoughts = f", {call.thought_tokens:,} of them thoughts" if call.thought_tokens else ""
         reason = f"the answer was cut off at its limit of {limit:,} tokens{thoughts}"
         circles = len(text) >= _CIRCLE and any(
@@ -477,7 +468,7 @@ class _Conversation(Generic[Answer]):
             reason = f"it was not done after {seconds:g} seconds"
             raise BackendError("passing", reason, lost=True) from None
         if counted := reply.usage.input_tokens:
-            usual = max(self.scale.most_bytes_per_token or 0.0, _MOST_BYTES_PER_TOKEN)
+            usual = max(self.scale.most_bytes_per_token, _MOST_BYTES_PER_TOKEN)
             unread = prompt.size > _SILENT_CUT_BYTES and prompt.size / counted > usual * _SUSPICIOUS
             if self.backend.cuts_silently and unread:
                 reason = (
