@@ -246,7 +246,7 @@ class HttpClient:
         accepts: Callable[[str], bool] = lambda _: True,
         sink: Sink | None = None,
     ) -> Response:
-        """Get a URL, following redirects that pass the guard.
+        """Get a URL, following redirects that pass the guard; OutageError or UnavailableError.
 
         Args:
             url: Absolute, http or https.
@@ -255,8 +255,6 @@ class HttpClient:
             accepts: Says by its media type (lower case, may be empty) whether a success is read.
             sink: Is handed the body of a success block by block, in the place of keeping it; what
                 it raises ends the request.
-
-        Raises OutageError or UnavailableError.
         """
         return await self._repeat(
             _Ask("GET", _parse(url), headers or {}, max_bytes, accepts=accepts, sink=sink)
@@ -274,10 +272,7 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         max_bytes: int | None = None,
     ) -> Response:
-        """Post what may be posted twice: a lost answer is asked for again. Otherwise see `get`.
-
-        Redirects are not followed but returned.
-        """
+        """Post what may be posted twice. Redirects are not followed but returned; see `get`."""
         return await self._repeat(
             _Ask("POST", _parse(url), headers or {}, max_bytes, content=content)
         )

@@ -33,10 +33,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from email.utils import format_datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 from urllib.parse import quote, unquote, urlsplit
 
 import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from resources.network_guard import NameTable
 from resources.statements import statements
@@ -59,7 +60,6 @@ _MEDIA_TYPES = {
 }
 _START_SECONDS = 10.0
 _OK = 200
-_STATUSES = range(200, 600)
 _DATE_RANGE = re.compile(r"cd_(min|max):(\d{1,2})/(\d{1,2})/(\d{4})")
 _DATE_PATHS = (
     "//meta[@property='article:published_time']/@content",
@@ -78,6 +78,16 @@ class MiniatureWebError(Exception):
     """The folder cannot be served. The message names the file and the remedy."""
 
 
+class _Special(BaseModel):
+    """A page that answers otherwise, as `web.yaml` lists it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: str
+    status: Annotated[int, Field(ge=200, le=599)] | None = None
+    headers: dict[Any, Any] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class _Resource:
     """One URL of the miniature web, and how it answers."""
@@ -91,8 +101,7 @@ class _Resource:
 class MiniatureWeb:
     """Serves a folder of pages on an ephemeral loopback port, in a thread of its own.
 
-    Start it with `with`, or by `start` and `close`; it starts once and stops for good. The root
-    holds one folder per host.
+    Start it with `with`, or by `start` and `close`; it starts once and stops for good.
     """
 
     def __init__(self, root: Path) -> None:
@@ -121,11 +130,7 @@ class MiniatureWeb:
         return NameTable({"*.example": ("127.0.0.1", self.port)})
 
     def start(self) -> None:
-        """Start serving, unless it is being served already.
-
-        Raises:
-            MiniatureWebError: The folder or its settings cannot be read, or nothing could start.
-        """
+        """Start serving, unless it is being served already; MiniatureWebError if it cannot be."""
         import uvicorn  # noqa: PLC0415 - only the demo and the tests serve anything
 
         with self._lock, ExitStack() as undone:
@@ -236,7 +241,7 @@ class _SearchIndex:
 
 
 def _indexed(url: str, file: Path) -> tuple[str, str, str, str | None]:
-    """Read what a search engine keeps of a page: address, title, description and text, date."""
+    """Read what a search engine keeps of a page: address, title, text and description, date."""
     from resources.scraping.extract import (  # noqa: PLC0415 - see start
         decode,
         page_title,
@@ -332,18 +337,12 @@ def _read_settings(file: Path) -> Iterator[_Resource]:
     if not isinstance(entries, list) or set(settings or {}) - {"responses"}:
         raise MiniatureWebError(f"{file} should hold one list, named responses")
     for number, entry in enumerate(entries, start=1):
-        given = entry if isinstance(entry, dict) else {}
-        url, status, headers = (given.get(name) for name in ("url", "status", "headers"))
-        status = _OK if status is None else status
-        sound = isinstance(url, str) and isinstance(status, int) and status in _STATUSES
-        if (
-            not sound
-            or not isinstance(headers, dict | None)
-            or len(given) > len(given.keys() & {"url", "status", "headers"})
-        ):
+        try:
+            special = _Special.model_validate(entry, strict=True)
+        except ValidationError as error:
             raise MiniatureWebError(
                 f"{file}: response {number} should have a url, and may have a status (200 to 599) "
                 "and headers (a mapping), and nothing else"
-            )
-        texts = {str(name): str(value) for name, value in (headers or {}).items()}
-        yield _Resource(str(url), None, status, texts)
+            ) from error
+        texts = {str(name): str(value) for name, value in (special.headers or {}).items()}
+        yield _Resource(special.url, None, special.status or _OK, texts)

@@ -244,11 +244,7 @@ def host_of(url: httpx.URL) -> str:
 
 
 def check_address(address: str) -> None:
-    """Raise ForbiddenTargetError for what is not the address of a public unicast host.
-
-    Such as loopback, private, link-local, a metadata service, multicast, reserved, a tunnel, or an
-    IPv6 form of such an IPv4 address.
-    """
+    """Raise ForbiddenTargetError for what is not the address of a public unicast host."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError as error:

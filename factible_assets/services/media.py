@@ -23,8 +23,7 @@ from factible_assets.stages.media import (
 )
 from factible_assets.stages.ports import Fetcher
 from resources.http import HttpClient, HttpFailureError, OutageError, status_failure
-from resources.images.frames import FrameError, frame_at
-from resources.images.inspect import inspect
+from resources.images.inspect import FrameError, frame_at, inspect
 from resources.images.services import GoogleVision, Sightengine
 from resources.transcripts.youtube_ids import is_video_id
 

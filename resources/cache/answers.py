@@ -122,9 +122,7 @@ class _Answers(Generic[Value]):
     ) -> tuple[Value, bool]:
         """Return the answer to a question, and whether this is the first who takes it.
 
-        Args:
-            question: What is asked, as JSON.
-            work: Asks the client; given what is kept and counts no more, if there is any.
+        `work` asks the client; it is given what is kept and counts no more, if there is any.
         """
         key = cache_key(self.kind, *self.identity, question)
 
@@ -146,9 +144,6 @@ class _Answers(Generic[Value]):
 
         task, first = await self.flights.join(key, answer)
         return task.result(), first
-
-
-# --- Searches and prior fact checks -------------------------------------------------------------
 
 
 class CachingSearch:
@@ -235,9 +230,6 @@ def _plain(value: object) -> object:
     return sorted(value) if isinstance(value, (list, tuple, set, frozenset)) else value
 
 
-# --- Pages --------------------------------------------------------------------------------------
-
-
 class ConditionalFetcher(Protocol):
     """Fetches pages, and accepts what is known of them from before."""
 
@@ -286,9 +278,6 @@ class CachingFetcher:
         return replace(page, url=url)
 
 
-# --- Domain ages --------------------------------------------------------------------------------
-
-
 class AgeSource(Protocol):
     """Knows, or finds out, how old domains are."""
 
@@ -320,14 +309,10 @@ class CachingAges:
         return (await self._answers.ask(name, lambda _: self._ages.age(domain)))[0]
 
 
-# --- Models -------------------------------------------------------------------------------------
-
-
 class Client(Protocol):
     """A model that can be asked within a budget, and tells of what was spent in vain."""
 
     identity: str
-    """Provider, address and model in one line: what the cache must tell apart. Holds no key."""
 
     async def complete(
         self,

@@ -18,11 +18,7 @@ part of which it is), or one that merely looks like it."""
 
 @dataclass(frozen=True, slots=True)
 class ImageMatch:
-    """A picture that was found elsewhere.
-
-    `page_url` is the page that shows it, if that is known, and `image_url` the picture itself; one
-    of both is always there.
-    """
+    """A picture that was found elsewhere: by itself, on a page that shows it, or both."""
 
     kind: MatchKind
     image_url: str | None = None
@@ -51,18 +47,13 @@ class UnreadableImageError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts:
-    """What one picture says of itself.
+    """What one picture says of itself; its size in pixels.
 
-    Attributes:
-        width: In pixels.
-        height: In pixels.
-        taken_at: When a camera says that it was taken, in the camera's own time.
-        camera: Maker and model.
-        software: What wrote the file, such as an editor.
-        error_level: From 0 to 1, how unevenly the picture changes when it is compressed once more:
-            the share of blocks whose change is more than three times the median's. A region that
-            was pasted in has been compressed less often than its surroundings (error level
-            analysis; Krawetz, "A Picture's Worth", 2007). None for a format that loses nothing.
+    `taken_at` is in the camera's own time, `software` what wrote the file. `error_level`, from 0 to
+    1, is how unevenly the picture changes when it is compressed once more: the share of blocks
+    whose change is more than three times the median's. A region that was pasted in has been
+    compressed less often than its surroundings (error level analysis; Krawetz, "A Picture's Worth",
+    2007). None for a format that loses nothing.
     """
 
     width: int
@@ -74,10 +65,7 @@ class ImageFacts:
 
 
 class ImageService(Protocol):
-    """A service that is shown a picture: a reverse search, or a detector of generated faces.
-
-    Never raises for a service that fails: it answers so.
-    """
+    """A service that is shown a picture: a reverse search, or a detector of generated faces."""
 
     @property
     def provider(self) -> str:
@@ -85,5 +73,5 @@ class ImageService(Protocol):
         ...
 
     async def ask(self, picture: bytes) -> ImageAnswer:
-        """Show a picture (JPEG, PNG or WebP, as it was fetched) and return the answer."""
+        """Show a picture (JPEG, PNG or WebP, as it was fetched). A failure is an answer too."""
         ...

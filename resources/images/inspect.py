@@ -1,16 +1,23 @@
-"""What a picture says of itself: its size, its metadata, and how evenly it was compressed.
+"""Pictures on this machine: a frame of a video, and what a picture says of itself.
 
-What belongs here: looking into the bytes of one picture, with Pillow. What does not: comparing it
-with others, and any judgement: these are hints, which honest editing and every platform that
-compresses anew leave too.
+What belongs here: ffmpeg, run within limits; the size, metadata and compression of one picture,
+with Pillow. What does not: which moments are worth a picture, comparing it with others, and any
+judgement: these are hints, which honest editing and every platform that compresses anew leave too.
+
+Frames come from a program of its own, and not from a library in this process: video files are among
+the most attacked formats there are, and a process can be ended.
 """
 
 from __future__ import annotations
 
+import asyncio
 import io
+import shutil
+from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 
-from PIL import ExifTags, Image, ImageChops, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageChops
 
 from resources.images.base import ImageFacts, UnreadableImageError
 
@@ -18,14 +25,12 @@ _MOST_PIXELS = 50_000_000
 _READABLE = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 _QUALITY = 90
 _BLOCK = 16
+_FRAME_SECONDS = 30.0
+_MOST_BYTES = 20_000_000
 
 
 def inspect(picture: bytes) -> ImageFacts:
-    """Look into a picture.
-
-    Raises:
-        UnreadableImageError: It is none, is damaged, or has over fifty million pixels.
-    """
+    """Look into a picture; UnreadableImageError for none, a damaged or an enormous one."""
     try:
         image = Image.open(io.BytesIO(picture), formats=_READABLE)
         if image.width * image.height > _MOST_PIXELS:
@@ -39,34 +44,26 @@ def inspect(picture: bytes) -> ImageFacts:
             ExifTags.TAGS.get(tag, ""): str(text) for tag, text in (*tags.items(), *within.items())
         }
         level = _error_level(image) if image.format in {"JPEG", "WEBP"} else None
-    except UnreadableImageError:
-        raise
-    except (
-        UnidentifiedImageError,
-        OSError,
-        ValueError,
-        SyntaxError,
-        Image.DecompressionBombError,
-    ) as error:
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        if isinstance(error, UnreadableImageError):
+            raise
         raise UnreadableImageError(
             f"The picture cannot be read ({type(error).__name__})."
         ) from error
     words = {name: " ".join(text.replace("\0", " ").split())[:200] for name, text in named.items()}
+    taken_at = None
+    with suppress(ValueError):
+        taken_at = datetime.strptime(  # noqa: DTZ007 (a camera's own time)
+            words.get("DateTimeOriginal", ""), "%Y:%m:%d %H:%M:%S"
+        )
     return ImageFacts(
         width=image.width,
         height=image.height,
-        taken_at=_time(words.get("DateTimeOriginal", "")),
+        taken_at=taken_at,
         camera=" ".join(filter(None, (words.get("Make"), words.get("Model")))) or None,
         software=words.get("Software") or None,
         error_level=level,
     )
-
-
-def _time(written: str) -> datetime | None:
-    try:
-        return datetime.strptime(written, "%Y:%m:%d %H:%M:%S")  # noqa: DTZ007 (a camera's own time)
-    except ValueError:
-        return None
 
 
 def _error_level(image: Image.Image) -> float:
@@ -78,3 +75,42 @@ def _error_level(image: Image.Image) -> float:
     levels = sorted(change.resize(blocks, Image.Resampling.BOX).tobytes())
     usual = max(levels[len(levels) // 2], 1)
     return sum(level > 3 * usual for level in levels) / len(levels)
+
+
+class FrameError(Exception):
+    """There is no picture at this moment. The text is a sentence for a person."""
+
+
+async def frame_at(video: Path, seconds: float) -> bytes:
+    """Return the picture that a video shows at a moment, as PNG.
+
+    Raises:
+        FrameError: There is no ffmpeg, it cannot read the file, or it takes longer than 30 seconds.
+    """
+    program = shutil.which("ffmpeg")
+    if program is None:
+        raise FrameError("Frames of a video need ffmpeg; install it (apt-get install ffmpeg).")
+    # The whitelist keeps playlists from naming addresses and other files.
+    before = f"-nostdin -v error -protocol_whitelist file -ss {seconds:.3f} -i".split()
+    shape = r"scale=min(1280\,iw):-2"
+    after = f"-vf {shape} -frames:v 1 -f image2pipe -c:v png pipe:1"
+    running = await asyncio.create_subprocess_exec(
+        program,
+        *before,
+        f"file:{video}",
+        *after.split(),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(_FRAME_SECONDS):
+            picture, _ = await running.communicate()
+    except TimeoutError:
+        raise FrameError(f"{video.name}: no frame within {_FRAME_SECONDS:g} seconds.") from None
+    finally:
+        if running.returncode is None:
+            running.kill()
+            await running.wait()
+    if not picture or len(picture) > _MOST_BYTES:
+        raise FrameError(f"{video.name} shows no picture at {seconds:g} seconds.")
+    return picture

@@ -13,7 +13,8 @@ from __future__ import annotations
 import base64
 from uuid import uuid4
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
 
 from resources.http import HttpClient, OutageError
 from resources.images.base import ImageAnswer, ImageMatch, MatchKind
@@ -22,35 +23,39 @@ from resources.search.service import Service, wrong_shape
 _MOST_MATCHES = 20
 
 
-class _Picture(BaseModel):
+class _Wire(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class _Picture(_Wire):
     url: str
 
 
-class _PageOf(BaseModel):
+class _Shown(_Wire):
+    full_matching_images: list[_Picture] = []
+    partial_matching_images: list[_Picture] = []
+
+
+class _PageOf(_Shown):
     url: str
-    pageTitle: str = ""  # noqa: N815
-    fullMatchingImages: list[_Picture] = []  # noqa: N815
-    partialMatchingImages: list[_Picture] = []  # noqa: N815
+    page_title: str = ""
 
 
-class _Detection(BaseModel):
-    fullMatchingImages: list[_Picture] = []  # noqa: N815
-    partialMatchingImages: list[_Picture] = []  # noqa: N815
-    visuallySimilarImages: list[_Picture] = []  # noqa: N815
-    pagesWithMatchingImages: list[_PageOf] = []  # noqa: N815
+class _Detection(_Shown):
+    visually_similar_images: list[_Picture] = []
+    pages_with_matching_images: list[_PageOf] = []
 
 
-class _Failure(BaseModel):
+class _Failure(_Wire):
     code: int = 0
-    message: str = ""
 
 
-class _Annotation(BaseModel):
-    webDetection: _Detection = _Detection()  # noqa: N815
+class _Annotation(_Wire):
+    web_detection: _Detection = _Detection()
     error: _Failure | None = None
 
 
-class _Annotations(BaseModel):
+class _Annotations(_Wire):
     responses: list[_Annotation] = Field(min_length=1)
 
 
@@ -80,23 +85,23 @@ class GoogleVision(Service):
             raise wrong_shape("is no annotation of an image") from None
         if annotation.error is not None and annotation.error.code:
             raise OutageError(f"it could not look at the picture (code {annotation.error.code})")
-        found = annotation.webDetection
-        pages = found.pagesWithMatchingImages
-        whole = [page for page in pages if page.fullMatchingImages]
-        part = [page for page in pages if not page.fullMatchingImages]
+        found = annotation.web_detection
+        pages = found.pages_with_matching_images
+        whole = [page for page in pages if page.full_matching_images]
+        part = [page for page in pages if not page.full_matching_images]
         groups: tuple[tuple[MatchKind, list[_Picture], list[_PageOf]], ...] = (
-            ("exact", found.fullMatchingImages, whole),
-            ("partial", found.partialMatchingImages, part),
-            ("similar", found.visuallySimilarImages, []),
+            ("exact", found.full_matching_images, whole),
+            ("partial", found.partial_matching_images, part),
+            ("similar", found.visually_similar_images, []),
         )
         matches = []
         for kind, pictures, shown_on in groups:
             shown = set()
             for page in shown_on:
-                its = page.fullMatchingImages or page.partialMatchingImages
+                its = page.full_matching_images or page.partial_matching_images
                 shown |= {each.url for each in its}
                 first = its[0].url if its else None
-                matches.append(ImageMatch(kind, first, page.url, page.pageTitle or None))
+                matches.append(ImageMatch(kind, first, page.url, page.page_title or None))
             matches += [ImageMatch(kind, each.url) for each in pictures if each.url not in shown]
         return matches
 

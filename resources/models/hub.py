@@ -103,10 +103,7 @@ class Hub:
     """A hub, and where it keeps its files. Open it with `async with`.
 
     No private address is reached but that of the hub that the user named, and nothing without TLS
-    but a hub on this machine.
-
-    Raises:
-        ModelPullError: The address is none, or neither https nor on this machine.
+    but a hub on this machine: ModelPullError for any other address.
     """
 
     def __init__(
@@ -147,9 +144,8 @@ class Hub:
     async def ask_offer(self, model: ManifestModel) -> Offer:
         """Ask what the files of a model are.
 
-        Raises:
-            ModelPullError: The hub does not answer, has no such file, or not for everybody; or it
-                offers another file than the manifest names, or does not say what it offers.
+        Raises ModelPullError if the hub does not answer, does not give a file to everybody, offers
+        another one than the manifest names, or does not say what it offers.
         """
         commit, files = model.revision, []
         for spec in model.files:
@@ -314,10 +310,9 @@ class ModelStore:
     async def pull(self, hub: Hub, offer: Offer, progress: Progress | None = None) -> Receipt:
         """Fetch a model and put it in place of the one of its name.
 
-        Raises:
-            ModelPullError: The hub fails (what was fetched stays for the next time), does not give
-                out a file, or gives another one, which is set aside as NAME.rejected.
-            ModelStoreError: The folder cannot be written, is in use, or has too little room.
+        Raises ModelPullError if the hub fails (what was fetched stays for the next time) or gives
+        another file, which is set aside as NAME.rejected; ModelStoreError if the folder cannot be
+        written, is in use, or has too little room.
         """
         name = offer.model.name
         partial = self._folder / _PARTIAL / name
@@ -351,8 +346,7 @@ class ModelStore:
     def remove(self, name: str) -> bool:
         """Take a model away, with what was left of pulls; return whether there was anything.
 
-        Raises:
-            ModelStoreError: It cannot be removed, or is being fetched.
+        Raises ModelStoreError if it cannot be removed, or is being fetched.
         """
         places = [self._folder / name, self._folder / _PARTIAL / name]
         if not any(place.exists() for place in places):

@@ -18,8 +18,7 @@ from PIL import Image
 
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.images.base import ImageMatch, UnreadableImageError
-from resources.images.frames import FrameError, frame_at
-from resources.images.inspect import inspect
+from resources.images.inspect import FrameError, frame_at, inspect
 from resources.images.services import GoogleVision, Sightengine
 from resources.network_guard import NetworkGuard
 from tests.servers import (
