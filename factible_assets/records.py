@@ -25,16 +25,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 import resources.images.base as images
 import resources.reliability.base as domains
 from resources.llm.base import ModelCall
+from resources.scraping.base import Via
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 """A score from 0 (none) to 1 (full)."""
-
 Seconds = Annotated[float, Field(ge=0.0)]
-"""A non-negative number of seconds."""
-
 Count = Annotated[int, Field(ge=0)]
-"""A non-negative count."""
-
 Status = Literal["ok", "no_evidence", "infra_error", "skipped"]
 """What became of one piece of work.
 
@@ -45,60 +41,34 @@ that `reason` names. An outage is never data: only `ok` rows carry a stance.
 
 Stance = Literal["supports", "refutes", "mixed", "unclear"]
 """How evidence, or a verdict, stands to a claim."""
-
 Rating = domains.Rating
 SourceClass = domains.SourceClass
 MatchKind = images.MatchKind
-
 Veracity = Literal["pants-fire", "false", "barely-true", "half-true", "mostly-true", "true"]
 """How true a claim is on six levels, from worst to best; methods/scales.py says what each means."""
-
 Answered = Literal["answered", "partly", "not"]
 """How far evidence answers a question (Chen et al. 2023, arXiv:2305.11859, section 6.2)."""
-
 QueryType = Literal["direct", "alternative", "source", "context"]
 """The four search strategies (Factible, section 1.3.3, table 4)."""
-
 Confidence = Literal["low", "medium", "high"]
 """How sure a verdict is, in the words that a report uses."""
-
 Basis = Literal["embedded", "llm"]
 """Who judged: the embedded engine (an automatic leaning) or a language model."""
-
 QueryBasis = Literal["embedded", "llm", "reviewer"]
 """Who worded a query: a reasoner, or a person who reviewed the claim."""
-
 ClaimBasis = Literal["embedded", "llm", "given", "reviewer"]
 """Who worded a claim; `given`: nobody, the corpus states it; `reviewer`: a person, since."""
-
 Criterion = Literal[
-    "claim_quality",
-    "query_relevance",
-    "evidence_relevance",
-    "explanation_quality",
-    "reasoning_hallucination",
-    "evidence_hallucination",
-    "label_justification",
-]
+    "claim_quality", "query_relevance", "evidence_relevance", "explanation_quality",
+    "reasoning_hallucination", "evidence_hallucination", "label_justification",
+]  # fmt: skip
 """What a language model, or a person, scores from 0 to 2; evaluation/judging/criteria.py."""
-
 StepKind = Literal[
-    "decompose",
-    "plan",
-    "query",
-    "retrieve",
-    "select",
-    "summarise",
-    "read",
-    "reason",
-    "judge",
+    "decompose", "plan", "query", "retrieve", "select", "summarise", "read", "reason", "judge",
     "calibrate",
-]
+]  # fmt: skip
 """What a step of a strategy does, in the order of a claim's way."""
-
-RetrievedVia = Literal["scraped", "browser", "pdf", "archive", "snippet"]
-"""By which way a page's text was obtained."""
-
+RetrievedVia = Via
 TranscriptKind = Literal["manual", "generated", "unknown"]
 """Whether captions were written by a person or by a speech recogniser."""
 
@@ -326,7 +296,7 @@ class PriorFactCheck(
         found = self.status in {"ok", "skipped"}
         if {found} != {self.url is not None, self.canonical_url is not None}:
             raise ValueError("exactly the reviews that were found, kept or left out, have a URL")
-        if found != (self.similarity is not None):
+        if found == (self.similarity is None):
             raise ValueError("exactly the reviews that were found have a similarity")
         if self.status in {"skipped", "infra_error"} and self.reason is None:
             raise ValueError("what was left out or failed says why")
@@ -584,23 +554,11 @@ class MediaFinding(
 
 
 ReviewKind = Literal[
-    "add_query",
-    "edit_query",
-    "remove_query",
-    "block_source",
-    "unblock_source",
-    "add_source",
-    "overrule_source",
-    "reword_claim",
-    "split_claim",
-    "drop_claim",
-    "restore_claim",
-    "add_claim",
-    "assign",
-    "note",
-    "assess",
-    "sign",
-]
+    "add_query", "edit_query", "remove_query",
+    "block_source", "unblock_source", "add_source", "overrule_source",
+    "reword_claim", "split_claim", "drop_claim", "restore_claim", "add_claim",
+    "assign", "note", "assess", "sign",
+]  # fmt: skip
 """What a reviewer can do to a claim.
 
 `unblock_source` takes back that a source was blocked or added, `restore_claim` that a claim was
@@ -609,11 +567,9 @@ the reviewer's own verdict, and `sign` a ruling under a name: both stand beside 
 verdict and never in its place.
 """
 
-_TARGETED = frozenset(
-    {"edit_query", "remove_query", "block_source", "unblock_source", "add_source"}
-    | {"overrule_source"}
-)
 _WORDED = frozenset({"add_query", "edit_query"})
+_TARGETED = frozenset(get_args(ReviewKind)[1:7])
+"""From editing a query to overruling a source."""
 _VALUED = _WORDED | {
     "add_source", "note", "reword_claim", "split_claim", "restore_claim", "add_claim"
 }  # fmt: skip
@@ -679,16 +635,13 @@ ALL_RECORDS: tuple[type[Record], ...] = tuple(
     record for record in Record.__subclasses__() if record.assets
 )
 """Every record class that assets write, in the order in which a video fills their tables."""
-
 ASSET_RECORDS: dict[str, tuple[type[Record], ...]] = {
     asset: tuple(record for record in ALL_RECORDS if asset in record.assets)
     for asset in dict.fromkeys(asset for record in ALL_RECORDS for asset in record.assets)
 }
 """Which asset writes which tables, in the order of the method."""
-
 METHOD: tuple[str, ...] = tuple(asset for asset in ASSET_RECORDS if asset != "media")
 """The assets that a fact-check consists of; the others are optional, and no verdict needs them."""
-
 MAIN_RECORD: dict[str, type[Record]] = {
     asset: next(record for record in records if record.table == asset)
     for asset, records in ASSET_RECORDS.items()

@@ -83,10 +83,7 @@ class VerdictChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoRows:
-    """Rows of one video by their class; what was never made, or is not asked about, is empty.
-
-    `sets` tells by asset which sets they come from; an asset that is not in it has not run.
-    """
+    """Rows of one video by their class, empty if never made; `sets` has each asset that ran."""
 
     videos: Sequence[Video] = ()
     transcripts: Sequence[Transcript] = ()

@@ -57,13 +57,11 @@ _MANY_NEUTRAL, _COMPLEX, _OPEN = 3, 0.4, 0.5
 _CONSENSUS_SOURCES, _CONSENSUS_BONUS = 2, 0.1
 _OPPOSED, _OPPOSED_SLOPE, _OPPOSED_FLOOR = 0.3, 0.2, 0.1
 _GOOD, _GOOD_SOURCES, _QUALITY_BONUS = 0.8, 2, 0.05
-
 Label = Literal["Very Low", "Low", "Moderate", "High", "Very High"]
 LABELS: Final[Mapping[int, Label]] = {
     20: "Very Low", 40: "Low", 60: "Moderate", 80: "High", 100: "Very High"
 }  # fmt: skip
 """Up to which percentage each word is used (table 1)."""
-
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 
 
@@ -251,7 +249,6 @@ SEARCH: Final[Mapping[ClaimClass, str]] = {
 """Added to a claim's own words in a query of type `source`: papers for science and health, primary
 sources for quotes. Section 6 says that classes are there for "optimized processing" and not how;
 this is our reading, and so is `PREDICTION`."""
-
 PREDICTION: Final = (
     "This is a prediction. No source that is published today can show whether it will come true, "
     "so it gets a note and no verdict."
@@ -277,7 +274,6 @@ def claim_class(claim: str) -> ClaimClass:
 # --- TRUE, FALSE or CAN'T SAY (section 7, algorithm 6) ------------------------------------------
 
 ThreeWay = Literal["TRUE", "FALSE", "CAN'T SAY"]
-
 _LABELLED = re.compile(
     r"^\W*(?:final\s+|my\s+)?(?:verdict|answer|conclusion|label)\W*?(?:[:=]|\bis\b)\W*(?P<said>.+)$",
     re.IGNORECASE | re.MULTILINE,

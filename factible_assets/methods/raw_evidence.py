@@ -35,7 +35,6 @@ MOST_QUESTIONS: Final = 10
 """Questions of a claim (section 3.1)."""
 DOCUMENTS_PER_QUESTION: Final = 10
 """Documents that are looked at for each, after the limits of time and site (section 3.2)."""
-
 _SAME: Final = 90
 """Token-sort similarity (0 to 100) of two questions' stems from which they ask the same."""
 
@@ -47,14 +46,12 @@ _OPENERS: Final = word_set(
     """
 )
 """Words that open questions which yes or no does not answer."""
-
 TECHNIQUES: Final[Mapping[Answered, str]] = {
     "answered": "question answered",
     "partly": "question answered in part",
     "not": "question not answered",
 }
 """How steps are called that tell of a question; the metric counts them by it."""
-
 Answerability = Literal["answered", "partly", "partly not", "not"]
 """How far it answers a claim (section 6.3: answerable … unanswerable)."""
 
@@ -87,11 +84,9 @@ def answerability(questions: Sequence[Answered]) -> Answerability | None:
     Answered if all are, partly if all are at least partly, not if none is; else partly not.
     """
     told = set(questions)
-    if not told:
-        return None
-    if len(told) == 1:
-        return questions[0]
-    return "partly not" if "not" in told else "partly"
+    if len(told) > 1:
+        return "partly not" if "not" in told else "partly"
+    return questions[0] if questions else None
 
 
 # --- Spans (section 3.3) ------------------------------------------------------------------------
@@ -106,7 +101,6 @@ KEPT_DOCUMENTS: Final = 4
 """K2: documents that are kept, by their best span."""
 GAP: Final = "\n[…]\n"
 """Stands between two parts of a document that do not touch."""
-
 _WORD = re.compile(r"\S+")
 
 
@@ -167,10 +161,9 @@ def select(queries: Sequence[str], documents: Mapping[str, str]) -> tuple[Select
             best.setdefault(key, []).append(widened)
     chosen = []
     for key in list(best)[:KEPT_DOCUMENTS]:
-        found = words[key]
-        parts = [(found[start].start(), found[end - 1].end()) for start, end in merged(best[key])]
-        text = GAP.join(documents[key][slice(*part)] for part in parts)
-        chosen.append(Selected(key, top[key], text))
+        found, text = words[key], documents[key]
+        parts = [text[found[a].start() : found[b - 1].end()] for a, b in merged(best[key])]
+        chosen.append(Selected(key, top[key], GAP.join(parts)))
     return tuple(chosen)
 
 

@@ -24,16 +24,11 @@ AVERITEC: Final[Mapping[str, Stance]] = {
 }
 """AVeriTeC (Schlichtkrull et al. 2023, arXiv:2305.13117, section 3). Cherry-picking is a claim
 that is true in its words and misleads by what it leaves out, which is `mixed` here."""
-
 FEVER: Final[Mapping[str, Stance]] = {
-    "SUPPORTS": "supports",
-    "REFUTES": "refutes",
-    "NOT ENOUGH INFO": "unclear",
-    "DISPUTED": "mixed",
-}
+    "SUPPORTS": "supports", "REFUTES": "refutes", "NOT ENOUGH INFO": "unclear", "DISPUTED": "mixed"
+}  # fmt: skip
 """FEVER (Thorne et al. 2018, arXiv:1803.05355, section 3); DISPUTED, for claims with passages on
 both sides, is Climate-FEVER's (Diggelmann et al. 2020, arXiv:2012.00614, section 3)."""
-
 CLIMATE_FEVER_UNKNOWN: Final = "NOT_ENOUGH_INFO"
 """How Climate-FEVER writes FEVER's NOT ENOUGH INFO."""
 
@@ -48,24 +43,13 @@ VERACITY: Final[Mapping[str, Stance]] = {
 """Six levels from worst to best (Raw Evidence, section 3.5; PolitiFact's names). "Barely true",
 today "mostly false", holds an element of truth and ignores what would give another impression: it
 refutes, as "mostly false" does below. There is no level for what the evidence does not settle."""
-
-THREE_WAY: Final[Mapping[str, Stance]] = {
-    "TRUE": "supports",
-    "FALSE": "refutes",
-    "CAN'T SAY": "unclear",
-}
+_BOTH: Final[Mapping[str, Stance]] = {"TRUE": "supports", "FALSE": "refutes"}
+THREE_WAY: Final[Mapping[str, Stance]] = {**_BOTH, "CAN'T SAY": "unclear"}
 """ECVS, section 7.1. Mixed evidence is CAN'T SAY there, and `mixed` has no label on this scale."""
-
-UNPROVEN: Final[Mapping[str, Stance]] = {
-    "TRUE": "supports",
-    "FALSE": "refutes",
-    "UNPROVEN": "unclear",
-}
+UNPROVEN: Final[Mapping[str, Stance]] = {**_BOTH, "UNPROVEN": "unclear"}
 """RW-Post and AgentFact (Xu et al.), the agent's labels."""
-
 LEVELS: Final[tuple[Veracity, ...]] = get_args(Veracity)
 """The six levels, from worst to best."""
-
 _OTHER_NAMES: Final = {"pants on fire": "pants-fire", "mostly false": "barely-true"}
 
 _WORDS: Final[Mapping[Stance, str]] = {
@@ -125,13 +109,13 @@ def veracity_of(stance: Stance | None, confidence: Confidence | None) -> Veracit
     With high confidence a side is true or false, else mostly true or barely true; mixed is half
     true. Pants on fire is an opinion on top of false, and never follows.
     """
-    if stance == "mixed":
-        return "half-true"
-    if stance == "supports":
-        return "true" if confidence == "high" else "mostly-true"
-    if stance == "refutes":
-        return "false" if confidence == "high" else "barely-true"
-    return None
+    sure = confidence == "high"
+    levels: Mapping[Stance | None, Veracity] = {
+        "mixed": "half-true",
+        "supports": "true" if sure else "mostly-true",
+        "refutes": "false" if sure else "barely-true",
+    }
+    return levels.get(stance)
 
 
 def stance_of_rating(

@@ -41,7 +41,6 @@ _LEADS: Mapping[tuple[str, Stance], str] = {
     ("unclear", "unclear"): "Of what was read,",
 }
 """What goes before a source, by outcome and the source's side."""
-
 _TAKE: Mapping[Stance, str] = {"supports": "bear{s} it out", "refutes": "contradict{s} it"}
 _UNOPPOSED: Mapping[Stance, str] = {
     "supports": "nothing that was read stands against it",

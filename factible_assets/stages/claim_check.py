@@ -78,10 +78,8 @@ from factible_assets.stages.verdict import (
 
 Answer = TypeVar("Answer")
 Row = TypeVar("Row", Query, Search, SearchHit, Evidence)
-
 Words: TypeAlias = Callable[[], Awaitable[Judged[tuple[QueryDraft, ...]]]]
 """Words the searches for a claim."""
-
 Reading: TypeAlias = Callable[[Query, PageExcerpt], Awaitable[Judged[EvidenceDraft | None] | str]]
 """Reads a page that a query led to, or says why it is left unread after all."""
 

@@ -97,7 +97,7 @@ class _Said:
 
     def __init__(self, video_id: str, text: str, segments: Iterable[TranscriptSegment]) -> None:
         self._video_id, self._text = video_id, text
-        self._localiser, self._clock = Localiser(text), Clock.of(segments)
+        self._localiser, self._clock = Localiser(text), Clock(segments)
 
     def claim(
         self, draft: ClaimDraft, thesis: str | None, basis: ClaimBasis, rank: int = 1

@@ -20,7 +20,6 @@ from factible_assets.records import (
     Claim,
     LlmCall,
     PageText,
-    PriorFactCheck,
     Record,
     StepKind,
     Transcript,
@@ -41,7 +40,6 @@ from factible_assets.stages.urls import UnusableUrlError, host_and_parents, host
 from factible_assets.stages.verdict import ranked
 
 Row = TypeVar("Row", bound=Record)
-
 _CALL_STAGES = ("claims", "queries", "evidence", "verdicts")
 
 
@@ -239,23 +237,18 @@ async def check_claims(
             for claim in claims
             if fact_checks is not None and asked
         ]
-    prior_fact_checks = [row for task in lane for row in task.result()]
-    return _result(shared, claims, checks, [task.result() for task in tasks], prior_fact_checks)
+    prior = tuple(row for task in lane for row in task.result())
+    result = _result(shared, checks, [task.result() for task in tasks])
+    return replace(result, prior_fact_checks=prior)
 
 
-def _result(
-    shared: Shared,
-    claims: Sequence[Claim],
-    checks: Sequence[ClaimCheck],
-    rows: Sequence[ClaimRows],
-    prior_fact_checks: Iterable[PriorFactCheck],
-) -> FlowResult:
+def _result(shared: Shared, checks: Sequence[ClaimCheck], rows: Sequence[ClaimRows]) -> FlowResult:
     """Put together what came of all claims."""
 
     def if_selected(stage: Stage, rows: Iterable[Row]) -> tuple[Row, ...]:
         return tuple(rows) if stage in shared.stages else ()
 
-    cases = [each.case for each in rows]
+    cases, claims = [each.case for each in rows], [check.claim for check in checks]
     hits = [hit for case in cases for hit in case.hits]
     read = [row for case in cases for row in case.evidence]
     pages = shared.library.pages()
@@ -275,7 +268,6 @@ def _result(
         queries=if_selected("queries", (row for case in cases for row in case.queries)),
         searches=if_selected("search_hits", (row for case in cases for row in case.searches)),
         hits=if_selected("search_hits", hits),
-        prior_fact_checks=tuple(prior_fact_checks),
         ratings=if_selected("reliability_ratings", shared.book.ratings(addresses)),
         pages=pages,
         page_texts=if_selected("evidence", texts),

@@ -91,7 +91,6 @@ class JudgedRows(VideoRows):
 
 Breaches: TypeAlias = Iterator[tuple[Record | str, str]]
 """Rows that break a rule, or the names of what does, each with how."""
-
 Find: TypeAlias = Callable[[JudgedRows], Breaches]
 
 
@@ -276,7 +275,7 @@ def claims_are_in_order(rows: JudgedRows) -> Breaches:
 @rule("claims")
 def claims_stand_in_the_transcript(rows: JudgedRows) -> Breaches:
     """A claim's place lies in the text, and its time is that of the captions there."""
-    clock = Clock.of(rows.segments)
+    clock = Clock(rows.segments)
     length = len(rows.transcript.text) if rows.transcript else 0
     for claim in rows.claims:
         if claim.char_start is None or claim.char_end is None:

@@ -18,33 +18,28 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import accumulate
+from typing import NamedTuple
 
 from rapidfuzz import process
 from rapidfuzz.distance import Indel, LCSseq
 
 MIN_SCORE = 0.5
 """The similarity from which a place is accepted (Factible, section 1.3.2)."""
-
 SLACK_WORDS = 2
 """How many words a window may be longer or shorter than the claim (Factible, section 1.3.2)."""
-
 _MAX_STARTS = 200
 """First words that are looked at. Only where nothing in the text resembles the claim are there more
 whose bound reaches 0.5; the search then ends without the last doubt removed."""
-
 _ROUNDING = 1e-9
-
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _NOT_SPOKEN = re.compile(r"[^A-Za-z0-9]+")
 _WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\s{_IDEOGRAPHS}]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A stretch of raw text and how similar it is to what was looked for, from 0.5 to 1."""
 
     char_start: int
@@ -52,8 +47,7 @@ class Place:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(NamedTuple):
     folded: str
     start: int
     end: int
@@ -143,8 +137,7 @@ def _words_of(text: str) -> list[_Word]:
     """Split at white space (ideographs one by one), fold each word, keep its raw offsets."""
     words = []
     for match in _WORD.finditer(text):
-        folded = fold(match[0])
-        if folded:
+        if folded := fold(match[0]):
             start, end = _without_punctuation(match[0])
             words.append(_Word(folded, match.start() + start, match.start() + end))
     return words
@@ -155,11 +148,7 @@ def fold(word: str) -> str:
     if word.isascii():
         return word.lower() if word.isalnum() else _NOT_SPOKEN.sub("", word).lower()
     form = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
-    return "".join(
-        character
-        for character in form
-        if character.isalnum() or unicodedata.category(character).startswith("M")
-    )
+    return "".join(each for each in form if each.isalnum() or unicodedata.category(each)[0] == "M")
 
 
 def _without_punctuation(word: str) -> tuple[int, int]:

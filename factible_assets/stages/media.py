@@ -13,8 +13,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
+from typing import get_args
 
 from factible_assets.records import Claim, MatchKind, MediaFinding, Video
 from factible_assets.stages.ids import finding_id
@@ -84,31 +85,28 @@ async def examine(
     return tuple(row for rows in await asyncio.gather(*examined) for row in rows)
 
 
+@dataclass(slots=True)
 class _Rows:
     """The rows of one picture, numbered within their kind."""
 
-    def __init__(self, video: Video, picture: str) -> None:
-        self.video = video
-        self._picture = picture
-        self._hash: str | None = None
-        self.made: list[MediaFinding] = []
+    video: Video
+    picture: str
+    content_hash: str | None = None
+    made: list[MediaFinding] = field(default_factory=list)
 
-    def identify(self, data: bytes) -> None:
-        self._hash = hashlib.sha256(data).hexdigest()
-
-    def add(self, **found: object) -> None:
-        kind = str(found["kind"])
+    def add(self, kind: str, **found: object) -> None:
         rank = 1 + sum(row.kind == kind for row in self.made)
         given = {
-            "finding_id": finding_id(self.video.video_id, self._picture, kind, rank),
+            "finding_id": finding_id(self.video.video_id, self.picture, kind, rank),
             "video_id": self.video.video_id,
-            "picture": self._picture,
-            "content_hash": self._hash,
+            "picture": self.picture,
+            "content_hash": self.content_hash,
+            "kind": kind,
             "rank": rank,
             "provider": "local",
             "status": "ok",
         }
-        self.made.append(MediaFinding.model_validate({**given, **found}))
+        self.made.append(MediaFinding.model_validate(given | found))
 
 
 async def _examine(
@@ -116,31 +114,28 @@ async def _examine(
 ) -> list[MediaFinding]:
     try:
         data = await picture.load()
-        rows.identify(data)
+        rows.content_hash = hashlib.sha256(data).hexdigest()
         facts = await asyncio.to_thread(services.inspect, data)
     except (NoPictureError, UnreadableImageError) as error:
         is_outage = isinstance(error, NoPictureError) and error.is_outage
         status = "infra_error" if is_outage else "skipped"
-        rows.add(kind="metadata", status=status, reason=str(error))
+        rows.add("metadata", status=status, reason=str(error))
         return rows.made
-    said = [
+    said = (
         f"{facts.width} by {facts.height} pixels",
-        *([f"taken on {facts.taken_at:%Y-%m-%d}"] if facts.taken_at else []),
-        *([f"by {facts.camera}"] if facts.camera else []),
-        *([f"written by {facts.software}"] if facts.software else []),
-    ]
-    rows.add(kind="metadata", reason=storable(f"{', '.join(said)}."))
+        facts.taken_at and f"taken on {facts.taken_at:%Y-%m-%d}",
+        facts.camera and f"by {facts.camera}",
+        facts.software and f"written by {facts.software}",
+    )
+    rows.add("metadata", reason=storable(f"{', '.join(each for each in said if each)}."))
     if facts.error_level is not None:
-        rows.add(
-            kind="error_level",
-            score=facts.error_level,
-            reason=(
+        words = "The picture is compressed evenly."
+        if facts.error_level > _STRONG_ERROR_LEVEL:
+            words = (
                 "Parts of the picture were compressed otherwise than the rest, as after an edit; "
                 "captions drawn over it look the same."
-                if facts.error_level > _STRONG_ERROR_LEVEL
-                else "The picture is compressed evenly."
-            ),
-        )
+            )
+        rows.add("error_level", score=facts.error_level, reason=words)
 
     async def ask(service: ImageService | None) -> ImageAnswer | None:
         return None if service is None else await service.ask(data)
@@ -169,36 +164,30 @@ async def _matches(
     """Enter where else the picture is, the earliest page of each kind first, and what that says."""
     if answer is None:
         reason = "No reverse search is set up (GOOGLE_VISION_API_KEY)."
-        rows.add(kind="match", status="skipped", reason=reason)
+        rows.add("match", status="skipped", reason=reason)
         return
     told = {"provider": answer.provider, "latency_seconds": answer.latency_seconds}
     if answer.outcome == "outage":
-        rows.add(kind="match", status="infra_error", reason=answer.reason, **told)
+        rows.add("match", status="infra_error", reason=answer.reason, **told)
         return
-    found = [
-        each
-        for each in answer.matches
-        if each.page_url is None or not is_the_video(rows.video, each.page_url)
-    ]
+    found = [each for each in answer.matches if not is_the_video(rows.video, each.page_url or "")]
     if not found:
-        rows.add(kind="match", status="no_evidence", reason="It was found nowhere else.", **told)
+        rows.add("match", status="no_evidence", reason="It was found nowhere else.", **told)
         return
     shown = [each for each in found if each.page_url and each.kind != "similar"][:MOST_PAGES]
     read = await asyncio.gather(*(fetcher.fetch(each.page_url or "") for each in shown))
     pages = {page.url: page for page in read if page.outcome == "ok"}
-    order: tuple[MatchKind, ...] = ("exact", "partial", "similar")
-    found.sort(
-        key=lambda each: (
-            order.index(each.kind),
-            _day(each, pages) or date.max,
-            each.page_url or "",
-        )
-    )
+
+    def place(each: ImageMatch) -> tuple[int, date, str]:
+        day = _day(each, pages) or date.max
+        return get_args(MatchKind).index(each.kind), day, each.page_url or ""
+
+    found.sort(key=place)
     unread = {page.url: page.reason for page in read if page.outcome != "ok"}
     for each in found:
         failure = unread.get(each.page_url or "")
         rows.add(
-            kind="match",
+            "match",
             match_class=each.kind,
             reason=failure and f"The page could not be read for its date: {failure}",
             url=storable(each.page_url or each.image_url or ""),
@@ -221,16 +210,10 @@ def _miscaption(
 
     The score is the share of the claim's content words that this page lacks.
     """
-    said_on = rows.video.published_on
-    dated = [
-        (day, each)
-        for each in found
-        if each.kind != "similar" and (day := _day(each, pages)) is not None
-    ]
-    if said_on is None or not dated:
-        return
-    day, earliest = min(dated, key=lambda pair: pair[0])
-    if day >= said_on:
+    said_on, close = rows.video.published_on, [each for each in found if each.kind != "similar"]
+    dated = [(day, each) for each in close if (day := _day(each, pages)) is not None]
+    day, earliest = min(dated, key=lambda pair: pair[0], default=(date.max, None))
+    if said_on is None or earliest is None or day >= said_on:
         return
     page = pages[earliest.page_url or ""]
     context = content_words(f"{page.title or earliest.page_title or ''} {page.text}")
@@ -238,7 +221,7 @@ def _miscaption(
         words = content_words(claim.text)
         lacking = len(words - context) / len(words) if words else 0.0
         rows.add(
-            kind="miscaption",
+            "miscaption",
             claim_id=claim.claim_id,
             url=storable(page.url),
             title=storable(page.title) if page.title else None,

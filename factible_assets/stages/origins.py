@@ -26,9 +26,7 @@ from factible_assets.records import Evidence
 SHINGLE_WORDS = 8
 SHARED_STORY = 0.5
 """The share of the shorter text's shingles from which two texts are one story."""
-
 _WORD = re.compile(r"\w+")
-
 Node = TypeVar("Node", bound=Hashable)
 
 
@@ -81,11 +79,11 @@ def label_origins(evidence: Sequence[Evidence], stories: StoryIndex) -> tuple[Ev
     where it is a file without an address. Labels are for readers; weights are not computed from
     them.
     """
-    read = [row for row in evidence if row.status == "ok"]
-    linked = _links(read, stories)
+    read = {row.evidence_id: row for row in evidence if row.status == "ok"}
+    linked = _links(tuple(read.values()), stories)
     labels: dict[str, str] = {}
     for part in _parts(frozenset(linked), linked):
-        first = next(row for row in read if row.evidence_id in part)
+        first = next(row for each, row in read.items() if each in part)
         path = first.canonical_url.partition("://")[2]
         labels |= dict.fromkeys(part, path if _is_unaddressed(first) else first.domain)
     return tuple(row.model_copy(update={"origin": labels.get(row.evidence_id)}) for row in evidence)
@@ -138,8 +136,7 @@ def heaviest_independent_set(
 
 def _parts(nodes: frozenset[Node], linked: Mapping[Node, frozenset[Node]]) -> list[frozenset[Node]]:
     """Split nodes into parts that have no link between each other."""
-    left = set(nodes)
-    parts = []
+    left, parts = set(nodes), []
     while left:
         pending = {left.pop()}
         part = set(pending)

@@ -39,7 +39,7 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
-# --- Pages --------------------------------------------------------------------------------------
+# --- Sources ------------------------------------------------------------------------------------
 
 
 class Fetcher(Protocol):
@@ -48,15 +48,10 @@ class Fetcher(Protocol):
     async def fetch(self, url: str) -> FetchedPage: ...
 
 
-# --- Reliability --------------------------------------------------------------------------------
-
-
 class RatingDirectory(Protocol):
-    """All rating sets, in order of precedence."""
+    """Returns the ratings listed for exactly a host name, in order of precedence of their sets."""
 
-    def lookup(self, domain: str) -> Sequence[ListedRating]:
-        """Return the ratings listed for exactly this host name, none if it is not listed."""
-        ...
+    def lookup(self, domain: str) -> Sequence[ListedRating]: ...
 
 
 class DomainAges(Protocol):
@@ -71,8 +66,7 @@ class DomainAges(Protocol):
 class ReasonerError(Exception):
     """A reasoner has no answer. `reason` is a sentence for a person, without secrets.
 
-    `calls` were made all the same. What is `lasting` would fail again until somebody changes
-    something.
+    `calls` were made all the same. What is `lasting` fails until somebody changes something.
     """
 
     def __init__(

@@ -23,23 +23,20 @@ from resources.search.base import PriorFactCheck as FoundFactCheck
 
 LIMIT = 10
 """Reviewed claims that are asked for; more are seldom about the claim."""
-
 LEAST_SIMILARITY = 0.3
 """Below this a review is about something else that shares a word or two with the claim."""
-
 _LONGEST_QUESTION = 400
 _STEM = 5
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 """Words; in scripts that write none apart, characters."""
-
-_EMPTY_TEXT = (
-    "a about all also an and any are aren as at be been but by can couldn did didn do does "
-    "doesn doing don for from get gets got had has hasn have haven he her his how if in into is "
-    "isn it its just know like ll made make makes making many more most much no not of on one "
-    "only or our out over per re s said say says she so some such t than that the their them "
-    "then there these they this those to up us ve very was wasn we were weren what when which "
-    "who why will with won would wouldn you your"
-)
+_EMPTY_TEXT = """
+    a about all also an and any are aren as at be been but by can couldn did didn do does doesn
+    doing don for from get gets got had has hasn have haven he her his how if in into is isn it its
+    just know like ll made make makes making many more most much no not of on one only or our out
+    over per re s said say says she so some such t than that the their them then there these they
+    this those to up us ve very was wasn we were weren what when which who why will with won would
+    wouldn you your
+"""
 _EMPTY_WORDS = frozenset(_EMPTY_TEXT.split())
 
 
@@ -68,15 +65,13 @@ async def look_up(
 
     if answer.outcome == "outage":
         return (row(1, "infra_error", answer.reason or f"{answer.provider} did not say why"),)
+    found = [_review(claim, check) for check in answer.checks]
+    found.sort(key=lambda each: -each["similarity"])
     # One review per page: of those with the same canonical URL the most similar.
     best: dict[str, dict[str, Any]] = {}
-    for check in answer.checks:
-        review = _review(claim, check)
-        held = best.setdefault(review["canonical_url"], review)
-        if review["similarity"] > held["similarity"]:
-            best[review["canonical_url"]] = review
-    found = sorted(best.values(), key=lambda each: -each["similarity"])
-    judged = [(each, _exclusion(each, video, config)) for each in found]
+    for each in found:
+        best.setdefault(each["canonical_url"], each)
+    judged = [(each, _exclusion(each, video, config)) for each in best.values()]
     judged.sort(key=lambda pair: pair[1] is not None)
     return tuple(
         row(rank, "skipped" if reason else "ok", reason, **review)
@@ -99,9 +94,7 @@ def similarity(one: str, other: str) -> float:
     claim and its denial are alike, which is what a look-up wants.
     """
     first, second = content_words(one), content_words(other)
-    if not first or not second:
-        return 0.0
-    return 2 * len(first & second) / (len(first) + len(second))
+    return 2 * len(first & second) / (len(first) + len(second) or 1)
 
 
 def content_words(text: str) -> frozenset[str]:

@@ -30,7 +30,6 @@ from factible_assets.wording import clock, verdict_words
 
 Stage = Literal["queries", "search_hits", "reliability_ratings", "evidence", "verdicts"]
 """The assets that one flow fills, named as the warehouse's assets are."""
-
 ALL_STAGES: tuple[Stage, ...] = get_args(Stage)
 
 

@@ -43,27 +43,19 @@ from factible_assets.stages.urls import (
 from resources.reliability.base import DomainAge, ListedRating
 
 LISTED_SCORES: Mapping[Rating, float] = {
-    "high": 0.85,
-    "medium": 0.60,
-    "low": 0.30,
-    "very_low": 0.15,
-    "unknown": 0.50,
-}
+    "high": 0.85, "medium": 0.60, "low": 0.30, "very_low": 0.15, "unknown": 0.50
+}  # fmt: skip
 """Score of a listed rating; `unknown` for domains that no rule knows."""
-
 INSTITUTIONAL_SCORE = 0.90
 UNLISTED_CAP = 0.55
 _OLD_YEARS, _OLD_BONUS = 10.0, 0.10
 _YOUNG_YEARS, _YOUNG_MALUS = 1.0, 0.15
 _CITED, _CITED_BONUS = 10, 0.05
 _OFTEN_CITED = 100
-
 RATING_ORDER: Mapping[Rating, int] = {"high": 4, "medium": 3, "unknown": 2, "low": 1, "very_low": 0}
 """Ratings from best (4) to worst (0). An unknown source is better than one known to be bad."""
-
 RELIABLE: frozenset[Rating] = frozenset({"high", "medium"})
 """Ratings that count as reliable (Factible, table 5)."""
-
 _GOVERNMENT = "gov gob gouv govt gub gv gc go mil nhs police"
 _INSTITUTIONS: Mapping[str, SourceClass] = {
     **dict.fromkeys(_GOVERNMENT.split(), "government"),
@@ -71,9 +63,7 @@ _INSTITUTIONS: Mapping[str, SourceClass] = {
     "int": "organisation",
 }
 """Labels that registries reserve, as the whole suffix (.gov) or before a country's (.gov.uk)."""
-
 _COUNTRY = re.compile("[a-z]{2}")
-
 _LOOKALIKES = frozenset({"go.it"})
 """Suffixes that only look reserved: go.it is the Italian province of Gorizia."""
 
@@ -110,15 +100,18 @@ def rate(
         first, reasons = listed[0], []
         for each in listed:
             # Ratings change, and an old one is worth less.
-            day = each.as_of.isoformat() if each.as_of else "undated"
-            source, word = f"{each.dataset} ({day})", each.rating.replace("_", " ")
+            told, word = (
+                f"{each.dataset} ({each.as_of or 'undated'})",
+                each.rating.replace("_", " "),
+            )
             if each is first:
-                reasons.append(f"{source} lists {listed_name} as {word}: {each.reason}")
+                told += f" lists {listed_name} as {word}: {each.reason}"
             elif each.rating == first.rating:
-                reasons.append(f"{source} agrees: {each.reason}")
+                told += f" agrees: {each.reason}"
             else:
                 why = f"{each.reason.rstrip('.')}. {first.dataset} comes first and decides."
-                reasons.append(f"{source} disagrees and says {word}: {why}")
+                told += f" disagrees and says {word}: {why}"
+            reasons.append(told)
         return ReliabilityRating(
             video_id=video_id,
             domain=name,
@@ -148,7 +141,7 @@ def _unlisted_rating(video_id: str, name: str, age: DomainAge | None) -> Reliabi
     score, reasons = LISTED_SCORES["unknown"], ["No rating set lists the domain."]
     if age is None and name:
         reasons.append("Its age was not looked up: no page of it was chosen to be read.")
-    years = age.years if age is not None and age.outcome == "ok" else None
+    years = age.years if age and age.outcome == "ok" else None
     if years is not None and years >= _OLD_YEARS:
         score += _OLD_BONUS
         reasons.append(f"It has been registered for {years:.0f} years.")
@@ -156,8 +149,8 @@ def _unlisted_rating(video_id: str, name: str, age: DomainAge | None) -> Reliabi
         score -= _YOUNG_MALUS
         reasons.append("It was registered less than a year ago.")
     failed = age is not None and age.outcome == "outage"
-    if failed:
-        reasons.append(f"Its age is missing: {(age and age.reason) or 'the registry failed'}.")
+    if age and failed:
+        reasons.append(f"Its age is missing: {age.reason or 'the registry failed'}.")
     return ReliabilityRating(
         video_id=video_id,
         domain=name,
@@ -177,29 +170,20 @@ def as_cited(rating: ReliabilityRating, citations: int | None) -> ReliabilityRat
     """
     if rating.rating != "unknown" or citations is None or citations < _CITED:
         return rating
-    often = citations >= _OFTEN_CITED
-    score = min(rating.score + _CITED_BONUS, UNLISTED_CAP)
-    changes: dict[str, object] = {"rating": "medium", "score": LISTED_SCORES["medium"]}
-    return rating.model_copy(
-        update={
-            **(changes if often else {"score": score}),
-            "source_class": "academic",
-            "reasons": (*rating.reasons, f"The paper is cited {citations:,} times."),
-        }
-    )
+    said = (*rating.reasons, f"The paper is cited {citations:,} times.")
+    changes: dict[str, object] = {"source_class": "academic", "reasons": said}
+    if citations >= _OFTEN_CITED:
+        changes |= {"rating": "medium", "score": LISTED_SCORES["medium"]}
+    else:
+        changes["score"] = min(rating.score + _CITED_BONUS, UNLISTED_CAP)
+    return rating.model_copy(update=changes)
 
 
 def as_answered(rating: ReliabilityRating) -> ReliabilityRating:
     """Return the rating of an answer engine's own words: low, whatever lists its domain."""
     reason = "A language model composed it from pages that it names; nobody answers for it."
-    return rating.model_copy(
-        update={
-            "rating": "low",
-            "score": LISTED_SCORES["low"],
-            "source_class": "answer_engine",
-            "reasons": (*rating.reasons, reason),
-        }
-    )
+    changes = {"rating": "low", "score": LISTED_SCORES["low"], "source_class": "answer_engine"}
+    return rating.model_copy(update=changes | {"reasons": (*rating.reasons, reason)})
 
 
 class RatingBook:
@@ -231,7 +215,7 @@ class RatingBook:
         So is a host below it that a rating set lists by its own name, such as a newspaper's
         section.
         """
-        names = {name for url in urls for name in self._names(url)} - self._ratings.keys()
+        names = self._names(urls) - self._ratings.keys()
         if not names:
             return
         with self._timed():
@@ -244,7 +228,7 @@ class RatingBook:
         """Complete the ratings of some addresses by the ages of their domains, all at once."""
         urls = tuple(urls)
         self.rate(urls)
-        names = {name for url in urls for name in self._names(url)} & self._ageless
+        names = self._names(urls) & self._ageless
         if not names:
             return
 
@@ -268,13 +252,14 @@ class RatingBook:
 
     def ratings(self, urls: Iterable[str]) -> tuple[ReliabilityRating, ...]:
         """Return the ratings that belong to some addresses, by domain."""
-        names = {name for url in urls for name in self._names(url)} & self._ratings.keys()
+        names = self._names(urls) & self._ratings.keys()
         return tuple(self._ratings[name] for name in sorted(names))
 
-    def _names(self, url: str) -> set[str]:
-        domain = domain_of(url)
-        if not domain:
-            return set()
-        listed_name, _ = listing_of(host_of(url), self._directory)
-        own = {listed_name} if listed_name.endswith(f".{domain}") else set()
-        return {domain} | own
+    def _names(self, urls: Iterable[str]) -> set[str]:
+        """Return the domains of some addresses, and the names below them that are listed."""
+        names = set[str]()
+        for url in urls:
+            if domain := domain_of(url):
+                listed_name, _ = listing_of(host_of(url), self._directory)
+                names |= {domain, listed_name if listed_name.endswith(f".{domain}") else domain}
+        return names

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
 from typing import Any
@@ -88,18 +88,16 @@ async def gather_hits(
     Every hit's domain is rated in `book`. Hits are merged by canonical URL; one that several
     providers found has all their names and the best rank. An outage is a Search row, no exception.
     """
-    first = await _ask(query, searcher, config, page=1, before_it={})
-    hits = merge_hits(first.hits)
+    searches, hits = await _ask(query, searcher, config, page=1, before_it={})
     book.rate(hit.url for hit in hits)
-    pages = [hit for hit in hits if not is_answer(hit)]
+    pages = [hit for hit in merge_hits(hits) if not is_answer(hit)]
     poor = sum(not _reaches(book.of(hit.url).rating, config.minimum_rating) for hit in pages)
-    if 2 * poor <= len(pages):
-        return replace(first, hits=hits)
-    counts = {search.provider: search.hit_count for search in first.searches}
-    second = await _ask(query, searcher, config, page=2, before_it=counts)
-    hits = merge_hits([*first.hits, *second.hits])
-    book.rate(hit.url for hit in hits)
-    return Gathered((*first.searches, *second.searches), hits)
+    if 2 * poor > len(pages):
+        counts = {search.provider: search.hit_count for search in searches}
+        second, more = await _ask(query, searcher, config, page=2, before_it=counts)
+        book.rate(hit.url for hit in more)
+        searches, hits = [*searches, *second], [*hits, *more]
+    return Gathered(tuple(searches), merge_hits(hits))
 
 
 def is_answer(hit: FoundHit | SearchHit) -> bool:
@@ -119,14 +117,10 @@ def merge_hits(hits: Iterable[SearchHit]) -> tuple[SearchHit, ...]:
         held = merged.setdefault(hit.canonical_url, hit)
         if held is not hit:
             providers = dict.fromkeys([*held.provider.split("+"), *hit.provider.split("+")])
-            merged[hit.canonical_url] = held.model_copy(
-                update={
-                    "provider": "+".join(providers),
-                    "snippet": held.snippet or hit.snippet,
-                    "published_on": held.published_on or hit.published_on,
-                    "citation_count": held.citation_count or hit.citation_count,
-                }
-            )
+            facts = ("snippet", "published_on", "citation_count")
+            both = {each: getattr(held, each) or getattr(hit, each) for each in facts}
+            changes = {"provider": "+".join(providers), **both}
+            merged[hit.canonical_url] = held.model_copy(update=changes)
     return tuple(merged.values())
 
 
@@ -141,7 +135,7 @@ async def _ask(
     *,
     page: int,
     before_it: Mapping[str, int],
-) -> Gathered:
+) -> tuple[list[Search], list[SearchHit]]:
     asked = SearchRequest(
         query.text,
         limit=HEADROOM * config.max_results,
@@ -155,9 +149,11 @@ async def _ask(
     )
     searches, hits = [], []
     for answer in await searcher.search(asked):
-        failed = answer.outcome == "outage"
-        found = [hit for hit in answer.hits if config.answers or not is_answer(hit)]
-        found = [] if failed else found
+        failed, given = (
+            answer.outcome == "outage",
+            () if answer.outcome == "outage" else answer.hits,
+        )
+        found = [hit for hit in given if config.answers or not is_answer(hit)]
         own: dict[str, Any] = {
             "query_id": query.query_id,
             "claim_id": query.claim_id,
@@ -191,7 +187,7 @@ async def _ask(
                     citation_count=hit.citation_count,
                 )
             )
-    return Gathered(tuple(searches), tuple(hits))
+    return searches, hits
 
 
 # --- Choosing -----------------------------------------------------------------------------------
@@ -225,9 +221,8 @@ def select_hits(
     """Choose which of the pages found for one claim are read. Deterministic.
 
     Query by query in order of rank, at most `max_results` pages each, a URL only for the first
-    query that takes it. Left out before: what is no web address, the video and its re-uploads,
-    files without text, what the run's limits leave out (`unwanted`), what a reviewer blocked. What
-    a reviewer added, and an answer engine's answer, is read beyond the limit whatever its rating.
+    query that takes it, and what no rule leaves out. What a reviewer added, and an answer engine's
+    answer, is read beyond the limit whatever its rating.
 
     Of the others the best rating comes first, then the provider's order: the score of an unlisted
     domain depends on its age, and a registry that does not answer must not change what is read.

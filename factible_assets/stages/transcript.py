@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from factible_assets.records import Transcript, TranscriptKind, TranscriptSegment
 from factible_assets.stages.ids import content_hash
@@ -50,8 +49,7 @@ def from_cues(
         if said := " ".join(storable(cue.text).split()):
             words.append((cue, said))
     words.sort(key=lambda pair: pair[0].start_seconds)
-    segments = []
-    offset = 0
+    segments, offset = [], 0
     for position, (cue, said) in enumerate(words):
         segments.append(
             TranscriptSegment(
@@ -65,8 +63,8 @@ def from_cues(
         )
         offset += len(said) + 1
     text = " ".join(said for _, said in words)
-    transcript = from_text(video_id, text, provider=provider, language=language, kind=kind)
-    return transcript, tuple(segments)
+    given = from_text(video_id, text, provider=provider, language=language, kind=kind)
+    return given, tuple(segments)
 
 
 def from_text(
@@ -99,18 +97,12 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("\ufffd", text)
 
 
-@dataclass(frozen=True, slots=True)
 class Clock:
-    """Answers at which second of the video a character of its transcript was said."""
+    """Answers at which second a character was said, from a transcript's segments in any order."""
 
-    segments: Sequence[TranscriptSegment]
-    _starts: Sequence[int]
-
-    @classmethod
-    def of(cls, segments: Iterable[TranscriptSegment]) -> Clock:
-        """Build a clock from the segments of one transcript, in any order."""
-        ordered = sorted(segments, key=lambda segment: segment.char_start)
-        return cls(ordered, [segment.char_start for segment in ordered])
+    def __init__(self, segments: Iterable[TranscriptSegment]) -> None:
+        self.segments = sorted(segments, key=lambda segment: segment.char_start)
+        self._starts = [segment.char_start for segment in self.segments]
 
     def segment_at(self, position: int) -> TranscriptSegment | None:
         """Return the segment at or before a raw offset, else the first; None if untimed."""

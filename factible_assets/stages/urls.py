@@ -29,7 +29,6 @@ _TRACKING_TEXT = """
 """
 _TRACKING_NAMES = frozenset(_TRACKING_TEXT.split())
 _AMP_QUERIES = frozenset({("amp", ""), ("amp", "1"), ("amp", "true"), ("outputtype", "amp")})
-
 _SAME_SITE_LABELS = frozenset({"www", "m", "mobile", "amp"})
 """Leading labels under which sites serve the same pages again."""
 _WIKIMEDIA = frozenset(
@@ -37,13 +36,11 @@ _WIKIMEDIA = frozenset(
 )
 _RESERVED_NAMES = frozenset({"example", "invalid", "localhost", "test"})
 _RESERVED = frozenset({"example.com", "example.net", "example.org"})
-
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
 _PERCENT = re.compile(r"%(?P<hex>[0-9A-Fa-f]{2})?")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PATH_SAFE = "/%!$&'()*+,;=:@-._~"
 _QUERY_SAFE = "%!$'()*+,;:@/?-._~"
-
 _YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
 _DISTINCTIVE = re.compile(r"[A-Z0-9_]")
 

@@ -59,36 +59,26 @@ MOST_STEPS = 12
 """Reasoning steps after which it ends in any case (section IV-C, step 5)."""
 
 
-async def check(claim: ClaimCheck) -> ClaimRows:
-    """Investigate one claim."""
-    return await _Inquiry(claim).run()
-
-
 @dataclass
 class _Inquiry:
     """One claim's investigation: what was asked, found, kept and thought so far."""
 
     check: ClaimCheck
     plan: Plan = field(default_factory=lambda: Plan((), (), ()))
-    asked: list[str] = field(default_factory=list)
-    """The searches in the plans' own words."""
+    asked: list[str] = field(default_factory=list)  # The searches in the plans' own words
     queries: tuple[Query, ...] = ()
     searches: list[Search] = field(default_factory=list)
     hits: list[SearchHit] = field(default_factory=list)
-    evidence: dict[str, Evidence] = field(default_factory=dict)
-    """By address."""
+    evidence: dict[str, Evidence] = field(default_factory=dict)  # By address
     pool: dict[int, Evidence] = field(default_factory=dict)
     """What was read and speaks, numbered from 1 for the model."""
     waiting: list[int] = field(default_factory=list)
     useful: list[int] = field(default_factory=list)
     reasoned: int = 0
-    thought: Finding | None = None
-    """The newest accumulated reasoning."""
+    thought: Finding | None = None  # The newest accumulated reasoning
     conclusion: Finding | None = None
-    end: str | None = None
-    """Why it ended without being settled, in a sentence."""
-    outage: ReasonerOutageError | None = None
-    """What failed, where that ended it."""
+    end: str | None = None  # Why it ended without being settled, in a sentence
+    outage: ReasonerOutageError | None = None  # What failed, where that ended it
     escalated: bool = False
 
     # --- The order of things --------------------------------------------------------------------
@@ -122,9 +112,8 @@ class _Inquiry:
         check = self.check
         first = check.trace.round == 1
         failed = None if first else self._why_not_settled()
-        with check.trace.step(
-            "plan", "first plan" if first else "revised plan", failed or ""
-        ) as note:
+        what = "first plan" if first else "revised plan"
+        with check.trace.step("plan", what, failed or "") as note:
             try:
                 async with asking(check, "plan", "queries") as desk:
                     self.plan = await make_plan(desk, self.asked, failed)
@@ -142,10 +131,9 @@ class _Inquiry:
             note.got = " ".join(self.plan.steps) or "No steps; the claim's own words are searched."
 
     def _why_not_settled(self) -> str:
-        thought = self.thought
+        thought, vote = self.thought, self.check.form_opinion(self._case()).vote.stance
         if thought is None:
             return f"{len(self.pool)} sources were read, and none of them was of use."
-        vote = self.check.form_opinion(self._case()).vote.stance
         return (
             f"The label is {thought.label} with confidence {thought.confidence}; the sources, "
             f"weighed by reliability, say: {vote}. {thought.words}"
@@ -207,22 +195,20 @@ class _Inquiry:
             found = await self._think("temporary reasoning", batch)
             kept = [number for number in found.evidence if number not in self.useful]
             self.useful += kept
-            if not kept:
-                continue
-            if self._is_over():
+            if kept and self._is_over():
                 return True
-            self.thought = await self._think("accumulated reasoning", self.useful)
-            if self._is_settled(self.thought):
-                return True
+            if kept:
+                self.thought = await self._think("accumulated reasoning", self.useful)
+                if self._is_settled(self.thought):
+                    return True
         return self._is_over()
 
     async def _think(self, technique: str, numbers: Sequence[int]) -> Finding:
         check = self.check
-        shown = {number: self.pool[number] for number in numbers}
+        shown, whole = {at: self.pool[at] for at in numbers}, technique.startswith("accumulated")
         with check.trace.step("reason", technique, f"{len(shown)} sources") as note:
             note.used = [row.evidence_id for row in shown.values()]
             async with asking(check, "reasoning", "verdicts") as desk:
-                whole = technique.startswith("accumulated")
                 found = await reason(desk, self.plan, shown, accumulated=whole)
             self.reasoned += 1
             self._note(note, found)
@@ -236,10 +222,9 @@ class _Inquiry:
             note.reason = f"{found.invented} {words}"
 
     def _is_over(self) -> bool:
-        over = self.reasoned >= MOST_STEPS
-        if over:
+        if self.reasoned >= MOST_STEPS:
             self.end = f"It was not settled after {MOST_STEPS} reasoning steps."
-        return over
+        return self.reasoned >= MOST_STEPS
 
     def _is_settled(self, thought: Finding) -> bool:
         """Tell whether a label is decided; with `escalate`, not the first that the vote denies."""
@@ -247,10 +232,9 @@ class _Inquiry:
             return False
         vote = self.check.form_opinion(self._case()).vote.stance
         denied = vote in DEFINITE and vote != stance_of(thought.label, UNPROVEN)
-        if denied and self.check.config.budget.escalate and not self.escalated:
-            self.escalated = True
-            return False
-        return True
+        again = denied and self.check.config.budget.escalate and not self.escalated
+        self.escalated = self.escalated or again
+        return not again
 
     # --- The end --------------------------------------------------------------------------------
 
@@ -313,7 +297,7 @@ STRATEGY = Strategy(
         "reason": "temporary over batches of three, accumulated over what was kept",
         "judge": "TRUE, FALSE or UNPROVEN in key points that cite evidence",
     },
-    check=check,
+    check=lambda claim: _Inquiry(claim).run(),
     most_searches=lambda config: 2 * LIST_ITEMS * config.budget.max_plans,
     needs_model=True,
     in_rounds=True,

@@ -54,7 +54,6 @@ from factible_assets.stages.verdict import conclude, decided_by
 
 _PATIENCE: Final = 600.0
 """Seconds for which pages that came wait for the others of their claim; fetches end before."""
-
 _NO_MODEL: Final = (
     "It needs a language model, and the embedded engine judges: set OPENAI_API_KEY, or "
     "FACTIBLE_MODEL for a model without a key."

@@ -1,4 +1,4 @@
-"""The standard strategy: today's flow. What does not belong here: its order (stages/flow.py)."""
+"""The standard strategy. What does not belong here: its order (stages/flow.py)."""
 
 from factible_assets.stages.flow import STANDARD
 

@@ -12,22 +12,10 @@ from typing import Literal
 
 Rating = Literal["high", "medium", "low", "very_low", "unknown"]
 """How reliable a source is held to be."""
-
 SourceClass = Literal[
-    "academic",
-    "government",
-    "news",
-    "encyclopedia",
-    "fact_checker",
-    "satire",
-    "social",
-    "blog",
-    "shop",
-    "video",
-    "organisation",
-    "answer_engine",
-    "unknown",
-]
+    "academic", "government", "news", "encyclopedia", "fact_checker", "satire", "social", "blog",
+    "shop", "video", "organisation", "answer_engine", "unknown",
+]  # fmt: skip
 """What kind of publisher stands behind a domain; an answer engine is a language model's service."""
 
 

@@ -55,7 +55,6 @@ Name = TypeVar("Name", bound=str)
 _MAX_BYTES: Final = 1 << 30
 _LISTED_RATINGS: tuple[Rating, ...] = ("very_low", "low", "medium", "high")
 """From worst to best; a set lists nothing as unknown."""
-
 _CLASSES: tuple[SourceClass, ...] = get_args(SourceClass)
 _HOST = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{1,62}")
 _FRONT_PAGES = frozenset({"", "home", "index.html", "index.php", "en", "news"})

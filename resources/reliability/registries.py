@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import httpcore
 from whois.exceptions import WhoisDomainNotFoundError, WhoisError
@@ -41,9 +41,7 @@ Registry: TypeAlias = Callable[[str], Awaitable[datetime | None]]
 """Says when a registrable domain (ASCII, lower case, no closing dot) was registered, with a time
 zone; None if it does not know, and another one may. Raises UnavailableError if the domain is free,
 OutageError if the registry failed."""
-
 BOOTSTRAP_URL = "https://data.iana.org/rdap/dns.json"
-
 _YEAR = timedelta(days=365.25)
 _AT_ONCE = 8
 _DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*")
@@ -54,13 +52,9 @@ _RESERVED = frozenset(
 
 
 class RegistryAges:
-    """Asks registries in turn until one says when a domain was registered.
+    """Asks registries in turn, the fastest first, until one says when a domain was registered.
 
-    Args:
-        registries: In the order in which they are asked, the fastest first: RDAP, then WHOIS. With
-            none, no age is known.
-        seconds: The time that one registry may take for one domain.
-        now: The moment from which ages count back.
+    One registry may take so many `seconds` for a domain; ages count back from `now`.
     """
 
     def __init__(
@@ -77,11 +71,11 @@ class RegistryAges:
 
     async def age(self, domain: str) -> DomainAge:
         """Return a registrable domain's age. Never raises: it answers."""
+        name, reason = registrable_name(domain), f"{domain[:80]!r} is no domain that is registered"
         if not self._registries:
-            return DomainAge("unknown", reason="no domain registry is configured to be asked")
-        name = registrable_name(domain)
-        if name is None:
-            return DomainAge("unknown", reason=f"{domain[:80]!r} is no domain that is registered")
+            reason = "no domain registry is configured to be asked"
+        if not self._registries or name is None:
+            return DomainAge("unknown", reason=reason)
         async with self._slots:
             return await self._ask(name)
 
@@ -101,13 +95,11 @@ class RegistryAges:
                 if moment is None:
                     continue
                 years = (self._now() - moment) / _YEAR
-                if years < 0:
-                    reason = "the registry names a day that has not come yet"
-                    return DomainAge("unknown", reason=reason)
-                return DomainAge("ok", years=years)
-        if outages:
-            return DomainAge("outage", reason="; ".join(outages))
-        return DomainAge("unknown", reason=f"no registry says when {name} was registered")
+                early = "the registry names a day that has not come yet"
+                return DomainAge("unknown", reason=early) if years < 0 else DomainAge("ok", years)
+        silent = f"no registry says when {name} was registered"
+        outcome: Literal["outage", "unknown"] = "outage" if outages else "unknown"
+        return DomainAge(outcome, reason="; ".join(outages) or silent)
 
 
 def registrable_name(domain: str) -> str | None:
@@ -127,8 +119,7 @@ def _earliest(moments: Iterable[object]) -> datetime | None:
 
 # --- RDAP ---------------------------------------------------------------------------------------
 
-_RDAP_BYTES = 3_000_000
-_RETRY_BOOTSTRAP_SECONDS = 60.0
+_RDAP_BYTES, _RETRY_BOOTSTRAP_SECONDS = 3_000_000, 60.0
 _ACCEPT = {"Accept": "application/rdap+json, application/json"}
 
 
@@ -198,8 +189,7 @@ class RdapRegistry:
 
 
 def _rdap_answer(response: Response) -> dict[str, Any]:
-    failure = status_failure(response)
-    if failure is not None:
+    if failure := status_failure(response):
         raise failure
     try:
         answer = json.loads(response.body)
@@ -225,8 +215,6 @@ def _services(bootstrap: Mapping[str, Any]) -> Mapping[str, str]:
 # --- WHOIS --------------------------------------------------------------------------------------
 
 _WHOIS_PORT, _WHOIS_BYTES, _BLOCK = 43, 65_536, 4_096
-_REFUSED = "WHOIS: the registry refuses to be asked so often"
-_NO_SERVER = "this tld has no whois server"
 _NAMED_SERVER = re.compile(r"whois:[ \t]+(\S+)")
 _REFUSAL = re.compile(
     r"(?:quota|limit|number of (?:allowed )?queries)\b.{0,40}\bexceeded"
@@ -244,10 +232,8 @@ class _KnownServers(NICClient):  # type: ignore[misc] # python-whois ships no ty
 class WhoisRegistry:
     """Asks the WHOIS server of a domain's suffix, at public addresses only.
 
-    Args:
-        names: WHOIS servers that are served elsewhere, as `HOST:43`; public ones if None.
-        server: Asked in place of every other server, IANA's included: a host and a port, such as a
-            relay on an own network.
+    `names` are servers that are served elsewhere, as `HOST:43`; `server`, a host and a port, is
+    asked in place of every other one, IANA's included, such as a relay on an own network.
     """
 
     def __init__(
@@ -296,17 +282,16 @@ class WhoisRegistry:
 
 
 def _created(domain: str, answer: str) -> datetime | None:
+    created, is_free = None, False
     try:
         created = WhoisEntry.load(domain, answer).get("creation_date")
-    except WhoisDomainNotFoundError as error:
-        if _NO_SERVER in answer.lower():
-            return None
-        if _REFUSAL.search(answer):
-            raise OutageError(_REFUSED) from error
-        raise UnavailableError(f"the registry knows no domain {domain}") from error
+    except WhoisDomainNotFoundError:
+        is_free = "this tld has no whois server" not in answer.lower()
     except _PARSER_ERRORS:
-        created = None
+        pass
     moment = _earliest(created if isinstance(created, list) else [created])
     if moment is None and _REFUSAL.search(answer):
-        raise OutageError(_REFUSED)
+        raise OutageError("WHOIS: the registry refuses to be asked so often")
+    if is_free:
+        raise UnavailableError(f"the registry knows no domain {domain}")
     return moment

@@ -79,7 +79,7 @@ def test_a_character_s_second_is_found_by_its_caption() -> None:
     _, segments = from_cues(
         "v", [Said("0123456789", 10, 5), Said("0123456789", 20, 4)], provider="file"
     )
-    clock = Clock.of(segments[::-1])
+    clock = Clock(segments[::-1])
     assert [clock.start_at(position) for position in (0, 9, 10, 11, 99)] == [10, 10, 10, 20, 20]
     assert clock.second_at(0) == 10
     assert clock.second_at(5) == 12.5
@@ -90,12 +90,12 @@ def test_a_character_s_second_is_found_by_its_caption() -> None:
 
 def test_a_caption_that_overlaps_the_next_counts_until_the_next_begins() -> None:
     _, segments = from_cues("v", [Said("0123456789", 0, 9), Said("x", 4)], provider="file")
-    assert Clock.of(segments).second_at(10) == 4
+    assert Clock(segments).second_at(10) == 4
 
 
 def test_an_untimed_transcript_has_no_seconds() -> None:
-    assert Clock.of(()).start_at(3) is None
-    assert Clock.of(()).second_at(3) is None
+    assert Clock(()).start_at(3) is None
+    assert Clock(()).second_at(3) is None
 
 
 @given(cues, st.integers(0, 200), st.integers(0, 200))
@@ -104,7 +104,7 @@ def test_later_characters_are_never_said_earlier(said: list[Said], one: int, oth
         _, segments = from_cues("v", said, provider="file")
     except UnusableTranscriptError:
         return
-    clock = Clock.of(segments)
+    clock = Clock(segments)
     first, second = clock.second_at(min(one, other)), clock.second_at(max(one, other))
     assert first is not None
     assert second is not None
