@@ -110,12 +110,8 @@ def inline_charts(evaluation: Evaluation) -> dict[str, str]:
         for each in evaluation.reliability
         if each.accuracy is not None
     }
-    took = {asset: evaluation.figure(f"seconds of {asset}") for asset in METHOD}
-    seconds = {
-        asset: round(figure.value, 1)
-        for asset, figure in took.items()
-        if figure is not None and figure.value is not None
-    }
+    took = ((asset, evaluation.figure(f"seconds of {asset}")) for asset in METHOD)
+    seconds = {name: round(each.value, 1) for name, each in took if each and each.value is not None}
     costs = {f"{each.stage}, {each.model}": round(each.cost_usd, 4) for each in evaluation.usage}
     drawn = {
         "precision and recall by max_claims": curves([each.max_claims for each in points], lines),

@@ -25,8 +25,7 @@ from factible_assets.evaluation.figures import (
     pooled_interval,
     statistic_interval,
 )
-from factible_assets.evaluation.metrics import claims as claim_metrics
-from factible_assets.evaluation.metrics import evidence, stances
+from factible_assets.evaluation.metrics import claims, evidence, stances
 from factible_assets.evaluation.metrics.claims import MatchedVideo
 from factible_assets.evaluation.metrics.stances import Judgement
 from factible_assets.evaluation.outcomes import VideoOutcome
@@ -43,17 +42,17 @@ UNDEFINED: Final = Ratio(0, 0)
 DEPTHS: Final = (1, 3, 5, 10)
 """The k of precision@k and recall@k; beside them stands the figure over all extracted claims."""
 
-BOTH: Final[tuple[Overview, ...]] = get_args(Overview)
+_VIDEOS: Final[tuple[Overview, ...]] = ("videos",)
+_VARIANTS: Final[tuple[Overview, ...]] = ("variants",)
+BOTH: Final = (*_VIDEOS, *_VARIANTS)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredVideo:
-    """One video with what is needed to score it.
+    """One video: its claims `matched` to the annotation, as many evenly spaced sentences `trivial`.
 
-    `matched` are its claims against the annotation, `trivial` as many sentences of the transcript,
-    evenly spaced; empty without annotation, claims asset or transcript. `judgements` are the
-    verdicts on matched claims whose stance is annotated; `levels`, what of them was decided, on six
-    levels.
+    `judgements` are the verdicts on matched claims whose stance is annotated; `levels`, what of
+    them was decided, on six levels.
     """
 
     outcome: VideoOutcome
@@ -136,16 +135,9 @@ class RatioMeasure(Described):
         averaged = macro(self.name, values, baseline=baseline, resamples=resamples)
         if self.is_mean:
             return (averaged,)
-        whole = Figure(
-            self.name,
-            Ratio.pooled(ratios).value,
-            sum(map(self.n, videos)),
-            self.unit,
-            pooled_interval(ratios, resamples=resamples),
-            Ratio.pooled(trivial).value,
-            "micro",
-        )
-        return averaged, whole
+        value, among = Ratio.pooled(ratios).value, Ratio.pooled(trivial).value
+        interval, n = pooled_interval(ratios, resamples=resamples), sum(map(self.n, videos))
+        return averaged, Figure(self.name, value, n, self.unit, interval, among, "micro")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +162,7 @@ class PooledMeasure(Described, Generic[Item]):
         return Figure(self.name, self.of(items), self.count(items), self.unit, baseline=baseline)
 
     def pooled(self, videos: Sequence[ScoredVideo], resamples: int) -> tuple[Figure, ...]:
-        """Return the metric of the items of all videos, after its mean over videos if it has one.
-
-        Intervals resample videos whole.
-        """
+        """Return the metric of the items of all videos, after its mean over videos if there is."""
         return self.of_groups([items for items in map(self.items, videos) if items], resamples)
 
     def of_groups(
@@ -204,10 +193,7 @@ def _of_claims(
     count: Callable[[MatchedVideo], int] | None = None,
     **others: Any,
 ) -> RatioMeasure:
-    """Return a metric of the matched claims; evenly spaced sentences are its trivial answer.
-
-    `count` is the n of one video, where the metric's denominator is no count.
-    """
+    """Return a metric of the matched claims; evenly spaced sentences are its trivial answer."""
     return RatioMeasure(
         name,
         "claims",
@@ -218,19 +204,8 @@ def _of_claims(
     )
 
 
-def _at_depths(
-    name: str,
-    unit: str,
-    metric: Callable[..., Ratio],
-    count: Callable[[MatchedVideo], int] | None = None,
-) -> Iterable[RatioMeasure]:
-    yield _of_claims(name, unit, metric, count, overviews=BOTH)
-    for k in DEPTHS:
-        yield _of_claims(f"{name}@{k}", unit, partial(metric, k=k), count)
-
-
 def _importances(video: ScoredVideo) -> list[tuple[float, float]]:
-    return claim_metrics.importance_pairs(video.matched)
+    return claims.importance_pairs(video.matched)
 
 
 def _weighed_gold(video: MatchedVideo) -> int:
@@ -258,42 +233,43 @@ def _correlation(
     )
 
 
+_GOLD: Final = "annotated claims"
+_AT_DEPTHS: Final[tuple[tuple[Any, ...], ...]] = (
+    ("precision", "extracted claims", claims.precision_at_k, None),
+    ("recall", _GOLD, claims.recall_at_k, None),
+    ("F1", _GOLD, claims.f1_at_k, lambda video: len(video.gold)),
+)
 _CLAIMS: Final[tuple[Measure, ...]] = (
-    *_at_depths("precision", "extracted claims", claim_metrics.precision_at_k),
-    *_at_depths("recall", "annotated claims", claim_metrics.recall_at_k),
-    *_at_depths("F1", "annotated claims", claim_metrics.f1_at_k, lambda video: len(video.gold)),
-    _of_claims("MAP over hits", "matched claims", claim_metrics.average_precision_over_hits),
-    _of_claims(
-        "MAP over relevant", "annotated claims", claim_metrics.average_precision_over_relevant
+    *(
+        _of_claims(f"{name}@{k}", unit, partial(metric, k=k), count)
+        if k
+        else _of_claims(name, unit, metric, count, overviews=BOTH)
+        for name, unit, metric, count in _AT_DEPTHS
+        for k in (None, *DEPTHS)
     ),
+    _of_claims("MAP over hits", "matched claims", claims.average_precision_over_hits),
+    _of_claims("MAP over relevant", _GOLD, claims.average_precision_over_relevant),
     _of_claims(
-        "nDCG by importance",
-        "annotated claims",
-        claim_metrics.ndcg_by_importance,
-        _weighed_gold,
-        overviews=("videos",),
+        "nDCG by importance", _GOLD, claims.ndcg_by_importance, _weighed_gold, overviews=_VIDEOS
     ),
     _of_claims(
         "recall@important",
         "important annotated claims",
-        claim_metrics.recall_at_important,
-        overviews=("variants",),
+        claims.recall_at_important,
+        overviews=_VARIANTS,
     ),
     _of_claims(
-        "importance-weighted coverage",
-        "annotated claims",
-        claim_metrics.importance_weighted_coverage,
-        _weighed_gold,
+        "importance-weighted coverage", _GOLD, claims.importance_weighted_coverage, _weighed_gold
     ),
     _of_claims(
         "importance MAE",
         "matched claims",
-        claim_metrics.importance_mae,
+        claims.importance_mae,
         better="lower",
         baseline=_mean_importance_error,
     ),
-    _correlation("importance Spearman", claim_metrics.spearman),
-    _correlation("importance Kendall", claim_metrics.kendall),
+    _correlation("importance Spearman", claims.spearman),
+    _correlation("importance Kendall", claims.kendall),
 )
 
 
@@ -405,14 +381,14 @@ _ANSWERABILITY: Final[tuple[tuple[str, Answered, Better | None], ...]] = (
     ("questions answered in part", "partly", None),
     ("questions not answered", "not", "lower"),
 )
-_KINDS: Final = {
-    "sources rated": ("rating", get_args(Rating)),
-    "sources of class": ("source_class", get_args(SourceClass)),
-}
+_KINDS: Final = (
+    *(("sources rated", "rating", value) for value in get_args(Rating)),
+    *(("sources of class", "source_class", value) for value in get_args(SourceClass)),
+)
 
 _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
     _evidence(
-        "retrieval success rate", "claims", evidence.retrieval_success_rate, overviews=("videos",)
+        "retrieval success rate", "claims", evidence.retrieval_success_rate, overviews=_VIDEOS
     ),
     _evidence("query success rate", "queries", evidence.query_success_rate),
     _evidence("sources per query", "queries", evidence.sources_per_query, better=None),
@@ -445,8 +421,7 @@ _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
             assets=("evidence",),
             better=None,
         )
-        for what, (column, values) in _KINDS.items()
-        for value in values
+        for what, column, value in _KINDS
     ),
 )
 
@@ -484,12 +459,7 @@ _failure = partial(_operation, better="lower")
 _SERVICES: Final[tuple[RatioMeasure, ...]] = (
     _operation("complete verdicts", "claims", _complete, ("claims", "verdicts")),
     _operation(
-        "decided verdicts",
-        "verdicts",
-        _decided,
-        ("verdicts",),
-        better=None,
-        overviews=("variants",),
+        "decided verdicts", "verdicts", _decided, ("verdicts",), better=None, overviews=_VARIANTS
     ),
     _failure("infrastructure failure rate", "attempts", _failures, overviews=BOTH),
     *(
@@ -520,37 +490,36 @@ def _value(name: str, of: Callable[[VideoOutcome], float | None]) -> RatioMeasur
 
 
 def _seconds(asset: str, outcome: VideoOutcome) -> float | None:
-    ran = outcome.sets.get(asset)
-    return None if ran is None else ran.duration_seconds
+    return outcome.sets[asset].duration_seconds if asset in outcome.sets else None
 
 
 def _usage(
-    suffix: str, assets: Sequence[str], selected: Callable[[LlmCall], bool]
+    suffix: str, assets: Sequence[str], of: tuple[str, str] | None = None
 ) -> Iterable[RatioMeasure]:
-    """Return cost and tokens of some calls, undefined unless one of their assets ran."""
+    """Return cost and tokens of all calls, or those `of` a stage and model.
+
+    Undefined unless one of their assets ran.
+    """
 
     def total(column: str, outcome: VideoOutcome) -> float | None:
-        calls = [call for call in outcome.llm_calls if selected(call)]
+        made = outcome.llm_calls
+        calls = [call for call in made if of is None or (call.stage, call.model) == of]
         unpriced = column == "cost_usd" and not all(call.price_known for call in calls)
         if unpriced or not any(outcome.ran(asset) for asset in assets):
             return None
         return math.fsum(getattr(call, column) for call in calls)
 
-    yield _value(f"cost in USD{suffix}", partial(total, "cost_usd"))
-    yield _value(f"input tokens{suffix}", partial(total, "input_tokens"))
-    yield _value(f"output tokens{suffix}", partial(total, "output_tokens"))
+    for name in ("cost in USD", "input tokens", "output tokens"):
+        column = "cost_usd" if name.startswith("cost") else name.replace(" ", "_")
+        yield _value(f"{name}{suffix}", partial(total, column))
 
 
 def usage_measures(calls: Iterable[LlmCall]) -> tuple[RatioMeasure, ...]:
     """Return tokens and cost per video of each stage and model that some calls name."""
-
-    def is_of(stage: str, model: str, call: LlmCall) -> bool:
-        return (call.stage, call.model) == (stage, model)
-
     return tuple(
         measure
-        for stage, model in sorted({(call.stage, call.model) for call in calls})
-        for measure in _usage(f": {stage}, {model}", (stage,), partial(is_of, stage, model))
+        for of in sorted({(call.stage, call.model) for call in calls})
+        for measure in _usage(": {}, {}".format(*of), of[:1], of)
     )
 
 
@@ -564,7 +533,7 @@ MEASURES: Final[tuple[Measure, ...]] = (
     *_SERVICES,
     *(_value(f"seconds of {asset}", partial(_seconds, asset)) for asset in METHOD),
     _value("seconds to first verdict", lambda outcome: outcome.first_verdict_seconds),
-    *_usage("", METHOD, lambda _: True),
+    *_usage("", METHOD),
 )
 """Every metric, in the order of reports. Costs by stage and model are named at run time."""
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -80,10 +81,7 @@ def knobs() -> Mapping[str, Knob]:
 
 
 def checked_value(name: str, value: object) -> Value:
-    """Return a value as its knob takes it: `"3"` becomes 3.
-
-    Raises KnobError: The knob does not exist, or the value is out of its range.
-    """
+    """Return a value as its knob takes it: `"3"` becomes 3. Raises KnobError: It takes no such."""
     knob = knobs()[name]
     if not knob.place:
         if not isinstance(value, str) or not value.strip():
@@ -93,14 +91,6 @@ def checked_value(name: str, value: object) -> Value:
     for step in knob.place:
         found = found[step]
     return config.plain_value(found)
-
-
-def config_of(values: Values) -> FactCheckConfig:
-    """Return the knobs of a run.
-
-    Raises KnobError: A value is out of its range.
-    """
-    return config.config_of({name: value for name, value in values.items() if knobs()[name].place})
 
 
 def settings_of(values: Values, settings: Settings) -> Settings:
@@ -146,8 +136,9 @@ class Variant:
 
     @property
     def config(self) -> FactCheckConfig:
-        """The knobs of a run."""
-        return config_of(self.values)
+        """The knobs of a run. Raises KnobError: Two values do not go together."""
+        placed = {name: value for name, value in self.values.items() if knobs()[name].place}
+        return config.config_of(placed)
 
     @property
     def names_a_model(self) -> bool:
@@ -187,10 +178,9 @@ def expand(design: Design) -> tuple[Variant, ...]:
 
 def count_of(design: Design) -> int:
     """Return how many variants there can be at most, without making them."""
-    combinations = max(1, len(design.strategies))
-    for _, values in design.sweeps:
-        combinations *= len(values)
-    return combinations * (1 + sum(len(values) for _, values in design.factors))
+    swept = math.prod(len(values) for _, values in design.sweeps)
+    alone = sum(len(values) for _, values in design.factors)
+    return max(1, len(design.strategies)) * swept * (1 + alone)
 
 
 def shown(value: Value) -> str:
@@ -379,15 +369,12 @@ def load_experiments(
 def load_experiment(file: Path, corpora: CorporaReading, settings: Settings) -> ExperimentsReading:
     """Read one experiment file. Never raises: what fails is a problem."""
     try:
-        document = read_document(file)
+        reader = _Reader(file, read_document(file), corpora, settings)
     except PlacedError as error:
         return ExperimentsReading(problems=(error.at(file),))
-    reader = _Reader(file, document, corpora, settings)
     experiment = reader.experiment()
-    if experiment is None or reader.problems:
-        in_order = sorted(reader.problems, key=lambda problem: problem.line or 0)
-        return ExperimentsReading(problems=tuple(in_order))
-    return ExperimentsReading((experiment,))
+    problems = tuple(sorted(reader.problems, key=lambda problem: problem.line or 0))
+    return ExperimentsReading((experiment,) if experiment and not problems else (), problems)
 
 
 @dataclass
@@ -425,11 +412,8 @@ class _Reader:
         if self.problems:
             return None
         if (most := count_of(design)) > MAX_VARIANTS:
-            self._report(
-                (),
-                f"These lists make up to {most:,} variants, and {MAX_VARIANTS} are the most. "
-                "Shorten them, or try one factor at a time.",
-            )
+            words = f"These lists make up to {most:,} variants, and {MAX_VARIANTS} are the most. "
+            self._report((), f"{words}Shorten them, or try one factor at a time.")
             return None
         variants = expand(design)
         self._refuse_contradictions(variants)
@@ -438,8 +422,7 @@ class _Reader:
         if baseline not in names:
             words = f"There is no variant {baseline!r}. {_nearest(baseline, names)}"
             self._report(("baseline",), words)
-        line = self.document.line(("experiment",))
-        name = written.experiment
+        name, line = written.experiment, self.document.line(("experiment",))
         return Experiment(name, written.description, variants, baseline, videos, self.file, line)
 
     def _videos(self, written: ExperimentFile) -> tuple[CorpusVideo, ...]:
@@ -522,10 +505,9 @@ class _Reader:
         return {}
 
     def _is_knob(self, name: str, place: Place) -> bool:
-        if name in knobs():
-            return True
-        self._report(place, f"There is no knob {name!r}. {_nearest(name, knobs())}")
-        return False
+        if name not in knobs():
+            self._report(place, f"There is no knob {name!r}. {_nearest(name, knobs())}")
+        return name in knobs()
 
     def _strategies(self, written: ExperimentFile, swept: set[str]) -> dict[str, dict[str, Value]]:
         chosen: dict[str, dict[str, Value]] = {}

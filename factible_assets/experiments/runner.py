@@ -10,12 +10,10 @@ side, complete, in the same tables that a production warehouse has; the producti
 another file and stay as they are.
 
 It is no Dagster run on purpose: a materialization of the production assets would become their
-latest one, which the UI shows and other runs read.
-
-The variants of one video are worked on one after the other, so that a piece of work that two of
-them share is there when the second asks for it; videos run at once, as many as are allowed.
-Everything is stored as soon as it is complete. Whoever starts the same experiment again goes on
-where the last process was stopped, however it was.
+latest one, which the UI shows and other runs read. The variants of one video are worked on one
+after the other, so that what two of them share is there when the second asks for it; videos run at
+once. Everything is stored as soon as it is complete, and whoever starts the same experiment again
+goes on from there.
 """
 
 from __future__ import annotations
@@ -34,7 +32,6 @@ from filelock import FileLock, Timeout
 
 from factible_assets.assets.claim_checks import asset_rows
 from factible_assets.config import FactCheckConfig
-from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
 from factible_assets.errors import first_of
 from factible_assets.evaluation.figures import RESAMPLES
@@ -115,17 +112,25 @@ class Ledger:
     """
 
     def __init__(self, experiment: str, path: Path) -> None:
-        self._experiment = experiment
+        self.path = path
         self._warehouse = Warehouse(path)
-        self._sets: dict[tuple[str, str, str], StageSet] = {}
+        self.sets: dict[tuple[str, str, str], StageSet] = {}
+        """Everything that is known, also of variants that are no longer asked for."""
         self._holders: dict[tuple[str, str, str], dict[str, None]] = {}
         if path.exists():
-            self._load()
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._warehouse.path
+            columns = ", ".join(f"sets.{each.name}" for each in fields(StageSet))
+            sql = _ASK["known_sets"].format(columns=columns)
+            entries = [StageSet(*row) for row in self._warehouse.query(sql, [experiment]).rows()]
+            self.sets = {(each.variant, each.video_id, each.asset): each for each in entries}
+            # What an earlier process left: all of it, or all before the first outage.
+            for place in dict.fromkeys((each.variant, each.video_id) for each in entries):
+                verdicts = self.known(*place, "verdicts")
+                settled = verdicts is not None and verdicts.status == "ok"
+                for stage in STAGES:
+                    entry = self.known(*place, stage)
+                    if entry is None or (entry.status != "ok" and not settled):
+                        break
+                    self._offer(entry)
 
     def holder(self, video_id: str, stage: str, key: str, *, preferred: str) -> str | None:
         """Return a variant that holds this work, itself if it does; None if it is to be done."""
@@ -134,11 +139,7 @@ class Ledger:
 
     def known(self, variant: str, video_id: str, stage: str) -> StageSet | None:
         """Return what is known of one stage of a variant and video."""
-        return self._sets.get((variant, video_id, stage))
-
-    def all_known(self) -> list[StageSet]:
-        """Return everything that is known, also of variants that are no longer asked for."""
-        return list(self._sets.values())
+        return self.sets.get((variant, video_id, stage))
 
     def read(self, video_id: str, holders: Mapping[str, str]) -> VideoRows:
         """Return the rows of some stages, each as the variant that is named for it holds them.
@@ -165,36 +166,16 @@ class Ledger:
             also=lambda opened: enter(opened, "experiment_sets", entries, again="replace"),
         )
         for entry in entries:
-            self._take(entry)
-
-    def _take(self, entry: StageSet) -> None:
-        place = (entry.variant, entry.video_id, entry.asset)
-        earlier = self._sets.get(place)
-        if earlier is not None:
-            self._holders.get((*place[1:], earlier.stage_key), {}).pop(entry.variant, None)
-        self._sets[place] = entry
-        if entry.status != "failed":
-            self._offer(entry)
+            place = (entry.variant, entry.video_id, entry.asset)
+            if earlier := self.sets.get(place):
+                self._holders.get((*place[1:], earlier.stage_key), {}).pop(entry.variant, None)
+            self.sets[place] = entry
+            if entry.status != "failed":
+                self._offer(entry)
 
     def _offer(self, entry: StageSet) -> None:
         work = (entry.video_id, entry.asset, entry.stage_key)
         self._holders.setdefault(work, {})[entry.variant] = None
-
-    def _load(self) -> None:
-        """Offer what an earlier process left: all of it, or all before the first outage."""
-        columns = ", ".join(f"sets.{each.name}" for each in fields(StageSet))
-        sql = _ASK["known_sets"].format(columns=columns)
-        rows = self._warehouse.query(sql, [self._experiment]).rows()
-        entries = [StageSet(*row) for row in rows]
-        self._sets = {(each.variant, each.video_id, each.asset): each for each in entries}
-        for place in dict.fromkeys((each.variant, each.video_id) for each in entries):
-            verdicts = self.known(*place, "verdicts")
-            settled = verdicts is not None and verdicts.status == "ok"
-            for stage in STAGES:
-                entry = self.known(*place, stage)
-                if entry is None or (entry.status != "ok" and not settled):
-                    break
-                self._offer(entry)
 
 
 def status_of(rows: Sequence[Record]) -> tuple[SetStatus, str | None]:
@@ -224,7 +205,7 @@ class VariantOutcome:
 
 
 Watcher = Callable[[VariantOutcome], None]
-"""Hears how an experiment gets on. Must return at once and never raise."""
+"""Hears how an experiment gets on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +240,8 @@ def run_experiment(
 ) -> tuple[RunOutcome, Ledger]:
     """Run all variants on all videos, and return how it went and where the rows are.
 
-    Raises:
-        ExperimentError: Another process runs the same experiment.
-        SetupError: A variant asks for a service that is not set up; nothing was computed.
-        KeyboardInterrupt: It was interrupted. What was complete is stored.
+    Raises ExperimentError: Another process runs the same experiment. SetupError: A variant asks for
+    a service that is not set up; nothing was computed. What is interrupted keeps what was complete.
     """
     # Settled before anything is done, so that a missing key costs nothing.
     choices = {
@@ -457,12 +436,9 @@ class _Work:
             keyed |= self._transcripts()
         self.ledger.write(self.variant, self.video_id, keyed, entries)
 
-    def _entry(
-        self, stage: str, status: SetStatus, reason: str | None, *seconds: float | None
-    ) -> StageSet:
+    def _entry(self, stage: str, *known: Any) -> StageSet:
         name, key = self.variant, self.keys[stage]
-        made = (self.experiment, name, self.video_id, stage, key, name)
-        return StageSet(*made, status, reason, *seconds)
+        return StageSet(self.experiment, name, self.video_id, stage, key, name, *known)
 
     def _transcripts(self) -> dict[str, AssetRows]:
         rows, words = self.words.of_asset("transcripts"), self.words.transcripts[0]
@@ -478,12 +454,7 @@ def conduct(
     fresh: bool = False,
     watcher: Watcher | None = None,
 ) -> RunOutcome:
-    """Run an experiment, score its variants, and put the figures where analysts look.
-
-    Raises:
-        ExperimentError: Another process runs it.
-        SetupError: A variant asks for a service that is not set up.
-    """
+    """Run an experiment as above, score its variants, and put the figures where analysts look."""
     started = datetime.now(UTC)
     ran, ledger = run_experiment(
         experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=watcher
@@ -504,28 +475,20 @@ def score_variants(
     A video that failed is in no figure, and is counted in `experiment_variants.failed_videos`.
     """
     evaluations = {}
-    for variant in experiment.variants:
+    for name in (variant.name for variant in experiment.variants):
         outcomes = []
         for listed in experiment.videos:
             video_id = listed.video.video_id
-            known = [ledger.known(variant.name, video_id, stage) for stage in STAGES]
-            if all(each is not None and each.status != "failed" for each in known):
-                outcomes.append(outcome_of(ledger, variant.name, video_id, listed.claims))
-        evaluations[variant.name] = score(outcomes, matcher=matcher, bootstrap=bootstrap)
+            known = [ledger.known(name, video_id, stage) for stage in STAGES]
+            if any(each is None or each.status == "failed" for each in known):
+                continue
+            held = ledger.read(video_id, dict.fromkeys(("transcripts", *STAGES), name))
+            seconds = known[-1].first_verdict_seconds if known[-1] else None
+            outcomes.append(
+                VideoOutcome(**held.parts(), truth=listed.claims, first_verdict_seconds=seconds)
+            )
+        evaluations[name] = score(outcomes, matcher=matcher, bootstrap=bootstrap)
     return evaluations
-
-
-def outcome_of(
-    ledger: Ledger, variant: str, video_id: str, truth: tuple[ClaimEntry, ...] | None
-) -> VideoOutcome:
-    """Return everything that one variant knows of one video."""
-    held = ledger.read(video_id, dict.fromkeys(("transcripts", *STAGES), variant))
-    verdicts = ledger.known(variant, video_id, "verdicts")
-    return VideoOutcome(
-        **held.parts(),
-        truth=truth,
-        first_verdict_seconds=verdicts.first_verdict_seconds if verdicts else None,
-    )
 
 
 def findings(
@@ -578,17 +541,14 @@ def findings(
         ]
         of_videos += [
             place
-            | {
-                "video_id": video_id,
-                "metric": each.name,
-                "value": each.value,
-                "n": each.n,
-                "unit": each.unit,
-            }
+            | {"video_id": video_id, "metric": each.name}
+            | {name: getattr(each, name) for name in ("value", "n", "unit")}
             for video_id, figures in evaluation.per_video.items()
             for each in figures
         ]
-    known = [each for each in ledger.all_known() if each.variant in names and each.video_id in ids]
+    known = [
+        each for each in ledger.sets.values() if each.variant in names and each.video_id in ids
+    ]
     return {
         "experiments": [head],
         "experiment_variants": variants,

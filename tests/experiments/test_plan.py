@@ -16,7 +16,6 @@ from factible_assets.experiments.plan import (
     Surroundings,
     Variant,
     checked_value,
-    config_of,
     count_of,
     expand,
     knobs,
@@ -118,7 +117,9 @@ def test_variants_have_distinct_names_and_distinct_settings(
 def test_every_knob_of_a_run_can_be_turned() -> None:
     for name, knob in knobs().items():
         if knob.place and knob.default is not None:
-            assert config_of({name: checked_value(name, knob.default)}) == FactCheckConfig()
+            assert (
+                Variant("v", {name: checked_value(name, knob.default)}).config == FactCheckConfig()
+            )
 
 
 def test_text_becomes_the_type_that_a_knob_has() -> None:
@@ -127,7 +128,7 @@ def test_text_becomes_the_type_that_a_knob_has() -> None:
     assert checked_value("enough_origins", None) is None
     assert checked_value("published_before", "2020-01-02") == "2020-01-02"
     assert checked_value("exclude_domains", "a.org, b.org") == "a.org, b.org"
-    assert config_of({"exclude_domains": "a.org, b.org"}).search.exclude_domains == (
+    assert Variant("v", {"exclude_domains": "a.org, b.org"}).config.search.exclude_domains == (
         "a.org",
         "b.org",
     )
@@ -187,14 +188,14 @@ def differing(first: dict[str, str], second: dict[str, str]) -> list[str]:
 )
 def test_a_knob_changes_its_stage_and_all_that_follow(change: dict[str, int], stage: str) -> None:
     plain = stage_keys(FactCheckConfig(), AROUND)
-    turned = stage_keys(config_of(change), AROUND)
+    turned = stage_keys(Variant("v", change).config, AROUND)
     assert differing(plain, turned) == list(STAGES[STAGES.index(stage) :])
 
 
 def test_who_judges_is_a_maker_and_no_knob() -> None:
     plain = stage_keys(FactCheckConfig(), AROUND)
-    assert stage_keys(config_of({"reasoner": "embedded"}), AROUND) == plain
-    assert stage_keys(config_of({"web": "miniature"}), AROUND) == plain
+    assert stage_keys(Variant("v", {"reasoner": "embedded"}).config, AROUND) == plain
+    assert stage_keys(Variant("v", {"web": "miniature"}).config, AROUND) == plain
     other = replace(AROUND, makers={"evidence": "another model"})
     assert differing(plain, stage_keys(FactCheckConfig(), other)) == ["evidence", "verdicts"]
 

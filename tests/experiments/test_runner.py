@@ -14,14 +14,15 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from factible_assets.evaluation.matching import ClaimMatcher, chosen_similarity
 from factible_assets.experiments import runner, surroundings
 from factible_assets.experiments.plan import Experiment, ExperimentError
 from factible_assets.experiments.runner import (
     Ledger,
     RunOutcome,
     experiment_file,
-    outcome_of,
     run_experiment,
+    score_variants,
 )
 from factible_assets.records import (
     Claim,
@@ -374,14 +375,20 @@ def test_no_more_videos_run_at_once_than_allowed(settings: Settings, machine: Ma
 
 
 def test_a_variant_can_be_scored_from_its_rows(once: Once) -> None:
-    outcome = outcome_of(once.ledger, "base", "talk-one", once.experiment.videos[0].claims)
-    assert [claim.text for claim in outcome.claims] == list(CLAIMS[:2])
-    assert len(outcome.verdicts) == 2
-    assert outcome.ran("transcripts", "claims", "evidence", "verdicts")
-    assert outcome.first_verdict_seconds is not None
-    assert {text.content_hash for text in outcome.page_texts} >= {
-        row.content_hash for row in outcome.evidence if row.content_hash
+    scored = score_variants(
+        once.experiment, once.ledger, ClaimMatcher(chosen_similarity("tf-idf")), bootstrap=1
+    )
+    seconds = {
+        variant: next(
+            figure.value
+            for figure in evaluation.per_video["talk-one"]
+            if figure.name == "seconds to first verdict"
+        )
+        for variant, evaluation in scored.items()
     }
-    shared = outcome_of(once.ledger, "min_margin=0.5", "talk-one", None)
+    assert seconds["base"] is not None
     # It never ran alone, so nobody knows how long it would have taken to the first verdict.
-    assert shared.first_verdict_seconds is None
+    assert seconds["min_margin=0.5"] is None
+    complete = scored["base"].figure("complete verdicts", "micro")
+    assert complete is not None
+    assert complete.value == 1

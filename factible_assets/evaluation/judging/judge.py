@@ -9,9 +9,9 @@ What was answered is shown whole. What its sources say is shown as the reasoner 
 that give their reader orders are left out.
 
 A score counts if it is a whole number from 0 to 2 and comes with a quote that stands in what the
-judge was shown. A quote that stands nowhere is asked about once more, and then there is no score:
-a judgement that rests on invented words is worth nothing. Each criterion is a question of its own,
-so that no score colours another. A service that fails leaves a row that says so and has no score.
+judge was shown. A quote that stands nowhere is asked about once more, and then there is no score.
+Each criterion is a question of its own, so that no score colours another. A service that fails
+leaves a row that says so and has no score.
 """
 
 from __future__ import annotations
@@ -114,16 +114,12 @@ def subjects_of(
             if verdict.claim_id == claim.claim_id and verdict.status == "complete":
                 label = f"The label: {verdict.stance}, with {verdict.confidence} confidence.\n"
                 summary = Data("explanation", cut(verdict.summary, _LONGEST_SUMMARY))
-                yield Subject(
-                    "verdict",
-                    claim.claim_id,
-                    *ids,
-                    {
-                        "claim": claimed,
-                        "sources": _sources(read, page_texts),
-                        "verdict": [label, "The explanation:\n", summary],
-                    },
-                )
+                explained: _Material = {
+                    "claim": claimed,
+                    "sources": _sources(read, page_texts),
+                    "verdict": [label, "The explanation:\n", summary],
+                }
+                yield Subject("verdict", claim.claim_id, *ids, explained)
 
 
 def _passage(claim: Claim, transcript: Transcript | None) -> Sequence[Piece]:
@@ -206,13 +202,8 @@ class Inquiry:
 
     def judgement_id(self, judge: str) -> str:
         """Identify the judgement of this question by a judge (its provider and name)."""
-        parts = (
-            self.rubric.name,
-            self.subject.subject_id,
-            judge,
-            self.prompt.version,
-            self.question_hash,
-        )
+        about = (self.rubric.name, self.subject.subject_id, judge)
+        parts = (*about, self.prompt.version, self.question_hash)
         digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
         return f"j{digest[:_ID_DIGITS]}"
 

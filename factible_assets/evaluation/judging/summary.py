@@ -52,20 +52,17 @@ def agreement(
     """
     groups = [pairs for pairs in videos.values() if pairs]
     pairs = [pair for group in groups for pair in group]
-    measures: tuple[tuple[str, Callable[[Sequence[Pair]], float | None], float | None], ...] = (
-        ("exact agreement", exact_agreement, commonest_share(pairs)),
-        ("weighted kappa", weighted_kappa, None),
-        ("Spearman", spearman, None),
-    )
-    return tuple(
-        Agreed(
-            name,
-            measure(pairs),
-            len(pairs),
-            statistic_interval(groups, measure, resamples=resamples),
-            baseline,
-        )
-        for name, measure, baseline in measures
+
+    def agreed(
+        name: str, of: Callable[[Sequence[Pair]], float | None], baseline: float | None = None
+    ) -> Agreed:
+        interval = statistic_interval(groups, of, resamples=resamples)
+        return Agreed(name, of(pairs), len(pairs), interval, baseline)
+
+    return (
+        agreed("exact agreement", exact_agreement, commonest_share(pairs)),
+        agreed("weighted kappa", weighted_kappa),
+        agreed("Spearman", spearman),
     )
 
 

@@ -106,13 +106,8 @@ def average_precision_over_relevant(video: MatchedVideo) -> Ratio:
 
 
 def _precisions_at_hits(video: MatchedVideo) -> list[float]:
-    precisions = []
-    matched = 0
-    for rank, hit in enumerate(video.hits(), start=1):
-        if hit:
-            matched += 1
-            precisions.append(matched / rank)
-    return precisions
+    ranks = (rank for rank, hit in enumerate(video.hits(), start=1) if hit)
+    return [matched / rank for matched, rank in enumerate(ranks, start=1)]
 
 
 def ndcg_by_importance(video: MatchedVideo) -> Ratio:
@@ -122,11 +117,8 @@ def ndcg_by_importance(video: MatchedVideo) -> Ratio:
     gold claims in order of importance (Järvelin and Kekäläinen, 2002). Undefined if no gold claim
     has importance.
     """
-    gold_of = video.matching.gold_of
-    gains = [
-        _weight(video.gold[gold_of[rank]]) if rank in gold_of else 0.0
-        for rank in range(len(video.system))
-    ]
+    gained = {pair.system: _weight(video.gold[pair.gold]) for pair in video.matching.pairs}
+    gains = [gained.get(rank, 0.0) for rank in range(len(video.system))]
     ideal = sorted(map(_weight, video.gold), reverse=True)
     return Ratio(_discounted(gains), _discounted(ideal))
 

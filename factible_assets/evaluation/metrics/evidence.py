@@ -174,16 +174,15 @@ def usage_by_stage(calls: Sequence[LlmCall]) -> tuple[Usage, ...]:
         groups[call.stage, call.model].append(call)
     return tuple(
         Usage(
-            stage=stage,
-            model=model,
-            calls=len(group),
+            *of,
+            len(group),
             cached=sum(call.cache_hit for call in group),
             failed=sum(call.outcome != "ok" for call in group),
             input_tokens=sum(call.input_tokens for call in group),
             output_tokens=sum(call.output_tokens for call in group),
             cost_usd=math.fsum(call.cost_usd for call in group),
         )
-        for (stage, model), group in sorted(groups.items())
+        for of, group in sorted(groups.items())
     )
 
 

@@ -199,11 +199,7 @@ def decided(judgements: Sequence[Judgement]) -> list[Judgement]:
 
 
 def _outcomes(judgements: Sequence[Judgement]) -> list[tuple[float, bool]]:
-    return [
-        (each.confidence, each.predicted == each.gold)
-        for each in decided(judgements)
-        if each.confidence is not None
-    ]
+    return [(each.confidence or 0.0, each.predicted == each.gold) for each in decided(judgements)]
 
 
 def soft_accuracy(judgements: Sequence[Judgement]) -> Ratio:
