@@ -49,9 +49,8 @@ from resources.reliability.registries import (
     RegistryAges,
     WhoisRegistry,
 )
-from resources.scraping import jina
 from resources.scraping.browser import Browser, find_browser
-from resources.scraping.pages import PageFetcher, Wayback
+from resources.scraping.pages import JINA_URL, JinaReader, PageFetcher, Wayback
 from resources.search.base import FactCheckLane, SearchProvider
 from resources.search.providers import SerperSearch
 from resources.search.service import MergedSearch
@@ -169,7 +168,7 @@ async def _page_fetcher(
 ) -> tuple[ConditionalFetcher, str]:
     """Return who fetches pages, and what the cache must know of it."""
     if settings.pages == "jina":
-        address = settings.endpoints.get("jina", jina.BASE_URL)
+        address = settings.endpoints.get("jina", JINA_URL)
         return jina_reader(settings, services), f"jina {address}"
     guard = NetworkGuard(names=NameTable(settings.hosts))
     http = await stack.enter_async_context(
@@ -199,11 +198,11 @@ def browser_executable(settings: Settings) -> str | None:
     return find_browser(variables)
 
 
-def jina_reader(settings: Settings, http: HttpClient) -> jina.JinaReader:
+def jina_reader(settings: Settings, http: HttpClient) -> JinaReader:
     """Return Jina's reader in the place of an own fetcher."""
     key = settings.secret("jina_api_key") or None
-    address = settings.endpoints.get("jina", jina.BASE_URL)
-    return jina.JinaReader(http, api_key=key, base_url=address)
+    address = settings.endpoints.get("jina", JINA_URL)
+    return JinaReader(http, api_key=key, base_url=address)
 
 
 def wayback_machine(settings: Settings, http: HttpClient) -> Wayback:

@@ -10,7 +10,7 @@ import pytest
 from factible_assets.stages.ports import Fetcher
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
-from resources.scraping.jina import JinaReader
+from resources.scraping.pages import JinaReader
 from tests.patience import IN_VAIN, patience
 from tests.servers import (
     Behaviour,
