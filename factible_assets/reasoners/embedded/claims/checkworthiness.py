@@ -56,12 +56,6 @@ _SCIENTIFIC = re.compile(
     r"|glucose|insulin|fib(?:er|re)|nutrients?|antioxidants?|ecosystems?)\b",
     re.IGNORECASE,
 )
-_ATTRIBUTION = re.compile(
-    r"\b(?:according to|stud(?:y|ies) (?:show|find|found|suggest|have)|research(?:ers)? (?:show"
-    r"|found|suggests?)|experts? (?:say|agree|suggest|often|recommend)|scientists? (?:say|agree"
-    r"|have|found)|report(?:s|ed)? (?:that|by|from)|data (?:show|from)|proven|evidence)\b",
-    re.IGNORECASE,
-)
 _HISTORICAL = re.compile(
     r"\b(?:history|historical\w*|century|centuries|decades?|founded|invented|discovered|signed"
     r"|passed|elected|declared|war|born|died|ago|since|originally|ancient|first time)\b",
@@ -91,7 +85,6 @@ SIGNS: dict[str, tuple[float, re.Pattern[str] | frozenset[str]]] = {
     "causal": (0.3, _CAUSAL),
     "comparative": (0.2, _COMPARATIVE),
     "scientific": (0.3, _SCIENTIFIC),
-    "attributed": (0.3, _ATTRIBUTION),
     "historical": (0.3, _HISTORICAL),
     "opinion": (-0.5, _OPINION),
     "normative": (-0.5, _NORMATIVE),
@@ -152,7 +145,7 @@ def categorise(signs: Signs, *, dated: bool) -> Category:
         return "causal"
     if dated or "historical" in signs.shown:
         return "historical"
-    if signs.shown & {"scientific", "attributed"}:
+    if "scientific" in signs.shown:
         return "scientific"
     return "comparative" if "comparative" in signs.shown else "factual"
 

@@ -51,7 +51,7 @@ _PERSON = re.compile(
     r"[A-Z][a-z]+ (?:[A-Z]\. )?[A-Z][a-z]+\b"
 )
 _EXPLETIVE = re.compile(
-    r"it(?:['\u2019]s| \w+)(?: be)?(?! (?:an?|the|one|some|due|able|used|\w+ing)\b)"
+    r"it(?:['\u2019]s| [\w'\u2019]+)(?: be)?(?! (?:an?|the|one|some|due|able|used|\w+ing)\b)"
     r"(?: [\w'\u2019-]+){0,3}? (?:to|that|who|when|if|how|why|time)\b",
     re.IGNORECASE,
 )

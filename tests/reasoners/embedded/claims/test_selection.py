@@ -216,6 +216,7 @@ def test_a_pronoun_is_resolved_where_one_thing_can_be_meant() -> None:
         ("This may be true.", "The media was quick to blame the state."),
         ("It's easier to cheat by mail.", "Another issue in Georgia is the deadline."),
         ("It's straight women who fall ill.", "The infection rate has shot up."),
+        ("It wasn't long ago that cars were rare.", "America is a land of roads."),
         ("It should be noted that nobody knew.", "The verdict was late."),
         ("He announced a report.", "In August the case was filed."),
         ("She has much to hide.", "A doctor in South Africa describes the trial."),
