@@ -351,11 +351,20 @@ def _yes(*_: object) -> bool:
     return True
 
 
+def _none(*_: object, **__: object) -> int:
+    return -1
+
+
+def _all(*_: object, **__: object) -> int:
+    return sys.maxsize
+
+
 RULES: tuple[Rule, ...] = (
     *(
         Rule(f"ground: {each}", grounds=frozenset({each}))
-        for each in ("assertion", "denial", "number", "opposite", "another", "divided")
+        for each in ("assertion", "denial", "number", "opposite", "divided")
     ),
+    _without_part("ground: another", statements, "_is_of_another", _no),
     _without_part("ground: tone", StatementsAndTone, "_from_tone", lambda *_: PageStance()),
     _never("negations", "negations"),
     _never("phrases that deny what follows", "denies_what_follows"),
@@ -382,18 +391,17 @@ RULES: tuple[Rule, ...] = (
     Rule("words that stand for one another", {"families": {}}),
     Rule("opposites", {"opposites": {}}),
     Rule("words of little topic", {"light": frozenset()}),
-    _without_part("turned comparisons", statements, "_is_turned_comparison", _no),
     _without_part("who compares says than", statements, "_compares_alike", _yes),
     _without_part("another name in its place", statements, "_said_of_others", lambda *_: {}),
-    _without_part("figures that the page has too", statements, "_states_numbers", _no),
+    _without_part("figures that the page has too", statements, "numbers_stated", _none),
     _without_part(
         "statements against keep tone silent",
         statements,
         "_AGAINST",
         {"denies": 2.0, "divided": 2.0, "open": 2.0},
     ),
-    _without_part("tone needs half of the numbers", stance, "_has_numbers", _yes),
-    _without_part("tone needs a role in one sentence", stance, "_is_named_at_once", _yes),
+    _without_part("tone needs half of the numbers", stance, "numbers_stated", _all),
+    _without_part("tone needs names in one sentence", stance, "_is_named_at_once", _yes),
     _without_part("more than, less than, about", quantities, "_bound", lambda *_: "exact"),
     _without_part("before and after a year", quantities, "_bound_of_year", lambda *_: "exact"),
     _without_part("few things are counted exactly", quantities, "_is_counted", _no),
@@ -414,8 +422,8 @@ def without(rule: Rule) -> Iterator[None]:
     changed = replace(lexicon.load_lexicon(), **rule.words)
     decide_with = statements._decide
 
-    def decide_without(*args: Any) -> statements.Decision | None:
-        found = decide_with(*args)
+    def decide_without(*args: Any, **named: Any) -> statements.Decision | None:
+        found = decide_with(*args, **named)
         return None if found is None or found.ground in rule.grounds else found
 
     with ExitStack() as stack:

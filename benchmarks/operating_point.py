@@ -32,7 +32,7 @@ from factible_assets.reasoners.embedded.reading.evidence import LEAST_RELEVANCE
 from factible_assets.reasoners.embedded.reading.passages import Selection
 from factible_assets.reasoners.embedded.reading.stance import (
     CONFIDENCE,
-    OperatingPoint,
+    LEAST_NEAR,
     PageStance,
     StatementsAndTone,
 )
@@ -80,7 +80,7 @@ def read(model: Listening, claim: GivenClaim, selections: Sequence[Selection]) -
         leaning = None
         if model.heard is not None:
             leaning, near = model.heard
-            leaning = leaning if near >= OperatingPoint(0).near else -1.0
+            leaning = leaning if near >= LEAST_NEAR else -1.0
         pages.append(Page(said, selection.relevance, leaning))
     return pages
 
@@ -118,7 +118,7 @@ def main() -> None:
         ("recorded pages", slice(len(claims))),
         ("VitaminC", slice(len(claims), None)),
     ):
-        _grounds(name, [*claims, *pairs][part], pages[part], model.point.supports)
+        _grounds(name, [*claims, *pairs][part], pages[part], model.least_leaning)
 
 
 def _held_out(

@@ -15,8 +15,7 @@ from weakref import WeakKeyDictionary
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import Embedder, minilm
 from factible_assets.reasoners.embedded.queries import write_queries
-from factible_assets.reasoners.embedded.reading.evidence import read_page
-from factible_assets.reasoners.embedded.reading.judge import draft_verdict
+from factible_assets.reasoners.embedded.reading.evidence import draft_verdict, read_page
 from factible_assets.reasoners.embedded.reading.stance import StanceModel, StatementsAndTone
 from factible_assets.records import (
     Basis,

@@ -82,35 +82,12 @@ def windows(sentences: Sequence[PageSentence]) -> list[Passage]:
     for index, sentence in enumerate(sentences):
         length = len(tokenise(sentence.text))
         if index > begin and (words >= SHORTEST_WINDOW or words + length > LONGEST_WINDOW):
-            cut = _before_headings(sentences, begin, index)
-            found.append(Passage(tuple(sentences[begin:cut])))
-            begin = cut
-            words = sum(len(tokenise(each.text)) for each in sentences[cut:index])
+            found.append(Passage(tuple(sentences[begin:index])))
+            begin, words = index, 0
         words += length
     if begin < len(sentences):
         found.append(Passage(tuple(sentences[begin:])))
     return found
-
-
-_LONGEST_HEADING = 15
-_HEADINGS = 2
-
-
-def _before_headings(sentences: Sequence[PageSentence], begin: int, end: int) -> int:
-    """Move a cut before up to two headings or questions, unless nothing else would be left."""
-    cut = end
-    while cut > begin + 1 and end - cut < _HEADINGS and _is_heading(sentences, cut - 1):
-        cut -= 1
-    return end if _is_heading(sentences, cut - 1) else cut
-
-
-def _is_heading(sentences: Sequence[PageSentence], index: int) -> bool:
-    """Tell whether a short sentence is a question, or a line of its own without a full stop."""
-    sentence = sentences[index]
-    neighbours = (*sentences[max(0, index - 1) : index], *sentences[index + 1 : index + 2])
-    alone = all(other.paragraph != sentence.paragraph for other in neighbours)
-    is_open = sentence.text.endswith("?") or (alone and sentence.text[-1].isalnum())
-    return is_open and len(tokenise(sentence.text)) <= _LONGEST_HEADING
 
 
 @lru_cache(maxsize=64)

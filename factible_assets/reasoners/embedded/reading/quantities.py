@@ -18,36 +18,38 @@ Agreement = Literal["none", "silent", "agrees", "conflicts"]
 """`none`: the claim states no number. `silent`: the page states none that can be compared, or one
 that is neither close nor far. `agrees`: all of the claim's are met. `conflicts`: one is missed."""
 
-_LENGTHS = {
-    "metre": ("m metre metres meter meters", 1.0),
-    "kilometre": ("km kilometre kilometres kilometer kilometers", 1e3),
-    "centimetre": ("cm centimetre centimetres centimeter centimeters", 1e-2),
-    "millimetre": ("mm millimetre millimetres millimeter millimeters", 1e-3),
-    "mile": ("mi mile miles", 1609.344),
-    "foot": ("ft foot feet", 0.3048),
-    "inch": ("inch inches", 0.0254),
-}
-_MASSES = {
-    "kilogram": ("kg kilogram kilograms kilo kilos", 1.0),
-    "gram": ("g gram grams", 1e-3),
-    "tonne": ("t tonne tonnes", 1e3),
-    "pound": ("lb lbs", 0.45359237),
-}
-_TIMES = {
-    "second": ("s sec second seconds", 1.0),
-    "minute": ("min minute minutes", 60.0),
-    "hour": ("h hr hrs hour hours", 3600.0),
-    "day": ("day days", 86_400.0),
-    "week": ("week weeks", 604_800.0),
-    "month": ("month months", 2_629_800.0),
-    "year": ("yr yrs year years", 31_557_600.0),
-    "decade": ("decade decades", 315_576_000.0),
-    "century": ("century centuries", 3_155_760_000.0),
+_UNITS = {
+    "length": {
+        "m metre metres meter meters": 1.0,
+        "km kilometre kilometres kilometer kilometers": 1e3,
+        "cm centimetre centimetres centimeter centimeters": 1e-2,
+        "mm millimetre millimetres millimeter millimeters": 1e-3,
+        "mi mile miles": 1609.344,
+        "ft foot feet": 0.3048,
+        "inch inches": 0.0254,
+    },
+    "mass": {
+        "kg kilogram kilograms kilo kilos": 1.0,
+        "g gram grams": 1e-3,
+        "t tonne tonnes": 1e3,
+        "lb lbs": 0.45359237,
+    },
+    "time": {
+        "s sec second seconds": 1.0,
+        "min minute minutes": 60.0,
+        "h hr hrs hour hours": 3600.0,
+        "day days": 86_400.0,
+        "week weeks": 604_800.0,
+        "month months": 2_629_800.0,
+        "yr yrs year years": 31_557_600.0,
+        "decade decades": 315_576_000.0,
+        "century centuries": 3_155_760_000.0,
+    },
 }
 _SCALES: dict[str, tuple[str, float]] = {
     stem(word): (dimension, factor)
-    for dimension, table in (("length", _LENGTHS), ("mass", _MASSES), ("time", _TIMES))
-    for words, factor in table.values()
+    for dimension, table in _UNITS.items()
+    for words, factor in table.items()
     for word in words.split()
 }
 """The dimension of a unit and its size in metres, kilograms or seconds."""
@@ -72,7 +74,7 @@ _DECADE = 10
 
 _CLOSE, _CLOSE_ABOUT = 0.05, 0.15
 """Relative difference up to which numbers agree, and the same after "about"."""
-_FAR, _FAR_ABOUT = 0.3, 0.5
+_FAR = 0.3
 """Relative difference beyond which they conflict; between, nothing is concluded."""
 _FEW = 2
 _REACH = 30
@@ -97,21 +99,17 @@ def find_quantities(text: str) -> list[Quantity]:
 
 def _quantity(text: str, number: Number) -> Quantity:
     raw = text[number.start : number.end]
-    value, unit = number.value, number.unit
-    dimension: str = number.kind
-    factor = 1.0
-    if number.kind == "plain":
+    before = text[max(0, number.start - _REACH) : number.start]
+    value, unit, dimension, factor, half = number.value, number.unit, str(number.kind), 1.0, 0.0
+    if dimension == "year":
+        half = (_DECADE - 1) / 2 if raw.endswith("s") else 0.0
+        bound = _bound_of_year(before)
+        return Quantity(value + half, dimension, bound, half, number.start, number.end)
+    if dimension == "plain":
         if raw.endswith(" m"):
             # After a space, a lone "m" is metres; millions are written together or in full.
             value, unit = value / 1e6, "m"
         dimension, factor = _SCALES.get(unit or "", (f"count:{unit or ''}", 1.0))
-    before = text[max(0, number.start - _REACH) : number.start]
-    if dimension == "year":
-        half = (_DECADE - 1) / 2 if raw.endswith("s") else 0.0
-        return Quantity(
-            value + half, dimension, _bound_of_year(before), half, number.start, number.end
-        )
-    half = 0.0
     if (digits := _DIGITS.search(raw)) is not None:
         # Half a unit of the last written decimal: 8.8 stands for 8.75 to 8.85.
         written = float(digits.group().replace(",", ""))
@@ -229,10 +227,8 @@ def _far(wanted: Quantity, found: Quantity) -> bool:
     bare = "count:" in {wanted.dimension, found.dimension}
     if not bare and _is_counted(wanted) and _is_counted(found):
         return True
-    if wanted.bound != "at_least" and found.bound == "at_least" and found.value < wanted.value:
+    if (
+        wanted.bound != "at_least" and found.bound == "at_least" and found.value < wanted.value
+    ) or (wanted.bound != "at_most" and found.bound == "at_most" and found.value > wanted.value):
         return False
-    if wanted.bound != "at_most" and found.bound == "at_most" and found.value > wanted.value:
-        return False
-    difference = abs(wanted.value - found.value)
-    far = _FAR_ABOUT if "about" in {wanted.bound, found.bound} else _FAR
-    return difference > far * max(abs(wanted.value), abs(found.value))
+    return abs(wanted.value - found.value) > _FAR * max(abs(wanted.value), abs(found.value))

@@ -21,12 +21,11 @@ import numpy as np
 
 from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
 from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
-from factible_assets.reasoners.embedded.reading.quantities import is_met
 from factible_assets.reasoners.embedded.reading.statements import (
     ClaimWords,
     Ground,
     content_words,
-    quantities_in,
+    numbers_stated,
     read_claim,
     read_statements,
 )
@@ -48,32 +47,14 @@ class PageStance:
 
 
 class StanceModel(Protocol):
-    """Reads what a page's passages say of a claim."""
+    """Reads what a page's passages say of a claim; its name is for metadata."""
 
     @property
-    def name(self) -> str:
-        """Which model this is, for metadata."""
-        ...
+    def name(self) -> str: ...  # noqa: D102
 
     def read(self, claim: str, selection: Selection, *, title: str) -> PageStance:
         """Return what a page says. `title` is the page's, as context for what it omits."""
         ...
-
-
-# --- Statements and tone ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class OperatingPoint:
-    """From where the tone of a page supports a claim, by one embedding model.
-
-    A page leans towards a claim by `polarity + relevance / 4`, which gives both the same spread
-    over the recorded pages. `supports` is the least leaning that supports, `near` the least cosine
-    of the nearest passage with the claim.
-    """
-
-    supports: float
-    near: float = 0.5
 
 
 _DENIALS = (
@@ -81,11 +62,14 @@ _DENIALS = (
     "Contrary to popular belief, it is not the case that {}.",
 )
 _RELEVANCE_SHARE = 0.25
-MINILM = OperatingPoint(supports=0.13)
-"""Chosen over 170 annotated claims with their recorded pages (benchmarks/operating_point.py): the
-middle of a stretch, .12 to .14, on which more than half is decided and .81 to .84 of it is right;
-below it accuracy falls, above it the share decided. all-mpnet-base-v2, measured on 84 of them, has
-the same stretch."""
+"""A page leans towards a claim by polarity and this share of its relevance, which gives both the
+same spread over the recorded pages."""
+LEAST_LEANING = 0.12
+"""Leaning from which the tone of a page supports: of 170 annotated claims with their recorded pages
+.11 to .13 decides .62 to .58 and is right on .80 to .84 (benchmarks/operating_point.py), and
+all-mpnet-base-v2 has the same stretch."""
+LEAST_NEAR = 0.5
+"""Cosine of the nearest passage with the claim from which tone is heard."""
 
 CONFIDENCE: dict[Ground, float] = {
     "assertion": 0.8,
@@ -108,12 +92,12 @@ class StatementsAndTone:
 
     Args:
         embedder: One whose similarity is of meaning, such as MiniLM.
-        point: Where its tone speaks.
+        least_leaning: Where its tone speaks.
     """
 
-    def __init__(self, embedder: Embedder, point: OperatingPoint = MINILM) -> None:
+    def __init__(self, embedder: Embedder, least_leaning: float = LEAST_LEANING) -> None:
         self._embedder = embedder
-        self.point = point
+        self.least_leaning = least_leaning
 
     @property
     def name(self) -> str:
@@ -145,19 +129,19 @@ class StatementsAndTone:
             heard.leaves_room
             and not wanted.is_denied
             and _is_named_at_once(wanted, selection.passages)
-            and _has_numbers(wanted, selection.passages)
+            and 2 * numbers_stated(wanted, selection.passages, roughly=True)
+            >= len(wanted.quantities)
         ):
             return self._from_tone(claim, selection)
         return PageStance()
 
     def _from_tone(self, claim: str, selection: Selection) -> PageStance:
         # Who asks says nothing.
-        stated = [
-            [each.text for each in passage.sentences if not each.text.endswith("?")]
+        told = [
+            " ".join(each.text for each in passage.sentences if not each.text.endswith("?"))
             for passage in selection.passages
         ]
-        told = [" ".join(sentences) for sentences in stated if sentences]
-        if not told:
+        if not (told := [text for text in told if text]):
             return PageStance()
         bare = claim.strip().rstrip(".!? ")
         denials = [denial.format(uncapitalised(bare)) for denial in _DENIALS]
@@ -169,7 +153,7 @@ class StatementsAndTone:
         return PageStance()
 
     def _speaks(self, leaning: float, near: float) -> bool:
-        return near >= self.point.near and leaning >= self.point.supports
+        return near >= LEAST_NEAR and leaning >= self.least_leaning
 
 
 def polarity(vectors: Vectors, denials: int) -> float:
@@ -192,15 +176,10 @@ def uncapitalised(claim: str) -> str:
 
 
 def _is_named_at_once(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
-    """Tell whether one sentence has all that singles out a claim's role, which tone does not."""
-    return claim.role is None or any(
-        claim.role.words | claim.role.holder <= content_words(sentence.text)
+    """Tell whether one sentence names all of a claim that holds of one alone: tone does not."""
+    wanted = claim.names | (claim.subject_stems if claim.role is None else claim.role.holder)
+    return not claim.is_of_one or any(
+        wanted <= content_words(sentence.text)
         for passage in passages
         for sentence in passage.sentences
     )
-
-
-def _has_numbers(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
-    """Tell whether passages have at least half of a claim's numbers, which tone does not tell."""
-    stated = [each for passage in passages for each in quantities_in(passage.text)]
-    return 2 * sum(is_met(each, stated) for each in claim.quantities) >= len(claim.quantities)

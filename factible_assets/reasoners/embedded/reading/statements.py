@@ -16,7 +16,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import dropwhile, takewhile
+from itertools import dropwhile
 from typing import Literal
 
 import numpy as np
@@ -42,39 +42,41 @@ from factible_assets.reasoners.embedded.text import (
 
 Says = Literal["asserts", "denies", "divided", "open"]
 
-NEAR = 0.75
-"""Cosine from which a statement that is no plain assertion is roughly about a claim."""
+# Cosines.
 NEAR_TURNED = 0.68
-"""Cosine from which a statement is heard at all; a number or an opposite lowers it."""
+"""From which a statement is heard at all; a number or an opposite lowers it."""
 _ABOUT = 0.86
-"""Cosine from which a statement and a claim, both without denials, are about the same, whatever
-their words; words that they share count towards it."""
-_WORDS: dict[Says, float] = {"asserts": 0.16, "denies": 0.2}
-_WORDS_BESIDE = 0.11
-"""What a claim's words are worth that stand in a statement, all of them. A denial of the general
-covers the particular, if what it denies is a word of the claim: "has not been uniform" denies no
-change."""
-_LEAST_ASSERTED = _LEAST_TURNED = 0.7
-"""Shares of a claim's words without which no statement asserts it, less near than that, or turns it
-by one number or opposite."""
-_LEAST_SHARED, _LEAST_WORDS = 0.3, 0.25
-"""The same from which a statement is held against the claim at all. With fewer it hardly ever comes
-near enough; without this rule half as much again has to be embedded, and nothing is read better.
-Of a claim of four words one is enough."""
+"""From which a statement and a claim, both without denials, are about the same, whatever their
+words; words that they share count towards it."""
 _ANSWERED = 0.62
-"""Cosine from which a question that is answered by "no" is one about the claim: whoever asks and
-answers means what is claimed."""
+"""From which a question that is answered by "no" is one about the claim: whoever asks and answers
+means what is claimed."""
+_AGAINST: dict[Says, float] = {"denies": 0.5, "divided": 0.6}
+"""From which a statement that is not on the claim's side keeps tone from speaking for it."""
+_NOT_COMPARED = 0.75
+"""The same of one that does not compare where the claim does."""
 _IN_CONTEXT = 0.03
-"""Taken off the cosine of a statement that is near only if its pronoun means the subject."""
+"""Taken off where a statement is near only if its pronoun means the subject."""
+
+# Shares of a claim's words.
+_WORDS: dict[Says, float] = {"asserts": 0.16, "denies": 0.2, "divided": 0.11}
+"""What a claim's words are worth that stand in a statement, all of them, beside a cosine."""
+_LEAST_SAID = 0.7
+"""Share without which no statement asserts a claim, less near than `_ABOUT`, or turns it by one
+number or opposite."""
+_LEAST_SHARED, _LEAST_WORDS = 0.3, 0.25
+"""Share from which a statement is held against the claim at all, and the same of at most four
+words. Without this rule half as much again has to be embedded, and nothing is read better."""
+
+_SHORTEST = 3
+"""Words of the shortest clause that states something."""
+_KEPT = 4096
 
 Ground = Literal[
     "assertion", "denial", "number", "opposite", "another", "divided", "tone", "inference"
 ]
 """Why a page says what it says: the same statement, its denial, another figure, the opposite, the
 same of another, findings both ways, the leaning of its passages, an inference model."""
-
-_AGAINST: dict[Says, float] = {"denies": 0.5, "divided": 0.6}
-"""Cosine from which a statement that is not on the claim's side keeps tone from speaking for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,24 +110,28 @@ class Decision:
 
 # --- Statements ---------------------------------------------------------------------------------
 
+_VERB_AFTER_AND = (
+    r"\s+and\s+(?=(?:do|does|did|is|are|was|were|can|could|cannot|will|would|has|have|had)\b)"
+)
 _JOINT = re.compile(
     r";\s+|:\s+|\s[\u2013\u2014]\s"
     r"|,?\s+(?:but|so that|although|though|whereas|while|yet|unless|because|since)\s+(?!of\b)"
-    r"|,\s+(?:and|so|or|which|who|as|making|with)\s+"
-    r"|\s+and\s+(?=(?:do|does|did|is|are|was|were|can|could|cannot|will|would|has|have|had)\b)",
+    r"|,\s+(?:and|so|or|which|who|as|making|with)\s+|" + _VERB_AFTER_AND,
     re.IGNORECASE,
 )
 _COORDINATED = re.compile(
-    r";\s|,\s+(?:and|or|so)\s|\s(?:but|whereas|while|yet)\s"
-    r"|\sand\s+(?=(?:do|does|did|is|are|was|were|can|could|cannot|will|would|has|have|had)\b)",
-    re.IGNORECASE,
+    r";\s|,\s+(?:and|or|so)\s|\s(?:but|whereas|while|yet)\s|" + _VERB_AFTER_AND, re.IGNORECASE
 )
 """Where a sentence goes on to another statement, which is not about the same."""
-_SHORTEST = 3
-"""Words of the shortest clause that states something."""
 STATED = re.compile(r"[.!:;][\"'\u201d\u2019)\]]*(\[\d+\])*\s*$")
 """How a statement ends. A heading or a list item names a claim more often than it makes it."""
-_KEPT = 4096
+_LABEL = re.compile(
+    r"\W*(?:(?:our|the) )?(?:rating|verdict|ruling|fact[- ]?check)\W*$", re.IGNORECASE
+)
+"""A line that only says that a rating follows."""
+_MYTH = re.compile(r"\W*(?:the |a )?(?:common )?myth(?: (?:no\. ?)?\d+)?\s*[:\u2013\u2014]")
+_LINES_TO_COMMENT = 3
+"""Lines after which what answers a heading is quoted without it."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -136,8 +142,8 @@ def statements(passage: Passage, *, whole: bool = False) -> tuple[Statement, ...
     """
     found: list[Statement] = []
     for place, sentence in enumerate(passage.sentences):
-        rest = [each for each in passage.sentences[place + 1 :] if not _LABEL.match(each.text)]
-        found += _of_sentence(sentence, rest[0] if rest else None, whole=whole)
+        rest = (each for each in passage.sentences[place + 1 :] if not _LABEL.match(each.text))
+        found += _of_sentence(sentence, next(rest, None), whole=whole)
     return tuple(found)
 
 
@@ -146,18 +152,22 @@ def _of_sentence(
 ) -> Iterator[Statement]:
     lexicon = load_lexicon()
     folded = fold_evenly(sentence.text)
-    comment = None if following is None else _comment(fold_evenly(following.text))
-    leaves_open = lexicon.labels.search(folded) is not None or (
-        folded.endswith("?") and not folded.startswith("why ")
-    )
-    if _MYTH.match(folded):
-        comment = "denies"
+    asks, is_stated = folded.endswith("?"), STATED.search(folded) is not None
     start, end = sentence.start, sentence.end
+    comment = _comment(folded, following)
     if following is not None and comment is not None:
-        end = following.end
-        if following.paragraph - sentence.paragraph > _LINES_TO_COMMENT:
-            start = following.start
-    for clause in _clauses(sentence.text, whole=whole):
+        is_far = following.paragraph - sentence.paragraph > _LINES_TO_COMMENT
+        start, end = following.start if is_far else start, following.end
+    leaves_open = lexicon.labels.search(folded) or (asks and not folded.startswith("why "))
+    parts = [
+        part.strip() for part in _JOINT.split(sentence.text) if len(tokenise(part)) >= _SHORTEST
+    ]
+    is_one = (whole or not _COORDINATED.search(sentence.text)) and not (
+        without_denials(sentence.text).denials
+    )
+    for clause in dict.fromkeys(
+        parts if len(parts) > 1 and not is_one else [sentence.text, *parts]
+    ):
         found = without_denials(clause)
         words = lexicon.not_denials.sub(" ", fold_evenly(clause))
         says: Says = "denies" if found.is_denied else "asserts"
@@ -167,49 +177,24 @@ def _of_sentence(
             says = comment or "open"
         elif folded.endswith("..."):
             says = "open"
-        elif STATED.search(folded) is None and comment is None and not folded.endswith("?"):
+        elif not (is_stated or comment or asks):
             continue
         elif comment == "denies":
             says = "asserts" if found.is_denied else "denies"
-        yield Statement(
-            about=found.text,
-            says=says,
-            raw=clause,
-            sentence=sentence.text,
-            span=(start, end),
-            focus=found.focus,
-            answers=comment is not None and (folded.endswith("?") or STATED.search(folded) is None),
-        )
+        answers = comment is not None and (asks or not is_stated)
+        yield Statement(found.text, says, clause, sentence.text, (start, end), found.focus, answers)
 
 
-_LINES_TO_COMMENT = 3
-"""Lines after which what answers a heading is quoted without it."""
-_LABEL = re.compile(
-    r"\W*(?:(?:our|the) )?(?:rating|verdict|ruling|fact[- ]check)\W*$", re.IGNORECASE
-)
-"""A line that only says that a rating follows."""
-_MYTH = re.compile(r"\W*(?:the |a )?(?:common )?myth(?: (?:no\. ?)?\d+)?\s*[:\u2013\u2014]")
-
-
-def _comment(following: str) -> Says | None:
-    """Read what a sentence says of the one before it: "This is a myth.", "No."."""
+def _comment(folded: str, following: PageSentence | None) -> Says | None:
+    """Read what a sentence is said to be: a myth, or what the one after it says: "No."."""
     lexicon = load_lexicon()
-    following = following.lstrip("-*\u2022\u25cf|> ")
-    if lexicon.denies_previous_sentence.search(following):
+    said = "" if following is None else fold_evenly(following.text).lstrip("-*\u2022\u25cf|> ")
+    if _MYTH.match(folded) or lexicon.denies_previous_sentence.search(said):
         return "denies"
-    return "asserts" if lexicon.affirms_previous_sentence.search(following) else None
+    return "asserts" if lexicon.affirms_previous_sentence.search(said) else None
 
 
-def _clauses(sentence: str, *, whole: bool) -> list[str]:
-    """Cut a sentence into clauses; it stands as a whole too if it makes one statement."""
-    parts = [part.strip() for part in _JOINT.split(sentence) if len(tokenise(part)) >= _SHORTEST]
-    is_one = whole or _COORDINATED.search(sentence) is None
-    if len(parts) > 1 and not (is_one and not without_denials(sentence).denials):
-        return parts
-    return list(dict.fromkeys([sentence, *parts]))
-
-
-# --- Roles that one alone has ---------------------------------------------------------------------
+# --- What holds of one alone ----------------------------------------------------------------------
 
 _ROLE = re.compile(
     r"(?:\bthe |['\u2019]s )(?:\w+ )?(?:(?!(?:for|inter|r|w|gu|requ|harv|cont|prot|ch|n|hon|mod|t"
@@ -217,19 +202,28 @@ _ROLE = re.compile(
     r"|least [a-z]+|first|last|only|sole|capital|inventor|author|founder|discoverer|winner)\b",
     re.IGNORECASE,
 )
-_IS = re.compile(r"\b(?:is|are|was|were|became|has been|remains)\s+")
-_BY = re.compile(r"\b(?:is|are|was|were|been)\s+(?:\w+ly\s+)?[a-z]{3,}\s+by\s+(?=(?:the\s+)?[A-Z])")
+_IS = re.compile(r"\b(?:(is|are|remains)|was|were|became|has been)\s+")
 _ROLE_ENDS = re.compile(r"[,;:(\u2013\u2014]|\s(?:and|but|with|that|which|who|after|before|as)\s")
-
-
 _LEAD = re.compile(r"^(?:by|in|on|at|for|of|with|as|after|today)\b[^,]{0,40}, ", re.IGNORECASE)
 _ONE_OF_MANY = re.compile(r"\b(?:among|(?:one|some|two|three|many|several) of)\b", re.IGNORECASE)
-_PARTICLES = frozenset({"the", "da", "de", "van", "von", "of", "du", "la", "le", "di"})
+_ROLE_LESS = word_set(
+    "the a an of in on by is are was were to city person man woman known world ever"
+)
+_PLACE_OF_ONE = re.compile(
+    r"\b(?:(?:is|are|was|were|lies?|stands?)(?: \w+(?:ed|t|n))? (?:in|from|by|part of)"
+    r"|belong(?:s|ed)? to|(?:comes?|came) from|born in|died in)(?: the)? $"
+)
+_DEED_OF_ONE = re.compile(
+    r" (?:first )?(?:invented|discovered|founded|wrote|painted|composed|designed|built)\b"
+)
+"""What stands before the name of the one, and after it."""
+_WIDE = word_set("africa america antarctica asia australia europe earth world")
+"""Places that other places lie in: to be in Tanzania is no denial of being in Africa."""
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What one alone is or did ("the highest mountain in Africa", "… painted by"), and who."""
+    """What one alone is ("the highest mountain in Africa"), and who."""
 
     words: frozenset[str]
     holder: frozenset[str]
@@ -238,37 +232,34 @@ class Role:
 
 def role_in(text: str) -> Role | None:
     """Find in a statement without denials who has a role that one alone has, None if none."""
-    link = _BY.search(text)
-    if link is not None:
-        name = takewhile(
-            lambda word: word[:1].isupper() or word in _PARTICLES, text[link.end() :].split()
-        )
-        role, holder = text[: link.end()], " ".join(name)
-    else:
-        link = _IS.search(text)
-        if link is None:
-            return None
-        before, after = text[: link.start()].strip(" ,"), text[link.end() :]
-        role, holder = (before, after) if _ROLE.search(before) else (after, before)
-        role = _ROLE_ENDS.split(_LEAD.sub("", role))[0]
-        if _ROLE.search(role) is None:
-            return None
-    if _PRONOUN.search(holder) or _ONE_OF_MANY.search(text):
+    link = _IS.search(text)
+    if link is None or _ONE_OF_MANY.search(text):
+        return None
+    before, after = text[: link.start()].strip(" ,"), text[link.end() :]
+    role, holder = (before, after) if _ROLE.search(before) else (after, before)
+    role = _ROLE_ENDS.split(_LEAD.sub("", role))[0]
+    if _ROLE.search(role) is None or _PRONOUN.search(holder):
         return None
     words = frozenset(stem(word.norm) for word in tokenise(role) if word.norm not in _ROLE_LESS)
-    if len(words) < _SHORTEST - 1:
-        return None
     held = content_words(holder) - words
-    return Role(words, held, link.group().split()[0] not in _PRESENT) if held else None
+    if len(words) < _SHORTEST - 1 or not held:
+        return None
+    return Role(words, held, link[1] is None)
 
 
-_PRESENT = frozenset({"is", "are", "remains"})
-_ROLE_LESS = word_set(
-    "the a an of in on by is are was were to city person man woman known world ever"
+# --- A claim --------------------------------------------------------------------------------------
+
+_REMARKS = re.compile(
+    r"(?<=[^\W\d_]{3})[.!?;:]\s+|\s[-\u2013\u2014]\s|,?\s+because\s+(?!of\b)|,\s+(?:as|so|which|since)\s+",
+    re.IGNORECASE,
 )
-
-
-# --- Against a claim ----------------------------------------------------------------------------
+"""Where a claim goes on to say why, or who says so."""
+_OTHER = re.compile(r", (?:and |but )?not (?!only\b|just\b)(?:[\w-]+ ){0,3}[\w-]+(?=[.!?]?$)")
+"""What a claim says it is not: "…, not Sydney". It denies that of the other, and nothing else."""
+_CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGNORECASE)
+"""Where a claim holds two things against each other, of which a statement may tell one."""
+_HEADLINE = 4
+"""Capitalised words from which a claim may be a headline, in which capitals say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,13 +274,21 @@ class ClaimWords:
     about: str
     is_denied: bool
     is_compound: bool
-    is_contrast: bool
     subject: str
     stems: tuple[str, ...]
     subject_stems: frozenset[str]
     names: frozenset[str]
     quantities: tuple[Quantity, ...]
     role: Role | None
+
+    @property
+    def is_of_one(self) -> bool:
+        """Tell whether it says what holds of one alone: a role, a place, a deed."""
+        return (
+            self.role is not None
+            or _DEED_OF_ONE.search(self.about) is not None
+            or _PLACE_OF_ONE.search(f"{self.about.rpartition(' ')[0]} ") is not None
+        )
 
 
 @lru_cache(maxsize=256)
@@ -299,49 +298,52 @@ def read_claim(claim: str) -> ClaimWords:
     parts = [part for part in _REMARKS.split(claim) if len(content_words(part)) >= _SHORTEST]
     claim = _OTHER.sub("", parts[0] if parts else claim)
     found = without_denials(claim)
-    folded = fold_evenly(claim)
-    quantities = tuple(find_quantities(folded))
-    counted = {folded[q.start : q.end] for q in quantities}
+    quantities = quantities_in(claim)
+    counted = {fold_evenly(claim)[q.start : q.end] for q in quantities}
     words = [
-        (word, found.text[word.start].isupper())
+        (word, stem(word.norm), found.text[word.start].isupper())
         for word in tokenise(found.text)
         if not is_stop_word(word.norm) and word.norm not in counted and not word.norm.isdigit()
     ]
-    capitals = sum(is_capital for _, is_capital in words[1:])
+    capitals = sum(is_capital for *_, is_capital in words[1:])
     is_headline = capitals >= _HEADLINE and capitals > len(words[1:]) * 0.6
-    names = frozenset(
-        stem(word.norm)
-        for word, is_capital in words
-        if is_capital and word.start and not is_headline and word.norm not in _UNIT_NAMES
-    )
-    stems = dict.fromkeys(stem(word.norm) for word, _ in words)
-    is_compound = _COORDINATED.search(claim) is not None or " and " in claim
+    stems = dict.fromkeys(each for _, each, _ in words)
     # "People lose most of their heat …": whoever says "we" or "humans" speaks of the rest of it.
-    telling = [each for each in words if stem(each[0].norm) not in load_lexicon().light] or words
-    last = telling[0][0] if telling else None
-    for word, is_capital in telling[1:]:
-        if last is None or not is_capital or found.text[last.end : word.start] != " ":
+    telling = [each for each in words if each[1] not in load_lexicon().light] or words
+    end = telling[0][0].end if telling else 0
+    for word, _, is_capital in telling[1:]:
+        if not is_capital or found.text[end : word.start] != " ":
             break
-        last = word
-    subject = found.text[: last.end] if last else ""
+        end = word.end
+    subject = found.text[:end]
     return ClaimWords(
         text,
         found.text,
         found.is_denied,
-        is_compound,
-        _CONTRASTS.search(claim) is not None,
+        _COORDINATED.search(claim) is not None or " and " in claim,
         subject,
         tuple(stems),
-        content_words(subject) & frozenset(stems),
-        names,
+        content_words(subject) & stems.keys(),
+        frozenset(each for word, each, name in words if name and word.start and not is_headline),
         quantities,
         role_in(found.text),
     )
 
 
-_HEADLINE = 4
-"""Capitalised words from which a claim may be a headline, in which capitals say nothing."""
-_UNIT_NAMES = frozenset({"celsius", "fahrenheit", "kelvin"})
+# --- Against a claim ------------------------------------------------------------------------------
+
+_PRONOUN = re.compile(
+    r"\b(?:it|they|he|him|she|her|them|this|these|those|(?P<owner>its|their|his))\b", re.IGNORECASE
+)
+"""Words by which a statement refers to what was named before."""
+_LIGHT_VERB = re.compile(
+    r"\b(?:(?:is|are|was|were)(?! \w+ing\b)|makes?|made|has|have|had|gets?|got|gives?|gave|takes?"
+    r"|took)\b",
+    re.IGNORECASE,
+)
+"""Verbs that are no content words, for which others stand: "makes tired", "causes tiredness"."""
+_IS_NOT = re.compile(r"\b(?:is|are|was|were)(?: not|n['\u2019]t)\b")
+_THAN = re.compile(r"\bthan\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,70 +371,44 @@ def read_statements(
     named = {name for name in claim.names if any(_is_same_name(name, word) for word in context)}
     has_room = bool(claim.stems) and 2 * len(named) >= len(claim.names)
     # Without its names only an answer speaks of a claim, or what names another in their place.
-    is_open = (
-        has_room
-        or _DEED_OF_ONE.search(claim.about) is not None
-        or _PLACE_OF_ONE.search(f"{claim.about.rpartition(' ')[0]} ") is not None
-    )
-    found: list[tuple[int, Statement]] = []
-    shares: list[float] = []
+    is_open = has_room or claim.is_of_one
+    found, shares = [], []
     for number, passage in enumerate(passages):
         for statement in statements(passage, whole=claim.is_compound):
-            met = _met(claim, statement)
-            meant = met | _meant(claim, statement, topic, context)
-            if statement.answers or (
-                is_open
-                and _may_be_about(claim, statement, meant if statement.says == "denies" else met)
-            ):
+            shared, is_held = _share(claim, statement, topic, context)
+            if statement.answers or (is_open and is_held):
                 found.append((number, statement))
-                # What neither has the claim's first word nor may mean it is on another subject.
-                is_on_it = not meant.isdisjoint(claim.subject_stems)
-                shares.append(_weight(claim, meant) if is_on_it else 0.0)
+                shares.append(shared)
     if not found or not claim.stems:
         return Heard(leaves_room=has_room)
-    related = load_lexicon().same_family
-    is_named = claim.names == named and any(
-        each in context or any(related(each, word) for word in context)
-        for each in claim.subject_stems
-    )
+    is_named = claim.names == named and not claim.subject_stems.isdisjoint(_met(claim, context))
     texts = [statement.about for _, statement in found]
     # The claim's subject in the place of a statement's first pronoun.
-    owner = f"{claim.subject}'s"
     resolved = [
-        _PRONOUN.sub(lambda word: owner if word["owner"] else claim.subject, text, count=1)
+        _PRONOUN.sub(lambda word: claim.subject + ("'s" if word["owner"] else ""), text, count=1)
         for text in texts
     ]
     vectors = embedder.embed([claim.about, claim.text, *texts, *resolved])
     alone = vectors[2 : 2 + len(texts)] @ vectors[:2].T
-    referring = vectors[2 + len(texts) :] @ vectors[0] - _IN_CONTEXT
-    nearness = np.maximum(alone[:, 0], referring)
+    nearness = np.maximum(alone[:, 0], vectors[2 + len(texts) :] @ vectors[0] - _IN_CONTEXT)
     nearest = np.maximum(nearness, alone[:, 1])
-    own: Says = "denies" if claim.is_denied else "asserts"
+    has_all_numbers = numbers_stated(claim, passages, roughly=False) == len(claim.quantities)
     elsewhere = _said_of_others(claim, [each for _, each in found], alone[:, 0].tolist(), embedder)
     # Another clause of a sentence that says so of another does not assert it either.
     of_others = {found[place][1].span for place in elsewhere}
     decisions, against = [], False
-    for (number, statement), shared, near, whole in zip(
+    for (number, statement), shared, near, roughly in zip(
         found, shares, nearness.tolist(), nearest.tolist(), strict=True
     ):
         is_answer = statement.answers and statement.says == "denies"
-        if (
-            (is_named and near >= NEAR_TURNED)
-            or (is_answer and near >= _ANSWERED)
-            or _is_of_another(claim, statement)
+        is_heard = (is_named and near >= NEAR_TURNED) or (is_answer and near >= _ANSWERED)
+        decided = _decide(claim, statement, shared, near, is_heard=is_heard)
+        if decided is not None and not (
+            (decided.side != "refutes" and statement.span in of_others)
+            or (decided.ground == "number" and has_all_numbers)
         ):
-            decided = _decide(claim, statement, shared, near)
-            if decided is not None and not (
-                (decided.side != "refutes" and statement.span in of_others)
-                or (decided.ground == "number" and _states_numbers(claim, passages))
-            ):
-                decisions.append(replace(decided, passage=number))
-        turns = statement.says != own or _turns(claim, statement)
-        against = (
-            against
-            or (turns and whole >= _AGAINST.get(statement.says, NEAR_TURNED))
-            or (near >= NEAR and not _compares_alike(claim, statement))
-        )
+            decisions.append(replace(decided, passage=number))
+        against = against or _is_against(claim, statement, near, roughly)
     is_stated = any(each.side == "supports" for each in decisions)
     for place, (near, excludes, is_absent) in elsewhere.items():
         against = against or excludes
@@ -441,6 +417,98 @@ def read_statements(
             decisions.append(Decision("refutes", "another", near, statement, number))
     decisions.sort(key=lambda each: -each.nearness)
     return Heard(tuple(decisions), leaves_room=has_room and not against)
+
+
+def _share(
+    claim: ClaimWords, statement: Statement, topic: frozenset[str], context: frozenset[str]
+) -> tuple[float, bool]:
+    """Return the share of a claim's words that a statement means, and if it is held against it.
+
+    The subject need not be said again where the title has it; where the statement refers to
+    something or goes on with a sentence, no name or subject that the page has. The claim's reasons
+    count too: what denies them keeps tone silent.
+    """
+    words, whole = content_words(statement.about), content_words(claim.text)
+    said = _met(claim, words)
+    meant = said | (claim.subject_stems & topic)
+    if statement.about[:1].islower() or _PRONOUN.search(statement.about):
+        meant |= claim.names | (claim.subject_stems & context)
+    least = _LEAST_WORDS if len(claim.stems) <= 1 / _LEAST_WORDS else _LEAST_SHARED
+    weight = _weight(claim, meant)
+    held = weight if statement.says == "denies" else _weight(claim, said)
+    is_held = held >= least or len(whole & words) >= _LEAST_SHARED * len(whole)
+    # What neither has the claim's first word nor may mean it is on another subject.
+    return (0.0 if meant.isdisjoint(claim.subject_stems) else weight), is_held
+
+
+def _decide(
+    claim: ClaimWords, statement: Statement, shared: float, nearness: float, *, is_heard: bool
+) -> Decision | None:
+    if _is_of_another(claim, statement):
+        return Decision("refutes", "another", nearness, statement)
+    says_no = statement.says == "denies"
+    is_answer = statement.answers and says_no and not claim.is_denied
+    # What is denied stands for a word that the statement lacks, or for none of the claim's.
+    denies_else = says_no and statement.focus and not _met(claim, {statement.focus})
+    if (
+        not is_heard
+        or statement.says == "open"
+        or (shared == 0 and not is_answer)
+        or (denies_else and shared == 1 and _LIGHT_VERB.search(claim.about) is None)
+        # What "is not Z" may be Y.
+        or (denies_else and _IS.search(claim.about) and _IS_NOT.search(statement.raw))
+    ):
+        return None
+    denies = says_no != claim.is_denied
+    # A denial of the general covers the particular less surely: "has not been uniform".
+    words = _WORDS["divided" if denies_else else statement.says]
+    is_about = nearness >= (_ANSWERED if is_answer else _ABOUT) or (
+        nearness + words * shared >= _ABOUT
+        and not (claim.is_denied and denies)
+        and (says_no or shared >= _LEAST_SAID)
+        and (denies or _compares_alike(claim, statement))
+    )
+    if statement.says == "divided":
+        return Decision("mixed", "divided", nearness, statement) if is_about else None
+    agreement = compare_quantities(claim.quantities, quantities_in(statement.raw))
+    if agreement == "silent":
+        in_all = compare_quantities(claim.quantities, quantities_in(statement.sentence))
+        agreement = "agrees" if in_all == "agrees" else agreement
+    ground: Ground = "denial" if says_no else "assertion"
+    turns, differs = _turns(claim, statement), agreement == "conflicts"
+    if turns or (differs and not denies):
+        # The opposite, of another figure's matter, is no contradiction.
+        is_two = _CONTRASTS.search(claim.text) is not None or (turns and differs)
+        if shared < _LEAST_SAID or says_no or is_two:
+            return None
+        ground = "number" if differs else "opposite"
+        denies = not denies
+    elif not is_about or differs or (agreement == "silent" and not denies):
+        return None
+    return Decision("refutes" if denies else "supports", ground, nearness, statement)
+
+
+def _is_against(claim: ClaimWords, statement: Statement, near: float, roughly: float) -> bool:
+    """Tell whether a statement keeps tone from speaking for a claim."""
+    is_own = statement.says == ("denies" if claim.is_denied else "asserts")
+    return (
+        roughly >= _AGAINST.get(statement.says, NEAR_TURNED)
+        and (not is_own or _turns(claim, statement))
+    ) or (near >= _NOT_COMPARED and not _compares_alike(claim, statement))
+
+
+def numbers_stated(claim: ClaimWords, passages: Sequence[Passage], *, roughly: bool) -> int:
+    """Return how many of a claim's numbers a page has in sentences on the same matter."""
+    told = [
+        said
+        for passage in passages
+        for sentence in passage.sentences
+        if not sentence.text.endswith("?")
+        and not content_words(sentence.text).isdisjoint(claim.stems)
+        for said in quantities_in(sentence.text)
+        if roughly or said.bound != "about"
+    ]
+    return sum(is_met(each, told) for each in claim.quantities)
 
 
 # --- The same said of another ---------------------------------------------------------------------
@@ -454,16 +522,18 @@ a film and the site that rates it .18."""
 _LEAST_NEAR, _IN_PLACE, _GAIN = 0.4, 0.65, 0.25
 """Cosines of a statement with the claim, and with the claim when another name stands in it; and the
 share of the distance between them that this takes away."""
-_PLACE_OF_ONE = re.compile(
-    r"\b(?:(?:is|are|was|were|lies?|stands?)(?: \w+(?:ed|t|n))? (?:in|from|by|part of)"
-    r"|belong(?:s|ed)? to|(?:comes?|came) from|born in|died in)(?: the)? $"
-)
-_DEED_OF_ONE = re.compile(
-    r" (?:first )?(?:invented|discovered|founded|wrote|painted|composed|designed|built)\b"
-)
-"""What holds of one alone: what stands before its name, and after it."""
-_WIDE = word_set("africa america antarctica asia australia europe earth world")
-"""Places that other places lie in: to be in Tanzania is no denial of being in Africa."""
+
+
+def _is_of_another(claim: ClaimWords, statement: Statement) -> bool:
+    """Tell whether a statement gives to another the very role that a claim gives to one."""
+    if claim.role is None or claim.is_denied or statement.says != "asserts":
+        return False
+    role = role_in(statement.about)
+    return (
+        role is not None
+        and (role.words, role.is_past) == (claim.role.words, claim.role.is_past)
+        and role.holder.isdisjoint(claim.role.holder)
+    )
 
 
 def _names_in(text: str) -> list[str]:
@@ -484,15 +554,12 @@ def _said_of_others(
     claimed holds of one alone, and whether none of the statements has the claim's name.
     """
     about, own = claim.about, content_words(claim.about)
+    raw = [content_words(statement.raw) for statement in heard]
     lacking = {
         name: {
             place
-            for place, statement in enumerate(heard)
-            if not any(
-                _is_same_name(part, word)
-                for part in content_words(name)
-                for word in content_words(statement.raw)
-            )
+            for place, words in enumerate(raw)
+            if not any(_is_same_name(part, word) for part in content_words(name) for word in words)
         }
         for name in _names_in(about)
         if not content_words(name).isdisjoint(claim.names)
@@ -509,13 +576,11 @@ def _said_of_others(
     ]
     if not trials or claim.is_denied:
         return {}
-    vectors = embedder.embed(
-        [heard[place].about for place, _, _ in trials]
-        + [about.replace(name, other) for _, name, other in trials]
-        + [name for _, name, _ in trials]
-        + [other for _, _, other in trials]
-    )
-    said, replaced, ours, theirs = np.split(vectors, 4)
+    texts = [
+        (heard[place].about, about.replace(name, other), name, other)
+        for place, name, other in trials
+    ]
+    said, replaced, ours, theirs = (embedder.embed(list(each)) for each in zip(*texts, strict=True))
     nearness, kinship = (said * replaced).sum(axis=1), (ours * theirs).sum(axis=1)
     found = {}
     for (place, name, _), nearer, kin in zip(
@@ -534,75 +599,9 @@ def _said_of_others(
     return found
 
 
-def _states_numbers(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
-    """Tell whether a sentence on the matter has all of a claim's numbers, and not roughly."""
-    return any(
-        all(
-            is_met(each, [q for q in quantities_in(sentence.text) if q.bound != "about"])
-            for each in claim.quantities
-        )
-        and not content_words(sentence.text).isdisjoint(claim.stems)
-        for passage in passages
-        for sentence in passage.sentences
-        if not sentence.text.endswith("?")
-    )
+# --- Words ----------------------------------------------------------------------------------------
 
-
-# --- One statement --------------------------------------------------------------------------------
-
-
-def _decide(
-    claim: ClaimWords, statement: Statement, shared: float, nearness: float
-) -> Decision | None:
-    if _is_of_another(claim, statement):
-        return Decision("refutes", "another", nearness, statement)
-    says_no = statement.says == "denies"
-    is_answer = statement.answers and says_no and not claim.is_denied
-    denies_else = says_no and statement.focus and not _met_by(claim, {statement.focus})
-    if (
-        statement.says == "open"
-        or (shared == 0 and not is_answer)
-        # What is denied stands for a word that the statement lacks, or for none of the claim's.
-        or (denies_else and shared == 1 and _LIGHT_VERB.search(claim.about) is None)
-    ):
-        return None
-    denies = says_no != claim.is_denied
-    words = _WORDS_BESIDE if denies_else else _WORDS.get(statement.says, _WORDS_BESIDE)
-    is_about = nearness >= (_ANSWERED if is_answer else _ABOUT) or (
-        nearness + words * shared >= _ABOUT
-        and not (claim.is_denied and denies)
-        and (says_no or shared >= _LEAST_ASSERTED)
-        and (denies or _compares_alike(claim, statement))
-    )
-    if statement.says == "divided":
-        return Decision("mixed", "divided", nearness, statement) if is_about else None
-    agreement = compare_quantities(claim.quantities, quantities_in(statement.raw))
-    if agreement == "silent":
-        in_all = compare_quantities(claim.quantities, quantities_in(statement.sentence))
-        agreement = "agrees" if in_all == "agrees" else agreement
-    ground: Ground = "denial" if says_no else "assertion"
-    turns, differs = _turns(claim, statement), agreement == "conflicts"
-    if turns or (differs and not denies):
-        # The opposite, of another figure's matter, is no contradiction.
-        if shared < _LEAST_TURNED or says_no or claim.is_contrast or (turns and differs):
-            return None
-        ground = "number" if differs else "opposite"
-        denies = not denies
-    elif not is_about or differs or (agreement == "silent" and not denies):
-        return None
-    return Decision("refutes" if denies else "supports", ground, nearness, statement)
-
-
-def _is_of_another(claim: ClaimWords, statement: Statement) -> bool:
-    """Tell whether a statement says of another what a claim says of one alone."""
-    if claim.role is None or claim.is_denied or statement.says != "asserts":
-        return False
-    role = role_in(statement.about)
-    return (
-        role is not None
-        and (role.words, role.is_past) == (claim.role.words, claim.role.is_past)
-        and role.holder.isdisjoint(claim.role.holder)
-    )
+_NAME, _ENDING = 5, 3  # letters
 
 
 @lru_cache(maxsize=_KEPT)
@@ -615,57 +614,6 @@ def quantities_in(text: str) -> tuple[Quantity, ...]:
 def content_words(text: str) -> frozenset[str]:
     """Return the stems of a text's content words."""
     return frozenset(content_stems(text))
-
-
-_REMARKS = re.compile(
-    r"(?<=[^\W\d_]{3})[.!?;:]\s+|\s[-\u2013\u2014]\s|,?\s+because\s+(?!of\b)|,\s+(?:as|so|which|since)\s+",
-    re.IGNORECASE,
-)
-"""Where a claim goes on to say why, or who says so."""
-_OTHER = re.compile(r", (?:and |but )?not (?!only\b|just\b)(?:[\w-]+ ){0,3}[\w-]+(?=[.!?]?$)")
-"""What a claim says it is not: "…, not Sydney". It denies that of the other, and nothing else."""
-_CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGNORECASE)
-"""Where a claim holds two things against each other, of which a statement may tell one."""
-_LIGHT_VERB = re.compile(
-    r"\b(?:(?:is|are|was|were)(?! \w+ing\b)|makes?|made|has|have|had|gets?|got|gives?|gave|takes?"
-    r"|took)\b",
-    re.IGNORECASE,
-)
-"""Verbs that are no content words, for which others stand: "makes tired", "causes tiredness"."""
-_THAN = re.compile(r"\bthan\b", re.IGNORECASE)
-_PRONOUN = re.compile(
-    r"\b(?:it|they|he|him|she|her|them|this|these|those|(?P<owner>its|their|his))\b", re.IGNORECASE
-)
-"""Words by which a statement refers to what was named before."""
-
-
-def _may_be_about(claim: ClaimWords, statement: Statement, met: set[str]) -> bool:
-    """Tell whether a statement has enough of a claim's words to be held against it.
-
-    The claim's reasons count here too: what denies them keeps tone silent.
-    """
-    whole = content_words(claim.text)
-    least = _LEAST_WORDS if len(claim.stems) <= 1 / _LEAST_WORDS else _LEAST_SHARED
-    return _weight(claim, met) >= least or len(
-        whole & content_words(statement.about)
-    ) >= _LEAST_SHARED * len(whole)
-
-
-def _meant(
-    claim: ClaimWords, statement: Statement, topic: frozenset[str], context: frozenset[str]
-) -> set[str]:
-    """Return those of a claim's stems that a statement need not say again.
-
-    The subject, where the page's title has it; where the statement refers to something, whatever
-    names and subject the page has. A clause that goes on with a sentence has its subject there.
-    """
-    meant = set(claim.subject_stems & topic)
-    if statement.about[:1].islower() or _PRONOUN.search(statement.about):
-        meant |= (claim.names & frozenset(claim.stems)) | (claim.subject_stems & context)
-    return meant
-
-
-_NAME, _ENDING = 5, 3  # letters
 
 
 def _is_same_name(name: str, word: str) -> bool:
@@ -682,12 +630,8 @@ def _weight(claim: ClaimWords, met: set[str]) -> float:
     return sum(map(term_weight, met)) / whole if whole else 0.0
 
 
-def _met(claim: ClaimWords, statement: Statement) -> set[str]:
-    """Return those of a claim's stems that a statement has, or a related word or opposite of."""
-    return _met_by(claim, content_words(statement.about))
-
-
-def _met_by(claim: ClaimWords, words: Collection[str]) -> set[str]:
+def _met(claim: ClaimWords, words: Collection[str]) -> set[str]:
+    """Return those of a claim's stems that words meet: the same, a related one, an opposite."""
     lexicon = load_lexicon()
     return {
         term
@@ -707,32 +651,25 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
 def _turns(claim: ClaimWords, statement: Statement) -> bool:
     """Tell whether a statement has the opposite of one of the claim's words.
 
-    Said of the same thing ("lower temperature"), or with the word itself nowhere in the statement.
+    Said of the same thing ("lower temperature"), or with the word itself nowhere in the statement;
+    or it compares the other way round ("A is more than B", "B is more than A").
     """
-    lexicon = load_lexicon()
-    if _is_turned_comparison(claim.about, statement.about):
+    more, less, their_more, their_less = (
+        content_words(part)
+        for text in (claim.about, statement.about)
+        for part in text.partition(" than ")[::2]
+    )
+    if (more - less) & their_less and (less - more) & their_more and not (less - more) & their_less:
         return True
+    lexicon = load_lexicon()
     theirs = _content(statement.about)
-    ours = _content(claim.about)
-    words = {each for each, _ in theirs}
-    for term, thing in ours:
+    for term, thing in _content(claim.about):
         opposites = [each for each in theirs if lexicon.are_opposite(term, each[0])]
         turned = any(after == thing for _, after in opposites if after)
-        is_said = any(term == word or lexicon.same_family(term, word) for word in words)
+        is_said = any(term == word or lexicon.same_family(term, word) for word, _ in theirs)
         if (turned and (term, thing) not in theirs) or (opposites and not is_said):
             return True
     return False
-
-
-def _is_turned_comparison(ours: str, theirs: str) -> bool:
-    """Tell whether "A is more than B" meets "B is more than A"."""
-    (more, _, less), (their_more, _, their_less) = (
-        text.partition(" than ") for text in (ours, theirs)
-    )
-    only_more = content_words(more) - content_words(less)
-    only_less = content_words(less) - content_words(more)
-    crossed = only_more & content_words(their_less) and only_less & content_words(their_more)
-    return bool(crossed) and not (only_less & content_words(their_less))
 
 
 @lru_cache(maxsize=_KEPT)

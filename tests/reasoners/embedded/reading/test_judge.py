@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from factible_assets.reasoners.embedded.reading.judge import draft_verdict
+from factible_assets.reasoners.embedded.reading.evidence import draft_verdict
 from factible_assets.records import Confidence, Evidence, Rating, Stance
 from factible_assets.stages.ports import Vote
 

@@ -22,7 +22,6 @@ from factible_assets.reasoners.embedded.reading.inference import (
 )
 from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages, windows
 from factible_assets.reasoners.embedded.reading.stance import (
-    OperatingPoint,
     PageStance,
     StatementsAndTone,
 )
@@ -41,7 +40,7 @@ EMERGENCIES = (
     "The U.S. Constitution has a list of powers. The law gives the President near-total discretion "
     "to declare a national emergency."
 )
-SILENT = OperatingPoint(supports=9.0)
+SILENT = 9.0
 """Where no tone is heard, so that only statements speak."""
 
 
