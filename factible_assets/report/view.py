@@ -438,21 +438,14 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A stretch of a stored page text. `omitted` counts the characters left out before it."""
-
-    omitted: int
-    runs: tuple[Run, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class StoredText:
     """A stored page text with its quotes marked, whole if it is short.
 
-    `shown` and `length` count characters; `omitted_at_end` are those after the last excerpt.
+    `excerpts` are stretches, each behind the number of characters left out before it; `shown` and
+    `length` count characters, `omitted_at_end` those after the last excerpt.
     """
 
-    excerpts: tuple[Excerpt, ...]
+    excerpts: list[tuple[int, tuple[Run, ...]]]
     omitted_at_end: int
     shown: int
     length: int
@@ -498,10 +491,10 @@ def stored_text(text: str, quotes: Sequence[Span]) -> StoredText:
     excerpts = []
     position = 0
     for first, last in ranges:
-        excerpts.append(Excerpt(first - position, _runs(text, first, last, quotes)))
+        excerpts.append((first - position, _runs(text, first, last, quotes)))
         position = last
     shown = sum(last - first for first, last in ranges)
-    return StoredText(tuple(excerpts), len(text) - position, shown, len(text))
+    return StoredText(excerpts, len(text) - position, shown, len(text))
 
 
 def _word_start(text: str, position: int, limit: int) -> int:

@@ -139,9 +139,9 @@ def test_a_short_stored_text_is_shown_whole_with_its_quote_marked() -> None:
     start = PAGE.index(QUOTE)
     shown = stored_text(PAGE, [(start, start + len(QUOTE), "e1")])
     assert (shown.shown, shown.length, shown.omitted_at_end) == (len(PAGE), len(PAGE), 0)
-    (excerpt,) = shown.excerpts
-    assert "".join(run.text for run in excerpt.runs) == PAGE
-    assert [run.text for run in excerpt.runs if run.ids == ("e1",)] == [QUOTE]
+    ((_, runs),) = shown.excerpts
+    assert "".join(run.text for run in runs) == PAGE
+    assert [run.text for run in runs if run.ids == ("e1",)] == [QUOTE]
 
 
 def test_a_huge_stored_text_shows_what_surrounds_its_quotes_and_counts_the_rest() -> None:
@@ -149,21 +149,21 @@ def test_a_huge_stored_text_shows_what_surrounds_its_quotes_and_counts_the_rest(
     text = f"{filler}{QUOTE} {filler}{QUOTE}{filler}"
     first, last = len(filler), text.rindex(QUOTE)
     shown = stored_text(text, [(last, last + len(QUOTE), "b"), (first, first + len(QUOTE), "a")])
-    assert [[run.ids for run in each.runs if run.ids] for each in shown.excerpts] == [
+    assert [[run.ids for run in runs if run.ids] for _, runs in shown.excerpts] == [
         [("a",)],
         [("b",)],
     ]
     assert shown.shown < 15_000 < shown.length
-    omitted = sum(each.omitted for each in shown.excerpts) + shown.omitted_at_end
+    omitted = sum(before for before, _ in shown.excerpts) + shown.omitted_at_end
     assert shown.shown + omitted == shown.length
 
 
 def test_a_huge_stored_text_without_a_quote_shows_its_beginning() -> None:
     text = "words " * WHOLE_CHARACTERS
-    (excerpt,) = stored_text(text, []).excerpts
-    assert excerpt.omitted == 0
-    assert text.startswith(excerpt.runs[0].text)
-    assert 0 < len(excerpt.runs[0].text) <= WHOLE_CHARACTERS
+    ((omitted, runs),) = stored_text(text, []).excerpts
+    assert omitted == 0
+    assert text.startswith(runs[0].text)
+    assert 0 < len(runs[0].text) <= WHOLE_CHARACTERS
 
 
 @given(st.data())
@@ -176,9 +176,9 @@ def test_stored_text_loses_no_character_and_marks_every_quote(data: st.DataObjec
     shown = stored_text(text, spans)
     position = 0
     marked = dict.fromkeys((name for _, _, name in spans), "")
-    for excerpt in shown.excerpts:
-        position += excerpt.omitted
-        for run in excerpt.runs:
+    for omitted, runs in shown.excerpts:
+        position += omitted
+        for run in runs:
             assert text.startswith(run.text, position)
             position += len(run.text)
             for name in run.ids:
