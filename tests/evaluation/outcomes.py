@@ -13,7 +13,6 @@ from factible_assets.records import (
     Claim,
     Evidence,
     LlmCall,
-    PageText,
     Query,
     Transcript,
     Verdict,
@@ -21,8 +20,8 @@ from factible_assets.records import (
 )
 from factible_assets.rows import Materialization
 from factible_assets.stages import ids
+from tests.warehouse import samples
 
-PAGE = "The moon is made of rock, as samples show."
 EVERY_ASSET: Mapping[str, float] = dict.fromkeys(METHOD, 1.5)
 
 
@@ -36,96 +35,36 @@ def made(seconds: Mapping[str, float]) -> dict[str, Materialization]:
 
 
 def claim(video: str, rank: int, text: str, importance: float = 0.5) -> Claim:
-    return Claim(
-        claim_id=ids.claim_id(video, text),
-        video_id=video,
-        rank=rank,
-        text=text,
-        importance=importance,
-        extraction_confidence=0.5,
-        basis="embedded",
-    )
+    said = {"claim_id": ids.claim_id(video, text), "text": text, "importance": importance}
+    return samples.claim(video, rank).model_copy(update=said)
 
 
-def verdict(of: Claim, stance: Any, score: float | None = 0.6) -> Verdict:
-    complete = stance is not None
-    return Verdict(
-        claim_id=of.claim_id,
-        video_id=of.video_id,
-        rank=of.rank,
-        status="complete" if complete else "incomplete",
-        evidence_status="ok" if complete else "infra_error",
-        reason=None if complete else "The search service was down.",
-        stance=stance,
-        confidence="medium" if complete else None,
-        confidence_score=score if complete else None,
-        summary="It says so.",
-        evidence_quality=0.5,
-        supporting=1,
-        refuting=0,
-        mixed=0,
-        unclear=0,
-        independent_origins=1,
-        missing=0,
-        basis="embedded",
-    )
+def verdict(of: Claim, stance: Any) -> Verdict:
+    own = {"claim_id": of.claim_id}
+    if stance is None:
+        return samples.incomplete_verdict(of.video_id, of.rank).model_copy(update=own)
+    return samples.verdict(of.video_id, of.rank).model_copy(update={**own, "stance": stance})
 
 
 def query(of: Claim) -> Query:
-    return Query(
-        query_id=ids.query_id(of.claim_id, of.text),
-        claim_id=of.claim_id,
-        video_id=of.video_id,
-        rank=1,
-        text=of.text,
-        query_type="direct",
-        priority=1,
-        basis="embedded",
-    )
+    own = {"query_id": ids.query_id(of.claim_id, of.text), "claim_id": of.claim_id, "text": of.text}
+    return samples.query(of.video_id).model_copy(update=own)
 
 
 def evidence(of: Claim, domain: str, **changes: Any) -> Evidence:
-    url = f"https://{domain}/"
-    values: dict[str, Any] = {
-        "evidence_id": ids.evidence_id(of.claim_id, url),
+    own = {
+        "evidence_id": ids.evidence_id(of.claim_id, f"https://{domain}/"),
         "claim_id": of.claim_id,
-        "video_id": of.video_id,
-        "hit_id": "h",
         "query_id": ids.query_id(of.claim_id, of.text),
-        "canonical_url": url,
         "domain": domain,
-        "title": "A page",
-        "status": "ok",
-        "stance": "supports",
-        "stance_confidence": 0.5,
-        "quote": PAGE[:24],
-        "quote_start": 0,
-        "quote_end": 24,
-        "content_hash": ids.content_hash(PAGE),
-        "rating": "high",
-        "rating_score": 0.9,
         "source_class": "news",
-        "basis": "embedded",
     }
-    return Evidence(**{**values, **changes})
+    return samples.evidence(of.video_id).model_copy(update={**own, **changes})
 
 
 def call(video: str, *, cost: float = 0.01, known: bool = True) -> LlmCall:
-    return LlmCall(
-        call_id=f"{video}-{cost}",
-        video_id=video,
-        stage="claims",
-        provider="test",
-        model="small",
-        prompt_version="1",
-        attempt=1,
-        input_tokens=100,
-        output_tokens=10,
-        cost_usd=cost,
-        price_known=known,
-        latency_seconds=0.5,
-        outcome="ok",
-    )
+    own = {"call_id": f"{video}-{cost}", "price_known": known, "latency_seconds": 0.5}
+    return samples.llm_call(video, "claims", cost=cost).model_copy(update=own)
 
 
 def outcome(
@@ -150,7 +89,7 @@ def outcome(
         "claims": claims,
         "queries": tuple(query(each) for each in claims),
         "evidence": tuple(evidence(each, "a.example") for each in claims),
-        "page_texts": (PageText(content_hash=ids.content_hash(PAGE), text=PAGE),),
+        "page_texts": (samples.page_text(),),
         "verdicts": tuple(
             verdict(each, stance) for each, (_, _, stance) in zip(claims, said, strict=True)
         ),
