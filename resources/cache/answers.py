@@ -109,7 +109,7 @@ class _Answers(Generic[Value]):
     """The version, and everything about the client that changes its answers."""
     counts_for: Callable[[Value], timedelta | None]
     """How long an answer is given out; None for one that is not kept."""
-    recalled: Callable[[Value, timedelta], Value]
+    recalled: Callable[[Value, timedelta], Value] = lambda value, _: _at_once(value)
     """Makes of an answer that was kept so long what is given out."""
     stays_for: Callable[[Value], timedelta] = lambda _: timedelta(0)
     """How long it stays to be asked after, if longer."""
@@ -168,7 +168,6 @@ class CachingSearch:
             tuple[SearchAnswer, ...],
             [_SEARCH_VERSION, identity],
             counts_for=lambda answers: cache.policy.search if is_whole(answers) else None,
-            recalled=lambda answers, _: _at_once(answers),
             since=cache.now() if renew else None,
         )
 
@@ -181,7 +180,7 @@ class CachingSearch:
         written = {name: _plain(value) for name, value in asdict(request).items()}
         answers, first = await self._answers.ask(written, work)
         # Whoever waits for another's question has sent none: nothing is counted twice.
-        return answers if first else _at_once(answers)
+        return answers if first else tuple(map(_at_once, answers))
 
 
 class CachingFactChecks:
@@ -197,7 +196,6 @@ class CachingFactChecks:
             FactCheckAnswer,
             [_SEARCH_VERSION, "fact checks", identity],
             counts_for=lambda answer: cache.policy.search if answer.outcome == "ok" else None,
-            recalled=lambda answer, _: replace(answer, latency_seconds=0.0),
             since=cache.now() if renew else None,
         )
 
@@ -219,8 +217,11 @@ class CachingFactChecks:
         return (await self._answers.ask(asked, work))[0]
 
 
-def _at_once(answers: tuple[SearchAnswer, ...]) -> tuple[SearchAnswer, ...]:
-    return tuple(replace(answer, latency_seconds=0.0) for answer in answers)
+def _at_once(answer: Any) -> Any:
+    """Return an answer, or several, as one that was not waited for."""
+    if isinstance(answer, tuple):
+        return tuple(map(_at_once, answer))
+    return replace(answer, latency_seconds=0.0)
 
 
 def _plain(value: object) -> object:
@@ -260,7 +261,6 @@ class CachingFetcher:
             [_PAGES_VERSION, identity, [[name, version(name)] for name in _READERS]],
             counts_for=lambda page: limits.get(page.outcome),
             stays_for=lambda page: policy.kept_pages if page.outcome == "ok" else timedelta(0),
-            recalled=lambda page, _: replace(page, latency_seconds=0.0),
             since=cache.now() if renew else None,
         )
 

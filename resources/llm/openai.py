@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 
 import httpx2
 import openai
-from pydantic import BaseModel, Field, SecretStr, ValidationError
+from pydantic import AliasPath, BaseModel, Field, SecretStr, ValidationError
 
 from resources.llm.answers import strict_schema
 from resources.llm.backend import (
@@ -58,17 +58,16 @@ _REJECTIONS = frozenset(
 )
 
 
-class _Tokens(BaseModel):
-    cached_tokens: int | None = Field(default=None, ge=0)
-    reasoning_tokens: int | None = Field(default=None, ge=0)
+_CACHED = AliasPath("prompt_tokens_details", "cached_tokens")
+_THOUGHTS = AliasPath("completion_tokens_details", "reasoning_tokens")
 
 
 class _Usage(BaseModel):
-    prompt_tokens: int | None = Field(default=None, ge=0)
-    completion_tokens: int | None = Field(default=None, ge=0)
-    prompt_tokens_details: _Tokens | None = None
-    completion_tokens_details: _Tokens | None = None
-    cost: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    input_tokens: int | None = Field(None, ge=0, validation_alias="prompt_tokens")
+    output_tokens: int | None = Field(None, ge=0, validation_alias="completion_tokens")
+    cached_tokens: int | None = Field(None, ge=0, validation_alias=_CACHED)
+    thought_tokens: int | None = Field(None, ge=0, validation_alias=_THOUGHTS)
+    cost_usd: float | None = Field(None, ge=0, allow_inf_nan=False, validation_alias="cost")
 
 
 class _Message(BaseModel):
@@ -76,15 +75,11 @@ class _Message(BaseModel):
     refusal: str | None = None
 
 
-class _Choice(BaseModel):
-    message: _Message
-    finish_reason: str | None = None
-
-
 class _Completion(BaseModel):
     """The part of a chat completion that is read; servers differ in the rest."""
 
-    choices: list[_Choice] = Field(min_length=1)
+    message: _Message = Field(validation_alias=AliasPath("choices", 0, "message"))
+    finish: str | None = Field(None, validation_alias=AliasPath("choices", 0, "finish_reason"))
     usage: Any = None
 
 
@@ -168,24 +163,24 @@ class OpenAIBackend(Backend):
             completion = _Completion.model_validate_json(content)
         except ValidationError:
             # Some gateways put an error into an answer of status 200.
-            said = ErrorBody.read(HTTPStatus.OK, content)
-            if said.code or said.type:
-                sentence = self._clean(said.message)
+            failed = ErrorBody.read(HTTPStatus.OK, content)
+            if failed.code or failed.type:
+                sentence = self._clean(failed.message)
                 raise BackendError("passing", f"it failed: {sentence}", lost=True) from None
             raise malformed("chat completion") from None
-        choice = completion.choices[0]
-        if choice.finish_reason == "error":
+        said, ended = completion.message, completion.finish
+        try:
+            usage = Usage(**_Usage.model_validate(completion.usage).model_dump())
+        except ValidationError:
+            usage = Usage()
+        if ended == "error":
             # So OpenRouter ends an answer that its provider broke off.
-            raise BackendError(
-                "passing", "the answer broke off", lost=True, usage=_usage(completion.usage)
-            )
-        refusal = choice.message.refusal
-        if choice.finish_reason == "content_filter":
+            raise BackendError("passing", "the answer broke off", lost=True, usage=usage)
+        refusal = said.refusal
+        if ended == "content_filter":
             refusal = refusal or "the service's content filter stopped the answer"
         finish: Literal["stop", "length", "refused"] = "refused" if refusal else "stop"
-        if choice.finish_reason == "length":
-            finish = "length"
-        return Reply(choice.message.content, finish, refusal, _usage(completion.usage))
+        return Reply(said.content, "length" if ended == "length" else finish, refusal, usage)
 
     def _failure(
         self,
@@ -291,18 +286,3 @@ class OpenAIBackend(Backend):
         if version:
             return openai.AsyncAzureOpenAI(azure_endpoint=address, api_version=version, **given)
         return openai.AsyncOpenAI(base_url=address, **given)
-
-
-def _usage(reported: object) -> Usage:
-    try:
-        usage = _Usage.model_validate(reported)
-    except ValidationError:
-        return Usage()
-    read, written = usage.prompt_tokens_details, usage.completion_tokens_details
-    return Usage(
-        usage.prompt_tokens,
-        usage.completion_tokens,
-        read.cached_tokens if read else None,
-        written.reasoning_tokens if written else None,
-        usage.cost,
-    )

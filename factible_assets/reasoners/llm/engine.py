@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 from factible_assets.reasoners.embedded.page_text import instructs_reader
@@ -65,16 +64,6 @@ class ReadingLimits:
     """Seconds for which the pages that came first wait for the others of their claim."""
     sources: int = 24
     """Sources that a verdict is reached from."""
-    repair: bool = True
-    """Whether an answer that its material does not bear out is asked about once more."""
-
-    def __post_init__(self) -> None:
-        """Reject windows that would never get ahead."""
-        if not 0 <= self.window_overlap <= self.transcript_window // 2:
-            raise ValueError(
-                "window_overlap must lie between 0 and half of transcript_window, and is "
-                f"{self.window_overlap} of {self.transcript_window}."
-            )
 
 
 class LlmReasoner:
@@ -107,7 +96,7 @@ class LlmReasoner:
         self._readings = Batches(
             self._evidence_desk,
             ask_readings,
-            partial(settle_reading, repair=self._limits.repair),
+            settle_reading,
             size=self._limits.together,
             order=lambda source: source.page.canonical_url,
             gather=pages_in,
@@ -180,8 +169,8 @@ class LlmReasoner:
         self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
     ) -> Judged[VerdictDraft]:
         """Reach a verdict from the evidence alone. The model is not shown the vote."""
-        desk, limits = self.desk("verdict", "verdicts", video, claim), self._limits
-        draft = await reach_verdict(desk, evidence, limits.sources, repair=limits.repair)
+        desk = self.desk("verdict", "verdicts", video, claim)
+        draft = await reach_verdict(desk, evidence, self._limits.sources)
         return Judged(draft, tuple(desk.calls))
 
 

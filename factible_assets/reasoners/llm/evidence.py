@@ -107,7 +107,7 @@ async def ask_readings(
 
 
 async def settle_reading(
-    desk: Desk, source: Source, reading: Reading | None, *, repair: bool
+    desk: Desk, source: Source, reading: Reading | None
 ) -> EvidenceDraft | None:
     """Hold a reading against its page; None if the page does not speak of the claim.
 
@@ -123,7 +123,7 @@ async def settle_reading(
         raise ReasonerOutageError("The model gave no reading of the page.", desk.calls)
     standing, missing = await asyncio.to_thread(_looked_up, reading, text)
     takes_side = reading.addresses_claim and reading.stance in DEFINITE
-    if repair and takes_side and not standing and not again:
+    if takes_side and not standing and not again:
         misquotes = missing
         readings = await ask_readings(desk, [source], (reading, misquotes))
         reading = readings.get(0, reading)

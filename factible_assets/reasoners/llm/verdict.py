@@ -37,9 +37,7 @@ _UNSETTLED = "The sources that were read do not settle the claim."
 _QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)["\u201d\u00bb]')
 
 
-async def reach_verdict(
-    desk: Desk, evidence: Sequence[Evidence], most: int, *, repair: bool
-) -> VerdictDraft:
+async def reach_verdict(desk: Desk, evidence: Sequence[Evidence], most: int) -> VerdictDraft:
     """Reach a verdict from the evidence alone, of which the `most` reliable rows are shown.
 
     A stance that no source was read as taking does not follow from the evidence: it is asked about
@@ -63,7 +61,7 @@ async def reach_verdict(
     )
     sources = _sources([evidence[at] for at in sorted(order[:most])])
     answer = await desk.ask("User", VerdictAnswer, counts=counts, sources=sources)
-    if repair and not _follows(answer.stance, evidence):
+    if not _follows(answer.stance, evidence):
         answer = await desk.ask(
             "Repair", VerdictAnswer, counts=counts, sources=sources, stance=answer.stance
         )

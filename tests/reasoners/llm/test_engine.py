@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
+from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.reasoners.llm.prompts import load_prompt
 from factible_assets.stages.ports import Judged, Reasoner, ReasonerOutageError, ReasonerRefusalError
 from resources.llm.base import ModelCall, ModelOutageError, RefusedError
@@ -129,8 +129,3 @@ async def test_each_stage_asks_its_own_model() -> None:
         await judge(mind)
         assert [question.seed for question in models[stage].questions] == [7]
     assert mind.basis == "llm"
-
-
-def test_windows_that_never_get_ahead_are_refused() -> None:
-    with pytest.raises(ValueError, match="window_overlap must lie between"):
-        ReadingLimits(transcript_window=1_000, window_overlap=900)

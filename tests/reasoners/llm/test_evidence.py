@@ -113,12 +113,8 @@ async def test_the_second_reading_counts() -> None:
     assert draft.stance == "unclear"
 
 
-async def test_nothing_is_asked_twice_where_no_quote_is_needed_or_repair_is_off() -> None:
+async def test_nothing_is_asked_twice_where_no_quote_is_needed() -> None:
     _, model = await read(says("unclear"))
-    assert len(model.questions) == 1
-    _, model = await read(
-        says("supports", "Made up from beginning to end."), limits=ReadingLimits(repair=False)
-    )
     assert len(model.questions) == 1
 
 
