@@ -67,6 +67,7 @@ def read(claim: str, text: str, title: str = "", *, tone: bool = False) -> PageS
         ("The saying that bats never see is false", "bats see", False),
         ("There is no doubt that bats see", "There is no doubt that bats see", False),
         ("People who do not smoke get lung cancer", "People get lung cancer", False),
+        ("A leap year has 366 days instead of 365", "A leap year has 366 days", False),
     ],
 )
 def test_denials_are_taken_out_and_counted(clause: str, about: str, *, denied: bool) -> None:
