@@ -175,11 +175,17 @@ class Browser:
                 page = await context.new_page()
                 visit = _Visit(response)
                 await visit.follow(context, page)
-                late = await visit.load(page, self.load_seconds)
+                late = False
+                try:
+                    milliseconds = self.load_seconds * 1_000
+                    await page.goto(
+                        response.url, wait_until="domcontentloaded", timeout=milliseconds
+                    )
+                except _playwright().TimeoutError:
+                    late = True
                 enough = await visit.wait_for_text(page, self.wait_seconds)
                 if late and not enough:
-                    seconds = self.load_seconds
-                    raise OutageError(f"the page was not there after {seconds:g} seconds")
+                    raise OutageError(f"the page was not there after {self.load_seconds:g} seconds")
                 taken = await page.evaluate(_MARKUP, _MAX_MARKUP)
                 url, html = str(taken["url"]).partition("#")[0], str(taken["html"])
                 if not url.startswith(("http://", "https://")):
@@ -212,16 +218,6 @@ class _Visit:
         page.on("requestfinished", lambda request: self._pending.discard(request))  # noqa: PLW0108
         page.on("requestfailed", self._on_failed)
         page.on("response", self._on_answer)
-
-    async def load(self, page: Page, seconds: float) -> bool:
-        """Open the page; tell whether its document was not complete in time."""
-        try:
-            await page.goto(
-                self._response.url, wait_until="domcontentloaded", timeout=seconds * 1_000
-            )
-        except _playwright().TimeoutError:
-            return True
-        return False
 
     async def wait_for_text(self, page: Page, seconds: float) -> bool:
         """Wait for enough text that stays (a cookie notice is text too); tell if it came."""
@@ -318,9 +314,9 @@ class _Process:
         async with self._lock:
             if self._browser is None or not self._browser.is_connected():
                 await self._stop()
-                self._ended = asyncio.Event()
+                ended = self._ended = asyncio.Event()
                 self._browser = await self._start()
-                self._browser.on("disconnected", self._on_end)
+                self._browser.on("disconnected", lambda _: ended.set())
             return self._browser
 
     async def unless_it_ends(self, drawing: Coroutine[Any, Any, Drawn]) -> Drawn:
@@ -338,10 +334,6 @@ class _Process:
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
-
-    def _on_end(self, browser: PlaywrightBrowser) -> None:
-        if browser is self._browser:
-            self._ended.set()
 
     async def _start(self) -> PlaywrightBrowser:
         if not is_sandboxed():
