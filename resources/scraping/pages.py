@@ -160,8 +160,7 @@ class PageFetcher(Fetching):
             except HttpFailureError as failure:
                 failure.final_url = response.url
                 raise
-        extract, kind = await self._reader.read(response)
-        return _page(url, extract, "pdf" if kind == "pdf" else "scraped", response)
+        return _page(url, *await self._reader.read(response), response)
 
     async def _get(self, url: str, conditions: dict[str, str]) -> Response:
         try:

@@ -20,7 +20,6 @@ from datetime import date
 from email.message import Message
 from http import HTTPStatus
 from pathlib import Path
-from typing import Literal
 
 from resources.http import (
     HttpFailureError,
@@ -30,10 +29,9 @@ from resources.http import (
     about,
     status_failure,
 )
+from resources.scraping.base import Via
 from resources.scraping.extract import Extract, decode, extract_html, extract_plain, storable
 from resources.scraping.notices import OBSTACLES, PASSING, Obstacle
-
-Kind = Literal["text", "pdf"]
 
 # A wall for robots comes with one of these, and then the page itself says so.
 _WALL_STATUSES = frozenset({401, 403, 429, 503})
@@ -77,7 +75,7 @@ class PageReader:
         """Tell whether bodies of a media type are read; empty stands for undeclared."""
         return media_type in MARKUP or media_type in _PERHAPS_PDF
 
-    async def read(self, response: Response) -> tuple[Extract, Kind]:
+    async def read(self, response: Response) -> tuple[Extract, Via]:
         """Read an answer of any status; UnavailableError (ScriptedPageError) or OutageError."""
         with about(response):
             failure = status_failure(response)
@@ -97,7 +95,7 @@ class PageReader:
                 raise ScriptedPageError(response)
             if extract.obstacle is not None:
                 raise hindered(extract.obstacle)
-        return extract, "text"
+        return extract, "scraped"
 
     async def read_html(self, html: str, url: str) -> Extract:
         """Read a page as a browser drew it. Raises UnavailableError if that takes too long."""
