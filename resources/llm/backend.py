@@ -133,6 +133,7 @@ class Backend(ABC):
         provider: ProviderInfo,
         api_key: SecretStr | None = None,
         policy: CallPolicy | None = None,
+        batching: Batching | None = None,
     ) -> None:
         self.info, self.policy, self._provider = info, policy or CallPolicy(), provider
         if provider.answer_seconds is not None:
@@ -156,9 +157,15 @@ class Backend(ABC):
         self._key = SecretStr(value) if value else None
         self._secrets: tuple[SecretStr | None, ...] = (self._key,)
         self._clients: PerLoop[Any] = PerLoop(self._open, self._close)
+        self._batching = batching
+        self._begin()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.info.name!r} at {self.base_url})"
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Make ready what this kind of server needs."""
 
     @abstractmethod
     def _open(self) -> Any:

@@ -23,7 +23,6 @@ from resources.llm.answers import strict_schema
 from resources.llm.backend import (
     Backend,
     BackendError,
-    CallPolicy,
     ErrorBody,
     Probe,
     Reply,
@@ -34,7 +33,6 @@ from resources.llm.backend import (
 from resources.llm.base import AnswerMode, Effort, ModelRequest
 from resources.llm.limits import PerLoop
 from resources.llm.prompt import Message
-from resources.llm.registry import ModelInfo, ProviderInfo
 
 DEFAULT_CONTEXT: Final = 16_384
 """Tokens. The whole window of a long-context model would fill a small machine's memory."""
@@ -84,15 +82,9 @@ class OllamaBackend(Backend):
     cuts_silently = True
     _clients: PerLoop[ollama.AsyncClient]
 
-    def __init__(
-        self,
-        info: ModelInfo,
-        provider: ProviderInfo,
-        api_key: SecretStr | None = None,
-        policy: CallPolicy | None = None,
-    ) -> None:
-        context = min(DEFAULT_CONTEXT, info.context_window or DEFAULT_CONTEXT)
-        super().__init__(replace(info, context_window=context), provider, api_key, policy)
+    def _begin(self) -> None:
+        context = min(DEFAULT_CONTEXT, self.info.context_window or DEFAULT_CONTEXT)
+        self.info = replace(self.info, context_window=context)
         ambient = os.environ.get("OLLAMA_API_KEY")
         self._secrets = (self._key, SecretStr(ambient) if ambient else None)
 

@@ -21,13 +21,12 @@ from typing import Any, Final, Literal
 
 import httpx2
 import openai
-from pydantic import AliasPath, BaseModel, Field, SecretStr, ValidationError
+from pydantic import AliasPath, BaseModel, Field, ValidationError
 
 from resources.llm.answers import strict_schema
 from resources.llm.backend import (
     Backend,
     BackendError,
-    CallPolicy,
     ErrorBody,
     Probe,
     Reply,
@@ -38,7 +37,6 @@ from resources.llm.backend import (
 from resources.llm.base import AnswerMode, ModelRequest
 from resources.llm.limits import PerLoop
 from resources.llm.prompt import Message
-from resources.llm.registry import ModelInfo, ProviderInfo
 
 _NEXT_MODE: Final[dict[AnswerMode, AnswerMode]] = {
     "json_schema": "json_object",
@@ -93,18 +91,11 @@ class OpenAIBackend(Backend):
 
     _clients: PerLoop[openai.AsyncOpenAI]
 
-    def __init__(
-        self,
-        info: ModelInfo,
-        provider: ProviderInfo,
-        api_key: SecretStr | None = None,
-        policy: CallPolicy | None = None,
-    ) -> None:
-        super().__init__(info, provider, api_key, policy)
-        self._model = info.name
+    def _begin(self) -> None:
+        self._model = self.info.name
         self._modes: dict[type[Any], AnswerMode] = {}
-        self._omitted = set(info.refuses)
-        self._limit_name = _LIMITS[bool(info.efforts)]
+        self._omitted = set(self.info.refuses)
+        self._limit_name = _LIMITS[bool(self.info.efforts)]
         self._limits_tried = {self._limit_name}
 
     def mode(self, output_type: type[Any]) -> AnswerMode:

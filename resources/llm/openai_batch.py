@@ -27,15 +27,13 @@ from typing import Any, Final, TypeAlias
 
 import openai
 from openai.types import Batch
-from pydantic import SecretStr
 
 from resources.http import elapsed_since
-from resources.llm.backend import BackendError, Batching, CallPolicy, Reply, malformed
+from resources.llm.backend import BackendError, Batching, Reply, malformed
 from resources.llm.base import AnswerMode, ModelRequest
 from resources.llm.limits import PerLoop
 from resources.llm.openai import OpenAIBackend
 from resources.llm.prompt import Message
-from resources.llm.registry import ModelInfo, ProviderInfo
 
 PRICE = 0.5
 """What a request costs, of its usual price."""
@@ -94,21 +92,16 @@ class _Pending:
 class OpenAIBatches(OpenAIBackend):
     """One model of OpenAI whose requests go into batches."""
 
-    def __init__(
-        self,
-        info: ModelInfo,
-        provider: ProviderInfo,
-        api_key: SecretStr | None,
-        policy: CallPolicy,
-        batching: Batching,
-    ) -> None:
-        super().__init__(info, provider, api_key, policy)
-        self.info = replace(info, price=info.price and info.price.times(PRICE), batched=True)
+    _batching: Batching
+
+    def _begin(self) -> None:
+        super()._begin()
+        price = self.info.price and self.info.price.times(PRICE)
+        self.info = replace(self.info, price=price, batched=True)
         # Each request waits for its whole batch, beside all others of it.
-        seconds = batching.wait_seconds
+        seconds = self._batching.wait_seconds
         patience = seconds + self.policy.answer_seconds
         self.policy = replace(self.policy, answer_seconds=patience, patience_seconds=seconds)
-        self._batching = batching
         self._pending = PerLoop(_Pending, _Pending.close)
 
     def request_id(

@@ -10,10 +10,10 @@ from __future__ import annotations
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError
 
 FOLDER = "models"
 """Where a data folder has its models."""
@@ -28,27 +28,16 @@ class ModelStoreError(ModelPullError):
     """The models' folder cannot be used: it is full, closed, or in use by another pull."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ManifestFile(_Strict):
+class ManifestFile(BaseModel, frozen=True, extra="forbid"):
     """One file of a model: its path in the repository, and its name on this machine."""
 
-    path: str = Field(pattern=r"^[\w.-]+(/[\w.-]+)*$")
+    path: str = Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")
     save_as: str = Field(pattern=r"^[\w-][\w.-]*$")
     bytes: int | None = Field(default=None, gt=0)
     sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
 
-    @field_validator("path")
-    @classmethod
-    def _stays_inside(cls, value: str) -> str:
-        if ".." in PurePosixPath(value).parts:
-            raise ValueError("a path stays inside its repository")
-        return value
 
-
-class ManifestModel(_Strict):
+class ManifestModel(BaseModel, frozen=True, extra="forbid"):
     """One model as the project knows it."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
@@ -86,10 +75,8 @@ def known_models() -> dict[str, ManifestModel]:
     return read_manifest(manifest.read_text(encoding="utf-8"))
 
 
-class ReceiptFile(BaseModel):
+class ReceiptFile(BaseModel, frozen=True):
     """One file that was fetched and checked."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     bytes: int
@@ -97,10 +84,8 @@ class ReceiptFile(BaseModel):
     git_id: str | None = None
 
 
-class Receipt(BaseModel):
+class Receipt(BaseModel, frozen=True):
     """What a model on this machine is, and where it came from."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     title: str

@@ -67,9 +67,8 @@ class ReadingLimits:
 
 
 class LlmReasoner:
-    """A `stages.ports.Reasoner` that asks the model of each stage.
+    """A `stages.ports.Reasoner` that asks the model of each stage; who opened these closes them.
 
-    Their clients are closed by who opened them.
     Each method raises ReasonerOutageError, with the calls so far, when there is no valid answer:
     the service failed, or the model was cut off or never answered in the right shape; and
     ReasonerRefusalError when the model declined.
