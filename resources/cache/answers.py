@@ -351,9 +351,7 @@ class CachingModel:
         except ModelError as error:
             if first:
                 raise
-            again = type(error)(error.reason)
-            again.lasting = error.lasting
-            raise again from error
+            raise type(error)(error.reason, lasting=error.lasting) from error
         return answer if first else replace(answer, calls=())
 
     async def _answer(self, key: str, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:

@@ -161,18 +161,20 @@ def depending(choose: Callable[[dict[str, Any]], Behaviour]) -> Behaviour:
 
 
 class Gate:
-    """Counts the requests that are in flight at once."""
+    """Counts the requests that are in flight at once, and opens once there were `least` of them."""
 
-    def __init__(self, behaviour: Behaviour, *, seconds: float = 0.02) -> None:
+    def __init__(self, behaviour: Behaviour, *, least: int = 1) -> None:
         self._behaviour = behaviour
-        self._seconds = seconds
+        self._least = least
         self.now = 0
         self.most = 0
 
     async def __call__(self, exchange: Exchange) -> None:
         self.now += 1
         self.most = max(self.most, self.now)
-        await asyncio.sleep(self._seconds)
+        while self.most < self._least:  # noqa: ASYNC110 - whoever asks has a limit
+            await asyncio.sleep(0.005)
+        await asyncio.sleep(0.02)
         self.now -= 1
         await self._behaviour(exchange)
 

@@ -587,7 +587,7 @@ async def test_text_that_no_encoding_can_carry_is_sent_all_the_same(
 async def test_no_more_requests_are_in_flight_than_the_provider_allows(
     server: MisbehavingServer, dialect: Dialect
 ) -> None:
-    gate = Gate(say(dialect))
+    gate = Gate(say(dialect), least=3)
     server.on(CHAT[dialect], gate)
     async with bound(server, dialect, limiter=RateLimiter(max_concurrent=3)) as model:
         await asyncio.gather(*(model.complete(ask()) for _ in range(12)))
