@@ -114,10 +114,10 @@ _WINDOW, _OVERLAP = 120, 40  # words
 _THIRD_LAYER, _DIMENSIONS = "layer_norm_6", 384
 """MiniLM's layer that knows most of where sentences end (average precision .63 by a linear reading,
 against .57, .60 and .36 for the second, the fourth and the sixth), by its name in the model."""
-_BATCH_TOKENS = 512
-"""Tokens that the model reads at once: what it needs for them is most of its memory in use."""
+_BATCH_TOKENS = 256
+"""Tokens that the model reads at once: 512 take 20 MB more and are no faster."""
 _KEPT = 8192
-"""Texts whose vectors are kept, 12 MB with MiniLM: one page is read for many claims."""
+"""Texts whose vectors are kept, 6 MB with MiniLM: one page is read for many claims."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class OnnxEmbedder:
         self._lock = threading.Lock()
         self._open = lru_cache(maxsize=1)(partial(_open_model, files))
         self._hash = lru_cache(maxsize=1)(partial(_hash_of, files))
-        self._kept: OrderedDict[str, Vectors] = OrderedDict()
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._store: VectorStore | None = None
 
     def keeping(self, store: VectorStore) -> OnnxEmbedder:
@@ -202,11 +202,11 @@ class OnnxEmbedder:
         missing = {*texts} - known.keys()
         if missing and self._store is not None:
             stored = self._store.find(self._hash(), sorted(missing))
-            known.update((text, _read(vector)) for text, vector in stored.items())
+            known.update(stored)
             missing -= stored.keys()
         if missing:
             computed = self._compute(missing)
-            known.update((text, _read(vector)) for text, vector in computed.items())
+            known.update(computed)
             if self._store is not None:
                 self._store.keep(self._hash(), computed)
         with self._lock:
@@ -215,7 +215,8 @@ class OnnxEmbedder:
                 self._kept.move_to_end(text)
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
-        return np.stack([known[text] for text in texts])
+        halves = np.frombuffer(b"".join(known[text] for text in texts), dtype="<f2")
+        return unit_rows(halves.reshape(len(texts), -1).astype(np.float32))
 
     def _compute(self, texts: Collection[str]) -> dict[str, bytes]:
         session, tokenizer = self._load()
@@ -262,11 +263,6 @@ class OnnxEmbedder:
 def minilm() -> OnnxEmbedder:
     """Return the one MiniLM of this process."""
     return OnnxEmbedder()
-
-
-def _read(written: bytes) -> Vectors:
-    row: Vectors = unit_rows(np.frombuffer(written, dtype="<f2").astype(np.float32)[None, :])[0]
-    return row
 
 
 def _hash_of(given: ModelFiles | None) -> str:

@@ -64,11 +64,8 @@ _HISTORICAL = re.compile(
 _OPINION = re.compile(
     r"\b(?:i (?:think|believe|feel|guess|hope|love|like|hate|wish|suppose)|in my (?:opinion|view)"
     r"|seems?|maybe|perhaps|probably|hopefully|amazing|awesome|beautiful|wonderful|terrible"
-    r"|horrible|crazy|incredible|great|cool|fun|funny|weird|favou?rite|personally|opinion)\b",
-    re.IGNORECASE,
-)
-_NORMATIVE = re.compile(
-    r"\b(?:should|ought to|must|deserves?|needs? to|(?:have|got) to|want(?:s|ed)? to|hopes?)\b",
+    r"|horrible|crazy|incredible|great|cool|fun|funny|weird|favou?rite|personally|opinion"
+    r"|should|ought to|must|deserves?|needs? to|(?:have|got) to|want(?:s|ed)? to|hopes?)\b",
     re.IGNORECASE,
 )
 _ABOUT_THE_VIDEO = re.compile(
@@ -87,7 +84,6 @@ SIGNS: dict[str, tuple[float, re.Pattern[str] | frozenset[str]]] = {
     "scientific": (0.3, _SCIENTIFIC),
     "historical": (0.3, _HISTORICAL),
     "opinion": (-0.5, _OPINION),
-    "normative": (-0.5, _NORMATIVE),
     "about the video": (-1.0, _ABOUT_THE_VIDEO),
     "first person": (-1.5, _FIRST_PERSON),
     "second person": (-0.7, word_set("you yours yourself you're you've you'll you'd")),

@@ -131,12 +131,13 @@ def count_clauses(text: str) -> tuple[int, int]:
         subordinate += bool(before) and (
             word in _SUBORDINATE or (word == "that" and not is_stop_word(before))
         )
-        many = not is_verb and (many or word in _SUBJECTS or _is_plural(word))
+        many = not is_verb and (many or word in _SUBJECTS or is_plural(word))
         before, in_verb = word, is_verb
     return verbs, subordinate
 
 
-def _is_plural(word: str) -> bool:
+def is_plural(word: str) -> bool:
+    """Tell whether a noun looks like many things."""
     return word.endswith("s") and not word.endswith("ss")
 
 

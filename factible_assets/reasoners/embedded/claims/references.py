@@ -14,7 +14,12 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from factible_assets.reasoners.embedded.claims.clauses import AUXILIARIES, PAST, THIRD_PERSON
+from factible_assets.reasoners.embedded.claims.clauses import (
+    AUXILIARIES,
+    PAST,
+    THIRD_PERSON,
+    is_plural,
+)
 from factible_assets.reasoners.embedded.text import (
     Word,
     content_stems,
@@ -133,9 +138,7 @@ def _has_free_pronoun(text: str, words: Sequence[Word]) -> bool:
             return True
         is_content = not is_stop_word(word.norm)
         said |= is_content
-        many |= word.norm in _MEMBERS or (
-            is_content and word.norm.endswith("s") and not word.norm.endswith("ss")
-        )
+        many |= word.norm in _MEMBERS or (is_content and is_plural(word.norm))
         is_name = text[word.start].isupper() and word.norm not in _MONTHS
         named |= is_content and (is_name or word.norm in _PEOPLE)
     return False
@@ -146,7 +149,7 @@ def _subject(sentence: str, *, plural: bool) -> str | None:
     words = tokenise(sentence)
     norms = [word.norm for word in words[: _LONGEST_SUBJECT + 1]]
     inside = list(takewhile(lambda norm: norm not in _OUTSIDE_SUBJECT, norms))
-    if not inside or inside[0].endswith("ing"):
+    if not inside or inside[0].endswith(("ing", "ly")):
         return None
     # "The human produced gases are": what could be a verb is none where an auxiliary follows.
     verbs = [place for place, norm in enumerate(inside) if place and norm in AUXILIARIES] or [
@@ -160,7 +163,7 @@ def _subject(sentence: str, *, plural: bool) -> str | None:
     while last and norms[last] in _ADVERBS:
         last -= 1
     phrase, head = sentence[words[0].start : words[last].end], norms[last]
-    many = " and " in phrase or (head.endswith("s") and not head.endswith(("ss", "us", "is")))
+    many = " and " in phrase or (is_plural(head) and not head.endswith(("us", "is")))
     whole = "," not in phrase and not is_stop_word(head)
     return phrase if whole and many == plural else None
 
