@@ -150,6 +150,10 @@
       frame.focus();
       const asked = frame;
       const began = Date.now();
+      let isLoaded = false;
+      asked.addEventListener("load", () => {
+        isLoaded = true;
+      });
       const ask = setInterval(() => {
         if (answers || frame !== asked) return clearInterval(ask);
         if (Date.now() - began > ANSWER_MS) {
@@ -157,7 +161,8 @@
           giveUp("The player does not answer here.");
           return undefined;
         }
-        send({ event: "listening", id: 1, channel: "widget" });
+        // Before it is loaded the frame is nobody's, and the browser complains of a wrong address.
+        if (isLoaded) send({ event: "listening", id: 1, channel: "widget" });
         return undefined;
       }, ASK_MS);
     });

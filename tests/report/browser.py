@@ -161,9 +161,11 @@ def visit(
     answered.route("**/*", opened.answer)
     answered.add_init_script(_WATCH)
     opened.load(source, fragment)
-    yield opened
-    if is_shared:
-        page.evaluate("localStorage.clear()")
-        page.close()
-    else:
-        context.close()
+    try:
+        yield opened
+    finally:
+        if is_shared:
+            page.evaluate("localStorage.clear()")
+            page.close()
+        else:
+            context.close()
