@@ -97,10 +97,9 @@ class Record(BaseModel):
         """Say what the class says of its table, in names with a comma between them.
 
         `key`: the columns that tell the rows of a set apart, which its table then needs no key for
-        (a key costs each write more, the more rows there are: docs/performance.md); empty: the key
-        of the table stays. `order`: that in which rows are read, if not by key. `assets`: who
-        writes it, if not the one of its name; of a table that several write, each owns the rows of
-        its stage. `volatile`: fields that may differ between two runs with the same outcome.
+        (docs/performance.md says why). `order`: that in which rows are read, if not by key.
+        `assets`: who writes it, if not the one of its name; of several, each the rows of its stage.
+        `volatile`: fields that may differ between two runs with the same outcome.
         """
         super().__init_subclass__(**others)
         cls.table = table
@@ -190,11 +189,7 @@ class Claim(Record, table="claims", key="claim_id", order="rank, claim_id"):
 
 
 class Query(Record, table="queries", key="query_id", order="claim_id, rank, query_id"):
-    """A web search that looks for evidence on one claim.
-
-    A claim whose queries could not be written because a service failed has one row with
-    `status = infra_error` and an empty text.
-    """
+    """A web search that looks for evidence on one claim; one with an empty text says why not."""
 
     query_id: str
     claim_id: str
@@ -578,8 +573,7 @@ _VALUED = _WORDED | {
 class ReviewAction(Record, table="review_actions", assets=""):
     """One thing that a reviewer did to a claim. Actions are added and never changed.
 
-    They belong to no run and no asset, so the warehouse keeps them beside the sets; which run was
-    the first to keep to one is its own record there.
+    They belong to no run and no asset, so the warehouse keeps them beside the sets.
     """
 
     action_id: str

@@ -204,8 +204,7 @@ def unfounded(sentence: str, passage: str) -> list[str]:
     """Return the numbers, names and quotes of a sentence that its passage does not hold.
 
     Numbers are compared by value, names by their letters, quotes character by character; the first
-    word of a sentence is no name. The paper leaves 16 to 24 % of its summaries with factual errors
-    (table 4), most of them such (figure 6).
+    word of a sentence is no name. Most of the paper's factual errors are such (figure 6).
     """
     stated = {number.value for number in find_numbers(passage)}
     words = {fold(word) for word in _LETTERS.findall(passage)}

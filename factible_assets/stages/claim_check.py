@@ -19,7 +19,7 @@ from factible_assets.records import (
     Basis,
     Claim,
     Evidence,
-    LlmCall,
+    Page,
     Query,
     Search,
     SearchHit,
@@ -29,7 +29,6 @@ from factible_assets.records import (
 from factible_assets.rows import VideoRows
 from factible_assets.stages.evidence import (
     PageLibrary,
-    StoredPage,
     address_of,
     departure,
     evidence_row,
@@ -85,9 +84,26 @@ Reading: TypeAlias = Callable[[Query, PageExcerpt], Awaitable[Judged[EvidenceDra
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """What the claims of one video share: services, limits, pages, ratings and clocks."""
+class ClaimRows:
+    """What became of one claim. Without a verdict only where the verdicts are not selected."""
 
+    case: CaseFile
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimCheck:
+    """One claim that is checked, and what a strategy may have done for it, in its own order.
+
+    From `video` on it is what the claims of one video share: services, the knobs as the strategy
+    adapted them, pages, ratings and clocks.
+    """
+
+    claim: Claim
+    corrections: Corrections
+    trace: Trace
+    answers: list[SearchHit] = field(default_factory=list)
+    """What an answer engine said of it, once at most."""
     video: Video
     services: Services
     config: FactCheckConfig
@@ -100,45 +116,6 @@ class Shared:
     stories: StoryIndex
     book: RatingBook
     library: PageLibrary
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimRows:
-    """What became of one claim. Without a verdict only where the verdicts are not selected."""
-
-    case: CaseFile
-    verdict: Verdict | None
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimCheck:
-    """One claim that is checked, and what a strategy may have done for it, in its own order.
-
-    `calls` are the model calls that were made for it; `answers` is what an answer engine said of
-    it, once at most.
-    """
-
-    claim: Claim
-    shared: Shared
-    corrections: Corrections
-    calls: list[LlmCall]
-    trace: Trace
-    answers: list[SearchHit] = field(default_factory=list)
-
-    @property
-    def video(self) -> Video:
-        """The video that makes the claim."""
-        return self.shared.video
-
-    @property
-    def config(self) -> FactCheckConfig:
-        """The run's knobs, as the strategy adapted them."""
-        return self.shared.config
-
-    @property
-    def services(self) -> Services:
-        """What the run is handed from outside."""
-        return self.shared.services
 
     @property
     def basis(self) -> Basis:
@@ -175,18 +152,17 @@ class ClaimCheck:
     ) -> tuple[Query, ...]:
         """Have the reasoner word the searches; the reviewers' corrections are in them.
 
-        Good ones of the last check are kept where the run says so. `wider` says how many and which
-        are wanted in place of the knobs; then none is kept. `words` words them in place of the
-        reasoner.
+        Good ones of the last check are kept where the run says so, but not if `wider` wants others
+        than the knobs. `words` words them in place of the reasoner.
         """
-        held = sorted(self._held(self.shared.known.queries), key=lambda query: query.rank)
-        if "queries" not in self.shared.stages:
+        held = sorted(self._held(self.known.queries), key=lambda query: query.rank)
+        if "queries" not in self.stages:
             return tuple(held)
         are_good = bool(held) and all(query.status == "ok" for query in held)
         if not wider and self.config.keeps_queries and are_good:
             return corrected_queries(self.claim, held, self.corrections)
         config = wider or self.config.queries
-        with self.shared.watch.time("queries"):
+        with self.watch.time("queries"):
             judged = await self._asked(words or partial(self.worded_queries, config))
         self.services.observer.stage_progressed("queries", self.claim, 1, 1)
         if isinstance(judged, (Judged, ReasonerRefusalError)):
@@ -204,10 +180,10 @@ class ClaimCheck:
             async with self.trace.within():
                 answer = await question()
         except ReasonerError as failure:
-            self.calls.extend(failure.calls)
+            self.trace.calls.extend(failure.calls)
             return failure
         if isinstance(answer, Judged):
-            self.calls.extend(answer.calls)
+            self.trace.calls.extend(answer.calls)
         return answer
 
     async def worded_queries(self, config: QueriesConfig) -> Judged[tuple[QueryDraft, ...]]:
@@ -218,20 +194,20 @@ class ClaimCheck:
 
     async def search(self, queries: Sequence[Query]) -> Gathered:
         """Ask the searches, rate what they find, and add the sources that reviewers added."""
-        known = self.shared.known
-        if "search_hits" not in self.shared.stages:
+        known = self.known
+        if "search_hits" not in self.stages:
             found = Gathered(self._held(known.searches), self._held(known.hits))
         else:
             asked = [query for query in queries if query.status == "ok"]
             done, observer = count(1), self.services.observer
 
             async def ask(query: Query) -> Gathered:
-                book, config = self.shared.book, self.config.search
+                book, config = self.book, self.config.search
                 gathered = await gather_hits(query, self.services.searcher, book, config)
                 observer.stage_progressed("search_hits", self.claim, next(done), len(asked))
                 return gathered
 
-            with self.shared.watch.time("search_hits"):
+            with self.watch.time("search_hits"):
                 async with asyncio.TaskGroup() as group:
                     tasks = [group.create_task(ask(query)) for query in asked]
             parts = [task.result() for task in tasks]
@@ -241,8 +217,8 @@ class ClaimCheck:
             searches = [search for part in parts for search in part.searches]
             hits = [hit for hit in hits if hit in self.answers or not is_answer(hit)]
             found = Gathered(*with_added_sources(queries, searches, hits, self.corrections))
-        if self.shared.stages & {"reliability_ratings", "evidence"}:
-            self.shared.book.rate(hit.url for hit in found.hits)
+        if self.stages & {"reliability_ratings", "evidence"}:
+            self.book.rate(hit.url for hit in found.hits)
         return found
 
     async def read(
@@ -252,19 +228,18 @@ class ClaimCheck:
         sought: str | None = None,
         by: Reading | None = None,
     ) -> tuple[Evidence, ...]:
-        """Choose pages, fetch and read them. Every address that was found has a row.
+        """Choose pages, fetch and read them; every address that was found has a row.
 
-        `sought` is looked for beside the claim; what a page says of it is condensed. `by` reads in
-        place of the reasoner.
+        `sought` is looked for beside the claim. `by` reads in place of the reasoner.
         """
-        held = self._held(self.shared.known.evidence)
-        if not self.shared.stages & {"reliability_ratings", "evidence"}:
+        held = self._held(self.known.evidence)
+        if not self.stages & {"reliability_ratings", "evidence"}:
             return held
         selection = select_hits(
-            self.video, queries, hits, self.shared.book.of, self.config.search, self.corrections
+            self.video, queries, hits, self.book.of, self.config.search, self.corrections
         )
-        if "evidence" not in self.shared.stages:
-            await self.shared.book.look_up_ages(each.hit.url for each in selection.chosen)
+        if "evidence" not in self.stages:
+            await self.book.look_up_ages(each.hit.url for each in selection.chosen)
             return held
 
         async def reader(query: Query, page: PageExcerpt) -> Judged[EvidenceDraft | None]:
@@ -272,14 +247,14 @@ class ClaimCheck:
                 self.video, self.claim, query, replace(page, sought=sought)
             )
 
-        with self.shared.watch.time("evidence"):
+        with self.watch.time("evidence"):
             read = await self._read_all(selection.chosen, by or reader)
             skipped = (
                 evidence_row(self.claim, candidate, status="skipped", reason=reason)
                 for candidate, reason in selection.skipped
             )
             rows = (*read, *skipped)
-            return await asyncio.to_thread(label_origins, rows, self.shared.stories)
+            return await asyncio.to_thread(label_origins, rows, self.stories)
 
     async def _read_all(self, chosen: Sequence[Candidate], by: Reading) -> tuple[Evidence, ...]:
         enough = self.config.evidence.enough_origins
@@ -301,7 +276,7 @@ class ClaimCheck:
                 row = await self._read(candidate, arrivals, by)
             rows[candidate.hit.canonical_url] = with_overrulings(row, self.corrections)
             observer.stage_progressed("evidence", self.claim, next(done), len(chosen))
-            if enough and agreeing_origins(rows.values(), self.shared.stories) >= enough:
+            if enough and agreeing_origins(rows.values(), self.stories) >= enough:
                 for task in {*tasks} - {asyncio.current_task()}:
                     task.cancel()
 
@@ -317,68 +292,63 @@ class ClaimCheck:
     async def _read(self, candidate: Candidate, arrivals: Arrivals | None, by: Reading) -> Evidence:
         """Read a source while its domain's age is looked up, which moves its score alone."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self.shared.book.look_up_ages([candidate.hit.url]))
+            group.create_task(self.book.look_up_ages([candidate.hit.url]))
             reading = group.create_task(self._outcome(candidate, arrivals, by))
-        stored, row_of = reading.result()
+        page, row_of = reading.result()
         # The rating is that of the address where the page was in the end.
-        address = address_of(candidate.hit, stored.page.final_url)
-        await self.shared.book.look_up_ages([address])
-        rating = self.shared.book.of(address)
-        if departure(candidate.hit, stored.page) is None:
+        address = address_of(candidate.hit, page.final_url)
+        await self.book.look_up_ages([address])
+        rating = self.book.of(address)
+        if departure(candidate.hit, page) is None:
             rating = rated(candidate.hit, rating)
         return await asyncio.to_thread(row_of, replace(candidate, rating=rating))
 
     async def _outcome(
         self, candidate: Candidate, arrivals: Arrivals | None, by: Reading
-    ) -> tuple[StoredPage, Callable[[Candidate], Evidence]]:
+    ) -> tuple[Page, Callable[[Candidate], Evidence]]:
         """Fetch a page and read it; what came of it becomes a row once its source is rated."""
+        hit, config = candidate.hit, self.config.search
         try:
-            stored = await self.shared.library.get(candidate.hit)
+            page = await self.library.get(hit)
             left_out = late_exclusion(
-                self.video,
-                stored.page,
-                self.config.search,
-                self.corrections,
-                found_as_of=candidate.hit.published_on,
+                self.video, page, config, self.corrections, found_as_of=hit.published_on
             )
-            source = None if left_out else source_of(candidate, stored)
+            source = None if left_out else source_of(candidate, page, self.texts)
             if source is not None:
-                self.shared.texts[source.text.content_hash] = source.text.text
+                self.texts[source.content_hash] = source.excerpt.text
         finally:
             if arrivals is not None:
                 arrivals.one_in()
-        unread = partial(evidence_row, self.claim, stored=stored)
+        unread = partial(evidence_row, self.claim, page=page)
         if left_out is not None:
-            return stored, partial(unread, status="skipped", reason=left_out)
+            return page, partial(unread, status="skipped", reason=left_out)
         if source is None:
-            page = stored.page
             status = "infra_error" if page.status == "infra_error" else "no_evidence"
-            reason = f"{candidate.hit.domain}: {page.reason}"
-            return stored, partial(unread, status=status, reason=reason)
+            return page, partial(unread, status=status, reason=f"{hit.domain}: {page.reason}")
         alone = not self.config.evidence.together
         excerpt = replace(source.excerpt, arrivals=arrivals, alone=alone)
         match await self._asked(partial(by, candidate.query, excerpt)):
             case Judged(value=draft):
                 read = partial(read_row, self.claim, source=source, basis=self.basis, draft=draft)
-                return stored, read
+                return page, read
             case str(reason) | BudgetSpentError(reason=reason):
-                return stored, partial(unread, status="skipped", reason=reason)
+                return page, partial(unread, status="skipped", reason=reason)
             case ReasonerRefusalError(reason=reason):
                 status, reason = "skipped", f"The model declined to read it: {reason}"
             case ReasonerError(reason=reason):
                 status = "infra_error"
                 reason = f"The page was fetched and could not be read: {reason}"
-        return stored, partial(unread, basis=self.basis, status=status, reason=reason)
+        return page, partial(unread, basis=self.basis, status=status, reason=reason)
 
     def form_opinion(self, case: CaseFile) -> Opinion:
         """Count the vote on what was gathered, and tell what of it could still change."""
-        return form_opinion(case, self.shared.stories, self.config.verdicts, basis=self.basis)
+        return form_opinion(case, self.stories, self.config.verdicts, basis=self.basis)
 
     async def judge(self, case: CaseFile) -> Verdict | None:
         """Reach the verdict: the vote decides, the reasoner words it and is kept beside it."""
-        if "verdicts" not in self.shared.stages:
+        if "verdicts" not in self.stages:
             return None
-        with self.shared.watch.time("verdicts"):
+        with self.watch.time("verdicts"):
             opinion = await asyncio.to_thread(self.form_opinion, case)
 
             async def words() -> Judged[VerdictDraft] | None:

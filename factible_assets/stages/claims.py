@@ -33,10 +33,9 @@ def build_claims(
 ) -> tuple[Claim, ...]:
     """Return at most `max_claims` claims, most important first (Factible, section 1.3.2).
 
-    Without a config all are kept. Scores outside [0, 1] are clamped. Of two drafts with one wording
-    the more important stays; equal importance is ordered by confidence, then as the reasoner did. A
-    draft's own offsets are taken if they lie in the text, else the claim is searched for; one that
-    is found nowhere has neither place nor time.
+    Without a config all are kept. Of two drafts with one wording the more important stays, then the
+    surer. A draft's own offsets are taken if they lie in the text, else the claim is searched for;
+    one that is found nowhere has neither place nor time.
     """
     ordered = sorted(
         drafts.claims, key=lambda draft: (-clamped(draft.importance), -clamped(draft.confidence))
@@ -63,11 +62,9 @@ def corrected_claims(
     """Return the claims of a video that are checked, most important first, ranked from 1.
 
     Found claims stay as they are, but for those that a reviewer reworded, split or dropped, under
-    whatever former words they are found again; a reviewer's own stand whether they are found or
-    not. Correcting what was corrected changes nothing.
-
-    `known` are all claims that the video was ever found to make, by id: what a reviewer's claim is
-    like, in whose place it stands. Without a transcript claims have neither place nor time.
+    whatever former words they are found again; a reviewer's own stand in any case. Correcting what
+    was corrected changes nothing. `known` are all claims that the video was ever found to make, by
+    id, in whose place a reviewer's may stand.
     """
     force = claims_in_force(actions)
     if not (force.worded or force.gone):

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
@@ -33,7 +33,6 @@ from factible_assets.records import (
     Claim,
     Evidence,
     Page,
-    PageText,
     RetrievedVia,
     SearchHit,
     Status,
@@ -80,18 +79,10 @@ _WORD = re.compile(r"\w+")
 # --- Pages --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPage:
-    """A page as it is stored: its row, and its text if there is any."""
-
-    page: Page
-    text: PageText | None
-
-
 def store_page(
     hit: SearchHit, fetched: FetchedPage, *, limit: int, topics: Sequence[str]
-) -> StoredPage:
-    """Turn a fetched page into rows. An ok page without words counts as unavailable.
+) -> tuple[Page, str]:
+    """Return a fetched page's row and its text. An ok page without words counts as unavailable.
 
     At most `limit` characters of its text are kept, those that say most about the topics.
     """
@@ -120,7 +111,7 @@ def store_page(
         etag=fetched.etag,
         last_modified=fetched.last_modified,
     )
-    return StoredPage(page, PageText(content_hash=digest, text=text) if digest else None)
+    return page, text if readable else ""
 
 
 def address_of(hit: SearchHit, final_url: str | None) -> str:
@@ -170,36 +161,38 @@ def keep_relevant(text: str, limit: int, topics: Sequence[str]) -> str:
 class PageLibrary:
     """The pages of one run: each URL is fetched once, however many claims want it.
 
-    At most `concurrency` fetches run at once. An answer engine's answer is its own page, whose text
-    came with the search.
+    At most `concurrency` fetches run at once; what was read is put into `texts` by content hash. An
+    answer engine's answer is its own page, whose text came with the search.
     """
 
     def __init__(
-        self, fetcher: Fetcher, *, concurrency: int, limit: int, topics: Sequence[str]
+        self,
+        fetcher: Fetcher,
+        texts: dict[str, str],
+        *,
+        concurrency: int,
+        limit: int,
+        topics: Sequence[str],
     ) -> None:
         self._fetcher = fetcher
+        self._texts = texts
         self._slots = asyncio.Semaphore(concurrency)
         self._limit = limit
         self._topics = topics
         self._wanted: dict[str, SearchHit] = {}
-        self._stored: dict[str, StoredPage] = {}
-        self._once: Once[str, StoredPage] = Once(self._fetch)
+        self._pages: dict[str, Page] = {}
+        self._once: Once[str, Page] = Once(self._fetch)
 
-    async def get(self, hit: SearchHit) -> StoredPage:
+    async def get(self, hit: SearchHit) -> Page:
         """Return the page of a hit, fetched by the URL of whoever asked for it first."""
         self._wanted.setdefault(hit.canonical_url, hit)
         return await self._once.get(hit.canonical_url)
 
     def pages(self) -> tuple[Page, ...]:
         """Return the rows of all pages that were asked for and answered, by URL."""
-        return tuple(self._stored[url].page for url in sorted(self._stored))
+        return tuple(self._pages[url] for url in sorted(self._pages))
 
-    def texts(self) -> dict[str, str]:
-        """Return all texts by content hash."""
-        texts = (stored.text for stored in self._stored.values())
-        return {text.content_hash: text.text for text in texts if text is not None}
-
-    async def _fetch(self, canonical: str) -> StoredPage:
+    async def _fetch(self, canonical: str) -> Page:
         hit = self._wanted[canonical]
         if is_answer(hit):
             text, now = hit.snippet, datetime.now(UTC)
@@ -207,11 +200,13 @@ class PageLibrary:
         else:
             async with self._slots:
                 fetched = await self._fetcher.fetch(hit.url)
-        stored = await asyncio.to_thread(
+        page, text = await asyncio.to_thread(
             store_page, hit, fetched, limit=self._limit, topics=self._topics
         )
-        self._stored[canonical] = stored
-        return stored
+        if page.content_hash is not None:
+            self._texts[page.content_hash] = text
+        self._pages[canonical] = page
+        return page
 
 
 # --- Reading ------------------------------------------------------------------------------------
@@ -219,46 +214,42 @@ class PageLibrary:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text that a claim is read against: a page's, or its snippet's."""
+    """What a claim is read against: the text of a page, or that of its snippet."""
 
-    stored: StoredPage
-    text: PageText
+    page: Page
+    content_hash: str
     via: RetrievedVia | None
     excerpt: PageExcerpt
 
 
-def source_of(candidate: Candidate, stored: StoredPage) -> Source | None:
+def source_of(candidate: Candidate, page: Page, texts: Mapping[str, str]) -> Source | None:
     """Return what there is to read of a page; None if there is nothing or the fetch failed."""
-    hit, page = candidate.hit, stored.page
-    text, via = stored.text, page.via
+    hit, via, digest = candidate.hit, page.via, page.content_hash or ""
+    text = texts.get(digest)
     is_speaking = len(hit.snippet.split()) >= _MIN_SNIPPET_WORDS and departure(hit, page) is None
     if page.status != "ok" and is_speaking:
-        text = PageText(content_hash=content_hash(hit.snippet), text=hit.snippet)
-        via = "snippet"
+        text, via, digest = hit.snippet, "snippet", content_hash(hit.snippet)
     if text is None:
         return None
     excerpt = PageExcerpt(
         canonical_url=hit.canonical_url,
         title=page.title or hit.title,
         snippet=hit.snippet,
-        text=text.text,
+        text=text,
         published_on=page.published_on or hit.published_on,
     )
-    return Source(stored, text, via, excerpt)
+    return Source(page, digest, via, excerpt)
 
 
 def read_row(
     claim: Claim, candidate: Candidate, source: Source, draft: EvidenceDraft | None, *, basis: Basis
 ) -> Evidence:
     """Return the evidence of a source that was read, with only those words that it bears out."""
-    page, text = source.stored.page, source.text
+    page, text = source.page, source.excerpt.text
     is_due = source.via == "snippet" and page.status == "infra_error"
     what = "could not be fetched" if is_due else "is missing"
-    remark = (
-        ""
-        if source.via != "snippet"
-        else f"The page {what} ({page.reason}); read was its search snippet."
-    )
+    remark = f"The page {what} ({page.reason}); read was its search snippet."
+    remark = remark if source.via == "snippet" else ""
     if is_answer(candidate.hit):
         remark = _ANSWERED
     cited = next((each for each in candidate.rating.reasons if "is cited" in each), None)
@@ -266,10 +257,10 @@ def read_row(
         evidence_row,
         claim,
         candidate,
-        source.stored,
+        page,
         basis=basis,
         remarks=(remark, cited),
-        content_hash=text.content_hash,
+        content_hash=source.content_hash,
         via=source.via,
         published_on=source.excerpt.published_on,
     )
@@ -278,13 +269,13 @@ def read_row(
         status: Status = "infra_error" if is_due else "no_evidence"
         return row(status=status, reason="It does not speak of the claim.")
     relevance = clamped(draft.relevance)
-    return row(status="ok", relevance=relevance, page_due=is_due, **check_words(draft, text.text))
+    return row(status="ok", relevance=relevance, page_due=is_due, **check_words(draft, text))
 
 
 def evidence_row(
     claim: Claim,
     candidate: Candidate,
-    stored: StoredPage | None = None,
+    page: Page | None = None,
     *,
     status: Status,
     reason: str | None,
@@ -293,7 +284,6 @@ def evidence_row(
 ) -> Evidence:
     """Return the row of a source; of one that was not read, the reason says why."""
     hit, rating = candidate.hit, candidate.rating
-    page = stored.page if stored else None
     told = (reason, departure(hit, page) if page else None, *remarks)
     common = {
         "evidence_id": evidence_id(claim.claim_id, hit.canonical_url),

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.records import (
@@ -27,7 +27,7 @@ from factible_assets.records import (
     Video,
 )
 from factible_assets.rows import VideoRows
-from factible_assets.stages.claim_check import ClaimCheck, ClaimRows, Shared
+from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.evidence import PageLibrary
 from factible_assets.stages.origins import StoryIndex
@@ -190,35 +190,40 @@ async def check_claims(
     config = strategy.adapt(config, video)
     known, watch = known or VideoRows(), Stopwatch()
     texts = known.texts
-    shared = Shared(
-        video=video,
-        services=services,
-        config=config,
-        stages=selected,
-        known=known,
-        watch=watch,
-        texts=texts,
-        stories=StoryIndex(texts),
-        book=RatingBook(
-            video.video_id,
-            services.ratings,
-            services.ages,
-            () if "reliability_ratings" in selected else known.ratings,
-            timed=lambda: watch.time("reliability_ratings"),
-        ),
-        library=PageLibrary(
-            services.fetcher,
-            concurrency=config.evidence.concurrency,
-            limit=config.evidence.max_page_characters,
-            topics=[claim.text for claim in claims],
-        ),
+    budget = config.budget if strategy.in_rounds else None
+    book = RatingBook(
+        video.video_id,
+        services.ratings,
+        services.ages,
+        () if "reliability_ratings" in selected else known.ratings,
+        timed=lambda: watch.time("reliability_ratings"),
     )
-    checks = []
-    for claim in claims:
-        calls: list[LlmCall] = []
-        trace = Trace(claim, strategy.name, config.budget if strategy.in_rounds else None, calls)
-        corrected = (corrections or {}).get(claim.claim_id, NO_CORRECTIONS)
-        checks.append(ClaimCheck(claim, shared, corrected, calls, trace))
+    library = PageLibrary(
+        services.fetcher,
+        texts,
+        concurrency=config.evidence.concurrency,
+        limit=config.evidence.max_page_characters,
+        topics=[claim.text for claim in claims],
+    )
+    stories = StoryIndex(texts)
+    checks = [
+        ClaimCheck(
+            claim=claim,
+            corrections=(corrections or {}).get(claim.claim_id, NO_CORRECTIONS),
+            trace=Trace(claim, strategy.name, budget),
+            video=video,
+            services=services,
+            config=config,
+            stages=selected,
+            known=known,
+            watch=watch,
+            texts=texts,
+            stories=stories,
+            book=book,
+            library=library,
+        )
+        for claim in claims
+    ]
 
     async def check_one(check: ClaimCheck) -> ClaimRows:
         rows = await strategy.check(check)
@@ -237,28 +242,21 @@ async def check_claims(
             for claim in claims
             if fact_checks is not None and asked
         ]
-    prior = tuple(row for task in lane for row in task.result())
-    result = _result(shared, checks, [task.result() for task in tasks])
-    return replace(result, prior_fact_checks=prior)
-
-
-def _result(shared: Shared, checks: Sequence[ClaimCheck], rows: Sequence[ClaimRows]) -> FlowResult:
-    """Put together what came of all claims."""
+    rows = [task.result() for task in tasks]
 
     def if_selected(stage: Stage, rows: Iterable[Row]) -> tuple[Row, ...]:
-        return tuple(rows) if stage in shared.stages else ()
+        return tuple(rows) if stage in selected else ()
 
-    cases, claims = [each.case for each in rows], [check.claim for check in checks]
+    cases = [each.case for each in rows]
     hits = [hit for case in cases for hit in case.hits]
     read = [row for case in cases for row in case.evidence]
-    pages = shared.library.pages()
+    pages = library.pages()
     addresses = [hit.url for hit in hits]
     addresses += [published_at(page.final_url or "") for page in pages]
-    shared.texts.update(shared.library.texts())
     hashes = {row.content_hash for row in read} | {page.content_hash for page in pages}
     wanted = sorted(each for each in hashes if each is not None)
     # Made only where they are selected: a hash may be of a text that nobody read now.
-    texts = (PageText(content_hash=each, text=shared.texts[each]) for each in wanted)
+    page_texts = (PageText(content_hash=each, text=texts[each]) for each in wanted)
 
     def place(call: LlmCall) -> tuple[int, str, str, str, int]:
         asked = call.claim_id or "", call.query_id or "", call.canonical_url or ""
@@ -268,14 +266,15 @@ def _result(shared: Shared, checks: Sequence[ClaimCheck], rows: Sequence[ClaimRo
         queries=if_selected("queries", (row for case in cases for row in case.queries)),
         searches=if_selected("search_hits", (row for case in cases for row in case.searches)),
         hits=if_selected("search_hits", hits),
-        ratings=if_selected("reliability_ratings", shared.book.ratings(addresses)),
+        prior_fact_checks=tuple(row for task in lane for row in task.result()),
+        ratings=if_selected("reliability_ratings", book.ratings(addresses)),
         pages=pages,
-        page_texts=if_selected("evidence", texts),
+        page_texts=if_selected("evidence", page_texts),
         evidence=if_selected("evidence", read),
         verdicts=ranked((each.verdict for each in rows if each.verdict is not None), claims),
         steps=tuple(step for check in checks for step in check.trace.steps),
-        llm_calls=tuple(sorted((call for each in checks for call in each.calls), key=place)),
-        timings=shared.watch.timings(),
+        llm_calls=tuple(sorted((call for each in checks for call in each.trace.calls), key=place)),
+        timings=watch.timings(),
     )
 
 
@@ -296,8 +295,12 @@ def with_others(
         # Stable: the order inside a claim stays.
         return tuple(sorted(rows, key=lambda row: order[owner(row)]))
 
-    hits = joined(result.hits, held.hits)
-    evidence = joined(result.evidence, held.evidence)
+    places = ("queries", "searches", "hits", "prior_fact_checks", "evidence", "steps")
+    both: dict[str, Any] = {
+        each: joined(getattr(result, each), getattr(held, each)) for each in places
+    }
+    kept = replace(result, **both)
+    hits, evidence = kept.hits, kept.evidence
     wanted = {row.page_id for row in evidence}
     # The new answer of a page that did not change goes before the held one.
     by_id = {page.page_id: page for page in held.pages if page.page_id in wanted}
@@ -313,15 +316,9 @@ def with_others(
     ratings = {rating.domain: rating for rating in held.ratings if rating.domain in found}
     ratings |= {rating.domain: rating for rating in result.ratings}
     return replace(
-        result,
-        queries=joined(result.queries, held.queries),
-        searches=joined(result.searches, held.searches),
-        hits=hits,
-        prior_fact_checks=joined(result.prior_fact_checks, held.prior_fact_checks),
+        kept,
         ratings=tuple(ratings[domain] for domain in sorted(ratings)),
         pages=pages,
         page_texts=tuple(texts[each] for each in sorted(texts) if each in needed),
-        evidence=evidence,
         verdicts=ranked(joined(result.verdicts, held.verdicts), claims),
-        steps=joined(result.steps, held.steps),
     )

@@ -117,14 +117,14 @@ class Note:
 class Trace:
     """The steps of one claim, in order; they are taken one after the other.
 
-    `round` is counted up by who goes round. `calls` is the claim's own list, which grows. Without a
-    `budget` nothing is limited.
+    `round` is counted up by who goes round, `calls` are those that were made for the claim. Without
+    a `budget` nothing is limited.
     """
 
     claim: Claim
     strategy: str
     budget: BudgetConfig | None
-    calls: Sequence[LlmCall]
+    calls: list[LlmCall] = field(default_factory=list)
     round: int = 1
     steps: list[Step] = field(default_factory=list)
     started: float = field(default_factory=perf_counter)

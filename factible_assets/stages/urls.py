@@ -67,10 +67,9 @@ class VideoReference(NamedTuple):
 def canonical_url(url: str) -> str:
     """Return the identity of a page; canonical URLs are their own canonical form.
 
-    RFC 3986, section 6.2.2 and 6.2.3, and on top of it what the web treats as one page: https for
-    http, no credentials, fragment, tracking parameters, closing slash or AMP suffix, sorted query,
-    no `www.`, `m.`, `mobile.` or `amp.` in front of a registrable domain, names in Punycode (RFC
-    5891).
+    RFC 3986, section 6.2.2 and 6.2.3, names in Punycode (RFC 5891), and on top of it what the web
+    treats as one page: https for http, no credentials, fragment, tracking parameters, closing slash
+    or AMP suffix, sorted query, no `www.`, `m.`, `mobile.` or `amp.` before a registrable domain.
 
     Raises UnusableUrlError for anything but http and https URLs with a valid host.
     """
@@ -194,8 +193,7 @@ def registrable_domain(host: str) -> str:
     """Return the part of a host name that someone registered.
 
     By the Public Suffix List with its private part, so that two blogs of one platform are two
-    domains; under no listed suffix the last two labels. An IP address, a single label and a public
-    suffix itself stand for themselves.
+    domains; else the last two labels. An IP address and a public suffix stand for themselves.
     """
     return _registrable(_trimmed(host), _suffixes(private=True))
 

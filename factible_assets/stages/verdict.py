@@ -83,9 +83,8 @@ _LEANING_MEDIUM = 0.7
 def bundle(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
     """Return the evidence that a verdict is reached from, in a fixed order.
 
-    Factible, section 1.3.5, step 1: read evidence, one row per URL, by stance, then rating, score
-    and title. Section 1.3.4: unclear rows go when more than half of the rows have a definite
-    stance.
+    Factible, section 1.3.5, step 1: read evidence, one row per URL, by stance, rating, score and
+    title. Section 1.3.4: unclear rows go when more than half of all have a definite stance.
     """
     distinct: dict[str, Evidence] = {}
     for row in sorted(
@@ -375,13 +374,10 @@ def conclude(
 ) -> Verdict:
     """Return the verdict on a case; its rank is the claim's until `ranked` sorts those of a video.
 
-    `draft` is the reasoner's verdict, None if it was not asked, because nothing was read or the
-    verdict is incomplete anyway, or for its `failure`. The vote has a stance without it: only the
-    words are then the vote's, and after an outage a re-check is due. Where the two differ, the
-    summary says so. Without evidence and failures it is complete, unclear and of low confidence.
-
-    `ended` says what ended the check. Where sources were left unread for it and no other speaks,
-    the verdict is incomplete.
+    `draft` is the reasoner's verdict, None if it was not asked or failed (`failure`): then the
+    words are the vote's, and after an outage a re-check is due. Without evidence and failures it is
+    complete, unclear and of low confidence. `ended` says what ended the check. Where sources were
+    left unread for it and no other speaks, the verdict is incomplete.
     """
     why = failure.reason.rstrip(".") if failure else ""
     unworded = declined = None

@@ -10,10 +10,9 @@ new ends it; evidence that is left at the end of a plan is reasoned over though 
 a step is one reasoning, temporary or accumulated; where no evidence was of use there is no label,
 and the vote over what was read stands alone.
 
-**Labels and stances.** TRUE is `supports`, FALSE `refutes`, UNPROVEN `unclear`. Confidence 1 to 5
-becomes the score 0, .25, .5, .75, 1, whose word is that of every other score (stages.verdict): 1
-and 2 are low, 3 medium, 4 and 5 high. The vote over the same evidence stands beside the label, and
-a disagreement is flagged; `escalate` spends another plan on it.
+TRUE is `supports`, FALSE `refutes`, UNPROVEN `unclear`. Confidence 1 to 5 becomes the score 0, .25,
+.5, .75, 1, whose word is that of every other score. The vote over the same evidence stands beside
+the label, and a disagreement is flagged; `escalate` spends another plan on it.
 """
 
 from __future__ import annotations
@@ -259,14 +258,13 @@ class _Inquiry:
 
     def _case(self) -> CaseFile:
         check = self.check
-        rows = label_origins(tuple(self.evidence.values()), check.shared.stories)
+        rows = label_origins(tuple(self.evidence.values()), check.stories)
         return check.case_of(self.queries, Gathered(tuple(self.searches), tuple(self.hits)), rows)
 
     def _rows(self) -> ClaimRows:
         """Return everything that was gathered, and the verdict: the label if any, else the vote.
 
-        What failed before the label was settled leaves it incomplete; what failed later, only its
-        words.
+        What failed before the label was settled leaves it incomplete, later only its words.
         """
         case = self._case()
         opinion = self.check.form_opinion(case)

@@ -75,7 +75,7 @@ async def _second_round(claim: ClaimCheck, first: CaseFile, why: str) -> CaseFil
         queries=(*first.queries, *more),
         searches=(*first.searches, *again.searches),
         hits=(*first.hits, *again.hits),
-        evidence=label_origins(tuple(by_address.values()), claim.shared.stories),
+        evidence=label_origins(tuple(by_address.values()), claim.stories),
     )
 
 

@@ -30,11 +30,7 @@ from factible_assets.methods.raw_evidence import (
 from factible_assets.methods.scales import VERACITY, veracity_of
 from factible_assets.reasoners.llm.answers import VeracityAnswer
 from factible_assets.reasoners.llm.engine import LlmReasoner, asking
-from factible_assets.reasoners.llm.raw_evidence import (
-    ask_questions,
-    judge_veracity,
-    summarise,
-)
+from factible_assets.reasoners.llm.raw_evidence import ask_questions, judge_veracity, summarise
 from factible_assets.reasoners.llm.verdict import CARRIERS
 from factible_assets.records import Answered, Evidence, Query, Stance, Video
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows

@@ -202,11 +202,9 @@ def _read_yaml(file: Path) -> _Node:
 
 
 def load_rating_yaml(file: Path) -> RatingSet:
-    """Read a rating set in the project's layout.
+    """Read a rating set in the project's layout (corpora/domain_ratings.yaml).
 
-    A mapping with `dataset` (its name), `as_of` or `retrieved` (a date), `description`, `licence`,
-    `citation`, and `ratings`: a list of `domain`, `rating` (high, medium, low, very_low), `class`,
-    `reason` and, where known, `bias` and `score` (from 0 to 1). Raises RatingFileError.
+    Its `ratings` may have a `bias` and a `score` from 0 to 1 besides. Raises RatingFileError.
     """
     top = _read_yaml(file).mapping({"dataset", "ratings"}, {"as_of", "retrieved"} | _ABOUT)
     name, listed = top["dataset"].text(), top["ratings"]
@@ -246,11 +244,9 @@ _MBFC: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
 def load_mbfc_json(file: Path, *, name: str = "mbfc", as_of: date | None = None) -> RatingSet:
     """Read a snapshot of Media Bias/Fact Check (https://mediabiasfactcheck.com/methodology/).
 
-    The layout is a list of objects with `Source`, `Source URL`, `Bias`, `Factual Reporting`,
-    `Credibility` and `Media Type`. The rating is the credibility (Factible, section 1.3.4, maps
-    high, medium and low as they are), and no better than these allow: factual reporting `mixed`
-    medium, `low` low, `very low` very low; bias `questionable` and `conspiracy-pseudoscience` low,
-    `satire` very low. Without a credibility, factual reporting and bias decide alone.
+    The layout is a list of objects with `Source URL`, `Bias`, `Factual Reporting`, `Credibility`
+    and `Media Type`. The rating is the credibility (Factible, section 1.3.4), and no better than
+    factual reporting and bias allow, which decide alone without one: see mbfc.yaml.
 
     A row on one section of a site rates the site only if at least two such rows agree and no row
     is on the site itself: one video channel says nothing of its platform. Of rows that disagree on

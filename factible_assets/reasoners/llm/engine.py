@@ -188,7 +188,7 @@ async def asking(
     desk = reasoner.desk(prompt, stage, check.video, check.claim)
     try:
         async with check.trace.within():
-            with check.shared.watch.time(stage):
+            with check.watch.time(stage):
                 yield desk
     finally:
-        check.calls.extend(desk.calls)
+        check.trace.calls.extend(desk.calls)
