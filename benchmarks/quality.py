@@ -157,10 +157,10 @@ What stands in the way, and what was tried:
   wrong (11 and 3 before). So a plain page that was not worked on is read rightly three times in
   five, and wrongly one time in ten. Mended: "they are not birds" as a denial that they are mammals,
   a figure in a sentence on something else, tone where no sentence names both of what belongs
-  together ("Antarctica belongs to Argentina"), "instead of". Left: a rank among fewer ("the largest
-  of the hot deserts"), 306 bones, Swiss women, seahorses, "lower the temperature" for a higher one;
-  words such as cat and dog (.66) or Kenya and Tanzania (.73) are too near for one word's vector to
-  tell apart.
+  together ("Antarctica belongs to Argentina"), a reason that a page denies, and, seen among those
+  held out, "instead of". Left: a rank among fewer ("the largest of the hot deserts"), 306 bones,
+  Swiss women, seahorses, "lower the temperature" for a higher one; words such as cat and dog (.66)
+  or Kenya and Tanzania (.73) are too near for one word's vector to tell apart.
 - **mpnet.** all-mpnet-base-v2, quantised here to 8 bits, read 84 of these claims, of 8 videos: at
   .13 it decides .57 and is right on .83, MiniLM .62 and .83 on the same; its stretch is the same,
   .12 to .14, so a pulled mpnet runs at MiniLM's point. Five times the size, it is no better here.

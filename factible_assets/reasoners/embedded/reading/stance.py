@@ -13,8 +13,9 @@ lowest polarity fewer than half do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -61,6 +62,7 @@ _DENIALS = (
     "There is no evidence that {}.",
     "Contrary to popular belief, it is not the case that {}.",
 )
+_REASON = re.compile(r"\bbecause\s+(?!of\b)(.+)", re.IGNORECASE)
 _RELEVANCE_SHARE = 0.25
 """A page leans towards a claim by polarity and this share of its relevance, which gives both the
 same spread over the recorded pages."""
@@ -115,6 +117,12 @@ class StatementsAndTone:
         """
         wanted = read_claim(claim)
         heard = read_statements(wanted, selection.passages, title, self._embedder)
+        if not heard.decisions and (reason := _REASON.search(claim)) is not None:
+            # Who denies the reason denies the claim; who only gives it leaves the claim open.
+            given = read_claim(reason[1])
+            said = read_statements(given, selection.passages, title, self._embedder).decisions
+            denied = tuple(each for each in said if each.side == "refutes")
+            heard = replace(heard, decisions=denied)
         if heard.decisions:
             # Who else has what one alone can have leaves no room for what sounds alike.
             others = (each for each in heard.decisions if each.ground == "another")
