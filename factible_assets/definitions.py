@@ -29,8 +29,7 @@ from factible_assets.automation.nightly import nightly
 from factible_assets.checks.verdict_changes import verdict_flips
 from factible_assets.records import METHOD
 from factible_assets.services.alive import watched_executor
-from factible_assets.services.reports import ReportsResource
-from factible_assets.services.resource import CorporaResource, FactCheckServices
+from factible_assets.services.resource import CorporaResource, FactCheckServices, ReportsResource
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import SilentObserver
 from warehouse.resource import WarehouseIOManager, WarehouseResource

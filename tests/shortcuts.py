@@ -105,18 +105,18 @@ def _begin_instances_as_copies(launch: Any) -> None:
     launch.prepare_instance = prepare_instance
 
 
-def _share_vectors_of_this_process(embedded: Any) -> None:
+def _share_vectors_of_this_process(reasoning: Any) -> None:
     from resources.cache import DiskCache  # noqa: PLC0415 - as the module says
 
-    kept, original = DiskCache(_shared[0]), embedded._embedder
-    embedded._embedder = lambda folder, _: original(folder, kept)
+    kept, original = DiskCache(_shared[0]), reasoning._embedder
+    reasoning._embedder = lambda folder, _: original(folder, kept)
 
 
 _replaced: set[str] = set()
 _REPLACEMENTS = {
     "warehouse.connection": _begin_warehouses_as_copies,
     "factible_assets.running.launch": _begin_instances_as_copies,
-    "factible_assets.services.embedded": _share_vectors_of_this_process,
+    "factible_assets.services.reasoning": _share_vectors_of_this_process,
 }
 
 

@@ -23,19 +23,24 @@ from factible_assets.launchpad import run_config_for, settled
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Video
 from factible_assets.running.standing import input_tags
-from factible_assets.services.embedded import embedded_reasoner, stance_model_in_use
 from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
     DEFAULT_MODEL,
     RunBudgets,
     choose_reasoner,
+    embedded_reasoner,
     open_models,
     plan_models,
     stage_model,
+    stance_model_in_use,
 )
-from factible_assets.services.remarks import reasoner_remark, search_remark
 from factible_assets.services.resource import FactCheckServices, Occasion
-from factible_assets.services.search import PROVIDERS, search_names
+from factible_assets.services.search import (
+    PROVIDERS,
+    default_remarks,
+    search_names,
+    search_remark,
+)
 from factible_assets.services.web import (
     OpenWeb,
     browser_executable,
@@ -641,9 +646,11 @@ def test_a_default_is_remarked_on_only_if_nobody_wished_otherwise(tmp_path: Path
     assert search_remark(live, "live", "miniature") is None
     assert search_remark(live, "auto", "live") is None
     assert search_remark(settings(tmp_path, search="wikipedia"), "auto", None) is None
-    assert "OPENAI_API_KEY" in (reasoner_remark(bare, "auto") or "")
-    assert reasoner_remark(bare, "embedded") is None
-    assert reasoner_remark(bare, "llm") is None  # the run itself fails with this sentence
+    # Of the language model that was asked for in vain, the run itself says it.
+    for reasoner, is_told in (("auto", True), ("embedded", False), ("llm", False)):
+        config = FactCheckConfig(reasoner=reasoner)
+        told = default_remarks("no-such-video", settings=bare, config=config)
+        assert ("OPENAI_API_KEY" in told) is is_told
 
 
 def test_another_effort_makes_another_answer_and_a_larger_limit_the_same(tmp_path: Path) -> None:

@@ -36,8 +36,12 @@ from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.partitions import videos
 from factible_assets.records import Claim, PriorFactCheck, Rating, Stance, Video
 from factible_assets.rows import VideoRows
-from factible_assets.services.reports import ReportsResource
-from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
+from factible_assets.services.resource import (
+    CorporaResource,
+    FactCheckServices,
+    Occasion,
+    ReportsResource,
+)
 from factible_assets.stages.flow import FlowResult, check_claims, with_others
 from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.ports import Observer

@@ -15,7 +15,7 @@ import dagster as dg
 
 from factible_assets.partitions import videos
 from factible_assets.rows import VerdictChange
-from factible_assets.services.reports import ReportsResource
+from factible_assets.services.resource import ReportsResource
 from factible_assets.wording import cell, table
 from resources.statements import statements
 from warehouse.resource import WarehouseResource

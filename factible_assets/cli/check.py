@@ -135,7 +135,7 @@ def check(
         note(f"{meant.transcript} is listed as the video {meant.video_id} in {file}")
     config = checked_config(knobs)
     if not wishes.json:
-        from factible_assets.services.remarks import default_remarks
+        from factible_assets.services.search import default_remarks
 
         words = default_remarks(meant.video_id, settings=settings, config=config)
         if words:

@@ -116,7 +116,7 @@ def _progress(offer: Offer) -> Iterator[Progress | None]:
 def _document(
     settings: Settings, model: ManifestModel, receipt: Receipt | None
 ) -> dict[str, object]:
-    from factible_assets.services.embedded import stance_model_in_use
+    from factible_assets.services.reasoning import stance_model_in_use
 
     folder = settings.home / "models" / model.name
     in_use = stance_model_in_use(settings.home)  # of several that were pulled the best

@@ -35,8 +35,6 @@ _LOADED = (
     "factible_assets.reasoners.embedded.engine",
     "factible_assets.reasoners.llm.engine",
     "factible_assets.report.writing",
-    "factible_assets.services.embedded",
-    "factible_assets.services.remarks",
     "factible_assets.services.web",
     "pyarrow",
     "resources.cache.answers",

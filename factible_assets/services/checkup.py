@@ -12,16 +12,21 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from factible_assets.services.embedded import stance_model_in_use
 from factible_assets.services.ratings import rating_directory
-from factible_assets.services.reasoning import model_clients, names_models, plan_models
+from factible_assets.services.reasoning import (
+    model_clients,
+    names_models,
+    plan_models,
+    stance_model_in_use,
+)
 from factible_assets.services.search import (
     PROVIDERS,
     asks_fact_checkers,
@@ -85,21 +90,19 @@ async def examine(settings: Settings, *, network: bool = False) -> list[Finding]
     """Look at every part, at all at once; with `network` at what needs no configuration too."""
     async with AsyncExitStack() as stack:
         http = await stack.enter_async_context(service_client(settings, retry=_IMPATIENT))
+        web = list(_services(settings, http, network=network))
         found: list[Any] = await asyncio.gather(
             asyncio.to_thread(_kept_here, settings),
             asyncio.to_thread(_rating_sets, settings),
             _models(settings, stack),
-            *(_search(name, http, settings) for name in PROVIDERS),
-            _fact_checks(settings, http),
+            *web[: len(PROVIDERS) + 1],
             asyncio.to_thread(_browser, settings),
             asyncio.to_thread(_stance_model, settings),
-            _jina(settings, http),
-            _wayback(settings, http),
-            _youtube(settings, network=network),
-            _registries(settings, http, network=network),
+            *web[len(PROVIDERS) + 1 :],
         )
-    several = (each if isinstance(each, list) else [each] for each in found)
-    return _advised_offline([finding for findings in several for finding in findings])
+    return _advised_offline(
+        [one for each in found for one in (each if isinstance(each, list) else [each])]
+    )
 
 
 def _advised_offline(findings: list[Finding]) -> list[Finding]:
@@ -118,19 +121,23 @@ def _advised_offline(findings: list[Finding]) -> list[Finding]:
     ]
 
 
-async def _asked(service: str, problem: Awaitable[str | None], answer: str) -> Finding:
-    """Ask a configured service; `problem` becomes what is wrong, None if nothing is."""
+async def _asked(
+    idle: Finding, problem: Callable[[], Awaitable[str | None]], answer: str, *, asks: bool
+) -> Finding:
+    """Ask a service, if it is asked; `problem` becomes what is wrong, None if nothing is."""
+    if not asks:
+        return idle
     try:
         async with asyncio.timeout(_SECONDS):
-            wrong = await problem
+            wrong = await problem()
     except TimeoutError:
         wrong = f"It did not answer within {_SECONDS:g} seconds."
     except (SetupError, HttpFailureError) as error:
         wrong = str(error)
     if wrong is None:
-        return Finding(service, True, True, answer)
+        return Finding(idle.service, True, True, answer)
     remedy = "Correct this, or take its settings out of .env."
-    return Finding(service, True, False, wrong, remedy)
+    return Finding(idle.service, True, False, wrong, remedy)
 
 
 # --- This machine -------------------------------------------------------------------------------
@@ -192,12 +199,12 @@ def _rating_sets(settings: Settings) -> Finding:
 
 
 def _browser(settings: Settings) -> Finding:
+    executable = browser_executable(settings)
     if settings.browser == "off":
-        return Finding("browser", False, sentence="Switched off (FACTIBLE_BROWSER).")
+        return Finding("browser", False, None, "Switched off (FACTIBLE_BROWSER).")
     if find_spec("playwright") is None:
         remedy = "For pages that need scripts: pip install 'factible-assets[browser]'."
-        return Finding("browser", False, sentence="The extra is not installed.", remedy=remedy)
-    executable = browser_executable(settings)
+        return Finding("browser", False, None, "The extra is not installed.", remedy)
     if executable is not None:
         drawn = f"{executable} draws pages that need scripts."
         return Finding("browser", True, True, drawn, "" if is_sandboxed() else UNSANDBOXED)
@@ -205,7 +212,7 @@ def _browser(settings: Settings) -> Finding:
         sentence = f"There is no browser at {settings.browser}."
         return Finding("browser", True, False, sentence, "Correct FACTIBLE_BROWSER.")
     remedy = "For pages that need scripts: apt-get install chromium, or set FACTIBLE_BROWSER."
-    return Finding("browser", False, sentence="No Chromium was found.", remedy=remedy)
+    return Finding("browser", False, None, "No Chromium was found.", remedy)
 
 
 def _stance_model(settings: Settings) -> Finding:
@@ -245,68 +252,55 @@ async def _models(settings: Settings, stack: AsyncExitStack) -> list[Finding]:
     ]
 
 
-async def _search(name: SearchProvider, http: HttpClient, settings: Settings) -> Finding:
-    async def problem() -> str | None:
+def _services(
+    settings: Settings, http: HttpClient, *, network: bool
+) -> Iterator[Awaitable[Finding]]:
+    """Ask the services of the web, or say of each why it is not asked."""
+
+    async def search(name: SearchProvider) -> str | None:
         answers = await search_service(name, http, settings).search(SearchRequest(_QUERY, 1))
         return next((answer.reason for answer in answers if answer.outcome == "outage"), None)
 
-    if name not in search_names(settings):
-        return Finding(name, False, remedy=PROVIDERS[name].remedy)
-    return await _asked(name, problem(), "It answers a search.")
-
-
-async def _fact_checks(settings: Settings, http: HttpClient) -> Finding:
-    async def problem() -> str | None:
+    async def fact_checks() -> str | None:
         answer = await fact_check_lane(settings, http).prior_checks(_QUERY, limit=1)
         return answer.reason if answer.outcome == "outage" else None
 
-    name = "prior fact checks"
-    if settings.fact_checks == "off":
-        return Finding(name, False, sentence="Switched off (FACTIBLE_FACT_CHECKS).")
-    if not asks_fact_checkers(settings):
-        remedy = "For what fact-checkers have published: set GOOGLE_FACT_CHECK_API_KEY."
-        return Finding(name, False, remedy=remedy)
-    return await _asked(name, problem(), "Google's Fact Check Tools answer.")
-
-
-async def _jina(settings: Settings, http: HttpClient) -> Finding:
-    async def problem() -> str | None:
+    async def jina() -> str | None:
         page = await jina_reader(settings, http).fetch(_PAGE)
         return None if page.outcome == "ok" else page.reason
 
-    if settings.pages != "jina":
-        return Finding("jina", False, sentence="This machine fetches pages itself.")
-    return await _asked("jina", problem(), "It fetches pages.")
-
-
-async def _wayback(settings: Settings, http: HttpClient) -> Finding:
-    async def problem() -> None:
+    async def wayback() -> None:
         await wayback_machine(settings, http).fetch(_PAGE)
 
-    if not settings.wayback:
-        remedy = "For copies of pages that are gone: set FACTIBLE_WAYBACK=true."
-        return Finding("wayback", False, remedy=remedy)
-    return await _asked("wayback", problem(), "It has copies.")
-
-
-async def _youtube(settings: Settings, *, network: bool) -> Finding:
-    async def problem() -> str | None:
+    async def youtube() -> str | None:
         details = await youtube_transcripts(settings).details(_VIDEO)
         return None if details.title else " ".join(details.problems)
 
-    if not network:
-        return Finding("youtube", True, None, "It needs no key. To ask it: --network.")
-    return await _asked("youtube", problem(), "It tells a video's title.")
-
-
-async def _registries(settings: Settings, http: HttpClient, *, network: bool) -> Finding:
-    async def problem() -> None:
+    async def registries() -> None:
         await domain_registry(settings, http).registered_at(_DOMAIN)
 
-    name = "domain registries"
-    if not (settings.domain_ages and search_names(settings)):
-        sentence = "They are asked on the live web only, and if FACTIBLE_DOMAIN_AGES allows it."
-        return Finding(name, False, None, sentence)
-    if not network:
-        return Finding(name, True, None, "They need no key. To ask one: --network.")
-    return await _asked(name, problem(), "RDAP answers.")
+    live = search_names(settings)
+    for name, provider in PROVIDERS.items():
+        idle = Finding(name, False, remedy=provider.remedy)
+        yield _asked(idle, partial(search, name), "It answers a search.", asks=name in live)
+    idle = Finding(
+        "prior fact checks",
+        False,
+        remedy="For what fact-checkers have published: set GOOGLE_FACT_CHECK_API_KEY.",
+    )
+    if settings.fact_checks == "off":
+        idle = Finding(idle.service, False, None, "Switched off (FACTIBLE_FACT_CHECKS).")
+    answer = "Google's Fact Check Tools answer."
+    yield _asked(idle, fact_checks, answer, asks=asks_fact_checkers(settings))
+    idle = Finding("jina", False, None, "This machine fetches pages itself.")
+    yield _asked(idle, jina, "It fetches pages.", asks=settings.pages == "jina")
+    remedy = "For copies of pages that are gone: set FACTIBLE_WAYBACK=true."
+    idle = Finding("wayback", False, remedy=remedy)
+    yield _asked(idle, wayback, "It has copies.", asks=settings.wayback)
+    idle = Finding("youtube", True, None, "It needs no key. To ask it: --network.")
+    yield _asked(idle, youtube, "It tells a video's title.", asks=network)
+    has_ages = bool(settings.domain_ages and live)
+    words = "They are asked on the live web only, and if FACTIBLE_DOMAIN_AGES allows it."
+    words = "They need no key. To ask one: --network." if has_ages else words
+    idle = Finding("domain registries", has_ages, None, words)
+    yield _asked(idle, registries, "RDAP answers.", asks=has_ages and network)

@@ -1,8 +1,11 @@
 """Who judges: the embedded engine, or the language models that the settings name.
 
 What belongs here: the choice between the two, which model serves which stage, keys, addresses and
-ceilings. What does not: the models of the embedded engine (embedded.py), the engines (reasoners/),
-the clients (resources/llm).
+ceilings, which models of this machine the embedded engine gets. What does not: the engines and
+their models (reasoners/), the clients (resources/llm), fetching models (resources/models).
+
+One of each model of the embedded engine serves all runs of a process: loading takes a second, and
+they are safe to share.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
@@ -25,8 +30,11 @@ from resources.cache import DiskCache
 from resources.llm.base import Effort, LanguageModel
 from resources.llm.limits import Budget, Ceiling
 from resources.llm.registry import PROJECT_MODELS, ModelInfo, ModelRegistry, RegistryError
+from resources.models.base import model_path
 
 if TYPE_CHECKING:
+    from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
+    from factible_assets.reasoners.embedded.reading.inference import OnnxInference
     from resources.llm.backend import Batching
     from resources.llm.structured import ModelClients
 
@@ -64,6 +72,9 @@ class ModelPlan:
     def models(self) -> tuple[ModelInfo, ...]:
         """Each model once."""
         return tuple(dict.fromkeys(self.stages.values()))
+
+
+# --- Which models -------------------------------------------------------------------------------
 
 
 def names_models(settings: Settings) -> bool:
@@ -157,15 +168,13 @@ def model_clients(
     from resources.llm.prompt import PromptFolder
     from resources.llm.structured import ModelClients
 
-    keys = dict(settings.model_api_keys)
-    if settings.openai_api_key is not None:
-        keys["openai"] = settings.openai_api_key
+    own = {"openai": settings.openai_api_key} if settings.openai_api_key is not None else {}
     kept = PromptFolder(settings.prompts, settings.keep_prompts)
     kept.trim()
     addresses = {"openai": settings.openai_base_url, "ollama": settings.ollama_url}
     return ModelClients(
         plan.registry,
-        keys=keys,
+        keys={**settings.model_api_keys, **own},
         base_urls={name: url for name, url in addresses.items() if url is not None},
         kept=kept,
         batches=batches,
@@ -200,6 +209,9 @@ def stage_model(
     )
 
 
+# --- Who judges ---------------------------------------------------------------------------------
+
+
 def choose_reasoner(wish: str, settings: Settings) -> ReasonerChoice:
     """Decide who judges: embedded, llm, or auto, which takes a language model if one is set up.
 
@@ -215,28 +227,25 @@ def choose_reasoner(wish: str, settings: Settings) -> ReasonerChoice:
             "automatic leanings. Set OPENAI_API_KEY, or FACTIBLE_MODEL for a model without a key.",
         )
     plan = plan_models(settings)
-    missing = plan.missing
-    if missing is None:
-        unpriced = {each.name for each in plan.models if not each.price_known}
-        names = ", ".join(f"{name}{plan.registry.nearest(name)}" for name in sorted(unpriced))
-        return ReasonerChoice(
-            "llm",
-            f"The price of {names} is not known, so its calls are recorded without a cost. Write "
-            "it into models.yaml in the data folder to change that."
-            if unpriced
-            else None,
-        )
-    if wish == "llm":
+    if plan.missing and wish == "llm":
         raise SetupError(
-            f"The language model was asked for, and {missing} is not set. Set it in .env, name a "
-            "model that needs no key (FACTIBLE_MODEL=ollama/qwen3:4b), or choose the reasoner "
-            "embedded."
+            f"The language model was asked for, and {plan.missing} is not set. Set it in .env, "
+            "name a model that needs no key (FACTIBLE_MODEL=ollama/qwen3:4b), or choose the "
+            "reasoner embedded."
         )
-    return ReasonerChoice(
-        "embedded",
-        f"A model is named, and {missing} is not set: the embedded engine judges instead, and its "
-        "verdicts are automatic leanings.",
+    if plan.missing:
+        return ReasonerChoice(
+            "embedded",
+            f"A model is named, and {plan.missing} is not set: the embedded engine judges instead, "
+            "and its verdicts are automatic leanings.",
+        )
+    unpriced = sorted({each.name for each in plan.models if not each.price_known})
+    names = ", ".join(f"{name}{plan.registry.nearest(name)}" for name in unpriced)
+    remark = (
+        f"The price of {names} is not known, so its calls are recorded without a cost. Write it "
+        "into models.yaml in the data folder to change that."
     )
+    return ReasonerChoice("llm", remark if unpriced else None)
 
 
 def fitting_strategy(name: StrategyName, wish: str, settings: Settings) -> Strategy:
@@ -252,6 +261,9 @@ def fitting_strategy(name: StrategyName, wish: str, settings: Settings) -> Strat
         except StrategyError as error:
             raise SetupError(str(error)) from error
     return strategy
+
+
+# --- What they may cost -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,12 +306,7 @@ class RunBudgets:
         return Spent() if budget is None else Spent(budget.calls, budget.spent)
 
 
-def batching(settings: Settings) -> Batching | None:
-    """Return how a re-check asks in batches; None if it asks at once."""
-    from resources.llm.backend import Batching
-
-    hours = settings.recheck_batch_hours
-    return Batching(settings.home / "batches", hours * 3_600) if hours else None
+# --- Opening them -------------------------------------------------------------------------------
 
 
 async def open_models(
@@ -307,18 +314,22 @@ async def open_models(
     stack: AsyncExitStack,
     cache: DiskCache,
     budget: Budget,
-    batches: Batching | None = None,
+    *,
+    renew: bool = False,
 ) -> Reasoner:
     """Return the reasoner that asks the planned models; the stack closes their clients.
 
-    With `batches`, OpenAI's are asked in batches.
+    To `renew` what was checked, OpenAI's are asked in batches, if the settings say so.
 
     Raises:
         SetupError: A key or an address cannot be used.
     """
     from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
     from resources.cache.answers import CachingModel
+    from resources.llm.backend import Batching
 
+    hours = settings.recheck_batch_hours if renew else 0
+    batches = Batching(settings.home / "batches", hours * 3_600) if hours else None
     plan = plan_models(settings)
     clients = await stack.enter_async_context(model_clients(settings, plan, batches))
     try:
@@ -328,11 +339,55 @@ async def open_models(
         }
     except ValueError as error:
         raise SetupError(str(error)) from error
-    return LlmReasoner(
-        {
-            stage: stage_model(
-                settings, stage, models[plan.stages[stage]], ANSWER_TOKENS[stage], _SEED
-            )
-            for stage in STAGES
-        }
-    )
+    stages = {
+        stage: stage_model(settings, stage, models[plan.stages[stage]], ANSWER_TOKENS[stage], _SEED)
+        for stage in STAGES
+    }
+    return LlmReasoner(stages)
+
+
+def embedded_reasoner(settings: Settings, cache: DiskCache) -> Reasoner:
+    """Return the embedded engine with the best models on this machine; nothing is downloaded.
+
+    Of what was pulled, the best inference model reads pages; else statements and tone are told by
+    embeddings. Vectors of texts are kept in the cache, which its owner closes.
+    """
+    from factible_assets.reasoners.embedded import engine
+    from factible_assets.reasoners.embedded.reading import inference, stance
+
+    name = stance_model_in_use(settings.home)
+    pulled = None if name is None else model_path(settings.home, name)
+    reads: stance.StanceModel
+    if pulled is not None and name != "mpnet":
+        reads = inference.InferenceStance(_loaded_inference(pulled))
+    else:
+        reads = stance.StatementsAndTone(_embedder(pulled, cache))
+    return engine.EmbeddedReasoner(_embedder(None, cache), reads)
+
+
+def stance_model_in_use(home: Path) -> str | None:
+    """Return which pulled model reads what pages say of a claim, None if none was pulled."""
+    names = ("nli-base", "nli", "mpnet")
+    return next((name for name in names if model_path(home, name) is not None), None)
+
+
+def _embedder(folder: Path | None, cache: DiskCache) -> OnnxEmbedder:
+    """Return the sentence embeddings of a folder, or of the install; loaded when first used."""
+    return _loaded_embedder(folder).keeping(cache)
+
+
+@lru_cache(maxsize=2)
+def _loaded_embedder(folder: Path | None) -> OnnxEmbedder:
+    from factible_assets.reasoners.embedded import embedder
+
+    if folder is None:
+        return embedder.minilm()
+    files = embedder.ModelFiles(folder / "model.onnx", folder / "tokenizer.json")
+    return embedder.OnnxEmbedder(files)
+
+
+@lru_cache(maxsize=2)
+def _loaded_inference(folder: Path) -> OnnxInference:
+    from factible_assets.reasoners.embedded.reading.inference import OnnxInference
+
+    return OnnxInference(folder)

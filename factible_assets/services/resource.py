@@ -1,8 +1,12 @@
-"""The Dagster resources of a run: its services, opened and closed again, and the corpora.
+"""The Dagster resources of a run: services, opened and closed again, the corpora, the reports.
 
-What belongs here: the order in which things are opened, and the failures that Dagster is told. What
-does not: any choice (web.py, reasoning.py), reading and checking corpus files (corpora/). The UI
-shows docstrings of resources: theirs are one line.
+What belongs here: the order in which things are opened, the failures that Dagster is told, what a
+materialization says of a report. What does not: any choice (web.py, reasoning.py), reading and
+checking corpus files (corpora/), the reports themselves (report/). The UI shows docstrings of
+resources: theirs are one line.
+
+A report shows what a run found and adds nothing to it. So nothing that goes wrong while one is
+written fails a run: it is said in the log and in the metadata, and `factible report` repairs it.
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotations of resources as types.
@@ -13,9 +17,11 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Required, TypedDict, Unpack, get_args
+from typing import Any, Required, TypedDict, Unpack, get_args
+from urllib.parse import quote
 
 import dagster as dg
+from pydantic import Field
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, load_corpora
@@ -25,8 +31,8 @@ from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
     RunBudgets,
     Spent,
-    batching,
     choose_reasoner,
+    embedded_reasoner,
     fitting_strategy,
     open_models,
     service_prices,
@@ -39,10 +45,11 @@ from factible_assets.settings import (
     load_settings,
 )
 from factible_assets.stages.flow import Strategy
-from factible_assets.stages.ports import Observer, RatingDirectory, Reasoner, Services
+from factible_assets.stages.ports import Observer, RatingDirectory, Services
 from resources.archive.sources import ArchiveError
 from resources.cache import DiskCache
 from resources.transcripts.base import TranscriptProvider
+from warehouse.store import Warehouse
 
 _BUDGETS = RunBudgets()
 _SAID: deque[tuple[str, str]] = deque(maxlen=1_000)
@@ -158,9 +165,7 @@ async def open_services(
         ArchiveError: The archive of stored pages cannot be used.
     """
     # The definitions load none of the clients: who opens services does.
-    from factible_assets.services.embedded import embedded_reasoner
-    from factible_assets.services.remarks import search_remark
-    from factible_assets.services.search import search_names
+    from factible_assets.services.search import search_names, search_remark
     from factible_assets.services.web import choose_web, open_web
 
     web, corpus_web = wishes.get("web", "auto"), wishes.get("corpus_web")
@@ -184,13 +189,11 @@ async def open_services(
         for remark in (search_remark(settings, web, corpus_web), choice.remark):
             if remark is not None:
                 occasion.remark(remark)
-        reasoner: Reasoner
         if choice.kind == "embedded":
             reasoner = embedded_reasoner(settings, cache())
         else:
             budget = _BUDGETS.of(occasion.run_id, occasion.video_id, settings)
-            batches = batching(settings) if renew else None
-            reasoner = await open_models(settings, stack, cache(), budget, batches)
+            reasoner = await open_models(settings, stack, cache(), budget, renew=renew)
         yield Services(
             reasoner=reasoner,
             searcher=opened.searcher,
@@ -219,3 +222,66 @@ class CorporaResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     def read(self) -> CorporaReading:
         """Read all corpora; files with problems are told apart from files that list nothing."""
         return load_corpora([Path(folder) for folder in self.folders])
+
+
+class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """The folder of the HTML reports, and where a service shows them, if one does."""
+
+    folder: str
+    published: str = Field(
+        default="", description="The copy of the warehouse that the service at public_url reads."
+    )
+    public_url: str | None = Field(
+        default=None,
+        description="The address at which `factible serve` is reached, without a slash at the end.",
+    )
+
+    @classmethod
+    def of(cls, settings: Settings) -> "ReportsResource":
+        """Return the resource of a data folder."""
+        address = settings.public_url
+        return cls(
+            folder=str(settings.reports),
+            published=str(settings.published),
+            public_url=address.rstrip("/") if address else None,
+        )
+
+    def publish(
+        self, store: Warehouse, video_id: str, log: logging.Logger
+    ) -> dict[str, dg.MetadataValue[Any]]:
+        """Write the report of a video, refresh the index, and return the metadata, links first.
+
+        Blocks for some 0.3 s. Never raises: a report that cannot be written is a sentence in the
+        metadata and a warning in the log.
+        """
+        # Templates load only where a report is written.
+        from factible_assets.report.writing import INDEX, publish_report
+
+        folder = Path(self.folder)
+        try:
+            path = publish_report(store, folder, video_id)
+            if self.public_url is not None:
+                # The links open at once, not when the sensor has published the run.
+                store.publish(Path(self.published))
+        except Exception as error:  # noqa: BLE001 - a run must not fail over how it is shown
+            words = f"The report could not be written: {str(error) or type(error).__name__}"
+            log.warning("%s Write it with: factible report -- %s", words, video_id)
+            return {"report": dg.MetadataValue.text(words)}
+        if path is None:
+            return {}
+        files: dict[str, dg.MetadataValue[Any]] = {
+            "report file": dg.MetadataValue.path(str(path)),
+            "index of reports": dg.MetadataValue.path(str(folder / INDEX)),
+        }
+        links = self.links(video_id)
+        return {**links, **files} if links else {"report": files.pop("report file"), **files}
+
+    def links(self, video_id: str) -> dict[str, dg.MetadataValue[Any]]:
+        """Return the addresses of a video's report and of its page in the desk, if known."""
+        if self.public_url is None:
+            return {}
+        name = quote(video_id, safe="")
+        return {
+            "report": dg.MetadataValue.url(f"{self.public_url}/reports/{name}"),
+            "desk": dg.MetadataValue.url(f"{self.public_url}/desk/videos/{name}"),
+        }

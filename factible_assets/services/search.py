@@ -1,8 +1,8 @@
 """Who is searched on the live web, and with which key and address.
 
-What belongs here: the choice of providers, the lane of prior fact checks beside them, and the
-client that services are asked with. What does not: the providers (resources/search), merging what
-they find (stages/search.py).
+What belongs here: the choice of providers, the lane of prior fact checks beside them, the client
+that services are asked with, and what is said when a default takes the place of what nobody set up.
+What does not: the providers (resources/search), merging what they find (stages/search.py).
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
+from factible_assets.config import FactCheckConfig
+from factible_assets.corpora.reading import load_corpora
+from factible_assets.services.reasoning import choose_reasoner
 from factible_assets.settings import SearchProvider, Settings, SetupError, variable
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
@@ -20,6 +23,11 @@ from resources.search.service import SearchService
 
 _PATIENT = HttpLimits(read_seconds=45.0, attempt_seconds=90.0)
 """For Perplexity, which answers after it has searched, and for Jina, which draws pages."""
+
+_NO_SEARCH = (
+    "No search provider is set up, so evidence is looked for in the archive of stored pages. Set "
+    "SERPER_API_KEY, FACTIBLE_SEARXNG_URL or FACTIBLE_SEARCH to search the live web."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +110,35 @@ def search_names(settings: Settings) -> tuple[SearchProvider, ...]:
         for name, each in PROVIDERS.items()
         if (name in settings.search if settings.search else each.unbidden and each.value(settings))
     )
+
+
+def search_remark(settings: Settings, *wishes: str | None) -> str | None:
+    """Say which web is not searched: the live one for want of a provider, or the machine's choice.
+
+    `wishes` are the run's and the corpus's; the machine's is known.
+    """
+    wished = [wish for wish in (*wishes, settings.web) if wish not in {None, "", "auto"}]
+    if not wished:
+        return None if search_names(settings) else _NO_SEARCH
+    run = wishes[0] if wishes else None
+    if run in {None, "", "auto"} and settings.web in wished and wished[0] != settings.web:
+        return (
+            f"FACTIBLE_WEB={settings.web} is not followed here, as the video's corpus names its "
+            f"own web, {wished[0]}. To look elsewhere for once: --web {settings.web}, or "
+            "search.web in the launchpad."
+        )
+    return None
+
+
+def default_remarks(video_id: str, *, settings: Settings, config: FactCheckConfig) -> str:
+    """Say in one line which defaults take the place of services that nobody set up or refused."""
+    listed = load_corpora(settings.corpus_folders).find(video_id)
+    try:
+        who = choose_reasoner(config.reasoner, settings).remark
+    except SetupError:  # the run says so, with its remedy
+        who = None
+    where = search_remark(settings, config.search.web, listed.web if listed else None)
+    return " ".join(filter(None, (who, where)))
 
 
 def service_client(settings: Settings, *, retry: RetryPolicy | None = None) -> HttpClient:

@@ -15,7 +15,7 @@ from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.files import file_stem, slug, write_whole
 from factible_assets.running.result import stored_result
 from factible_assets.running.targets import Target, enlist, resolve
-from factible_assets.services.remarks import default_remarks
+from factible_assets.services.search import default_remarks
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample

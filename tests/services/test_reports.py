@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.services.reports import ReportsResource
+from factible_assets.services.resource import ReportsResource
 from factible_assets.settings import Settings
 from tests.cli.stored import VIDEO_ID, store_sample
 
