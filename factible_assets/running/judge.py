@@ -14,9 +14,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -32,7 +32,6 @@ from factible_assets.evaluation.judging.judge import (
     subjects_of,
 )
 from factible_assets.evaluation.outcomes import VideoOutcome, group_by_corpus, load_outcomes
-from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.services.reasoning import (
     JUDGE,
     ModelPlan,
@@ -45,14 +44,10 @@ from resources.cache import DiskCache
 from resources.cache.answers import CachingModel
 from resources.llm.base import BudgetExhaustedError
 from resources.llm.registry import ModelInfo
-from warehouse.beside import (
-    JudgementRow,
-    judge_usage,
-    read_judgements,
-)
+from warehouse.beside import JudgementRow, judge_usage, read_judgements
 from warehouse.store import Warehouse
 
-CHARACTERS_PER_TOKEN = 4
+_CHARACTERS_PER_TOKEN = 4
 """Of English text, roughly; used only where no call was recorded."""
 
 _SEED = 1
@@ -63,6 +58,15 @@ _WRITTEN_AT_ONCE = 20
 _MOST_FAILURES = 16
 """Outages in a row after which nobody else is kept waiting for the same service."""
 
+_OF_A_CALL = (
+    *("provider", "model", "input_tokens", "output_tokens", "cost_usd", "price_known"),
+    *("latency_seconds", "cache_hit", "outcome", "reason"),
+)
+"""What `judge_calls` keeps of a call, in the client's own words."""
+
+Listener = Callable[[JudgementRow, int, int], None]
+"""Hears of each judgement, how many are done, and of how many. Must return at once."""
+
 
 class NothingToJudgeError(FactibleError):
     """No row is there that could be judged. The message says what to do."""
@@ -72,11 +76,7 @@ class NothingToJudgeError(FactibleError):
 class Wish:
     """What is to be judged. Without videos and corpora: everything that was checked.
 
-    Attributes:
-        videos: Ids.
-        corpora: Names; their videos are added to those that are named.
-        rubrics: The criteria.
-        sample: The most subjects per criterion; all if None.
+    Videos are ids; those of the named corpora are added. `sample` is the most subjects per rubric.
     """
 
     videos: tuple[str, ...] = ()
@@ -92,11 +92,6 @@ class Task:
     judgement_id: str
     asked: Inquiry
     known: JudgementRow | None = None
-
-    @property
-    def is_done(self) -> bool:
-        """Whether there is a score."""
-        return self.known is not None and self.known.outcome == "ok"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,22 +110,18 @@ class CriterionPlan:
 
 @dataclass(frozen=True, slots=True)
 class JudgingPlan:
-    """Everything that is to be judged, and by whom."""
+    """Everything that is to be judged, and by whom: `judge` is PROVIDER/MODEL."""
 
     info: ModelInfo
+    judge: str
     outcomes: tuple[VideoOutcome, ...]
     tasks: tuple[Task, ...]
     rubrics: tuple[Rubric, ...]
 
     @property
-    def judge(self) -> str:
-        """The judge as PROVIDER/MODEL."""
-        return _name(self.info)
-
-    @property
     def open(self) -> tuple[Task, ...]:
         """The questions that have no score yet."""
-        return tuple(task for task in self.tasks if not task.is_done)
+        return tuple(each for each in self.tasks if not each.known or each.known.outcome != "ok")
 
     def estimate(self, store: Warehouse) -> tuple[CriterionPlan, ...]:
         """Count and price the open questions; nobody is asked.
@@ -141,25 +132,24 @@ class JudgingPlan:
         usage, price = judge_usage(store, self.info.provider, self.info.name), self.info.price
         plans = []
         for rubric in self.rubrics:
-            tasks = [task for task in self.tasks if task.asked.rubric == rubric]
-            ahead = [task for task in tasks if not task.is_done]
+            subjects = sum(task.asked.rubric == rubric for task in self.tasks)
+            ahead = [task.asked for task in self.open if task.asked.rubric == rubric]
             recorded = usage.get(rubric.name)
-            if recorded is not None:
-                given, written = (each * len(ahead) for each in recorded)
-            else:
-                shown = sum(task.asked.characters for task in ahead) / CHARACTERS_PER_TOKEN
-                given = shown + _SHAPE_TOKENS * len(ahead)
-                written = float(_ANSWER_TOKENS * len(ahead))
-            tokens = round(given), round(written)
+            given, written = recorded or (_SHAPE_TOKENS, _ANSWER_TOKENS)
+            shown = 0 if recorded else sum(each.characters for each in ahead)
+            tokens = (
+                round(shown / _CHARACTERS_PER_TOKEN + given * len(ahead)),
+                round(written * len(ahead)),
+            )
             plans.append(
                 CriterionPlan(
                     rubric.name,
-                    len(tasks),
-                    len(tasks) - len(ahead),
+                    subjects,
+                    subjects - len(ahead),
                     len(ahead),
                     *tokens,
                     usd=None if price is None else price.cost(*tokens),
-                    tokens_from="assumed" if recorded is None else "recorded",
+                    tokens_from="recorded" if recorded else "assumed",
                 )
             )
         return tuple(plans)
@@ -188,20 +178,16 @@ class JudgingResult:
     stopped: str | None
 
 
-Listener = Callable[[JudgementRow, int, int], None]
-"""Hears of each judgement, how many are done, and of how many. Must return at once."""
-
-
 def plan_judging(
     store: Warehouse, reading: CorporaReading, wish: Wish, plan: ModelPlan
 ) -> JudgingPlan:
     """Find out what is to be asked, and what was answered before.
 
-    Raises:
-        UnknownCorpusError: No video of a named corpus was checked.
-        NothingToJudgeError: There is nothing that could be judged.
+    Raises UnknownCorpusError: No video of a named corpus was checked.
+    Raises NothingToJudgeError: There is nothing that could be judged.
     """
     info = plan.stages[JUDGE]
+    by = f"{info.provider}/{info.name}"
     if wish.corpora:
         groups = group_by_corpus(load_outcomes(store, reading), reading, expected=wish.corpora)
         outcomes = tuple(
@@ -225,28 +211,20 @@ def plan_judging(
             "There is nothing to judge: no claim of these videos is stored.",
             "Check them first: factible check VIDEO.",
         )
-    kept = {each.judgement_id(_name(info)): each for each in _sampled(asked, wish)}
+    drawn: dict[str, set[str]] = {}
+    for rubric in wish.rubrics:
+        # By chance, but a larger sample holds a smaller.
+        ids = {each.subject.subject_id for each in asked if each.rubric == rubric}
+        order = sorted(ids, key=lambda each: hashlib.sha256(each.encode()).digest())
+        drawn[rubric.name] = set(order[: wish.sample])
+    kept = {
+        each.judgement_id(by): each
+        for each in asked
+        if each.subject.subject_id in drawn[each.rubric.name]
+    }
     known = read_judgements(store, list(kept))
     tasks = tuple(Task(name, each, known.get(name)) for name, each in kept.items())
-    return JudgingPlan(info, outcomes, tasks, wish.rubrics)
-
-
-def _name(info: ModelInfo) -> str:
-    return f"{info.provider}/{info.name}"
-
-
-def _sampled(asked: Sequence[Inquiry], wish: Wish) -> list[Inquiry]:
-    """Keep so many subjects of each criterion: by chance, but a larger sample holds a smaller."""
-    if wish.sample is None:
-        return list(asked)
-    kept: set[tuple[str, str]] = set()
-    for rubric in wish.rubrics:
-        ids = sorted(
-            (each.subject.subject_id for each in asked if each.rubric == rubric),
-            key=lambda each: hashlib.sha256(each.encode()).digest(),
-        )
-        kept |= {(rubric.name, each) for each in ids[: wish.sample]}
-    return [each for each in asked if (each.rubric.name, each.subject.subject_id) in kept]
+    return JudgingPlan(info, by, outcomes, tasks, wish.rubrics)
 
 
 async def run_judging(
@@ -258,11 +236,9 @@ async def run_judging(
 ) -> JudgingResult:
     """Ask the open questions and store the answers; published when all are in.
 
-    Raises:
-        SetupError: A key or an address cannot be used.
+    Raises SetupError: A key or an address cannot be used.
     """
-    info = judging.info
-    budget = new_budget("this judging", settings)
+    info, budget = judging.info, new_budget("this judging", settings)
     async with AsyncExitStack() as stack:
         cache = DiskCache(settings.cache, settings.cache_policy)
         stack.push_async_callback(cache.aclose)
@@ -272,17 +248,110 @@ async def run_judging(
         except ValueError as error:
             raise SetupError(str(error)) from error
 
-        def judge_of(video_id: str) -> StageModel:
-            asked = CachingModel(client, cache, budget.account(f"the video {video_id}"))
-            return stage_model(settings, JUDGE, asked, ANSWER_TOKENS, _SEED)
+        async def ask(asked: Inquiry) -> Judged:
+            account = budget.account(f"the video {asked.subject.video_id}")
+            model = CachingModel(client, cache, account)
+            return await judge(stage_model(settings, JUDGE, model, ANSWER_TOKENS, _SEED), asked)
 
-        session = _Session(store, judging, judge_of, listener)
         try:
-            result = await session.run()
+            result = await _ask_all(store, judging, ask, listener)
         except ExceptionGroup as group:
             raise first_of(group) from group
     await asyncio.to_thread(store.publish, settings.published)
     return result
+
+
+async def _ask_all(
+    store: Warehouse,
+    judging: JudgingPlan,
+    ask: Callable[[Inquiry], Awaitable[Judged]],
+    listener: Listener | None,
+) -> JudgingResult:
+    judging_id = uuid4().hex[:16]
+    waiting = deque(judging.open)
+    total, left, failures = len(waiting), 0, 0
+    stopped: str | None = None
+    done: list[JudgementRow] = []
+    unwritten: list[tuple[JudgementRow, Judged]] = []
+
+    async def work() -> None:
+        nonlocal left, failures, stopped
+        while waiting:
+            task = waiting.popleft()
+            try:
+                judged = await ask(task.asked)
+            except BudgetExhaustedError as error:
+                # The ceiling of a video may be reached, and not that of the judging.
+                left, stopped = left + 1, error.reason
+                continue
+            row, judged = _row(judging_id, judging.info, task, judged)
+            done.append(row)
+            unwritten.append((row, judged))
+            failures = failures + 1 if row.outcome == "infra_error" else 0
+            if failures >= _MOST_FAILURES and waiting:
+                stopped = (
+                    f"The judge could not be asked {failures} times in a row, the last time for "
+                    f"this: {row.reason}"
+                )
+                left += len(waiting)
+                waiting.clear()
+            if listener is not None:
+                listener(row, len(done), total)
+            if len(unwritten) >= _WRITTEN_AT_ONCE:
+                batch = unwritten.copy()
+                unwritten.clear()
+                await asyncio.to_thread(_write, store, batch)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(_WORKERS, total)):
+                group.create_task(work())
+    finally:
+        # Also where it was interrupted: what was judged is paid.
+        _write(store, unwritten)
+    return JudgingResult(
+        judging_id,
+        len(done),
+        dict(Counter(row.outcome for row in done)),
+        sum(row.cost_usd for row in done),
+        all(row.price_known for row in done),
+        left,
+        stopped,
+    )
+
+
+def _row(
+    judging_id: str, info: ModelInfo, task: Task, judged: Judged
+) -> tuple[JudgementRow, Judged]:
+    if task.known is not None:
+        # What led nowhere before was recorded then, and is not paid again.
+        free = {"cost_usd": 0.0}
+        calls = (each.model_copy(update=free) if each.cache_hit else each for each in judged.calls)
+        judged = replace(judged, calls=tuple(calls))
+    asked, subject = task.asked, task.asked.subject
+    row = JudgementRow(
+        judgement_id=task.judgement_id,
+        judging_id=judging_id,
+        video_id=subject.video_id,
+        claim_id=subject.claim_id,
+        subject_kind=subject.kind,
+        subject_id=subject.subject_id,
+        criterion=asked.rubric.name,
+        outcome=judged.outcome,
+        score=judged.score,
+        normalised=judged.normalised,
+        reason=judged.reason,
+        quote=judged.quote,
+        provider=info.provider,
+        model=info.name,
+        prompt_version=asked.prompt.version,
+        question_hash=asked.question_hash,
+        calls=len(judged.calls),
+        cost_usd=sum(call.cost_usd for call in judged.calls),
+        price_known=all(call.price_known for call in judged.calls),
+        judged_at=datetime.now(UTC),
+    )
+    return row, judged
 
 
 def _write(store: Warehouse, batch: Sequence[tuple[JudgementRow, Judged]]) -> None:
@@ -298,107 +367,3 @@ def _write(store: Warehouse, batch: Sequence[tuple[JudgementRow, Judged]]) -> No
     ]
     if batch:
         store.write_rows({"judgements": [row for row, _ in batch], "judge_calls": calls})
-
-
-_OF_A_CALL = (
-    *("provider", "model", "input_tokens", "output_tokens", "cost_usd", "price_known"),
-    *("latency_seconds", "cache_hit", "outcome", "reason"),
-)
-"""What `judge_calls` keeps of a call, in the client's own words."""
-
-
-@dataclass
-class _Session:
-    """The workers of one judging, and what they have done so far."""
-
-    store: Warehouse
-    judging: JudgingPlan
-    judge_of: Callable[[str], StageModel]
-    listener: Listener | None
-    judging_id: str = field(default_factory=lambda: uuid4().hex[:16])
-
-    def __post_init__(self) -> None:
-        self._waiting = deque(self.judging.open)
-        self._total = len(self._waiting)
-        self._done: list[JudgementRow] = []
-        self._unwritten: list[tuple[JudgementRow, Judged]] = []
-        self._left = 0
-        self._failures = 0
-        self._stopped: str | None = None
-
-    async def run(self) -> JudgingResult:
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(_WORKERS, self._total)):
-                    group.create_task(self._work())
-        finally:
-            # Also where it was interrupted: what was judged is paid.
-            _write(self.store, self._unwritten)
-        return JudgingResult(
-            self.judging_id,
-            len(self._done),
-            dict(Counter(row.outcome for row in self._done)),
-            sum(row.cost_usd for row in self._done),
-            all(row.price_known for row in self._done),
-            self._left,
-            self._stopped,
-        )
-
-    async def _work(self) -> None:
-        while self._waiting:
-            task = self._waiting.popleft()
-            try:
-                judged = await judge(self.judge_of(task.asked.subject.video_id), task.asked)
-            except BudgetExhaustedError as error:
-                # The ceiling of a video may be reached, and not that of the judging.
-                self._left += 1
-                self._stopped = error.reason
-                continue
-            self._keep(task, judged)
-            if len(self._unwritten) >= _WRITTEN_AT_ONCE:
-                batch, self._unwritten = self._unwritten, []
-                await asyncio.to_thread(_write, self.store, batch)
-
-    def _keep(self, task: Task, judged: Judged) -> None:
-        if task.known is not None:
-            # What led nowhere before was recorded then, and is not paid again.
-            calls = tuple(
-                each.model_copy(update={"cost_usd": 0.0}) if each.cache_hit else each
-                for each in judged.calls
-            )
-            judged = replace(judged, calls=calls)
-        subject, asked, info = task.asked.subject, task.asked, self.judging.info
-        row = JudgementRow(
-            judgement_id=task.judgement_id,
-            judging_id=self.judging_id,
-            video_id=subject.video_id,
-            claim_id=subject.claim_id,
-            subject_kind=subject.kind,
-            subject_id=subject.subject_id,
-            criterion=asked.rubric.name,
-            outcome=judged.outcome,
-            score=judged.score,
-            normalised=judged.normalised,
-            reason=judged.reason,
-            quote=judged.quote,
-            provider=info.provider,
-            model=info.name,
-            prompt_version=asked.prompt.version,
-            question_hash=asked.question_hash,
-            calls=len(judged.calls),
-            cost_usd=sum(call.cost_usd for call in judged.calls),
-            price_known=all(call.price_known for call in judged.calls),
-            judged_at=datetime.now(UTC),
-        )
-        self._done.append(row)
-        self._unwritten.append((row, judged))
-        self._failures = self._failures + 1 if row.outcome == "infra_error" else 0
-        if self._failures >= _MOST_FAILURES and self._waiting:
-            self._stopped = (
-                f"The judge could not be asked {self._failures} times in a row, the last time for "
-                f"this: {row.reason}"
-            )
-            self._left += len(self._waiting)
-            self._waiting.clear()
-        if self.listener is not None:
-            self.listener(row, len(self._done), self._total)
