@@ -34,7 +34,7 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.evaluation.charts import bars, counted
 from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.partitions import videos
-from factible_assets.records import Claim, PriorFactCheck, Rating, Stance, Video
+from factible_assets.records import Claim, Evidence, PriorFactCheck, Rating, Search, Stance, Video
 from factible_assets.rows import VideoRows
 from factible_assets.services.resource import (
     CorporaResource,
@@ -63,7 +63,6 @@ from warehouse.beside import (
     remember,
     service_uses,
 )
-from warehouse.errors import NotMaterializedError
 from warehouse.resource import WarehouseResource
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
@@ -142,8 +141,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     store = warehouse.store()
     video_id = video_of(context)
     if not selected:
-        stored(store, video_id, "transcripts", "claims")
-        whole = store.read_video(video_id)
+        whole = stored(store, video_id, "transcripts", "claims", also=ALL_STAGES)
         wanted = {key.asset_key.to_user_string() for key in context.selected_asset_check_keys}
         # A check of an asset that never ran has nothing to say.
         there = [stage for stage in ALL_STAGES if stage in wanted & whole.sets.keys()]
@@ -151,19 +149,17 @@ async def claim_checks(  # type: ignore[no-untyped-def]
             yield check
         return
     strategy = services.strategy(knobs)
+    needed = {"transcripts", "claims", *(name for stage in selected for name in _READS[stage])}
+    needed -= set(selected)
     # One moment, opened once: what people did, what the others' rows are, what is not selected.
     with store.snapshot() as now:
-        above = stored(now, video_id, "transcripts", "claims")
-        video, claims = above.video, above.claims
+        # Queries of the last check are asked again where the run says so; see keeps_queries.
+        again = ["queries"] if knobs.keeps_queries else []
+        known = stored(now, video_id, *needed, also=again)
+        video, claims = known.video, known.claims
         reviewed = read_actions(now, video_id)
         force = claims_in_force(reviewed)
         scope = scope_of(now, video_id, claims, selected, knobs.only_claims, force)
-        # Queries of the last check are asked again where the run says so; see keeps_queries.
-        needed = {name for stage in selected for name in _READS[stage]} & set(ALL_STAGES)
-        needed -= set(selected)
-        known = now.read_video(video_id, needed | ({"queries"} if knobs.keeps_queries else set()))
-    for name in sorted(needed - known.sets.keys()):
-        raise NotMaterializedError(name, video_id)
     tag_run(context, video, claims=len(claims))
     listed = corpora.read().find(video_id)
     knobs = knobs.limited_to(listed.published_before if listed else None)
@@ -176,21 +172,20 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         pages_rating=knobs.search.pages_rating or (listed.pages_rating if listed else None),
         renew=knobs.renew,
     ) as opened:
-        result = scope.complete(
-            await check_claims(
-                video,
-                scope.checked,
-                opened,
-                knobs,
-                stages=selected,
-                known=known,
-                corrections=corrections_by_claim(reviewed),
-                strategy=strategy,
-            )
+        result = await check_claims(
+            video,
+            scope.checked,
+            opened,
+            knobs,
+            stages=selected,
+            known=known,
+            corrections=corrections_by_claim(reviewed),
+            strategy=strategy,
         )
-    parts = above.parts(["transcripts", "claims"])
-    parts |= known.parts(set(ALL_STAGES) - set(selected)) | result.parts(selected)
-    checks = judged(selected, JudgedRows(**parts, limits=knobs.search))
+    others = frozenset(claim.claim_id for claim in scope.carried)
+    result = with_others(result, scope.held, claims, others) if others else result
+    parts = known.parts({"transcripts", "claims", *ALL_STAGES} - set(selected))
+    checks = judged(selected, JudgedRows(**parts | result.parts(selected), limits=knobs.search))
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
     if checks.refusal is not None:
         record_calls(store, result.llm_calls, stamp)
@@ -244,24 +239,13 @@ def asset_rows(stage: Stage, result: FlowResult) -> AssetRows:
 class Scope:
     """What a run checks of a video.
 
-    Attributes:
-        claims: All claims of the video.
-        checked: Those that the run checks.
-        held: The rows of the last check, where there are others; of the selected assets alone.
-        carried: The others, with when they were checked themselves.
+    Where it does not check all claims, `held` has the rows of the last check, of the selected
+    assets alone, and `carried` the other claims, with when they were checked themselves.
     """
 
-    claims: Sequence[Claim]
     checked: Sequence[Claim]
     held: VideoRows = field(default_factory=VideoRows)
     carried: tuple[CarriedClaim, ...] = ()
-
-    def complete(self, result: FlowResult) -> FlowResult:
-        """Return the rows of all claims: those of the run, and the held ones of the others."""
-        if not self.carried:
-            return result
-        others = frozenset(claim.claim_id for claim in self.carried)
-        return with_others(result, self.held, self.claims, others)
 
 
 def scope_of(
@@ -288,7 +272,7 @@ def scope_of(
         )
     others = [claim for claim in claims if only and claim.claim_id not in only]
     if not others:
-        return Scope(claims, claims)
+        return Scope(claims)
 
     def unchecked(why: str) -> dg.Failure:
         return final_failure(
@@ -315,7 +299,6 @@ def scope_of(
     carried = [claim for claim in others if claim.claim_id in whole]
     earlier = read_carried(store, video_id, last.run_id)
     return Scope(
-        claims,
         [claim for claim in claims if claim not in carried],
         held,
         tuple(
@@ -346,113 +329,99 @@ def describe(stage: Stage, video: Video, claims: Sequence[Claim], result: FlowRe
     }
 
 
+def _table(name: str, **values: Any) -> dg.MarkdownMetadataValue:
+    return dg.MetadataValue.md(rows_table(name, **values))
+
+
 def _chart(title: str, values: Mapping[str, float], unit: str = "") -> Described:
     """Draw values, if there are any."""
     drawn = bars(values, unit)
     return {title: dg.MetadataValue.md(f"![{title}]({drawn})")} if drawn else {}
 
 
-def _queries(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
-    return {
-        "queries": dg.MetadataValue.md(
-            rows_table("queries", claims=claims, queries=result.queries)
-        ),
-        "count": len(result.queries),
-        "by type": counts_by([query.query_type for query in result.queries]),
-        "failed": sum(query.status == "infra_error" for query in result.queries),
-        "dagster/row_count": len(result.queries),
-    }
+def _failures(rows: Sequence[Search] | Sequence[Evidence] | Sequence[PriorFactCheck]) -> str:
+    failed = {row.reason or "–" for row in rows if row.status == "infra_error"}
+    return "; ".join(sorted(failed)) or "none"
 
 
-def _search_hits(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
-    failed = [search for search in result.searches if search.status == "infra_error"]
-    return {
+def _search_hits(claims: Sequence[Claim], result: FlowResult) -> Described:
+    found: Described = {
         "searches": counts_by([search.status for search in result.searches]),
         "hits": len(result.hits),
         "pages found": len({hit.canonical_url for hit in result.hits}),
         "domains found": len({hit.domain for hit in result.hits}),
-        "failures": "; ".join(sorted({search.reason or "–" for search in failed})) or "none",
+        "failures": _failures(result.searches),
         "dagster/row_count": len(result.hits),
-        **_prior_fact_checks(claims, result.prior_fact_checks),
     }
-
-
-def _prior_fact_checks(claims: Sequence[Claim], rows: Sequence[PriorFactCheck]) -> Described:
-    """Describe the lane beside the search; nobody was asked if there is no row."""
-    if not rows:
-        return {"prior fact checks": "off"}
-    failed = {row.reason or "–" for row in rows if row.status == "infra_error"}
+    prior = result.prior_fact_checks
+    if not prior:  # nobody was asked beside the search
+        return {**found, "prior fact checks": "off"}
     return {
-        "prior fact checks": dg.MetadataValue.md(
-            rows_table("prior_fact_checks", claims=claims, rows=rows)
-        ),
-        "prior fact checks found": sum(row.status == "ok" for row in rows),
-        "prior fact check failures": "; ".join(sorted(failed)) or "none",
+        **found,
+        "prior fact checks": _table("prior_fact_checks", claims=claims, rows=prior),
+        "prior fact checks found": sum(row.status == "ok" for row in prior),
+        "prior fact check failures": _failures(prior),
     }
 
 
-def _ratings(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
-    return {
-        "ratings": dg.MetadataValue.md(rows_table("ratings", ratings=result.ratings)),
-        "by rating": counts_by([rating.rating for rating in result.ratings]),
-        "by class": counts_by([rating.source_class for rating in result.ratings]),
-        "dagster/row_count": len(result.ratings),
-    }
-
-
-def _evidence(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
+def _evidence(claims: Sequence[Claim], result: FlowResult) -> Described:
     read = [each for each in result.evidence if each.status == "ok"]
-    failed = [each for each in result.evidence if each.status == "infra_error"]
+    stances = counted([each.stance or "" for each in read], _STANCES)
+    ratings = counted([each.rating for each in read], _RATINGS)
     return {
-        "evidence": dg.MetadataValue.md(rows_table("evidence", claims=claims, evidence=read)),
-        **_chart(
-            "stances of the evidence", counted([each.stance or "" for each in read], _STANCES)
-        ),
-        **_chart("ratings of the sources", counted([each.rating for each in read], _RATINGS)),
+        "evidence": _table("evidence", claims=claims, evidence=read),
+        **_chart("stances of the evidence", stances),
+        **_chart("ratings of the sources", ratings),
         "outcomes": counts_by([each.status for each in result.evidence]),
         "by stance": counts_by([each.stance for each in read]),
         "by rating": counts_by([each.rating for each in read]),
         "independent origins": len({each.origin for each in read if each.origin}),
         "pages read": sum(page.status == "ok" for page in result.pages),
         "rejected quotes": sum(each.rejected_quotes for each in result.evidence),
-        "failures": "; ".join(sorted({each.reason or "–" for each in failed})) or "none",
+        "failures": _failures(result.evidence),
         "dagster/row_count": len(result.evidence),
     }
 
 
 def _verdicts(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
-    words = [STANCE_WORDS[each.stance] if each.stance else each.status for each in result.verdicts]
+    reached = result.verdicts
+    words = [STANCE_WORDS[each.stance] if each.stance else each.status for each in reached]
     spans = {str(stage): round(each.span_seconds, 1) for stage, each in result.timings.items()}
-    shown = {
-        "video": video,
-        "claims": claims,
-        "verdicts": result.verdicts,
-        "evidence": result.evidence,
-    }
+    shown = {"video": video, "claims": claims, "verdicts": reached, "evidence": result.evidence}
     lines = rows_table("verdict_lines", **shown).splitlines()
+    cost = sum(call.cost_usd for call in result.llm_calls)
     return {
         **{
             f"verdict {number}": dg.MetadataValue.md(line)
             for number, line in enumerate(lines[:_UNFOLDED], start=1)
         },
-        "verdicts": dg.MetadataValue.md(rows_table("verdicts", **shown)),
+        "verdicts": _table("verdicts", **shown),
         **_chart("outcomes", counted(words, (*STANCE_WORDS.values(), "incomplete"))),
         **_chart("seconds by stage", spans, " s"),
-        "cost of all stages after the claims (USD)": round(
-            sum(call.cost_usd for call in result.llm_calls), 6
-        ),
-        "by outcome": counts_by([verdict_words(verdict) for verdict in result.verdicts]),
-        "by confidence": counts_by([verdict.confidence for verdict in result.verdicts]),
-        "incomplete": sum(verdict.status == "incomplete" for verdict in result.verdicts),
-        "disagreements": sum(verdict.disagreement for verdict in result.verdicts),
-        "dagster/row_count": len(result.verdicts),
+        "cost of all stages after the claims (USD)": round(cost, 6),
+        "by outcome": counts_by([verdict_words(verdict) for verdict in reached]),
+        "by confidence": counts_by([verdict.confidence for verdict in reached]),
+        "incomplete": sum(verdict.status == "incomplete" for verdict in reached),
+        "disagreements": sum(verdict.disagreement for verdict in reached),
+        "dagster/row_count": len(reached),
     }
 
 
 _DESCRIBERS: dict[Stage, Callable[[Video, Sequence[Claim], FlowResult], Described]] = {
-    "queries": _queries,
-    "search_hits": _search_hits,
-    "reliability_ratings": _ratings,
-    "evidence": _evidence,
+    "queries": lambda _, claims, result: {
+        "queries": _table("queries", claims=claims, queries=result.queries),
+        "count": len(result.queries),
+        "by type": counts_by([query.query_type for query in result.queries]),
+        "failed": sum(query.status == "infra_error" for query in result.queries),
+        "dagster/row_count": len(result.queries),
+    },
+    "search_hits": lambda _, claims, result: _search_hits(claims, result),
+    "reliability_ratings": lambda _, __, result: {
+        "ratings": _table("ratings", ratings=result.ratings),
+        "by rating": counts_by([rating.rating for rating in result.ratings]),
+        "by class": counts_by([rating.source_class for rating in result.ratings]),
+        "dagster/row_count": len(result.ratings),
+    },
+    "evidence": lambda _, claims, result: _evidence(claims, result),
     "verdicts": _verdicts,
 }

@@ -67,13 +67,15 @@ def video_of(context: dg.AssetExecutionContext) -> str:
     return str(context.partition_key)
 
 
-def stored(now: Warehouse, video_id: str, *assets: str) -> VideoRows:
+def stored(now: Warehouse, video_id: str, *assets: str, also: Sequence[str] = ()) -> VideoRows:
     """Return the newest sets of assets above; fail for good where one was never materialized.
+
+    What is `also` wanted need not be there.
 
     Dagster would open the warehouse once more for each input; a step opens it once.
     """
-    found = now.read_video(video_id, assets)
-    for missing in set(assets) - found.sets.keys():
+    found = now.read_video(video_id, {*assets, *also})
+    for missing in sorted(set(assets) - found.sets.keys()):
         raise final_failure(str(NotMaterializedError(missing, video_id)))
     return found
 

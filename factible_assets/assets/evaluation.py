@@ -1,11 +1,13 @@
 """The asset `evaluation`: how good the newest answers are, corpus by corpus.
 
-What belongs here: reading, scoring, writing the figures, and showing them. What does not: metrics
-and plots (evaluation/), targets' judgement (evaluation/targets.py, checks/corpus_quality.py).
+What belongs here: reading, scoring, writing the figures, showing them, and the checks on them: one
+per metric with a target; below it they warn, or fail. What does not: metrics and plots
+(evaluation/), comparing figures with targets and their file (evaluation/targets.py).
 
 It belongs to no video, and to no fact-check: a job of its own materializes it.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,11 +17,10 @@ import dagster as dg
 from pydantic import Field
 
 from factible_assets.assets.common import GROUP, KINDS, OWNERS, final_failure
-from factible_assets.checks.corpus_quality import quality_results, quality_specs
 from factible_assets.config import StageConfig
 from factible_assets.evaluation.charts import inline_charts
 from factible_assets.evaluation.figures import RESAMPLES, Figure
-from factible_assets.evaluation.measures import measure_of
+from factible_assets.evaluation.measures import CATALOGUE, measure_of
 from factible_assets.evaluation.outcomes import UnknownCorpusError
 from factible_assets.evaluation.scoring import Evaluation, evaluate_corpora
 from factible_assets.evaluation.tables import (
@@ -31,14 +32,16 @@ from factible_assets.evaluation.tables import (
     headlines,
     videos_markdown,
 )
-from factible_assets.evaluation.targets import assess, load_targets
+from factible_assets.evaluation.targets import FILE_NAME, Assessment, Targets, assess, load_targets
 from factible_assets.launchpad import launchpad_schema, settled
 from factible_assets.services.resource import CorporaResource, FactCheckServices
+from factible_assets.wording import cell, table
 from warehouse.resource import WarehouseResource
 
 NAME = "evaluation"
 EVALUATION_JOB = "evaluate"
 CODE_VERSION = "1"
+READABLE = "targets_are_readable"
 
 _DRAWN_CORPORA = 5
 """Pictures are kept in Dagster's event log, so that only some corpora get theirs there."""
@@ -64,8 +67,7 @@ class EvaluationConfig(StageConfig):
 def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
     """Return the asset, with a check for every metric that has a target.
 
-    Args:
-        folders: Where the corpora are, and targets.yaml beside them.
+    `folders` are where the corpora are, and targets.yaml beside them.
     """
     defined = load_targets(folders)
 
@@ -78,7 +80,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         config_schema=launchpad_schema(EvaluationConfig),
         owners=OWNERS,
         kinds=KINDS,
-        check_specs=quality_specs(NAME, defined),
+        check_specs=_quality_specs(defined),
         metadata={"dagster/table_name": "metrics"},
         description=(
             "How good the newest answers are, corpus by corpus: every metric with its n, its "
@@ -122,7 +124,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         ]
         return dg.MaterializeResult(
             metadata=_metadata(evaluations, len(rows)),
-            check_results=quality_results(NAME, defined, targets, assessed),
+            check_results=_quality_results(defined, targets, assessed),
         )
 
     return evaluation
@@ -189,3 +191,99 @@ def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any
 def _table(rows: Iterable[Mapping[str, Any]]) -> dg.TableMetadataValue:
     """Return rows as a table, which the UI shows where it stands, however long it is."""
     return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows])
+
+
+# --- Targets ------------------------------------------------------------------------------------
+
+_ORDER = ("reached", "undefined", "too few", "below target", "below floor")
+
+
+def _quality_specs(targets: Targets) -> list[dg.AssetCheckSpec]:
+    """Return one check per metric that has a target, and one on the file of targets itself."""
+    described = {READABLE: f"Every entry of {FILE_NAME} can be used; if not, its file and line."}
+    for metric in targets.metrics:
+        side = "above" if CATALOGUE[metric].better == "lower" else "below"
+        described[_check_name(metric)] = (
+            f"{metric}: warns {side} its target and fails {side} its floor, in any corpus."
+        )
+    return [
+        dg.AssetCheckSpec(name=name, asset=NAME, description=words)
+        for name, words in described.items()
+    ]
+
+
+def _check_name(metric: str) -> str:
+    """Return a metric's name in the letters that a check's may have."""
+    return re.sub(r"[^a-z0-9]+", "_", metric.lower()).strip("_")
+
+
+def _quality_results(
+    defined: Targets, targets: Targets, assessments: Sequence[Assessment]
+) -> list[dg.AssetCheckResult]:
+    """Return the outcome of every check, over all corpora.
+
+    `defined` are the targets that the checks were made from, when the code was loaded; `targets`
+    those of now.
+    """
+    problems = [str(problem) for problem in targets.problems]
+    unseen = [metric for metric in targets.metrics if metric not in defined.metrics]
+    if unseen:
+        problems.append(
+            f"The checks of {', '.join(unseen)} appear once the definitions are loaded again."
+        )
+    readable = dg.AssetCheckResult(
+        asset_key=NAME,
+        check_name=READABLE,
+        passed=not problems,
+        severity=dg.AssetCheckSeverity.ERROR if targets.problems else dg.AssetCheckSeverity.WARN,
+        description=" ".join(problems) or f"{len(targets.metrics)} metrics have a target.",
+        metadata={"problems": dg.MetadataValue.int(len(problems))},
+    )
+    of_metrics = (
+        _quality_result(metric, [each for each in assessments if each.metric == metric])
+        for metric in defined.metrics
+    )
+    return [readable, *of_metrics]
+
+
+def _quality_result(metric: str, assessed: Sequence[Assessment]) -> dg.AssetCheckResult:
+    worst = max((each.outcome for each in assessed), key=_ORDER.index, default="undefined")
+    values = {each.corpus: each.figure.value if each.figure else None for each in assessed}
+    shown = {
+        corpus: "undefined" if value is None else f"{value:.3f}" for corpus, value in values.items()
+    }
+    said, rows = [], []
+    for each in assessed:
+        target, floor = f"{each.target.target:g}", f"{each.target.floor:g}"
+        n = str(0 if each.figure is None else each.figure.n)
+        rows.append((cell(each.corpus), shown[each.corpus], n, target, floor, each.outcome))
+        judged = {
+            "reached": f"reaches its target {target}",
+            "below target": f"misses its target {target}",
+            "below floor": f"misses even its floor {floor}",
+            "undefined": "has nothing to rest on",
+            "too few": f"rests on fewer than {each.target.min_n} items and is not judged",
+        }
+        if each.outcome == worst:
+            value = shown[each.corpus]
+            said.append(f"{each.corpus}: {metric} is {value} and {judged[each.outcome]}")
+    failed = worst == "below floor"
+    return dg.AssetCheckResult(
+        asset_key=NAME,
+        check_name=_check_name(metric),
+        passed=worst not in {"below target", "below floor"},
+        severity=dg.AssetCheckSeverity.ERROR if failed else dg.AssetCheckSeverity.WARN,
+        description="; ".join(said) or "No corpus with a target was evaluated.",
+        metadata={
+            "outcome": worst,
+            "corpora": dg.MetadataValue.md(
+                table(("corpus", "value", "n", "target", "floor", "outcome"), rows)
+            ),
+            # Numbers, so that Dagster draws their course over the evaluations.
+            **{
+                f"{metric} of {corpus}": dg.MetadataValue.float(value)
+                for corpus, value in values.items()
+                if value is not None
+            },
+        },
+    )

@@ -18,11 +18,7 @@ from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.services.alive import STOPS
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 from factible_assets.stages.integrity import JudgedRows
-from factible_assets.stages.transcript import (
-    UnusableTranscriptError,
-    from_cues,
-    from_text,
-)
+from factible_assets.stages.transcript import UnusableTranscriptError, from_cues, from_text
 from factible_assets.wording import cell, clock
 from resources.transcripts.base import (
     Found,

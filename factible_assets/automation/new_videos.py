@@ -64,8 +64,7 @@ def _permitted(given: str, settings: Settings, command: str) -> Path:
 
     `command` is what the owner of this machine can run instead.
 
-    Raises:
-        dagster.Failure: it lies in none of them. Never retried.
+    Raises dagster.Failure: it lies in none of them. Never retried.
     """
     path = Path(given).expanduser()
     if not path.is_absolute():
@@ -165,8 +164,7 @@ def list_video(
 def _listed(config: AddVideoConfig, settings: Settings, listing: CorporaReading) -> str:
     """List the video, unless the data folder lists it already, and return its id.
 
-    Raises:
-        dagster.Failure: it cannot be listed. Never retried.
+    Raises dagster.Failure: it cannot be listed. Never retried.
     """
     settings.ensure_home()
     transcript = None

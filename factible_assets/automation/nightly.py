@@ -183,8 +183,7 @@ def apply_retention(
 
     With `dry_run`, texts and runs are counted and nothing is changed.
 
-    Raises:
-        WarehouseError: The warehouse cannot be opened or written.
+    Raises WarehouseError: The warehouse cannot be opened or written.
     """
     trimmed, freed, answers = TrimmedTexts(0, 0), 0, {}
     if settings.warehouse.exists():
@@ -264,8 +263,7 @@ class Nightly:
 def nightly(settings: Settings) -> Nightly:
     """Return the jobs, schedules and sensors of the night.
 
-    Raises:
-        SettingsError: A cron expression in the settings cannot be used.
+    Raises SettingsError: A cron expression in the settings cannot be used.
     """
     for variable in ("recheck_cron", "retention_cron"):
         if not is_valid_cron_string(getattr(settings, variable)):

@@ -64,9 +64,8 @@ def check_and_report(
     `fresh`, the transcript and the claims are found anew, even if the stored ones still stand; with
     `takes_over`, what another process found while this one waited for it will do.
 
-    Raises:
-        FactibleError: The run failed and left nothing to show, or was stopped.
-        KeyboardInterrupt: It was to stop, did not at once, and was left.
+    Raises FactibleError: The run failed and left nothing to show, or was stopped.
+    Raises KeyboardInterrupt: It was to stop, did not at once, and was left.
     """
     with (
         open_instance(settings) as instance,
@@ -157,8 +156,7 @@ def check_claim_list(
     is a claim; `watch` opens a watcher of each run, several of them in threads of their own; with
     `fresh`, what is complete is checked again.
 
-    Raises:
-        FactibleError: It was interrupted. What was complete by then is stored.
+    Raises FactibleError: It was interrupted. What was complete by then is stored.
     """
 
     def one(video_id: str) -> CheckedClaim:
@@ -238,8 +236,7 @@ class Rechecked:
 def next_plan(settings: Settings, limit: int | None, named: Sequence[str]) -> list[PlannedVideo]:
     """Return the plan of the next night, of all videos or of those that are named.
 
-    Raises:
-        FactibleError: A named video has no claims.
+    Raises FactibleError: A named video has no claims.
     """
     rows = _plan(settings, limit, next_tick(settings, datetime.now(UTC)), named)
     return [row for row in rows if not named or row.video_id in named]
@@ -250,8 +247,7 @@ def chosen_videos(
 ) -> list[PlannedVideo]:
     """Return what is checked again now: what is named, else what is due.
 
-    Raises:
-        FactibleError: A named video has no claims, or is being checked at the moment.
+    Raises FactibleError: A named video has no claims, or is being checked at the moment.
     """
     now = datetime.now(UTC)
     by_id = {row.video_id: row for row in _plan(settings, limit, now, named)}
@@ -310,8 +306,7 @@ def recheck_videos(
 
     With `remember`, the plan is to know of them as launched by it.
 
-    Raises:
-        FactibleError: A run was stopped.
+    Raises FactibleError: A run was stopped.
     """
     store = Warehouse(settings.warehouse)
     for row in rows:

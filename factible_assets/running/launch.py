@@ -112,8 +112,7 @@ class CheckOutcome:
 def prepare_instance(settings: Settings) -> Path:
     """Create the folder of the Dagster instance where it is missing, and return it.
 
-    Raises:
-        SettingsError: It is the working folder's, and has a dagster.yaml that nobody allowed.
+    Raises SettingsError: It is the working folder's, and has a dagster.yaml that nobody allowed.
     """
     folder = settings.dagster_home
     target = folder / "dagster.yaml"
@@ -224,8 +223,8 @@ class OpenEventLog(SqliteEventLogStorage):
 def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
     """Replace this process by the Dagster UI and daemon over this data folder.
 
-    Raises:
-        SettingsError: The data folder is the working folder's, and has files that nobody allowed.
+    Raises SettingsError: The data folder is the working folder's, and has files that nobody
+    allowed.
     """
     _ = settings.own_models  # The processes below take the data folder for the user's choice.
     environment = {
@@ -280,10 +279,9 @@ def check_video(
         tags: Tags of the run, besides its own.
         remedy: How to go on with a run that was stopped.
 
-    Raises:
-        FactibleError: The run could not be started, its strategy asks a model and none judges, or
-            it was stopped; what was complete by then is stored.
-        KeyboardInterrupt: The run was to stop, did not at once, and was left.
+    Raises FactibleError: The run could not be started, its strategy asks a model and none judges,
+    or it was stopped; what was complete by then is stored.
+    Raises KeyboardInterrupt: The run was to stop, did not at once, and was left.
     """
     if settings.published.exists() and not settings.warehouse.exists():
         raise FactibleError(

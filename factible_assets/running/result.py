@@ -68,11 +68,7 @@ def stored_data(video_id: str, settings: Settings) -> ReportData | None:
 
 
 def stored_result(
-    video_id: str,
-    *,
-    settings: Settings,
-    run_id: str | None = None,
-    failures: tuple[str, ...] = (),
+    video_id: str, *, settings: Settings, run_id: str | None = None, failures: tuple[str, ...] = ()
 ) -> Checked | None:
     """Write the report of what the warehouse holds on a video; None if it holds nothing."""
     if not settings.warehouse.exists():

@@ -106,8 +106,7 @@ class Scale:
     def label(self, given: str) -> tuple[str, Stance]:
         """Return a label as the scale writes it, and its stance; its case is free.
 
-        Raises:
-            FactibleError: It is none of the scale's.
+        Raises FactibleError: It is none of the scale's.
         """
         for label, stance in self.labels.items():
             try:
@@ -127,8 +126,7 @@ def scale_named(name: str, corpora: Iterable[Path] = ()) -> Scale:
         name: `factible`, `averitec`, `fever`, `veracity`, or a corpus.
         corpora: The folders of the corpora.
 
-    Raises:
-        FactibleError: There is no such scale.
+    Raises FactibleError: There is no such scale.
     """
     if name in _SCALES:
         return Scale(name, _SCALES[name])
@@ -274,8 +272,7 @@ class Reviewed:
 def open_video(video: str, settings: Settings) -> list[ClaimFile]:
     """Return the claims of a checked video, the most important first.
 
-    Raises:
-        FactibleError: Nothing is stored about the video, or it has no claims.
+    Raises FactibleError: Nothing is stored about the video, or it has no claims.
     """
     video_id = bare_id(video)
     if not settings.warehouse.exists():
@@ -329,9 +326,8 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
 def new_claim(video: str, text: str, settings: Settings) -> ClaimFile:
     """Return a claim that is yet to be added to a checked video; an `add_claim` adds it.
 
-    Raises:
-        FactibleError: Nothing is stored about the video, it makes the claim already, or the words
-            are none.
+    Raises FactibleError: Nothing is stored about the video, it makes the claim already, or the
+    words are none.
     """
     words = _words(text, "A claim")
     files = open_video(video, settings)
@@ -370,8 +366,7 @@ def _bare_claim(video_id: str, words: str) -> Claim:
 def open_claim(video: str, claim: str, settings: Settings) -> ClaimFile:
     """Return one claim, by its number or the beginning of its id, or of one that it had before.
 
-    Raises:
-        FactibleError: There is no such claim, or more than one.
+    Raises FactibleError: There is no such claim, or more than one.
     """
     files = open_video(video, settings)
     if claim.isdecimal() and len(claim) < _SHORTEST_PREFIX:
@@ -406,8 +401,7 @@ def read_history(video: str, claim: str | None, settings: Settings) -> list[dict
 def reviewer_name(given: str | None, settings: Settings) -> str:
     """Return who reviews: as given, as set, or the name of the login.
 
-    Raises:
-        FactibleError: The name is empty or too long, or there is none.
+    Raises FactibleError: The name is empty or too long, or there is none.
     """
     name = given if given is not None else settings.reviewer
     if name is None:
@@ -428,8 +422,7 @@ def planned(
 ) -> tuple[ReviewAction, ...]:
     """Turn wishes into actions, each judged against what those before it leave.
 
-    Raises:
-        FactibleError: One of them cannot be granted; nothing is recorded then.
+    Raises FactibleError: One of them cannot be granted; nothing is recorded then.
     """
     why = _words(reason, "--reason") if reason is not None else None
     now = datetime.now(UTC)
@@ -638,8 +631,7 @@ class _Plan:
 def source_subject(given: str) -> str:
     """Return what a block names: a canonical URL, or a domain with all below it.
 
-    Raises:
-        FactibleError: It is neither.
+    Raises FactibleError: It is neither.
     """
     try:
         if "/" in given:
@@ -658,8 +650,7 @@ def source_subject(given: str) -> str:
 def _fetchable(url: str) -> str:
     """Return the canonical URL of what may be fetched, by the rule for all pages.
 
-    Raises:
-        FactibleError: It is no address of a web page, or leads into a private network.
+    Raises FactibleError: It is no address of a web page, or leads into a private network.
     """
     import httpx  # noqa: PLC0415 - only for who adds a source
 
@@ -715,8 +706,7 @@ def carry_out(
         say: Told of what the check does otherwise than one might think.
         run_id: The id of the check's run, for a caller who knows it before.
 
-    Raises:
-        FactibleError: A run is working on the video, or the run was stopped.
+    Raises FactibleError: A run is working on the video, or the run was stopped.
     """
     changes = any(action.action not in OPINIONS for action in actions)
     runs = changes if rerun is None else rerun

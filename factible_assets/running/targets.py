@@ -44,10 +44,9 @@ class Target:
 def resolve(target: str, title: str | None, settings: Settings) -> Target:
     """Find out which video is meant; nothing is written.
 
-    Raises:
-        FactibleError: It is none that can be checked.
-        NotAVideoLinkError: It is a link, and not to a YouTube video.
-        TranscriptError: It is a file that is no transcript.
+    Raises FactibleError: It is none that can be checked.
+    Raises NotAVideoLinkError: It is a link, and not to a YouTube video.
+    Raises TranscriptError: It is a file that is no transcript.
     """
     path = Path(target)
     if path.is_file():
@@ -99,8 +98,7 @@ def enlist(
 def open_store(settings: Settings, *, live: bool = True) -> Warehouse:
     """Return the warehouse of a data folder, with `live` off its copy for readers if it has one.
 
-    Raises:
-        FactibleError: Nothing was checked yet.
+    Raises FactibleError: Nothing was checked yet.
     """
     from warehouse.store import Warehouse  # noqa: PLC0415 - who asks which video is meant has none
 

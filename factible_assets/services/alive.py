@@ -39,11 +39,7 @@ DEAD = (
     "is stored. Start the run again to go on."
 )
 
-_BEGUN = [
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
+_BEGUN = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 _POLL_SECONDS = 0.2
 _DIGITS = 32
 _KEPT_RUNS = 256
@@ -179,8 +175,7 @@ class Stops:
     def heeded(self, run_id: str) -> Iterator[None]:
         """Let the current task be cancelled while it is in the body, if its run is to stop.
 
-        Raises:
-            dagster.Failure: The run is to stop. Never retried.
+        Raises dagster.Failure: The run is to stop. Never retried.
         """
         task = asyncio.current_task()
         if task is None:

@@ -71,9 +71,7 @@ def leave_logging_alone() -> None:
     while it waits for the handler of every other run. A run of the same process that logs
     meanwhile holds its handler and waits for that lock: both stand still for ever.
     """
-    from dagster._core.instance.methods.event_methods import (
-        EventMethods,
-    )
+    from dagster._core.instance.methods.event_methods import EventMethods
 
     configured = EventMethods.get_yaml_python_handlers
 

@@ -38,8 +38,7 @@ _MAX_BYTES = 10_000_000
 def media_services(settings: Settings, http: HttpClient, fetcher: Fetcher) -> MediaServices:
     """Return who is asked about pictures.
 
-    Raises:
-        SetupError: A key cannot be used.
+    Raises SetupError: A key cannot be used.
     """
 
     def service(name: Endpoint, make: Callable[..., Service]) -> Service | None:

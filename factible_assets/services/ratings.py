@@ -71,8 +71,7 @@ class RatedPages:
 def rating_directory(files: Sequence[Path]) -> RatingDirectory:
     """Load rating sets, in order of precedence; a file is read again only when it changed.
 
-    Raises:
-        SetupError: A file is malformed; the sentence names it, and the line.
+    Raises SetupError: A file is malformed; the sentence names it, and the line.
     """
     given = set(files)
     try:
@@ -89,8 +88,7 @@ def rating_directory(files: Sequence[Path]) -> RatingDirectory:
 def _is_description(file: Path, given: set[Path]) -> bool:
     """Tell whether a file describes another one.
 
-    Raises:
-        RatingFileError: It does, and the other one is not there.
+    Raises RatingFileError: It does, and the other one is not there.
     """
     described = file.with_name(file.name.removesuffix(DESCRIBES))
     if file.suffix != DESCRIBES or described.suffix.lower() not in _DESCRIBED:

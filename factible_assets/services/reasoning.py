@@ -90,8 +90,7 @@ def plan_models(settings: Settings) -> ModelPlan:
     is not listed belongs to OpenAI or the server at OPENAI_BASE_URL, if there is a key or an
     address. Such a server may have names like openai/gpt-4o-mini of its own: they stay whole.
 
-    Raises:
-        SetupError: A registry cannot be read, or a model or provider is not known.
+    Raises SetupError: A registry cannot be read, or a model or provider is not known.
     """
     return _planned(settings, STAGES)
 
@@ -99,8 +98,8 @@ def plan_models(settings: Settings) -> ModelPlan:
 def plan_judge(settings: Settings) -> ModelPlan:
     """Find out which model judges the answers of runs: its only stage is `judge`.
 
-    Raises:
-        SetupError: None is named and no key is set, or a registry, model or provider is unusable.
+    Raises SetupError: None is named and no key is set, or a registry, model or provider is
+    unusable.
     """
     named = settings.model_judge or settings.model
     other = "name a model that needs no key: FACTIBLE_MODEL_JUDGE=ollama/qwen3:4b."
@@ -128,8 +127,7 @@ def _registry(settings: Settings) -> ModelRegistry:
 def service_prices(settings: Settings) -> dict[str, float]:
     """Return what services that are no models cost, in US dollars per request.
 
-    Raises:
-        SetupError: A registry cannot be read.
+    Raises SetupError: A registry cannot be read.
     """
     return _registry(settings).services
 
@@ -215,8 +213,8 @@ def stage_model(
 def choose_reasoner(wish: str, settings: Settings) -> ReasonerChoice:
     """Decide who judges: embedded, llm, or auto, which takes a language model if one is set up.
 
-    Raises:
-        SetupError: The language model was asked for and is not set up, or its settings are wrong.
+    Raises SetupError: The language model was asked for and is not set up, or its settings are
+    wrong.
     """
     if wish == "embedded":
         return ReasonerChoice("embedded")
@@ -251,8 +249,7 @@ def choose_reasoner(wish: str, settings: Settings) -> ReasonerChoice:
 def fitting_strategy(name: StrategyName, wish: str, settings: Settings) -> Strategy:
     """Return a strategy, if who judges, by the `wish` of `choose_reasoner`, can do what it asks.
 
-    Raises:
-        SetupError: It asks a language model, and none is to judge or is set up.
+    Raises SetupError: It asks a language model, and none is to judge or is set up.
     """
     strategy = strategy_named(name)
     if strategy.needs_model:
@@ -321,8 +318,7 @@ async def open_models(
 
     To `renew` what was checked, OpenAI's are asked in batches, if the settings say so.
 
-    Raises:
-        SetupError: A key or an address cannot be used.
+    Raises SetupError: A key or an address cannot be used.
     """
     from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
     from resources.cache.answers import CachingModel

@@ -99,8 +99,7 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
     def settings(self) -> Settings:
         """Return the machine's settings for this data folder.
 
-        Raises:
-            dagster.Failure: A variable has a value that cannot be used. Never retried.
+        Raises dagster.Failure: A variable has a value that cannot be used. Never retried.
         """
         with _final():
             return load_settings(Path(self.home))
@@ -108,8 +107,7 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
     def paid_services(self) -> tuple[tuple[str, ...], str | None, dict[str, float]]:
         """Return who is paid by the request: search providers, a reader if one is set, and prices.
 
-        Raises:
-            dagster.Failure: The registry of prices cannot be read. Never retried.
+        Raises dagster.Failure: The registry of prices cannot be read. Never retried.
         """
         settings = self.settings()
         with _final():
@@ -119,8 +117,7 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
     def strategy(self, knobs: FactCheckConfig) -> Strategy:
         """Return how claims are checked.
 
-        Raises:
-            dagster.Failure: Who judges cannot do it so. Never retried.
+        Raises dagster.Failure: Who judges cannot do it so. Never retried.
         """
         with _final():
             return fitting_strategy(knobs.strategy, knobs.reasoner, self.settings())
@@ -137,8 +134,7 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
     ) -> AsyncIterator[Services]:
         """Open the services of one step and close them again, whatever happens in between.
 
-        Raises:
-            dagster.Failure: A service was asked for that is not set up. Never retried.
+        Raises dagster.Failure: A service was asked for that is not set up. Never retried.
         """
         settings = self.settings()
         async with AsyncExitStack() as stack:
@@ -160,9 +156,8 @@ async def open_services(
 ) -> AsyncIterator[Services]:
     """Open services, outside of Dagster by settings that need not be the machine's.
 
-    Raises:
-        SetupError: A service was asked for that is not set up.
-        ArchiveError: The archive of stored pages cannot be used.
+    Raises SetupError: A service was asked for that is not set up.
+    Raises ArchiveError: The archive of stored pages cannot be used.
     """
     # The definitions load none of the clients: who opens services does.
     from factible_assets.services.search import search_names, search_remark

@@ -156,8 +156,7 @@ def service_client(settings: Settings, *, retry: RetryPolicy | None = None) -> H
 def search_service(name: SearchProvider, http: HttpClient, settings: Settings) -> SearchService:
     """Return one search provider.
 
-    Raises:
-        SetupError: Its key or address is missing, or cannot be used.
+    Raises SetupError: Its key or address is missing, or cannot be used.
     """
     provider = PROVIDERS[name]
     value = provider.value(settings)
@@ -197,8 +196,7 @@ def fact_check_address(settings: Settings) -> str:
 def fact_check_lane(settings: Settings, http: HttpClient) -> providers.GoogleFactChecks:
     """Return who knows what fact-checkers have published.
 
-    Raises:
-        SetupError: Its key is missing, or cannot be used.
+    Raises SetupError: Its key is missing, or cannot be used.
     """
     key, address = settings.secret("google_fact_check_api_key"), fact_check_address(settings)
     try:

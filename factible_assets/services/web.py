@@ -101,8 +101,7 @@ async def open_web(
     The stack closes what is opened; the cache is opened for the live web alone. With `renew`, what
     is kept of searches and pages is asked for anew.
 
-    Raises:
-        SetupError: The live web was asked for, and is not set up or not correctly.
+    Raises SetupError: The live web was asked for, and is not set up or not correctly.
     """
     if chosen == "live":
         return await _live(settings, stack, cache, renew=renew)
@@ -225,11 +224,7 @@ def youtube_transcripts(settings: Settings) -> YouTubeTranscripts:
     Where YouTube refuses this address, a plain proxy is asked before Webshare's.
     """
     # Imported late: few runs ask YouTube, and its library takes a while to load.
-    from youtube_transcript_api.proxies import (
-        GenericProxyConfig,
-        ProxyConfig,
-        WebshareProxyConfig,
-    )
+    from youtube_transcript_api.proxies import GenericProxyConfig, ProxyConfig, WebshareProxyConfig
 
     from resources.transcripts.youtube import ORIGIN, YouTubeTranscripts
 
