@@ -45,7 +45,7 @@ AUXILIARIES = word_set(
     they'll he'll she'll it'll let's
     """
 )
-PAST = word_set(
+_PAST = word_set(
     """
     ate became began bought bound broke brought built burnt came caught chose cost cut dealt did
     drank drew drove fed fell felt flew forgot fought found froze gave got grew had heard held
@@ -97,7 +97,7 @@ def _third_person(verb: str) -> str:
     return verb + ("es" if verb.endswith(("s", "x", "z", "ch", "sh", "o")) else "s")
 
 
-THIRD_PERSON = frozenset(map(_third_person, _BASE))
+_THIRD_PERSON = frozenset(map(_third_person, _BASE))
 _BEFORE_NOUNS = word_set(
     """
     the a an this these those my our your its their his her some any no of in on at for from by with
@@ -105,7 +105,6 @@ _BEFORE_NOUNS = word_set(
     """
 )
 _SUBJECTS = word_set("i we you they people children men women who which that")
-_VERBS = PAST | THIRD_PERSON | _BASE
 _LONG = 4
 _SUBORDINATE_OPENERS = word_set(
     "until although though while whereas because despite unless from for nor"
@@ -120,12 +119,7 @@ def count_clauses(text: str) -> tuple[int, int]:
         is_verb = word in AUXILIARIES or (
             before != ""
             and before not in _BEFORE_NOUNS
-            and (
-                word in PAST
-                or word in THIRD_PERSON
-                or (word.endswith("ed") and len(word) > _LONG)
-                or (word in _BASE and many)
-            )
+            and (shows_tense(word) or (word in _BASE and many))
         )
         verbs += is_verb and not (in_verb and before in AUXILIARIES)
         subordinate += bool(before) and (
@@ -134,6 +128,11 @@ def count_clauses(text: str) -> tuple[int, int]:
         many = not is_verb and (many or word in _SUBJECTS or is_plural(word))
         before, in_verb = word, is_verb
     return verbs, subordinate
+
+
+def shows_tense(word: str) -> bool:
+    """Tell whether a word can be a finite verb by its form; nouns such as "changes" can, too."""
+    return word in _PAST or word in _THIRD_PERSON or (word.endswith("ed") and len(word) > _LONG)
 
 
 def is_plural(word: str) -> bool:

@@ -14,12 +14,7 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from factible_assets.reasoners.embedded.claims.clauses import (
-    AUXILIARIES,
-    PAST,
-    THIRD_PERSON,
-    is_plural,
-)
+from factible_assets.reasoners.embedded.claims.clauses import AUXILIARIES, is_plural, shows_tense
 from factible_assets.reasoners.embedded.text import (
     Word,
     content_stems,
@@ -48,7 +43,7 @@ _NO_SUBJECT = word_set(
     """
 )
 _OUTSIDE_SUBJECT = (_NO_SUBJECT | PRONOUNS) - {"and", "of", "in"}
-_LONGEST_SUBJECT, _LONG = 6, 4
+_LONGEST_SUBJECT = 6
 _ADVERBS = word_set("just still never always often only really already soon")
 _PERSON = re.compile(
     r"\b(?<!\bthe )(?<!\bin )(?<!\bat )(?<!\bfrom )"
@@ -152,10 +147,9 @@ def _subject(sentence: str, *, plural: bool) -> str | None:
     if not inside or inside[0].endswith(("ing", "ly")):
         return None
     # "The human produced gases are": what could be a verb is none where an auxiliary follows.
-    verbs = [place for place, norm in enumerate(inside) if place and norm in AUXILIARIES] or [
-        place
-        for place, norm in enumerate(inside)
-        if place and (norm in PAST | THIRD_PERSON or (norm.endswith("ed") and len(norm) > _LONG))
+    later = range(1, len(inside))
+    verbs = [place for place in later if inside[place] in AUXILIARIES] or [
+        place for place in later if shows_tense(inside[place])
     ]
     if not verbs:
         return None

@@ -145,7 +145,7 @@ def extract_claims(
     worth = _between_0_and_1(said - faults)
     shown = _between_0_and_1(said - _FAULTS_IN_ORDER * faults)
     drafts = [
-        _draft(raw, sentences, candidates[index], float(shown[index]))
+        _draft(sentences, candidates[index], float(shown[index]))
         for index in _choose(candidates, vectors[1:], worth, max_claims)
     ]
     return ClaimDrafts(
@@ -247,12 +247,7 @@ def _choose(
     return chosen
 
 
-def _draft(
-    raw: str,
-    sentences: Sequence[Sentence],
-    candidate: _Candidate,
-    worth: float,
-) -> ClaimDraft:
+def _draft(sentences: Sequence[Sentence], candidate: _Candidate, worth: float) -> ClaimDraft:
     numbers = find_numbers(candidate.text)
     dated = bool(numbers) and all(number.kind == "year" for number in numbers)
     # The sentence before goes with a claim that points back at it, or takes it up.
