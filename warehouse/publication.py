@@ -215,9 +215,8 @@ def restore_copy(copy: Path, path: Path, *, moment: datetime) -> Path | None:
             "of the warehouse in its place, and run the command again."
         ) from failure
     except (OSError, duckdb.Error) as failure:
-        raise (
-            trouble_with(path, failure) or WarehouseNotWritableError(path, str(failure))
-        ) from failure
+        trouble = trouble_with(path, failure) or WarehouseNotWritableError(path, str(failure))
+        raise trouble from failure
     finally:
         remove_database(bytes_of_copy)
         remove_database(unfinished)

@@ -130,10 +130,8 @@ def plan_night(
 
 def remember_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -> None:
     """Remember that a video is launched now; if its run fails, that counts as an attempt."""
-    launch = _launch(planned, at)
-    warehouse.write(
-        lambda connection: enter(connection, _TABLE, [launch], again="keep"), alone=[_TABLE]
-    )
+    rows = [_launch(planned, at)]
+    warehouse.write(lambda opened: enter(opened, _TABLE, rows, again="keep"), alone=[_TABLE])
 
 
 def launches_of(connection: duckdb.DuckDBPyConnection, tick: datetime) -> list[Launch]:
@@ -158,12 +156,6 @@ def _plan(
 def _store_limits(
     connection: duckdb.DuckDBPyConnection, limits: RecheckLimits, next_tick: datetime | None
 ) -> None:
-    connection.execute(
-        _ASK["store_limits"],
-        {
-            "videos": limits.videos,
-            "cost": limits.cost_usd,
-            "age": limits.minimum_age_days,
-            "next": to_utc(next_tick) if next_tick else None,
-        },
-    )
+    kept = {"videos": limits.videos, "cost": limits.cost_usd, "age": limits.minimum_age_days}
+    following = to_utc(next_tick) if next_tick else None
+    connection.execute(_ASK["store_limits"], kept | {"next": following})

@@ -3,11 +3,10 @@
 What belongs here: the translation between Dagster and the store; of this package only this module
 imports Dagster. What does not: anything that works without it.
 
-The resource is configured and asked for connections like the stock one, so that whatever takes one
-takes this one. It differs where the stock one (dagster-duckdb 0.29) would lose work: its
+The resource is configured and asked for connections like the stock one (dagster-duckdb 0.29), whose
 connections live, with DuckDB's lock on the file, as long as someone keeps the exception that their
-block raised, which Dagster does; and it retries every IOException alike, without jitter. Here a
-connection is closed with its block, only a lock is waited for, and an older file is migrated.
+block raised, which Dagster does. Here a connection is closed with its block, only a lock is waited
+for, and an older file is migrated.
 
 An asset is stored under the last part of its key, a video under its partition key. The stock IO
 manager deletes a partition and inserts it again in two transactions, so that a failed insert loses

@@ -91,9 +91,8 @@ def compact(warehouse: Warehouse) -> int:
             # while ours is held, and then open the file by its name again, which is the new one.
             time.sleep(_GRACE_SECONDS)
     except (OSError, duckdb.Error) as failure:
-        raise (
-            trouble_with(path, failure) or WarehouseNotWritableError(path, str(failure))
-        ) from failure
+        trouble = trouble_with(path, failure) or WarehouseNotWritableError(path, str(failure))
+        raise trouble from failure
     finally:
         remove_database(unfinished)
     return before - after
@@ -135,8 +134,7 @@ def move_into(path: Path, lake: Lake, say: Callable[[MovedTable], None]) -> list
 
                 def digest(of: str, table: str = table, columns: str = columns) -> MovedTable:
                     sql = _ASK["digest"].format(of=of, table=table, columns=columns)
-                    ((rows, hash_sum),) = connection.execute(sql).fetchall()
-                    return MovedTable(table, rows, hash_sum)
+                    return MovedTable(table, *connection.execute(sql).fetchall()[0])
 
                 if table == _SETTINGS:
                     connection.execute(_ASK["forget_settings"].format(table=table))

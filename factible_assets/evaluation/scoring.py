@@ -42,10 +42,8 @@ class DepthPoint:
 class Evaluation:
     """What was measured over some videos, of which some are annotated.
 
-    `figures` are macro and micro, `per_video` each video's own; `judgements` the verdicts on claims
-    that match an annotated one. `precision_recall` goes from 1 claim to the most that any video
-    has, `latency` is that of single operations, `usage` is added up over all videos; `ratings` and
-    `source_classes` count the read sources.
+    `figures` are macro and micro, `per_video` each video's own; `precision_recall` goes from 1
+    claim to the most that any video has; `ratings` and `source_classes` count the read sources.
     """
 
     figures: tuple[Figure, ...]

@@ -135,11 +135,10 @@ def read_comparison(
             f"run {experiment}"
         )
     head = heads.row(0, named=True)
+    ran = warehouse.query(_ASK["variants"], [experiment]).iter_rows()
     variants = tuple(
         VariantInfo(name, is_baseline, json.loads(settings), reasoner, json.loads(models), *counts)
-        for _, name, is_baseline, settings, reasoner, models, *counts in warehouse.query(
-            _ASK["variants"], [experiment]
-        ).rows()
+        for _, name, is_baseline, settings, reasoner, models, *counts in ran
     )
     names = [variant.name for variant in variants]
     against = baseline or head["baseline"]
@@ -150,9 +149,8 @@ def read_comparison(
     pooled = warehouse.query(_ASK["figures"], [experiment])
     figures = {(row["metric"], row["variant"]): row for row in pooled.iter_rows(named=True)}
     by_video: dict[tuple[str, str], dict[str, float]] = {}
-    for variant, metric, video_id, value in warehouse.query(
-        _ASK["video_values"], [experiment]
-    ).rows():
+    values = warehouse.query(_ASK["video_values"], [experiment])
+    for variant, metric, video_id, value in values.iter_rows():
         by_video.setdefault((metric, variant), {})[video_id] = value
     places = {name: place for place, name in enumerate(CATALOGUE)}
     metrics = []

@@ -188,15 +188,15 @@ def strips(metric: MetricComparison, baseline: str) -> dict[str, dict[str, float
     stated = [each for cell in metric.cells for each in (cell.value, cell.low, cell.high)]
     values = [each for each in stated if each is not None]
     guide = metric.cell(baseline).value
+    ends = (min(values, default=0), max(values, default=0), _PADDING, _STRIP_WIDTH - _PADDING)
     return {
         cell.variant: {
-            name: None
-            if each is None
-            else _placed(each, min(values), max(values), _PADDING, _STRIP_WIDTH - _PADDING)
-            for name, each in zip(
-                ("dot", "low", "high", "guide"),
-                (cell.value, cell.low, cell.high, guide),
-                strict=True,
+            name: None if each is None else _placed(each, *ends)
+            for name, each in (
+                ("dot", cell.value),
+                ("low", cell.low),
+                ("high", cell.high),
+                ("guide", guide),
             )
         }
         for cell in metric.cells

@@ -6,8 +6,7 @@ does not: the choice of services (services/), obtaining transcripts (the transcr
 functions are used here), the keys (plan.py).
 
 The live web changes from hour to hour; its name is who is asked. What it answered within one
-experiment is shared and kept, so that its variants are compared over the same web wherever they
-ask the same questions.
+experiment is shared and kept, so that variants that ask the same are compared over the same web.
 """
 
 from __future__ import annotations
@@ -124,9 +123,9 @@ class Place:
         Claims that are given are part of the subject, and nobody's answer.
         """
         said = video.model_dump(mode="json", exclude=_NEVER_AN_ANSWER)
-        web = self._webs.get(choice.web)
-        if web is None:
-            web = self._webs[choice.web] = _web_content(choice.web, self._settings)
+        if choice.web not in self._webs:
+            self._webs[choice.web] = _web_content(choice.web, self._settings)
+        web = self._webs[choice.web]
         makers = dict.fromkeys(STAGES, f"{web} {self._ratings}")
         home = choice.settings.home
         pulled = {name: read_receipt(home, name) for name in ("mpnet", "nli", "nli-base")}
@@ -203,13 +202,11 @@ async def words_at_hand(
 
     Raises NoWordsError: The listed file cannot be used.
     """
-    stored = await asyncio.to_thread(_stored_words, settings.warehouse, video_id)
-    if stored is not None:
-        return stored
     listed = corpora.find(video_id)
-    if listed is not None and listed.transcript is not None:
+    stored = await asyncio.to_thread(_stored_words, settings.warehouse, video_id)
+    if stored is None and listed is not None and listed.transcript is not None:
         return await _obtained(video_id, corpora, settings)
-    return await asyncio.to_thread(_stored_words, own, video_id)
+    return stored or await asyncio.to_thread(_stored_words, own, video_id)
 
 
 async def words_of(

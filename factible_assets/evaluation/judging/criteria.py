@@ -47,9 +47,7 @@ class Rubric:
     source: str = "Factible, section 1.7.4; scale of this project"
 
     def normalised(self, score: int) -> float:
-        """Return a score from 0 (worst) to 1 (best).
-
-        `1 - score / 2` where 0 is the best score (Xu et al., section V.D), else `score / 2`.
+        """Return a score from 0 (worst) to 1 (best); 0 may be the best one (Xu et al., V.D).
 
         Raises ValueError: It is no score of the scale.
         """

@@ -86,9 +86,8 @@ def independent_origins_per_claim(rows: VideoRows) -> Ratio:
 def questions_answered(answered: Answered, rows: VideoRows) -> Ratio:
     """Return the share of a strategy's questions that the evidence answers, in part, or not at all.
 
-    Answerability of Raw Evidence, section 6.2, as the strategy's own model tells it, of questions
-    that it asked itself: people told it there, of questions that people asked. Undefined without
-    questions.
+    Answerability of Raw Evidence, section 6.2; told here by the strategy's own model, of its own
+    questions, there by people. Undefined without questions.
     """
     asked = [step for step in rows.steps if step.technique in {*TECHNIQUES.values()}]
     return Ratio(sum(step.technique == TECHNIQUES[answered] for step in asked), len(asked))
