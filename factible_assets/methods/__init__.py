@@ -1,8 +1,7 @@
 """Published methods of fact-checking, each as its document states it.
 
-What belongs here: equations, algorithms and parameters as pure functions over values and records,
-each with the place in its document. What does not: the order in which a strategy applies them
-(strategies/), asking models (reasoners/llm), Dagster, DuckDB, HTTP.
+What belongs here: equations, algorithms and parameters as pure functions, each with the place in
+its document. What does not: their order (strategies/), asking models (reasoners/llm).
 
 Two documents are cited by short names: *ECVS* is "Enhanced Claim Verification System with Real
 Source Integration" (technical documentation, May 23, 2025), *Raw Evidence* is Chen et al. (2023),
