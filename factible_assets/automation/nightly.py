@@ -160,12 +160,8 @@ def run_requests(launches: Sequence[Launch]) -> Iterator[dg.RunRequest]:
 class Removed:
     """What was removed, or with `dry_run` would be.
 
-    Attributes:
-        texts: Texts of pages.
-        characters: Their length, in code points.
-        answers: Kept answers by kind; empty for a dry run, which does not look at them.
-        bytes_freed: By how much the warehouse's file became shorter.
-        runs: Runs whose records at Dagster went.
+    Texts of pages with their length in code points, kept answers by kind (a dry run does not look
+    at them), and the records of runs at Dagster.
     """
 
     texts: int

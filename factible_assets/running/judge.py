@@ -157,16 +157,10 @@ class JudgingPlan:
 
 @dataclass(frozen=True, slots=True)
 class JudgingResult:
-    """How a judging ended.
+    """How a judging ended: questions that were `asked`, by outcome, and their cost in US dollars.
 
-    Attributes:
-        judging_id: Its name, which its rows carry.
-        asked: Questions that were put.
-        outcomes: How they ended, by outcome.
-        usd: What they cost.
-        price_known: Whether all of that has a price.
-        not_asked: Questions that were left for another time: a ceiling, or a service that is down.
-        stopped: Why, in a sentence; None if all were asked.
+    Its rows carry `judging_id`. Questions `not_asked` were left for another time, for a ceiling or
+    a service that is down, which the sentence in `stopped` says; None if all were asked.
     """
 
     judging_id: str

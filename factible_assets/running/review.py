@@ -122,9 +122,7 @@ class Scale:
 def scale_named(name: str, corpora: Iterable[Path] = ()) -> Scale:
     """Return a scale: ours, a published one, or the labels that a corpus annotates its claims with.
 
-    Args:
-        name: `factible`, `averitec`, `fever`, `veracity`, or a corpus.
-        corpora: The folders of the corpora.
+    `name` is `factible`, `averitec`, `fever`, `veracity`, or a corpus in the folders `corpora`.
 
     Raises FactibleError: There is no such scale.
     """
@@ -697,14 +695,8 @@ def carry_out(
 ) -> Reviewed:
     """Record actions, and check the claim again where that is wanted or they change its check.
 
-    Args:
-        file: The claim as it stands.
-        actions: What is recorded.
-        settings: The data folder and the services.
-        rerun: Whether the claim is checked again; None leaves it to the actions.
-        watch: Hears what happens during a check.
-        say: Told of what the check does otherwise than one might think.
-        run_id: The id of the check's run, for a caller who knows it before.
+    `rerun` says whether it is checked again; None leaves that to the actions. `say` is told of what
+    the check does otherwise than one might think; `run_id` is that of its run, if known before.
 
     Raises FactibleError: A run is working on the video, or the run was stopped.
     """

@@ -125,15 +125,8 @@ def turn(
 ) -> Iterator[bool]:
     """Have a video to oneself: one check of it at a time, whoever starts it.
 
-    A thread that has the turn may take it again.
-
-    Args:
-        instance: Its folder has the locks.
-        video_id: The video.
-        waiting: Called once if another check of it is going on, which is waited for.
-
-    Yields:
-        Whether another check was waited for.
+    A thread that has the turn may take it again. Yields whether another check was waited for, for
+    which `waiting` is called once.
     """
     name = hashlib.sha256(video_id.encode()).hexdigest()[:_DIGITS]
     lock = FileLock(_folder(instance, "turns") / name, is_singleton=True)

@@ -74,13 +74,8 @@ class Occasion:
 class Wishes(TypedDict, total=False):
     """How services are opened; what is not said is as the machine's settings say.
 
-    Keys:
-        observer: Hears what happens.
-        reasoner: The run's wish, as in FactCheckConfig.reasoner.
-        web: The run's wish, as in SearchConfig.web.
-        corpus_web: The wish of the video's corpus.
-        pages_rating: What the pages of a named collection are rated that no set lists.
-        renew: Whether what is kept of searches and pages is asked for anew.
+    `reasoner` and `web` are the run's wishes, as in its knobs, `corpus_web` the corpus's. Pages of
+    a named collection that no set lists have `pages_rating`; to `renew` is to ask everything anew.
     """
 
     observer: Required[Observer]
