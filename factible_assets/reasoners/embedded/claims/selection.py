@@ -161,10 +161,9 @@ def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
     for place, each in enumerate(sentences):
         sentence = strip_lead_ins(raw, each)
         parts, compound = statements(raw, sentence)
-        spans = [sentence, *(strip_lead_ins(raw, part) for part in parts)]
-        for number, span in enumerate(spans):
-            # What a later statement of a sentence means stands in the statement before it.
-            told = write_claim(raw, spans[number - 1]) if number > 1 else before
+        for span in (sentence, *(strip_lead_ins(raw, part) for part in parts)):
+            # What a later statement points at stands in its own sentence, which says it better.
+            told = before if span.start == sentence.start else ""
             claim = resolve(write_claim(raw, span), told)
             signs = read_signs(claim)
             verbs, subordinate = count_clauses(claim)

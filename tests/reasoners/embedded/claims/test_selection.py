@@ -229,12 +229,11 @@ def test_a_pronoun_stays_where_it_means_nothing_that_the_sentence_before_names(
     assert resolve(text, before) == text
 
 
-def test_a_later_statement_of_a_sentence_speaks_of_the_one_before_it() -> None:
+def test_a_later_statement_of_a_sentence_does_not_speak_of_the_sentence_before() -> None:
     said = (
-        "Nobody expected the vote. Congress amended the law, and it passed a budget of 4 billion."
+        "The milk is dear in winter. Congress amended the law, and it passed a budget of 4 billion."
     )
-    texts = [claim.text for claim in _extract(said, limit=5).claims]
-    assert "[Congress] passed a budget of 4 billion." in texts
+    assert not [claim for claim in _extract(said, limit=5).claims if claim.text.startswith("[")]
 
 
 def test_an_open_reference_is_one_whose_noun_stands_elsewhere() -> None:
