@@ -65,7 +65,7 @@ def check(
         Literal["high", "medium", "low", "unknown"] | None,
         Option(
             help="How reliable the pages of --pages are that no rating set lists. Default: medium, "
-            "because you chose them; with unknown they weigh as an unlisted site would.",
+            "because you chose them; with unknown they weigh as an unlisted site would."
         ),
     ] = None,
     title: Annotated[str | None, Option(help="The title of a transcript file's video.")] = None,
@@ -73,7 +73,7 @@ def check(
         str | None,
         Option(
             help="Where to look: auto, live, miniature, archive, or archive:NAME for one "
-            "collection.",
+            "collection."
         ),
     ] = None,
     force: Annotated[

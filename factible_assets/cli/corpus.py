@@ -55,8 +55,7 @@ def add(
     ],
     *,
     transcript: Annotated[
-        Path | None,
-        Option(help="Its captions; copied beside the corpus file."),
+        Path | None, Option(help="Its captions; copied beside the corpus file.")
     ] = None,
     title: Annotated[str | None, Option(help="The title.")] = None,
     channel: Annotated[str | None, Option(help="Who published it.")] = None,
@@ -64,8 +63,7 @@ def add(
     published_on: Annotated[str | None, Option(metavar="YYYY-MM-DD", help="The day.")] = None,
     web: Annotated[str | None, Option(help="Where its evidence is sought.")] = None,
     corpus: Annotated[
-        Path | None,
-        Option(help="The file; else the data folder's local.yaml."),
+        Path | None, Option(help="The file; else the data folder's local.yaml.")
     ] = None,
 ) -> None:
     """List a video in a corpus file; the rest of the file stays as it is.
@@ -102,8 +100,7 @@ def add(
 
 @app.command("list")
 def list_(
-    *,
-    everything: Annotated[bool, Option("--all", help="Also those read on demand.")] = False,
+    *, everything: Annotated[bool, Option("--all", help="Also those read on demand.")] = False
 ) -> None:
     """List the videos of all corpora, the project's and your own.
 
@@ -184,8 +181,7 @@ def validate(
 @app.command("import")
 def import_(
     path: Annotated[
-        Path,
-        Argument(help="A file of claims or a corpus; or a published evaluation folder."),
+        Path, Argument(help="A file of claims or a corpus; or a published evaluation folder.")
     ],
     *,
     form: Annotated[
@@ -197,7 +193,7 @@ def import_(
         str | None,
         Option(
             help="Where evidence is looked for; else the archive for published runs, auto for "
-            "the rest.",
+            "the rest."
         ),
     ] = None,
     limit: Annotated[int | None, Option(min=1, help="Only the first so many claims.")] = None,
@@ -320,8 +316,7 @@ archive_app = Typer()
 @archive_app.command("import")
 def import_stored(
     sources: Annotated[
-        list[Path],
-        Argument(help="JSONL files of pages or searches, or folders of saved pages."),
+        list[Path], Argument(help="JSONL files of pages or searches, or folders of saved pages.")
     ],
     collection: Annotated[str, Option(help="The collection to import into.")] = "imported",
 ) -> None:

@@ -42,14 +42,13 @@ def evaluate(
         ),
     ] = None,
     corpus: Annotated[
-        list[str] | None,
-        Option(metavar="NAME", help="Only this corpus; repeatable."),
+        list[str] | None, Option(metavar="NAME", help="Only this corpus; repeatable.")
     ] = None,
     matcher: Annotated[
         Literal["embeddings", "tf-idf", "token-set", "recorded"],
         Option(
             help="How claims are matched: by MiniLM's cosine above .70, or by their words, which "
-            "flatters; recorded takes the matches of --published.",
+            "flatters; recorded takes the matches of --published."
         ),
     ] = "embeddings",
     model: Annotated[
@@ -191,8 +190,7 @@ def judge(
     ] = None,
     *,
     corpus: Annotated[
-        list[str] | None,
-        Option(metavar="NAME", help="Judge this corpus; may be repeated."),
+        list[str] | None, Option(metavar="NAME", help="Judge this corpus; may be repeated.")
     ] = None,
     criteria: Annotated[
         list[str] | None,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # what compares and runs experiments takes a second to load
     from factible_assets.experiments.comparison import Comparison, MetricComparison
     from factible_assets.experiments.estimate import Estimate
     from factible_assets.experiments.plan import Experiment
-    from factible_assets.experiments.runner import RunOutcome, VariantOutcome
+    from factible_assets.experiments.runner import VariantOutcome
     from factible_assets.settings import Settings
     from resources.lines import FileProblem
 
@@ -45,8 +45,7 @@ def run(
     name: Name,
     *,
     dry_run: Annotated[
-        bool,
-        Option("--dry-run", help="Print the plan and its cost; run nothing."),
+        bool, Option("--dry-run", help="Print the plan and its cost; run nothing.")
     ] = False,
     fresh: Annotated[bool, Option("--fresh", help="Do what is done anew too.")] = False,
     jobs: Annotated[int, Option("--jobs", "-j", min=1, max=64, help="Videos at once.")] = 4,
@@ -100,10 +99,6 @@ def run(
         f"variant, {amounts['kept']} kept from before.",
         _overview(comparison),
     )
-    _conclude(ran, experiment.name)
-
-
-def _conclude(ran: RunOutcome, name: str) -> None:
     for each in ran.failures:
         why = plain(each.failure or "")
         complain(f"{each.variant} on {plain(each.video_id)} failed: {why}")
@@ -112,7 +107,7 @@ def _conclude(ran: RunOutcome, name: str) -> None:
             f"{ran.incomplete} checks have incomplete verdicts because services failed; run the "
             "experiment again to try those once more."
         )
-    note(f"Compare it: factible experiment compare {name}")
+    note(f"Compare it: factible experiment compare {experiment.name}")
     if ran.failures:
         raise Exit(ExitCode.FAILED)
     if ran.incomplete:
@@ -195,12 +190,10 @@ def compare(
     *,
     baseline: Annotated[str | None, Option(help="The variant to compare the others with.")] = None,
     metric: Annotated[
-        list[str] | None,
-        Option("--metric", "-m", help="A metric to print; several are allowed."),
+        list[str] | None, Option("--metric", "-m", help="A metric to print; several are allowed.")
     ] = None,
     output: Annotated[
-        Path | None,
-        Option("--output", "-o", help="Where the report goes; else the data folder."),
+        Path | None, Option("--output", "-o", help="Where the report goes; else the data folder.")
     ] = None,
 ) -> None:
     """Compare the variants of a finished experiment, video by video, and write an HTML report.

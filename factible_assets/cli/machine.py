@@ -34,8 +34,7 @@ migrate_app = Typer()
 def doctor(
     *,
     network: Annotated[
-        bool,
-        Option("--network", help="Ask YouTube and a domain registry too; they need no key."),
+        bool, Option("--network", help="Ask YouTube and a domain registry too; they need no key.")
     ] = False,
 ) -> None:
     """Ask every service that is set up one cheap question, and say what to do about the others.
@@ -197,8 +196,7 @@ def _is_whole(path: Path, copy: Path) -> bool:
 
 
 def retention(
-    *,
-    dry_run: Annotated[bool, Option("--dry-run", help="Count what would go alone.")] = False,
+    *, dry_run: Annotated[bool, Option("--dry-run", help="Count what would go alone.")] = False
 ) -> None:
     """Remove old page texts that nothing current rests on, kept answers, and records of runs.
 

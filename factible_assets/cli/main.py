@@ -26,10 +26,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Check videos": {
         "demo": ("check.demo", "Fact-check the demo video end to end; needs no key, no network."),
         "check": ("check.check", "Fact-check a video: its claims, and what sources say of each."),
-        "claims": (
-            "check.claims_app",
-            "Claims without a video, such as a list in a table.",
-        ),
+        "claims": ("check.claims_app", "Claims without a video, such as a list in a table."),
         "media": ("check.media", "Look at the pictures of a checked video."),
         "recheck": ("check.recheck", "Check videos again, those that are due or named."),
         "review": ("review.review", "Correct a claim and how it was checked; sign a ruling."),
@@ -44,10 +41,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Corpora and stored pages": {
         "corpus": ("corpus.app", "Files that list videos, their transcripts, annotated claims."),
-        "archive": (
-            "corpus.archive_app",
-            "Stored pages and searches, to check without a network.",
-        ),
+        "archive": ("corpus.archive_app", "Stored pages and searches, to check without a network."),
     },
     "Measure": {
         "evaluate": ("evaluate.evaluate", "Measure how good the newest answers are."),
@@ -85,9 +79,7 @@ def _shared_options() -> tuple[Any, ...]:
         as_json: Annotated[
             bool,
             typer.Option(
-                "--json",
-                help="Print JSON on stdout; progress stays on stderr.",
-                expose_value=False,
+                "--json", help="Print JSON on stdout; progress stays on stderr.", expose_value=False
             ),
         ] = False,
         quiet: Annotated[

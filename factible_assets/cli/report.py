@@ -219,14 +219,12 @@ def export(
         Option("--format", "-f", help="What to write; may be repeated. All, if not given."),
     ] = None,
     to: Annotated[
-        Path | None,
-        Option(help="The folder to write into; else exports in the data folder."),
+        Path | None, Option(help="The folder to write into; else exports in the data folder.")
     ] = None,
     base_url: Annotated[
         str | None,
         Option(
-            metavar="URL",
-            help="Where the HTML reports are published, for the links of reviews.",
+            metavar="URL", help="Where the HTML reports are published, for the links of reviews."
         ),
     ] = None,
     live: Annotated[bool, Option("--live", help="Read the live warehouse, not the copy.")] = False,

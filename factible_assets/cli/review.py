@@ -86,10 +86,7 @@ def review(
     ruling: Annotated[Given, _said("TEXT", "The ruling in prose.")] = None,
     assess: Annotated[
         Given,
-        _said(
-            "STANCE",
-            "Your own verdict: supports, refutes, mixed, unclear; none takes it back.",
-        ),
+        _said("STANCE", "Your own verdict: supports, refutes, mixed, unclear; none takes it back."),
     ] = None,
     remark: Annotated[Given, Option("--note", metavar="TEXT", help="A note on the claim.")] = None,
     reason: Annotated[Given, _said("TEXT", "Why; kept with the changes.")] = None,

@@ -1,8 +1,8 @@
 """`factible sql`: questions to the warehouse, in SQL, and its answers as tables and files.
 
 What belongs here: reading the query and its parameters, asking, saying what is wrong with a query,
-forms of an answer. What does not: the connection (warehouse/), views (warehouse/views), the prompt
-(prompt.py).
+forms of an answer, the prompt where questions are typed one after another. What does not: the
+connection (warehouse/), views (warehouse/views).
 
 Text in an answer may come from any page of the web. In a table, and in anything that a terminal
 shows, control characters never reach the terminal: an escape sequence could move its cursor, set
@@ -12,14 +12,19 @@ spreadsheet would take for a formula gets an apostrophe in front.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
+import signal
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from types import FrameType
+from typing import Annotated, Any, NoReturn
 
 import duckdb
 import polars as pl
@@ -29,8 +34,8 @@ from rich.console import Console
 from rich.table import Table
 from typer import Argument, Option, echo
 
+from factible_assets.cli.errors import sentence
 from factible_assets.cli.output import as_json, note, stdout, wishes, without_controls
-from factible_assets.cli.prompt import HELP, run_prompt, schema_name
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.files import write_whole
 from factible_assets.running.targets import open_store
@@ -43,6 +48,28 @@ _PLACE = re.compile(r"LINE (?P<line>\d+): (?P<text>.*)\n(?P<caret> *)\^")
 _FILE_WIDTH = 200
 _NARROWEST_COLUMN = 9
 """Columns that would have to be narrower than this are written below each other instead."""
+
+HELP = """\
+A question ends with a semicolon and may take several lines.
+  .tables         the views and tables, with what they hold
+  .schema NAME    the columns of one, with what they mean
+  .help           this text
+  .quit           leave; so does Ctrl-D
+Ctrl-C drops what was typed, or stops the question that is being answered."""
+
+_FIRST, _NEXT = "factible> ", "     ...> "
+_HISTORY_LENGTH = 1_000
+_HEARING_SECONDS = 0.1
+_SCHEMA = re.compile(r"\.schema\s+(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*;?\s*$")
+_QUOTED = re.compile(
+    r"'(?:[^']|'')*'"  # text
+    r'|"(?:[^"]|"")*"'  # a name
+    r"|--[^\n]*(?:\n|$)"  # a comment to the end of the line
+    r"|/\*.*?\*/"  # a comment
+    r"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$",  # text between dollars
+    re.DOTALL,
+)
+_OPEN = re.compile(r"['\"]|/\*|\$\w*\$")
 
 
 class Format(StrEnum):
@@ -59,7 +86,7 @@ def sql(
         str | None,
         Argument(
             help="A query, .tables or .schema NAME. Without one it is read from stdin; "
-            "on a terminal a prompt opens.",
+            "on a terminal a prompt opens."
         ),
     ] = None,
     *,
@@ -217,21 +244,18 @@ def _problem(error: Exception) -> tuple[str, str]:
     if "parameter" in words.casefold():
         remedy = "Give a value for each $NAME with -p NAME=VALUE, and none besides."
     place = _PLACE.search(words)
-    where = f" at line {place['line']}, {_column(place)}" if place else ""
+    where = ""
+    if place:
+        offset, text = len(place["caret"]) - len(f"LINE {place['line']}: "), place["text"]
+        # DuckDB shortens a long line on both sides, and what is left no longer counts columns.
+        near = f"near {text[max(0, offset) :].split(' ')[0]!r}"
+        column = near if text.startswith("...") else f"column {offset + 1}"
+        where = f" at line {place['line']}, {column}"
     message = words[: place.start()] if place else words
     before, colon, rest = message.partition("Error: ")
     message = " ".join((rest if colon else before).split()).rstrip(".!")
     message = message if message.endswith("?") else f"{message}."
     return f"The query failed{where}: {message}", remedy
-
-
-def _column(place: re.Match[str]) -> str:
-    offset = len(place["caret"]) - len(f"LINE {place['line']}: ")
-    text = place["text"]
-    # DuckDB shortens a long line on both sides, and what is left no longer counts columns.
-    if text.startswith("..."):
-        return f"near {text[max(0, offset) :].split(' ')[0]!r}"
-    return f"column {offset + 1}"
 
 
 def _write(frame: pl.DataFrame, form: Format, output: Path | None) -> None:
@@ -315,3 +339,127 @@ def _encoded(frame: pl.DataFrame, form: Format) -> bytes:
     plainly: dict[str, Any] = dict.fromkeys(("highlight", "markup", "emoji"), False)
     _draw(frame, Console(file=text, width=_FILE_WIDTH, color_system=None, **plainly))
     return text.getvalue().encode()
+
+
+# --- The prompt ------------------------------------------------------------------------------
+
+
+def is_complete(text: str) -> bool:
+    """Tell whether a statement ends here: with a semicolon that is in no text and no comment."""
+    bare = _QUOTED.sub(" ", text)
+    return bare.rstrip().endswith(";") and _OPEN.search(bare) is None
+
+
+def schema_name(text: str) -> str | None:
+    """Return which name `.schema NAME` asks for, None if that is not what is asked.
+
+    Raises:
+        FactibleError: A `.schema` without a name.
+    """
+    if not text.startswith(".schema"):
+        return None
+    found = _SCHEMA.match(text)
+    if found is None:
+        raise FactibleError("Of which view or table?", "Write .schema NAME; .tables lists them.")
+    return found["name"]
+
+
+def run_prompt(answer: Callable[[str], None], *, names: Sequence[str], history: Path) -> None:
+    """Answer what is typed until the user leaves.
+
+    `answer` is given one question or dot command and may raise FactibleError and KeyboardInterrupt;
+    `names` are completed by the Tab key; the file `history` keeps what was asked.
+    """
+    with _line_editing(names, history) as remember:
+        for text in _statements():
+            remember(text)
+            if text.rstrip("; ") in {".quit", ".exit", ".q"}:
+                return
+            try:
+                answer(text)
+            except FactibleError as error:
+                note(sentence(error))
+            except KeyboardInterrupt:
+                note("Stopped.")
+
+
+def _statements() -> Iterator[str]:
+    """Yield what is typed, statement by statement, until Ctrl-D."""
+    lines: list[str] = []
+    while True:
+        try:
+            with _hearing_signals():
+                line = input(_NEXT if lines else _FIRST)
+        except KeyboardInterrupt:
+            lines = []
+            note("")
+            continue
+        except EOFError:
+            note("")
+            return
+        lines.append(line)
+        text = "\n".join(lines).strip()
+        if not text:
+            lines = []
+        elif text.startswith(".") or is_complete(text):
+            lines = []
+            yield text
+
+
+@contextmanager
+def _hearing_signals() -> Iterator[None]:
+    """Let Ctrl-C drop a line, and SIGTERM and SIGHUP end the prompt, whenever they come.
+
+    readline looks for signals only when one interrupts its wait for a key. One that comes just
+    before the wait, or that another thread of this process is given, would go unheard until the
+    next key is pressed; so a timer interrupts the wait, again and again.
+    """
+    if sys.platform == "win32":  # no readline there, and none of these signals
+        yield
+        return
+
+    def leave(number: int, frame: FrameType | None) -> NoReturn:
+        del frame
+        raise SystemExit(128 + number)
+
+    handlers = {signal.SIGTERM: leave, signal.SIGHUP: leave, signal.SIGALRM: lambda *_: None}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    signal.setitimer(signal.ITIMER_REAL, _HEARING_SECONDS, _HEARING_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _line_editing(names: Sequence[str], history: Path) -> Iterator[Callable[[str], None]]:
+    """Edit lines with history and names; without the library for it, just read them."""
+    try:
+        import readline
+    except ImportError:  # Python on Windows has none
+        yield lambda text: None
+        return
+    # What is typed at other prompts of this process is not a question in SQL.
+    readline.set_auto_history(False)
+    readline.set_history_length(_HISTORY_LENGTH)
+    with contextlib.suppress(OSError):
+        readline.read_history_file(history)
+
+    def complete(text: str, state: int) -> str | None:
+        matching = [name for name in names if name.startswith(text.casefold())]
+        return matching[state] if state < len(matching) else None
+
+    readline.set_completer(complete)
+    readline.set_completer_delims(" \t\n,;()=<>'\"")
+    readline.parse_and_bind("tab: complete")
+    try:
+        # One entry per statement, whatever lines it was typed on.
+        yield lambda text: readline.add_history(" ".join(text.split()))
+    finally:
+        with contextlib.suppress(OSError):
+            readline.write_history_file(history)
+        readline.set_completer(None)
+        readline.clear_history()
+        readline.set_auto_history(True)

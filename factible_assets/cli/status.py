@@ -156,8 +156,7 @@ def runs(
     video: Annotated[str | None, Option(help="Only runs of this video.")] = None,
     job: Annotated[str | None, Option(help="Only runs of this job.")] = None,
     status: Annotated[
-        list[str] | None,
-        Option(help=f"Only runs with this status: {', '.join(_STATUSES)}."),
+        list[str] | None, Option(help=f"Only runs with this status: {', '.join(_STATUSES)}.")
     ] = None,
     limit: Annotated[int, Option("--limit", "-n", min=1, max=1000, help="How many runs.")] = 20,
 ) -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.cli.prompt import is_complete
+from factible_assets.cli.sql import is_complete
 from tests.cli.stored import store_sample
 
 _SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
