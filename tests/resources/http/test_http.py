@@ -224,6 +224,7 @@ async def test_a_server_without_tls_is_an_outage_of_the_secure_connection() -> N
             await client.get("https://site.example/")
 
 
+@IN_VAIN
 async def test_a_handshake_that_is_not_answered_is_a_silence_and_no_broken_security(
     client: HttpClient,
 ) -> None:
