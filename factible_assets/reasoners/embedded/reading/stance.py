@@ -118,11 +118,11 @@ class StatementsAndTone:
         wanted = read_claim(claim)
         heard = read_statements(wanted, selection.passages, title, self._embedder)
         if not heard.decisions and (reason := _REASON.search(claim)) is not None:
-            # Who denies the reason denies the claim; who only gives it leaves the claim open.
+            # Who denies or limits the reason does so to the claim; who only gives it leaves it open.
             given = read_claim(reason[1])
             said = read_statements(given, selection.passages, title, self._embedder).decisions
-            denied = tuple(each for each in said if each.side == "refutes")
-            heard = replace(heard, decisions=denied)
+            doubts = tuple(each for each in said if each.side != "supports")
+            heard = replace(heard, decisions=doubts)
         if heard.decisions:
             # Who else has what one alone can have leaves no room for what sounds alike.
             others = (each for each in heard.decisions if each.ground == "another")
