@@ -394,13 +394,13 @@ def media(
 
     Example: factible media everyday-beliefs-talk
     """
-    from factible_assets.running.result import stored_result
+    from factible_assets.running.result import stored_data
     from factible_assets.running.targets import resolve
     from factible_assets.settings import load_settings
 
     settings = load_settings()
     video_id = resolve(target, None, settings).video_id
-    if stored_result(video_id, settings=settings) is None:
+    if stored_data(video_id, settings) is None:
         raise FactibleError(
             f"The video {plain(video_id)} has not been checked yet.",
             f"Check it first: factible check {plain(target)}",
@@ -416,7 +416,7 @@ def media(
         job_name="pictures",
         remedy="The same command begins anew.",
     )
-    checked = stored_result(video_id, settings=settings)
+    checked = outcome.checked
     if checked is None or not outcome.success:
         raise FactibleError(" ".join(outcome.failures), code=ExitCode.FAILED)
     found = [row.model_dump(mode="json", exclude={"video_id"}) for row in checked.data.media]

@@ -162,14 +162,14 @@ def carry_out(order: Order, stream: TextIO) -> bool:
         return False
 
     from factible_assets.http_service.results import result_of  # noqa: PLC0415
-    from factible_assets.running.result import stored_result  # noqa: PLC0415
+    from factible_assets.running.result import stored_data  # noqa: PLC0415
 
     teller.tell("generating_report", "Writing the report.")
-    stored = stored_result(order.video_id, settings=settings)
+    stored = stored_data(order.video_id, settings)
     if stored is None:
         teller.send(error_update("The run stored nothing; launch it again.", order.run_id))
         return False
-    result = result_of(stored.data)
+    result = result_of(stored)
     words = f"{order.video_id} is checked: {counted(result.total_claims, 'claim')}."
     teller.tell("complete", words, result=result.model_dump(mode="json"))
     return True

@@ -95,15 +95,12 @@ def check_and_report(
             claims=still.claims or (),
             assets=still.assets,
         )
-    checked = stored_result(
-        video_id, settings=settings, run_id=outcome.run_id, failures=outcome.failures
-    )
-    if checked is None:
+    if outcome.checked is None:
         raise FactibleError(
             f"The check of {video_id} failed: {' '.join(outcome.failures) or 'it stored nothing'}",
             code=ExitCode.FAILED,
         )
-    return checked
+    return outcome.checked
 
 
 # --- A list of claims ---------------------------------------------------------------------------
@@ -323,9 +320,8 @@ def recheck_videos(
             tags=run_tags(row.video_id, row.corpus, "factible recheck"),
             remedy="What was complete is stored; run the same command to go on.",
         )
-        checked = stored_result(row.video_id, settings=settings, run_id=outcome.run_id)
         with store.snapshot() as now:
             incomplete = now.query(_SQL["incomplete_verdicts"], [row.video_id]).item()
             flips = read_changes(now, row.video_id, outcome.run_id).flips
-        report = str(checked.report) if checked else None
+        report = str(outcome.checked.report) if outcome.checked else None
         yield Rechecked(row.video_id, outcome.run_id, outcome.failures, incomplete, flips, report)

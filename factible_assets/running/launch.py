@@ -37,6 +37,7 @@ from factible_assets.files import write_whole
 from factible_assets.launchpad import run_config_for
 from factible_assets.partitions import videos
 from factible_assets.records import METHOD, Claim
+from factible_assets.running.result import Checked, stored_result
 from factible_assets.running.standing import input_tags
 from factible_assets.services.alive import STOPS, end_dead_runs, failures_of_run, mark_alive, turn
 from factible_assets.services.dagster_internals import (
@@ -47,7 +48,7 @@ from factible_assets.services.dagster_internals import (
     leave_logging_alone,
 )
 from factible_assets.services.reasoning import Spent, fitting_strategy
-from factible_assets.services.resource import spent
+from factible_assets.services.resource import ReportsResource, spent
 from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError, SetupError
 from factible_assets.stages.ports import Observer, SilentObserver
 from factible_assets.wording import counted, dollars, web_address
@@ -95,10 +96,11 @@ _BEFORE = {dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING}
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """How a run ended. `failures` has a sentence for each step that failed."""
+    """How a run ended: a sentence for each step that failed, and what is stored now, if a thing."""
 
     run_id: str
     failures: tuple[str, ...] = ()
+    checked: Checked | None = None
 
     @property
     def success(self) -> bool:
@@ -262,7 +264,7 @@ def check_video(
     tags: Mapping[str, str] | None = None,
     remedy: str = "The same command goes on from there.",
 ) -> CheckOutcome:
-    """Fact-check one video and publish the result for readers.
+    """Fact-check one video, publish the result for readers, and write its report.
 
     The run goes on in a thread of its own. Ctrl-C, SIGTERM and a termination in Dagster's UI stop
     it cleanly, and Dagster records it as canceled. Another check of the same video is waited for.
@@ -309,7 +311,10 @@ def check_video(
         # Dagster's remarks to whoever writes pipelines are none for whoever checks a video.
         for kind in (dg.BetaWarning, dg.PreviewWarning):
             warnings.simplefilter("ignore", kind)
-        definitions = build_defs(settings, resource_overrides={"observer": watcher})
+        # However the run ends, its report is written below, once.
+        reports = ReportsResource.of(settings, waits=True)
+        shown = {"observer": watcher, "reports": reports}
+        definitions = build_defs(settings, resource_overrides=shown)
         job = definitions.resolve_job_def(job_name)
         instance.add_dynamic_partitions(str(videos.name), [video_id])
         stack.enter_context(turn(instance, video_id, watcher.waiting))
@@ -332,6 +337,9 @@ def check_video(
         )
         run = instance.get_run_by_id(run_id)
         failed = () if result.success else failures_of_run(instance, run_id)
+    if not failed:
+        Warehouse(settings.warehouse).publish(settings.published)
+    checked = stored_result(video_id, settings=settings, run_id=run_id, failures=failed)
     if failed and run is not None and run.status is dg.DagsterRunStatus.CANCELED:
         cost, paid = spent(run_id), ""
         if cost.calls:
@@ -342,9 +350,7 @@ def check_video(
             remedy,
             ExitCode.INTERRUPTED,
         )
-    if not failed:
-        Warehouse(settings.warehouse).publish(settings.published)
-    return CheckOutcome(run_id, failed)
+    return CheckOutcome(run_id, failed, checked)
 
 
 def _create_warehouse(settings: Settings) -> None:

@@ -712,7 +712,7 @@ def carry_out(
     outcome = _check_again(file, came, actions, settings, watch, say, run_id) if runs else None
     if outcome is None or not outcome.success:
         store.publish(settings.published)
-    stored = stored_result(file.video_id, settings=settings)
+    stored = outcome.checked if outcome else stored_result(file.video_id, settings=settings)
     if stored is None:
         raise unchecked(file.video_id, settings)
     code = ExitCode.DONE

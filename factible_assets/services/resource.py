@@ -225,15 +225,20 @@ class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         default=None,
         description="The address at which `factible serve` is reached, without a slash at the end.",
     )
+    waits: bool = Field(
+        default=False,
+        description="Whether who launched the run waits for its end, and writes the report then.",
+    )
 
     @classmethod
-    def of(cls, settings: Settings) -> "ReportsResource":
+    def of(cls, settings: Settings, *, waits: bool = False) -> "ReportsResource":
         """Return the resource of a data folder."""
         address = settings.public_url
         return cls(
             folder=str(settings.reports),
             published=str(settings.published),
             public_url=address.rstrip("/") if address else None,
+            waits=waits,
         )
 
     def publish(
@@ -241,15 +246,17 @@ class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     ) -> dict[str, dg.MetadataValue[Any]]:
         """Write the report of a video, refresh the index, and return the metadata, links first.
 
-        Blocks for some 0.3 s. Never raises: a report that cannot be written is a sentence in the
-        metadata and a warning in the log.
+        Blocks for some 0.3 s; where somebody `waits` to write it, it is named alone. Never raises:
+        a report that cannot be written is a sentence in the metadata and a warning in the log.
         """
         # Templates load only where a report is written.
-        from factible_assets.report.writing import INDEX, publish_report
+        from factible_assets.report.writing import INDEX, publish_report, report_path
 
         folder = Path(self.folder)
+        path: Path | None = report_path(folder, video_id)
         try:
-            path = publish_report(store, folder, video_id)
+            if not self.waits:
+                path = publish_report(store, folder, video_id)
             if self.public_url is not None:
                 # The links open at once, not when the sensor has published the run.
                 store.publish(Path(self.published))

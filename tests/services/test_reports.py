@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from factible_assets.config import FactCheckConfig
+from factible_assets.errors import ExitCode
+from factible_assets.running.launch import check_video
 from factible_assets.services.resource import ReportsResource
 from factible_assets.settings import Settings
 from tests.cli.stored import VIDEO_ID, store_sample
@@ -45,6 +48,24 @@ def test_a_report_that_cannot_be_written_is_a_sentence_and_fails_nothing(
     said = ReportsResource(folder=str(in_the_way)).publish(store, VIDEO_ID, LOG)
     assert "could not be written" in str(said["report"].value)
     assert f"factible report -- {VIDEO_ID}" in caplog.text
+
+
+def test_a_report_that_somebody_waits_to_write_is_named_by_the_run_alone(tmp_path: Path) -> None:
+    store = store_sample(tmp_path)
+    said = ReportsResource.of(Settings(home=tmp_path), waits=True).publish(store, VIDEO_ID, LOG)
+    assert said["report"].value == str(tmp_path / "reports" / f"{VIDEO_ID}.html")
+    assert not (tmp_path / "reports").exists()
+
+
+def test_a_check_that_fails_leaves_a_report_of_what_is_stored(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path)
+    store_sample(tmp_path)
+    nobody_judges = FactCheckConfig(reasoner="llm")
+    ended = check_video(VIDEO_ID, settings=settings, config=nobody_judges, assets=["claims"])
+    assert ended.failures
+    assert ended.checked is not None
+    assert ended.checked.code is ExitCode.FAILED
+    assert ended.checked.claims[0].text in ended.checked.report.read_text("utf-8")
 
 
 def test_a_video_of_which_nothing_is_stored_gets_no_report(tmp_path: Path) -> None:
