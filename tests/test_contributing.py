@@ -150,13 +150,13 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 def topics(transcripts: VideoRows, claims: VideoRows):
                     found = topics_of(claims.claims)
                     whole = transcripts.parts() | {"claims": claims.claims, "topics": found}
-                    checks = judged(["topics"], JudgedRows(**whole))
-                    if checks.refusal is not None:
-                        yield from checks.results
-                        raise checks.refusal
+                    outcomes, refusal = judged(["topics"], JudgedRows(**whole))
+                    if refusal is not None:
+                        yield from outcomes
+                        raise refusal
                     yield dg.MaterializeResult(
                         value=AssetRows(rows=found, code_version="1", duration_seconds=0.1),
-                        check_results=checks.results,
+                        check_results=outcomes,
                         data_version=dg.DataVersion(data_version(found)),
                         metadata={"count": len(found)},
                     )

@@ -36,12 +36,15 @@ from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.partitions import videos
 from factible_assets.records import Claim, Evidence, PriorFactCheck, Rating, Search, Stance, Video
 from factible_assets.rows import VideoRows
+from factible_assets.services.reasoning import fitting_strategy, service_prices
 from factible_assets.services.resource import (
     CorporaResource,
     FactCheckServices,
     Occasion,
     ReportsResource,
+    final,
 )
+from factible_assets.settings import SearchProvider
 from factible_assets.stages.flow import FlowResult, check_claims, with_others
 from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.ports import Observer
@@ -145,17 +148,23 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         wanted = {key.asset_key.to_user_string() for key in context.selected_asset_check_keys}
         # A check of an asset that never ran has nothing to say.
         there = [stage for stage in ALL_STAGES if stage in wanted & whole.sets.keys()]
-        for check in judged(there, JudgedRows(**whole.parts(), limits=knobs.search)).results:
+        for check in judged(there, JudgedRows(**whole.parts(), limits=knobs.search))[0]:
             yield check
         return
-    strategy = services.strategy(knobs)
-    needed = {"transcripts", "claims", *(name for stage in selected for name in _READS[stage])}
-    needed -= set(selected)
+    settings = services.settings()
+    with final():
+        strategy = fitting_strategy(knobs.strategy, knobs.reasoner, settings)
+        prices = service_prices(settings)
+    read = {"transcripts", "claims", *(name for stage in selected for name in _READS[stage])}
     # One moment, opened once: what people did, what the others' rows are, what is not selected.
     with store.snapshot() as now:
         # Queries of the last check are asked again where the run says so; see keeps_queries.
-        again = ["queries"] if knobs.keeps_queries else []
-        known = stored(now, video_id, *needed, also=again)
+        known = stored(
+            now,
+            video_id,
+            *(read - set(selected)),
+            also=["queries"] if knobs.keeps_queries else [],
+        )
         video, claims = known.video, known.claims
         reviewed = read_actions(now, video_id)
         force = claims_in_force(reviewed)
@@ -185,16 +194,19 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     others = frozenset(claim.claim_id for claim in scope.carried)
     result = with_others(result, scope.held, claims, others) if others else result
     parts = known.parts({"transcripts", "claims", *ALL_STAGES} - set(selected))
-    checks = judged(selected, JudgedRows(**parts | result.parts(selected), limits=knobs.search))
+    checks, refusal = judged(
+        selected, JudgedRows(**parts | result.parts(selected), limits=knobs.search)
+    )
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
-    if checks.refusal is not None:
+    if refusal is not None:
         record_calls(store, result.llm_calls, stamp)
-        for check in checks.results:
+        for check in checks:
             yield check
-        raise checks.refusal
+        raise refusal
     sets: dict[str, AssetRows] = {stage: asset_rows(stage, result) for stage in selected}
     checked = frozenset(claim.claim_id for claim in scope.checked)
-    uses = service_uses(result.searches, result.pages, *services.paid_services())
+    reader = None if settings.pages == "direct" else settings.pages
+    uses = service_uses(result.searches, result.pages, get_args(SearchProvider), reader, prices)
 
     def note(connection: duckdb.DuckDBPyConnection) -> None:
         applied = applied_by(reviewed, checked, frozenset(selected))
@@ -210,7 +222,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     )
     if "report" in published:
         tag_run(context, video, report=published["report"].value)
-    for stage, check, one in zip(selected, checks.results, written, strict=True):
+    for stage, check, one in zip(selected, checks, written, strict=True):
         described = describe(stage, video, claims, result)
         yield dg.MaterializeResult(
             asset_key=stage,

@@ -113,17 +113,17 @@ async def claims(  # type: ignore[no-untyped-def]
         duration_seconds=found.seconds,
     )
     parts = transcripts.parts() | {"claims": found.claims, "llm_calls": found.llm_calls}
-    checks = judged(["claims"], JudgedRows(**parts))
-    if checks.refusal is not None:
+    outcomes, refusal = judged(["claims"], JudgedRows(**parts))
+    if refusal is not None:
         keep(found.llm_calls)
-        for result in checks.results:
-            yield result
-        raise checks.refusal
+        for outcome in outcomes:
+            yield outcome
+        raise refusal
     thesis = next((claim.thesis for claim in found.claims if claim.thesis), None)
     located = sum(claim.char_start is not None for claim in found.claims)
     yield dg.MaterializeResult(
         value=rows,
-        check_results=checks.results,
+        check_results=outcomes,
         data_version=dg.DataVersion(rows.data_version),
         metadata={
             "claims": dg.MetadataValue.md(rows_table("claims", video=video, claims=found.claims)),

@@ -79,18 +79,18 @@ async def media(  # type: ignore[no-untyped-def]
     rows = AssetRows(
         rows=found, code_version=CODE_VERSION, duration_seconds=time.perf_counter() - started
     )
-    checks = judged(["media"], JudgedRows(**transcripts.parts() | {"media": found}))
-    if checks.refusal is not None:
-        for result in checks.results:
-            yield result
-        raise checks.refusal
+    outcomes, refusal = judged(["media"], JudgedRows(**transcripts.parts() | {"media": found}))
+    if refusal is not None:
+        for outcome in outcomes:
+            yield outcome
+        raise refusal
     shown = [
         (row.picture, row.kind, row.match_class or "", cell(row.title or row.reason or "", 200))
         for row in found
     ]
     yield dg.MaterializeResult(
         value=rows,
-        check_results=checks.results,
+        check_results=outcomes,
         data_version=dg.DataVersion(rows.data_version),
         metadata={
             "findings": dg.MetadataValue.md(table(("picture", "about", "match", "found"), shown)),

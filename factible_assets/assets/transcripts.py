@@ -173,7 +173,12 @@ async def transcripts(  # type: ignore[no-untyped-def]
         # A file that cannot be read must not look like one that lists nothing.
         for problem in reading.problems:
             context.log.warning(str(problem))
-    provider: TranscriptProvider = wanted.file_provider() or services.youtube()
+    provider: TranscriptProvider | None = wanted.file_provider()
+    if provider is None:
+        # Loaded late: few runs ask YouTube.
+        from factible_assets.services.web import youtube_transcripts  # noqa: PLC0415
+
+        provider = youtube_transcripts(services.settings())
     with STOPS.heeded(context.run.run_id):
         found = found_or_failure(
             await provider.transcript(wanted.video.video_id),
@@ -187,17 +192,17 @@ async def transcripts(  # type: ignore[no-untyped-def]
         code_version=CODE_VERSION,
         duration_seconds=time.perf_counter() - started,
     )
-    checks = judged(["transcripts"], JudgedRows.of(rows.rows))
-    if checks.refusal is not None:
-        for result in checks.results:
-            yield result
-        raise checks.refusal
+    outcomes, refusal = judged(["transcripts"], JudgedRows.of(rows.rows))
+    if refusal is not None:
+        for outcome in outcomes:
+            yield outcome
+        raise refusal
     last = segments[-1] if segments else None
     length = last.start_seconds + last.duration_seconds if last else None
     problems = found.details.problems if found.details else ()
     yield dg.MaterializeResult(
         value=rows,
-        check_results=checks.results,
+        check_results=outcomes,
         data_version=dg.DataVersion(rows.data_version),
         metadata={
             "title": video.title,

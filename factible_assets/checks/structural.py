@@ -14,7 +14,6 @@ step writes all of its assets in one transaction. The outcome is recorded per vi
 
 import warnings
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import dagster as dg
 
@@ -47,29 +46,22 @@ def structural_specs(*assets: str) -> list[dg.AssetCheckSpec]:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What became of the rows of one step, before they are written.
+def judged(
+    assets: Collection[str], rows: JudgedRows
+) -> tuple[list[dg.AssetCheckResult], dg.Failure | None]:
+    """Hold rows against the rules of their assets: before they are written, or once more.
 
-    Attributes:
-        results: The outcome of the check of each asset, in their order.
-        refusal: Why nothing may be written; None if the rows keep all blocking rules. Whoever is
-            refused yields all results, so that Dagster records what was found, and raises this.
+    Returns the outcome of each asset's check, in their order, and why nothing may be written, None
+    if all blocking rules are kept. Whoever is refused yields all outcomes, so that Dagster records
+    what was found, and raises the refusal.
     """
-
-    results: Sequence[dg.AssetCheckResult]
-    refusal: dg.Failure | None
-
-
-def judged(assets: Collection[str], rows: JudgedRows) -> Judged:
-    """Hold rows against the rules of their assets: before they are written, or once more."""
     found = judge(assets, rows)
     results = [
         _result(asset, [each for each in found if each.rule.asset == asset]) for asset in assets
     ]
     refused = [finding for finding in found if finding.refuses]
     if not refused:
-        return Judged(results, None)
+        return results, None
     broken = "; ".join(
         f"{finding.rule.asset}, {finding.rule.name}: {_sentence(finding)}" for finding in refused
     )
@@ -78,7 +70,7 @@ def judged(assets: Collection[str], rows: JudgedRows) -> Judged:
         f"rows stay. {broken} This is a defect of the pipeline or of a service that it asked: "
         "the checks of the asset list every row; report it with them."
     )
-    return Judged(results, dg.Failure(sentence, allow_retries=False))
+    return results, dg.Failure(sentence, allow_retries=False)
 
 
 def _result(asset: str, findings: Sequence[Finding]) -> dg.AssetCheckResult:

@@ -81,6 +81,7 @@ _OWN_TEMPLATES = {
     "7a128218cc2263a09b553744a914b79e3ddb7148a859f28cc04caaa8b7ae4bbc",
     "0293ce8012746386800935cd123cd1eb7f0d308cc3b011033800aaccb51c7f81",
     "1c43a263169548d6e3a1a5a1d6b65f37c504062ca63269b366f5ceea8e24ba63",
+    "22b9333c5d75ee8e18612389dd008d3e4ae06679eaa24e3d3ff38a459ed8b47e",
 }
 """Such a file may name code of any kind; these are no reason to ask the user about it."""
 

@@ -17,13 +17,12 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Required, TypedDict, Unpack, get_args
+from typing import Any, Required, TypedDict, Unpack
 from urllib.parse import quote
 
 import dagster as dg
 from pydantic import Field
 
-from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.records import Rating
 from factible_assets.services.alive import STOPS
@@ -33,22 +32,17 @@ from factible_assets.services.reasoning import (
     Spent,
     choose_reasoner,
     embedded_reasoner,
-    fitting_strategy,
     open_models,
-    service_prices,
 )
 from factible_assets.settings import (
-    SearchProvider,
     Settings,
     SettingsError,
     SetupError,
     load_settings,
 )
-from factible_assets.stages.flow import Strategy
 from factible_assets.stages.ports import Observer, RatingDirectory, Services
 from resources.archive.sources import ArchiveError
 from resources.cache import DiskCache
-from resources.transcripts.base import TranscriptProvider
 from warehouse.store import Warehouse
 
 _BUDGETS = RunBudgets()
@@ -96,32 +90,8 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
 
         Raises dagster.Failure: A variable has a value that cannot be used. Never retried.
         """
-        with _final():
+        with final():
             return load_settings(Path(self.home))
-
-    def paid_services(self) -> tuple[tuple[str, ...], str | None, dict[str, float]]:
-        """Return who is paid by the request: search providers, a reader if one is set, and prices.
-
-        Raises dagster.Failure: The registry of prices cannot be read. Never retried.
-        """
-        settings = self.settings()
-        with _final():
-            reader = None if settings.pages == "direct" else settings.pages
-            return get_args(SearchProvider), reader, service_prices(settings)
-
-    def strategy(self, knobs: FactCheckConfig) -> Strategy:
-        """Return how claims are checked.
-
-        Raises dagster.Failure: Who judges cannot do it so. Never retried.
-        """
-        with _final():
-            return fitting_strategy(knobs.strategy, knobs.reasoner, self.settings())
-
-    def youtube(self) -> TranscriptProvider:
-        """Return who is asked for the transcripts of YouTube's videos."""
-        from factible_assets.services.web import youtube_transcripts
-
-        return youtube_transcripts(self.settings())
 
     @asynccontextmanager
     async def open(
@@ -134,7 +104,7 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
         settings = self.settings()
         async with AsyncExitStack() as stack:
             stack.enter_context(STOPS.heeded(occasion.run_id))
-            with _final():
+            with final():
                 opening = open_services(settings, occasion=occasion, **wishes)
                 opened = await stack.enter_async_context(opening)
             yield opened
@@ -196,7 +166,7 @@ async def open_services(
 
 
 @contextmanager
-def _final() -> Iterator[None]:
+def final() -> Iterator[None]:
     """Turn settings that cannot be used into failures that no retry cures."""
     try:
         yield

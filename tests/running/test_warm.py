@@ -37,7 +37,7 @@ def test_a_folder_of_an_earlier_version_starts_its_runs_warm_and_one_that_was_ed
     newest = file.read_text("utf-8")
     before, _, after = newest.partition("run_launcher:")
     earlier = before + "scheduler:" + after.partition("scheduler:")[2]
-    file.write_text(earlier, "utf-8")
+    file.write_text(earlier.replace("services/alive.py", "running/alive.py"), "utf-8")
     with open_instance(settings) as instance:
         assert isinstance(instance.run_launcher, WarmRunLauncher)
     assert file.read_text("utf-8") == newest
