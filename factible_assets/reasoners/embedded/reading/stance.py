@@ -118,7 +118,7 @@ class StatementsAndTone:
         wanted = read_claim(claim)
         heard = read_statements(wanted, selection.passages, title, self._embedder)
         if not heard.decisions and (reason := _REASON.search(claim)) is not None:
-            # Who denies or limits the reason does so to the claim; who only gives it leaves it open.
+            # Who denies or limits the reason does so to the claim; who gives it leaves it open.
             given = read_claim(reason[1])
             said = read_statements(given, selection.passages, title, self._embedder).decisions
             doubts = tuple(each for each in said if each.side != "supports")
