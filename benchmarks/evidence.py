@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -89,7 +90,10 @@ class Remembering:
         file = folder / f"{self.name}.sqlite"
         self._file = sqlite3.connect(file, timeout=60, check_same_thread=False)
         self._file.execute("CREATE TABLE IF NOT EXISTS kept (text BLOB PRIMARY KEY, vector BLOB)")
-        self._known = dict(self._file.execute("SELECT text, vector FROM kept"))
+
+    @cached_property
+    def _known(self) -> dict[bytes, bytes]:
+        return dict(self._file.execute("SELECT text, vector FROM kept"))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text."""
