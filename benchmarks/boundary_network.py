@@ -222,10 +222,7 @@ def main() -> None:
     """Read the texts, fit the network and write its weights."""
     speeches, vitaminc, out = map(Path, sys.argv[1:])
     chance = random.Random(1)  # noqa: S311 - chance, no secret
-    read = [
-        *windows(read_addresses(speeches, chance)),
-        *windows(read_pages(vitaminc, chance)),
-    ]
+    read = [*windows(read_addresses(speeches, chance)), *windows(read_pages(vitaminc, chance))]
     weights = fit(np.stack([states for states, _ in read]), np.array([ends for _, ends in read]))
     halves: dict[str, Any] = {
         name: np.asarray(value, np.float32 if name.endswith("bias") else np.float16)

@@ -410,14 +410,7 @@ RULES: tuple[Rule, ...] = (
     _without_part("before and after a year", quantities, "_bound_of_year", lambda *_: "exact"),
     _without_part("few things are counted exactly", quantities, "_is_counted", _no),
 )
-_MODULES: tuple[ModuleType, ...] = (
-    denials,
-    page_text,
-    passages,
-    quantities,
-    stance,
-    statements,
-)
+_MODULES: tuple[ModuleType, ...] = (denials, page_text, passages, quantities, stance, statements)
 
 
 @contextmanager

@@ -23,10 +23,7 @@ SEED = "everyday-beliefs-talk"
 
 _ASK = statements("benchmarks", "homes.sql")
 _VIDEOS_AT_ONCE = 250
-_OF_ITS_OWN = {
-    "canonical_url": "{name} || '?' || n",
-    "checked_at": "{name} + to_seconds(60 * n)",
-}
+_OF_ITS_OWN = {"canonical_url": "{name} || '?' || n", "checked_at": "{name} + to_seconds(60 * n)"}
 
 
 def make_home(home: Path, videos: int) -> Settings:

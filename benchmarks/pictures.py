@@ -103,11 +103,7 @@ VERDICTS = Picture(
     only=r"verdict \d+ ",
 )
 CHECKS = Picture(
-    "checks",
-    "/assets/verdicts?view=checks",
-    "tr",
-    (_NAVIGATION, 60, 1160, 850),
-    only=r".* holds: ",
+    "checks", "/assets/verdicts?view=checks", "tr", (_NAVIGATION, 60, 1160, 850), only=r".* holds: "
 )
 PICTURES = (REPORT, QUEUE, GRAPH, VERDICTS, CHECKS)
 

@@ -53,11 +53,7 @@ def prepare(home: Path) -> tuple[Settings, list[str]]:
 def check(settings: Settings, video_id: str) -> Checked:
     """Run one partition."""
     started = time.process_time()
-    outcome = check_video(
-        video_id,
-        settings=settings,
-        config=FactCheckConfig(reasoner="embedded"),
-    )
+    outcome = check_video(video_id, settings=settings, config=FactCheckConfig(reasoner="embedded"))
     for failure in outcome.failures:
         print(f"  {failure}")
     seconds = time.process_time() - started

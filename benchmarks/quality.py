@@ -375,12 +375,7 @@ def videos_part(_: Engine) -> Part:
             f"{typical:.1f}",
             typical <= _SECONDS,
         ),
-        (
-            "peak memory, MB",
-            "at most 700",
-            f"{peak:.0f}",
-            peak <= _MEGABYTES,
-        ),
+        ("peak memory, MB", "at most 700", f"{peak:.0f}", peak <= _MEGABYTES),
     )
     return Part("\n\n".join(text), tuple(named), goals)
 

@@ -265,12 +265,7 @@ def retention(readings: Sequence[Reading], limit: int) -> tuple[float, float]:
     kept, sizes = 0, []
     for reading in readings:
         shown = (
-            excerpt(
-                reading.claim,
-                reading.page.text,
-                limit=limit,
-                snippet=reading.page.snippet,
-            )
+            excerpt(reading.claim, reading.page.text, limit=limit, snippet=reading.page.snippet)
             or ""
         )
         kept += QuoteFinder(shown).find(reading.quote) is not None

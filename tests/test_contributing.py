@@ -186,7 +186,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 ''',
                 before='@rule("claims")\ndef claims_are_in_order(',
             ),
-        ),
+        )
     },
     "A metric.": {
         f"{A}evaluation/metrics/evidence.py": (
@@ -255,7 +255,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 STRATEGY = Strategy("coin", "One search.", "Nobody", {"query": "own words"}, check)
                 '''
             ),
-        ),
+        )
     },
     "A search provider.": {
         "resources/search/providers.py": (

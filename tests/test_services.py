@@ -35,12 +35,7 @@ from factible_assets.services.reasoning import (
     stance_model_in_use,
 )
 from factible_assets.services.resource import FactCheckServices, Occasion
-from factible_assets.services.search import (
-    PROVIDERS,
-    default_remarks,
-    search_names,
-    search_remark,
-)
+from factible_assets.services.search import PROVIDERS, default_remarks, search_names, search_remark
 from factible_assets.services.web import (
     OpenWeb,
     browser_executable,

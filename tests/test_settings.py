@@ -85,9 +85,7 @@ def test_a_wrong_value_is_a_sentence_that_names_the_variable(
         load_settings()
 
 
-def test_a_data_folder_that_cannot_be_written_is_a_sentence_with_the_remedy(
-    tmp_path: Path,
-) -> None:
+def test_a_data_folder_that_cannot_be_written_is_a_sentence_with_the_remedy(tmp_path: Path) -> None:
     blocked = tmp_path / "a-file"
     blocked.touch()
     with pytest.raises(SettingsError, match=r"a-file/data cannot be written.*FACTIBLE_HOME"):
@@ -126,10 +124,7 @@ def test_lists_and_pairs_are_written_in_a_line(monkeypatch: pytest.MonkeyPatch) 
     settings = load_settings()
     assert settings.search == ("serper", "wikipedia")
     assert settings.languages == ("de", "en")
-    assert settings.endpoints == {
-        "serper": "https://a.example/s",
-        "youtube": "http://b.example",
-    }
+    assert settings.endpoints == {"serper": "https://a.example/s", "youtube": "http://b.example"}
     assert settings.hosts == {"*.intranet.example": ("10.0.0.5", 80)}
 
 

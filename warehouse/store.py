@@ -34,12 +34,7 @@ from factible_assets.records import (
 )
 from factible_assets.rows import Materialization, VideoRows
 from resources.statements import statements
-from warehouse.connection import (
-    DEFAULT_LOCK_TIMEOUT_SECONDS,
-    Connector,
-    FileConnector,
-    file_path,
-)
+from warehouse.connection import DEFAULT_LOCK_TIMEOUT_SECONDS, Connector, FileConnector, file_path
 from warehouse.errors import (
     LakeBusyError,
     NotMaterializedError,

@@ -17,12 +17,7 @@ from rich.table import Table
 
 from benchmarks.reproduction.cells import Cell
 from benchmarks.reproduction.layout import read_published
-from benchmarks.reproduction.report import (
-    PublishedReport,
-    Row,
-    SettingReport,
-    recompute_published,
-)
+from benchmarks.reproduction.report import PublishedReport, Row, SettingReport, recompute_published
 from benchmarks.reproduction.tables import Printed, printed_tables
 from factible_assets.cli.output import note, print_json, stdout
 from factible_assets.evaluation.matching import Similarity

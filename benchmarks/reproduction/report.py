@@ -13,12 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from benchmarks.reproduction.cells import Cell, Computed, agreeing_digits, compare
-from benchmarks.reproduction.layout import (
-    RATINGS,
-    Evaluation,
-    PublishedFolder,
-    Run,
-)
+from benchmarks.reproduction.layout import RATINGS, Evaluation, PublishedFolder, Run
 from benchmarks.reproduction.recompute import (
     RECORDED,
     Recomputation,
@@ -69,10 +64,7 @@ _JUDGED: Final = {
     "query_generation.query_claim_relevance_avg",
     "evidence_search.evidence_relevance_avg",
 }
-_NEVER_FILLED: Final = {
-    "verdict_accuracy.per_class_f1",
-    "verdict_accuracy.confusion_matrix",
-}
+_NEVER_FILLED: Final = {"verdict_accuracy.per_class_f1", "verdict_accuracy.confusion_matrix"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,10 +160,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     with store.snapshot() as now:
         # Queries of the last check are asked again where the run says so; see keeps_queries.
         known = stored(
-            now,
-            video_id,
-            *(read - set(selected)),
-            also=["queries"] if knobs.keeps_queries else [],
+            now, video_id, *(read - set(selected)), also=["queries"] if knobs.keeps_queries else []
         )
         video, claims = known.video, known.claims
         reviewed = read_actions(now, video_id)

@@ -46,10 +46,7 @@ async def media(  # type: ignore[no-untyped-def]
     corpora: CorporaResource,
 ):
     """Look at the pictures of one video."""
-    from factible_assets.services.media import (  # noqa: PLC0415 - clients load where one is asked
-        media_services,
-        pictures_of,
-    )
+    from factible_assets.services.media import media_services, pictures_of  # noqa: PLC0415 - clients load where one is asked
     from factible_assets.services.search import service_client  # noqa: PLC0415
 
     started = time.perf_counter()

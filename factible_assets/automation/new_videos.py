@@ -292,9 +292,7 @@ def import_into_corpora(
     context: dg.OpExecutionContext, services: FactCheckServices, corpora: CorporaResource
 ) -> None:
     """Import, tag the run with the corpus, and add partitions."""
-    from factible_assets.exchange.importing import (  # noqa: PLC0415 - readers of formats load late
-        import_corpus as import_from,
-    )
+    from factible_assets.exchange.importing import import_corpus as import_from  # noqa: PLC0415 - readers of formats load late
 
     config, settings = settled(ImportConfig, context.op_config), services.settings()
     settings.ensure_home()

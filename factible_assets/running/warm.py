@@ -99,9 +99,7 @@ class WarmRunLauncher(dg.DefaultRunLauncher):
 def _work(run_id: str) -> None:
     # Loaded before the fork, and by no other process.
     from factible_assets.running.launch import open_instance  # noqa: PLC0415
-    from factible_assets.services.dagster_internals import (  # noqa: PLC0415
-        _execute_run_command_body,
-    )
+    from factible_assets.services.dagster_internals import _execute_run_command_body  # noqa: PLC0415
 
     with capture_interrupts(), open_instance(load_settings()) as instance:
         _execute_run_command_body(run_id, instance, lambda _: None, set_exit_code_on_failure=False)

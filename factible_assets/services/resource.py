@@ -34,12 +34,7 @@ from factible_assets.services.reasoning import (
     embedded_reasoner,
     open_models,
 )
-from factible_assets.settings import (
-    Settings,
-    SettingsError,
-    SetupError,
-    load_settings,
-)
+from factible_assets.settings import Settings, SettingsError, SetupError, load_settings
 from factible_assets.stages.ports import Observer, RatingDirectory, Services
 from resources.archive.sources import ArchiveError
 from resources.cache import DiskCache

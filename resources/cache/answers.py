@@ -200,12 +200,7 @@ class CachingFactChecks:
         )
 
     async def prior_checks(
-        self,
-        claim: str,
-        *,
-        limit: int = 10,
-        language: str | None = None,
-        after: date | None = None,
+        self, claim: str, *, limit: int = 10, language: str | None = None, after: date | None = None
     ) -> FactCheckAnswer:
         """Look a claim up; see FactCheckLane.prior_checks. A kept answer took 0 seconds."""
 

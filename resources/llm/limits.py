@@ -31,9 +31,7 @@ class PerLoop(Generic[Thing]):
     """Makes a thing the first time that an event loop asks for it: connections belong to one."""
 
     def __init__(
-        self,
-        make: Callable[[], Thing],
-        close: Callable[[Thing], Awaitable[None]] | None = None,
+        self, make: Callable[[], Thing], close: Callable[[Thing], Awaitable[None]] | None = None
     ) -> None:
         self._make, self._close = make, close
         self._lock = threading.Lock()

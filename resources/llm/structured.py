@@ -55,14 +55,7 @@ from resources.llm.base import (
     TruncatedError,
 )
 from resources.llm.limits import Budget, Ceiling, RateLimiter
-from resources.llm.prompt import (
-    Message,
-    PromptFolder,
-    TokenScale,
-    fit,
-    sendable,
-    size_of,
-)
+from resources.llm.prompt import Message, PromptFolder, TokenScale, fit, sendable, size_of
 from resources.llm.registry import ModelInfo, ModelRegistry
 
 THOUGHT_TOKENS: dict[Effort, int] = {

@@ -203,10 +203,7 @@ class Hub:
             raise OutageError("it broke off in the middle of the file")
 
     async def _repeat(
-        self,
-        ask: Callable[[], Awaitable[Done]],
-        what: str,
-        reached: Callable[[], int] = lambda: 0,
+        self, ask: Callable[[], Awaitable[Done]], what: str, reached: Callable[[], int] = lambda: 0
     ) -> Done:
         """Ask until there is an answer; whatever comes further may fail as often as at first."""
         failures, best = 0, reached()

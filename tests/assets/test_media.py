@@ -42,9 +42,7 @@ def factible(checked: Checked, *arguments: str) -> Result:
     return CliRunner().invoke(app, [*arguments], env=environment, prog_name="factible")
 
 
-def test_pictures_of_a_video_become_hints_in_the_warehouse_and_the_report(
-    checked: Checked,
-) -> None:
+def test_pictures_of_a_video_become_hints_in_the_warehouse_and_the_report(checked: Checked) -> None:
     folder = checked.settings.home_corpora
     folder.mkdir(exist_ok=True)
     (folder / "talk.txt").write_text("Goldfish forget everything after three seconds.")

@@ -25,11 +25,7 @@ from factible_assets.automation.nightly import (
     run_requests,
     send,
 )
-from factible_assets.checks.verdict_changes import (
-    check_result,
-    read_changes,
-    verdict_flips,
-)
+from factible_assets.checks.verdict_changes import check_result, read_changes, verdict_flips
 from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.definitions import build_defs
 from factible_assets.rows import VerdictChange
@@ -108,9 +104,7 @@ def test_the_schedule_asks_for_one_tagged_run_per_video(
     schedule = defs.resolve_schedule_def(SCHEDULE)
     assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 2 * * *", "UTC")
     with dg.build_schedule_context(
-        instance=instance,
-        scheduled_execution_time=TICK,
-        repository_def=defs.get_repository_def(),
+        instance=instance, scheduled_execution_time=TICK, repository_def=defs.get_repository_def()
     ) as context:
         requests = schedule.evaluate_tick(context).run_requests
     assert requests is not None
@@ -134,9 +128,7 @@ def test_a_folder_where_nothing_was_checked_is_skipped_with_a_sentence(
 ) -> None:
     defs = build_defs(Settings(home=tmp_path / "empty"))
     with dg.build_schedule_context(
-        instance=instance,
-        scheduled_execution_time=TICK,
-        repository_def=defs.get_repository_def(),
+        instance=instance, scheduled_execution_time=TICK, repository_def=defs.get_repository_def()
     ) as context:
         result = defs.resolve_schedule_def(SCHEDULE).evaluate_tick(context)
     assert result.run_requests == []

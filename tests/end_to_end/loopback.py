@@ -42,14 +42,7 @@ from tests.resources.transcripts.fake_youtube import (
     timed_text,
     watch_page,
 )
-from tests.servers import (
-    Asked,
-    Behaviour,
-    Exchange,
-    MisbehavingServer,
-    respond,
-    respond_json,
-)
+from tests.servers import Asked, Behaviour, Exchange, MisbehavingServer, respond, respond_json
 from tests.stages.world import own_words
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"

@@ -26,9 +26,7 @@ from tests.servers import Exchange, respond_json
 from warehouse.store import Warehouse
 
 
-def test_an_unlisted_video_is_checked_and_nobody_is_asked_the_same_twice(
-    tmp_path: Path,
-) -> None:
+def test_an_unlisted_video_is_checked_and_nobody_is_asked_the_same_twice(tmp_path: Path) -> None:
     with loopback_world(tmp_path) as world:
         world.settings = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
         code, out, err = world.factible("check", VIDEO_URL, "--json")

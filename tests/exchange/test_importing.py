@@ -172,12 +172,7 @@ def test_importing_a_corpus_on_demand_puts_it_in_use_with_the_annotations_of_its
 
 def test_the_transcripts_of_a_corpus_come_along(tmp_path: Path) -> None:
     done = import_corpus(PROJECT / "everyday_beliefs.yaml", tmp_path)
-    assert (done.name, done.videos, done.claims, done.transcripts) == (
-        "everyday-beliefs",
-        1,
-        18,
-        1,
-    )
+    assert (done.name, done.videos, done.claims, done.transcripts) == ("everyday-beliefs", 1, 18, 1)
     (listed,) = load_corpora([tmp_path]).videos()
     assert listed.transcript is not None
     assert listed.transcript.parent == tmp_path / "everyday-beliefs"

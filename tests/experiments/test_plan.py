@@ -49,8 +49,7 @@ def test_lists_make_every_combination() -> None:
 
 def test_one_factor_at_a_time_changes_one_knob_of_the_base() -> None:
     design = Design(
-        fixed={"max_claims": 10},
-        factors=(("max_queries", (1, 3, 5)), ("min_margin", (0.2, 0.4))),
+        fixed={"max_claims": 10}, factors=(("max_queries", (1, 3, 5)), ("min_margin", (0.2, 0.4)))
     )
     variants = expand(design)
     # 3 queries and a margin of 0.2 are the defaults, so they are the base itself.

@@ -119,10 +119,7 @@ def test_filters_are_combined(settings: Settings) -> None:
         ("experiment: e\nvideos: talk-one\n", "2: videos is a list. Begin each entry with a dash."),
         ("experiment: e\nexperiment: f\n", "2: The key 'experiment' is written twice here."),
         ("experiment: e\nsettings: [1\n", "This is not valid YAML"),
-        (
-            TOO_MANY,
-            "1: These lists make up to 216 variants, and 200 are the most.",
-        ),
+        (TOO_MANY, "1: These lists make up to 216 variants, and 200 are the most."),
     ],
 )
 def test_a_problem_has_its_line_and_the_remedy(

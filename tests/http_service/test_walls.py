@@ -86,8 +86,7 @@ def test_a_page_of_another_site_can_launch_nothing(serve: Serve, script: Script)
         )
         assert form.status_code == 415
     asked = client.options(
-        STREAM,
-        headers={"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"},
+        STREAM, headers={"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
     )
     assert "access-control-allow-origin" not in asked.headers
     assert script.workers == []

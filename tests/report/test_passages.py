@@ -98,9 +98,7 @@ def test_overlapping_claims_share_the_stretch_that_both_make() -> None:
 
 
 @st.composite
-def timed_texts(
-    draw: st.DrawFn,
-) -> tuple[str, tuple[TranscriptSegment, ...], tuple[Claim, ...]]:
+def timed_texts(draw: st.DrawFn) -> tuple[str, tuple[TranscriptSegment, ...], tuple[Claim, ...]]:
     text = draw(ODD_TEXT)
     cuts = sorted(draw(st.sets(st.integers(0, len(text)), max_size=12)))
     captions = tuple(

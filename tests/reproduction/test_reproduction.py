@@ -12,11 +12,7 @@ from benchmarks.reproduction.cells import Cell, agreeing_digits
 from benchmarks.reproduction.layout import PublishedLayoutError, read_published
 from benchmarks.reproduction.report import PublishedReport, recompute_published
 from benchmarks.reproduction.tables import printed_tables
-from factible_assets.evaluation.matching import (
-    EmbeddingSimilarity,
-    Similarity,
-    TokenSetSimilarity,
-)
+from factible_assets.evaluation.matching import EmbeddingSimilarity, Similarity, TokenSetSimilarity
 from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
 from tests.reproduction.published_folder import RUN, VIDEO, evaluation, write_json, write_published
 from tests.shared_data import shared_data

@@ -65,10 +65,7 @@ def sentences(outcome: str, *rows: Evidence) -> list[str]:
         (
             "unclear",
             [row("a.example", "unclear", relevance=0.2), row("b.example", "unclear")],
-            [
-                "Of what was read, b.example comes closest",
-                "No source that was read takes a side.",
-            ],
+            ["Of what was read, b.example comes closest", "No source that was read takes a side."],
         ),
         (
             "unclear",

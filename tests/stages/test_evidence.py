@@ -156,12 +156,7 @@ def test_a_definite_stance_that_no_quote_shows_becomes_unclear() -> None:
         words["stance_confidence"],
         words.get("quote"),
         words["rejected_quotes"],
-    ) == (
-        "unclear",
-        0.0,
-        None,
-        1,
-    )
+    ) == ("unclear", 0.0, None, 1)
     assert words["reason"] is not None
     assert "refutes" in words["reason"]
 
@@ -173,12 +168,7 @@ def test_an_unclear_stance_needs_no_quote() -> None:
         words["stance_confidence"],
         words["rejected_quotes"],
         words["reason"],
-    ) == (
-        "unclear",
-        0.9,
-        0,
-        None,
-    )
+    ) == ("unclear", 0.9, 0, None)
 
 
 def test_a_summary_that_quotes_what_the_page_does_not_say_is_dropped_and_counted() -> None:

@@ -12,12 +12,7 @@ from typing import Any
 
 import pytest
 
-from factible_assets.config import (
-    EvidenceConfig,
-    FactCheckConfig,
-    SearchConfig,
-    VerdictsConfig,
-)
+from factible_assets.config import EvidenceConfig, FactCheckConfig, SearchConfig, VerdictsConfig
 from factible_assets.records import Claim
 from factible_assets.rows import VideoRows
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims

@@ -15,16 +15,8 @@ from pydantic import ValidationError
 from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.records import Claim, PriorFactCheck, Verdict
 from factible_assets.stages.flow import FlowResult, check_claims
-from factible_assets.stages.ports import (
-    QueryDraft,
-    SilentObserver,
-)
-from factible_assets.stages.prior_fact_checks import (
-    LEAST_SIMILARITY,
-    look_up,
-    question,
-    similarity,
-)
+from factible_assets.stages.ports import QueryDraft, SilentObserver
+from factible_assets.stages.prior_fact_checks import LEAST_SIMILARITY, look_up, question, similarity
 from factible_assets.stages.progress import ALL_STAGES
 from resources.search.base import FactCheckAnswer, FactCheckLane
 from resources.search.base import PriorFactCheck as Found
@@ -229,12 +221,7 @@ class AfterTheVerdicts:
     bell: Bell
 
     async def prior_checks(
-        self,
-        claim: str,
-        *,
-        limit: int = 10,
-        language: str | None = None,
-        after: date | None = None,
+        self, claim: str, *, limit: int = 10, language: str | None = None, after: date | None = None
     ) -> FactCheckAnswer:
         await self.bell.rung.wait()
         return await self.lane.prior_checks(claim, limit=limit, language=language, after=after)

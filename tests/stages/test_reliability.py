@@ -140,15 +140,7 @@ def test_institutional_names_are_held_to_be_highly_reliable(host: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    [
-        "go.com",
-        "gov.example",
-        "mygov.com",
-        "edu.com",
-        "comune.go.it",
-        "gov.uk.com",
-        "int.ru",
-    ],
+    ["go.com", "gov.example", "mygov.com", "edu.com", "comune.go.it", "gov.uk.com", "int.ru"],
 )
 def test_names_that_only_look_institutional_are_not(host: str) -> None:
     assert institution_of(host) is None

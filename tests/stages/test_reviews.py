@@ -295,11 +295,7 @@ async def test_added_sources_are_read_beyond_the_limit_and_rows_stay_whole() -> 
     ]
     config = FactCheckConfig(search=SearchConfig(max_results=1, minimum_rating="high"))
     found = await check_claims(
-        VIDEO,
-        [CLAIM],
-        world().services(),
-        config,
-        corrections=corrections_by_claim(actions),
+        VIDEO, [CLAIM], world().services(), config, corrections=corrections_by_claim(actions)
     )
     assert texts(found.queries) == ["alpha", "mine"]
     read = {row.canonical_url: row for row in found.evidence if row.status == "ok"}

@@ -192,12 +192,7 @@ class Checkers:
     world: World
 
     async def prior_checks(
-        self,
-        claim: str,
-        *,
-        limit: int = 10,
-        language: str | None = None,
-        after: date | None = None,
+        self, claim: str, *, limit: int = 10, language: str | None = None, after: date | None = None
     ) -> FactCheckAnswer:
         self.world.wishes.append((language, after))
         if await self.world.work("look up", claim):
@@ -303,11 +298,7 @@ class Mind:
         )
 
     async def _may_fail(
-        self,
-        kind: str,
-        key: str,
-        stage: Literal["queries", "evidence", "verdicts"],
-        claim: Claim,
+        self, kind: str, key: str, stage: Literal["queries", "evidence", "verdicts"], claim: Claim
     ) -> None:
         if (kind, key) in self.world.declined:
             raise ReasonerRefusalError("I would rather not.", (_call(stage, claim),))

@@ -235,11 +235,7 @@ async def test_a_spent_budget_ends_it_with_the_reasoning_so_far() -> None:
     result, _ = await investigate(model, sugar_world("sugar trials"), max_calls=4)
     (verdict,) = result.verdicts
     assert len(model.asked) == 4
-    assert (verdict.status, verdict.stance, verdict.confidence) == (
-        "complete",
-        "refutes",
-        "medium",
-    )
+    assert (verdict.status, verdict.stance, verdict.confidence) == ("complete", "refutes", "medium")
     assert "used up its 4 model calls (max_calls)" in str(verdict.reason)
     assert len(result.evidence) == 3
     for limit in ({"max_tokens": 1000}, {"max_cost_usd": 0.0005}, {"max_seconds": 0.000_001}):

@@ -165,14 +165,7 @@ def test_runs_that_failed_as_a_whole_are_repeated_ever_more_rarely(store: Wareho
         if row.is_planned:
             remember_launch(store, row, tick)
             tried.append(day)
-    assert [after - before for before, after in itertools.pairwise(tried)] == [
-        1,
-        1,
-        2,
-        4,
-        8,
-        16,
-    ]
+    assert [after - before for before, after in itertools.pairwise(tried)] == [1, 1, 2, 4, 8, 16]
     (row,) = read_plan(store, NO_LIMITS, FIRST_CHECK + timedelta(days=tried[-1] + 1))
     assert row.decision == "backing_off"
     assert "tried again from" in row.reason

@@ -77,9 +77,7 @@ def test_there_is_a_table_for_every_record_and_no_other(warehouse: Warehouse) ->
     assert tables == {record.table for record in ALL_RECORDS} | BOOKKEEPING
 
 
-def test_every_table_has_a_current_view_that_starts_with_its_columns(
-    columns: pl.DataFrame,
-) -> None:
+def test_every_table_has_a_current_view_that_starts_with_its_columns(columns: pl.DataFrame) -> None:
     named = {
         table: list(rows["column_name"])
         for (table,), rows in columns.group_by(["table_name"], maintain_order=True)

@@ -395,9 +395,7 @@ def test_a_location_that_is_no_file_is_refused(location: str) -> None:
         Warehouse(location)
 
 
-def test_what_an_answer_once_cost_is_counted_once_whoever_records_it(
-    in_memory: Warehouse,
-) -> None:
+def test_what_an_answer_once_cost_is_counted_once_whoever_records_it(in_memory: Warehouse) -> None:
     """The first run was killed before it could say so; the second makes it good."""
 
     def call(number: int, request: str, *, kept: bool) -> LlmCall:

@@ -133,9 +133,7 @@ def test_a_change_of_stance_is_reported_once(in_memory: Warehouse) -> None:
     assert changes.rows() == [("Claim 1", "supports", "refutes", "run-1", "run-3")]
 
 
-def test_stability_compares_what_was_found_with_what_was_found_before(
-    in_memory: Warehouse,
-) -> None:
+def test_stability_compares_what_was_found_with_what_was_found_before(in_memory: Warehouse) -> None:
     def hits(*paths: str) -> AssetRows:
         return asset_rows(
             search("v"),
@@ -157,7 +155,4 @@ def test_stability_compares_what_was_found_with_what_was_found_before(
         "SELECT run_id, previous_run_id, days_apart, urls, shared_urls, jaccard "
         "FROM retrieval_stability ORDER BY checked_at"
     )
-    assert found.rows() == [
-        ("run-2", "run-1", 1.0, 3, 2, 0.5),
-        ("run-9", "run-2", 7.0, 3, 3, 1.0),
-    ]
+    assert found.rows() == [("run-2", "run-1", 1.0, 3, 2, 0.5), ("run-9", "run-2", 7.0, 3, 3, 1.0)]

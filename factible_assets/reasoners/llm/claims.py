@@ -332,9 +332,7 @@ def _reranked(merged: MergeAnswer, found: Sequence[Candidate]) -> list[ClaimDraf
         if 1 <= claim.number <= len(found) and claim.number not in ranked:
             candidate = found[claim.number - 1]
             importance = importance_of(
-                claim,
-                credential=candidate.credential,
-                expertise=merged.thesis_is_about_expertise,
+                claim, credential=candidate.credential, expertise=merged.thesis_is_about_expertise
             )
             ranked[claim.number] = replace(candidate.draft, importance=importance)
     return list(ranked.values()) or [each.draft for each in found]

@@ -172,9 +172,7 @@ def test_a_word_for_the_same_thing_makes_no_other_claim() -> None:
         "Sugar makes 93 percent of children hyperactive.",
     ],
 )
-async def test_a_claim_that_says_more_than_its_source_is_refused_and_counted(
-    invented: str,
-) -> None:
+async def test_a_claim_that_says_more_than_its_source_is_refused_and_counted(invented: str) -> None:
     text = "Welcome. So um sugar makes children hyperactive, I have seen it myself. Goodbye then."
     said = stated("Sugar makes children hyperactive.", "sugar makes children hyperactive")
     lie = stated(invented, "sugar makes children hyperactive")

@@ -12,12 +12,7 @@ from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
 from factible_assets.reasoners.llm.evidence import excerpt
 from factible_assets.reasoners.llm.prompts import this_month
 from factible_assets.stages.evidence import check_words
-from factible_assets.stages.ports import (
-    Arrivals,
-    EvidenceDraft,
-    PageExcerpt,
-    ReasonerRefusalError,
-)
+from factible_assets.stages.ports import Arrivals, EvidenceDraft, PageExcerpt, ReasonerRefusalError
 from resources.llm.base import ModelOutageError, RefusedError
 from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, reasoner
 from tests.reasoners.llm.scripted import Script, ScriptedModel, report, staged, take_apart

@@ -192,9 +192,7 @@ def test_every_word_of_an_attack_stays_inside_the_fences(name: str) -> None:
 
 
 @attacks
-def test_what_a_language_model_writes_is_kept_without_markup_and_fetches_nothing(
-    name: str,
-) -> None:
+def test_what_a_language_model_writes_is_kept_without_markup_and_fetches_nothing(name: str) -> None:
     attacked, _ = by_model(name)
     for claim in attacked.claims:
         for text in (claim.text, claim.context, claim.thesis, claim.category):

@@ -13,12 +13,7 @@ from tests.reasoners.llm.scripted import take_apart
 
 
 def worded(
-    text: str,
-    kind: str = "direct",
-    *,
-    opposite: bool = False,
-    priority: int = 1,
-    claim: int = 1,
+    text: str, kind: str = "direct", *, opposite: bool = False, priority: int = 1, claim: int = 1
 ) -> Any:
     return {
         "claim": claim,

@@ -87,9 +87,7 @@ def test_a_recorded_query_gives_its_hits_first_and_in_their_order(archive: Archi
     assert hits[0].snippet == "nothing of it"
 
 
-def test_hits_without_text_are_found_and_come_after_equal_pages_with_text(
-    archive: Archive,
-) -> None:
+def test_hits_without_text_are_found_and_come_after_equal_pages_with_text(archive: Archive) -> None:
     words = "vaccines and autism are not linked"
     hit = SearchHit(1, "equal", "https://only-a-hit.org/x", words)
     keep(archive, NewSearch("other question", None, (hit,)))
@@ -241,9 +239,7 @@ for number in range(15):
 """
 
 
-def test_processes_write_and_read_one_new_archive_at_once_and_lose_nothing(
-    tmp_path: Path,
-) -> None:
+def test_processes_write_and_read_one_new_archive_at_once_and_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "archive.sqlite"
     root = Path(__file__).resolve().parents[3]
     workers = [

@@ -28,9 +28,7 @@ PAGE = FetchedPage(
 )
 
 
-async def test_a_renewing_search_asks_what_is_still_fresh_but_nothing_twice(
-    tmp_path: Path,
-) -> None:
+async def test_a_renewing_search_asks_what_is_still_fresh_but_nothing_twice(tmp_path: Path) -> None:
     clock = Clock()
     async with DiskCache(tmp_path, clock=clock) as cache:
         inner = CountingSearch(lambda: (FOUND,))

@@ -22,11 +22,7 @@ from resources.cache.answers import (
     CachingSearch,
 )
 from resources.cache.store import from_json, to_json
-from resources.llm.base import (
-    BudgetExhaustedError,
-    ModelOutageError,
-    ModelRequest,
-)
+from resources.llm.base import BudgetExhaustedError, ModelOutageError, ModelRequest
 from resources.llm.limits import Budget, Ceiling
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
@@ -225,12 +221,7 @@ class CountingLane:
         self.is_down = False
 
     async def prior_checks(
-        self,
-        claim: str,
-        *,
-        limit: int = 10,
-        language: str | None = None,
-        after: date | None = None,
+        self, claim: str, *, limit: int = 10, language: str | None = None, after: date | None = None
     ) -> FactCheckAnswer:
         self.asked += 1
         if self.is_down:
@@ -448,9 +439,7 @@ async def test_a_failure_that_several_wait_for_reports_its_calls_once(cache: Dis
     assert sum(len(error.calls) for error in errors if isinstance(error, ModelOutageError)) == 1
 
 
-async def test_what_was_paid_in_vain_comes_back_with_the_answer_it_led_to(
-    cache: DiskCache,
-) -> None:
+async def test_what_was_paid_in_vain_comes_back_with_the_answer_it_led_to(cache: DiskCache) -> None:
     """As after a kill: nobody was told of the first call, and the second asking makes it good."""
     inner = CountingModel(lambda budget: Reading(stance="refutes"))
     earlier = FAILED.model_copy(update={"request_id": "earlier"})

@@ -268,10 +268,7 @@ async def test_a_compressed_bomb_stays_small(server: MisbehavingServer, client: 
     assert peak < 8_000_000
 
 
-@given(
-    st.binary(max_size=5_000),
-    st.sampled_from(["gzip", "zlib", "raw", "members", "none"]),
-)
+@given(st.binary(max_size=5_000), st.sampled_from(["gzip", "zlib", "raw", "members", "none"]))
 def test_compressed_bodies_come_out_as_they_went_in(body: bytes, how: str) -> None:
     raw = zlib.compressobj(wbits=-15)
     sent = {

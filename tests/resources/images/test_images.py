@@ -96,10 +96,7 @@ async def test_a_reverse_search_names_each_page_and_picture_once_the_closest_fir
     assert answer.outcome == "ok"
     assert answer.matches == (
         ImageMatch(
-            "exact",
-            "http://a.example/1.jpg",
-            "http://a.example/flood",
-            "The flood of <b>2011</b>",
+            "exact", "http://a.example/1.jpg", "http://a.example/flood", "The flood of <b>2011</b>"
         ),
         ImageMatch("exact", "http://b.example/2.jpg"),
         ImageMatch("partial", "http://c.example/3.jpg", "http://c.example/crop"),

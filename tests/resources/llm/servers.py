@@ -30,10 +30,7 @@ USAGE = (120, 30)
 
 PATIENT = CallPolicy(
     retry=RetryPolicy(
-        attempts=3,
-        first_delay_seconds=0.01,
-        max_delay_seconds=0.02,
-        max_retry_after_seconds=0.5,
+        attempts=3, first_delay_seconds=0.01, max_delay_seconds=0.02, max_retry_after_seconds=0.5
     ),
     patience_seconds=60.0,
     connect_seconds=30.0,

@@ -17,13 +17,7 @@ from resources.network_guard import NetworkGuard
 from resources.scraping.browser import Browser
 from resources.scraping.pages import PageFetcher
 from tests.chromium import needs_browser
-from tests.resources.scraping.browsers import (
-    SENTENCE,
-    SHELL,
-    SITE,
-    shell,
-    writing,
-)
+from tests.resources.scraping.browsers import SENTENCE, SHELL, SITE, shell, writing
 from tests.servers import Behaviour, Exchange, MisbehavingServer, hang, redirect, reset, respond
 
 # One loop for all tests, so that the browser is started once.

@@ -17,13 +17,7 @@ from resources.network_guard import NetworkGuard
 from resources.scraping.browser import Browser
 from resources.scraping.pages import PageFetcher
 from tests.chromium import needs_browser, needs_playwright
-from tests.resources.scraping.browsers import (
-    SENTENCE,
-    SHELL,
-    SITE,
-    shell,
-    writing,
-)
+from tests.resources.scraping.browsers import SENTENCE, SHELL, SITE, shell, writing
 from tests.servers import MisbehavingServer, respond
 
 

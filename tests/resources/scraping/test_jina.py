@@ -119,11 +119,7 @@ async def test_without_a_key_none_is_sent(server: MisbehavingServer, http: HttpC
     ],
 )
 async def test_every_failure_has_its_name_and_no_secret(
-    server: MisbehavingServer,
-    reader: JinaReader,
-    behaviour: Behaviour,
-    outcome: str,
-    reason: str,
+    server: MisbehavingServer, reader: JinaReader, behaviour: Behaviour, outcome: str, reason: str
 ) -> None:
     server.on("/", behaviour)
     page = await reader.fetch(PAGE)

@@ -133,11 +133,7 @@ async def test_a_page_that_failed_at_once_may_have_led_anywhere(
     ],
 )
 async def test_every_failure_has_its_name_and_no_text(
-    server: MisbehavingServer,
-    fetcher: PageFetcher,
-    behaviour: Behaviour,
-    outcome: str,
-    reason: str,
+    server: MisbehavingServer, fetcher: PageFetcher, behaviour: Behaviour, outcome: str, reason: str
 ) -> None:
     server.on("/", behaviour)
     page = await fetcher.fetch(f"{SITE}/?session=sesame")

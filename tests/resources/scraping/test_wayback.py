@@ -13,15 +13,7 @@ from resources.network_guard import NetworkGuard
 from resources.scraping.pages import PageFetcher, Wayback
 from tests.patience import IN_VAIN, patience
 from tests.resources.scraping.pdfs import pdf
-from tests.servers import (
-    Behaviour,
-    MisbehavingServer,
-    hang,
-    redirect,
-    reset,
-    respond,
-    respond_json,
-)
+from tests.servers import Behaviour, MisbehavingServer, hang, redirect, reset, respond, respond_json
 
 GONE = "http://site.example/gone?n=1"
 SENTENCE = "The old page said that glass is an amorphous solid and does not flow. "
@@ -117,11 +109,7 @@ async def test_without_the_setting_nothing_is_asked_for(server: MisbehavingServe
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        {"url": GONE, "archived_snapshots": {}},
-        found(available=False),
-    ],
+    "answer", [{"url": GONE, "archived_snapshots": {}}, found(available=False)]
 )
 async def test_a_page_without_a_copy_is_still_gone(
     server: MisbehavingServer, fetcher: PageFetcher, answer: object

@@ -10,11 +10,7 @@ from tests.servers import MisbehavingServer
 
 
 async def ask(
-    provider: SearchProvider,
-    query: str = "sugar",
-    *,
-    limit: int = 3,
-    **wishes: Any,
+    provider: SearchProvider, query: str = "sugar", *, limit: int = 3, **wishes: Any
 ) -> SearchAnswer:
     (answer,) = await provider.search(SearchRequest(query, limit, **wishes))
     return answer

@@ -187,12 +187,7 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("name", "status", "body", "words"), ANSWERS)
 async def test_a_refusal_and_another_shape_have_their_own_sentences(
-    server: MisbehavingServer,
-    http: HttpClient,
-    name: str,
-    status: int,
-    body: object,
-    words: str,
+    server: MisbehavingServer, http: HttpClient, name: str, status: int, body: object, words: str
 ) -> None:
     waiting = {"Retry-After": "90"}
     server.on("*", respond(json.dumps(body), status=status, headers=waiting))
@@ -231,10 +226,7 @@ async def test_a_name_that_leads_nowhere_is_an_outage(http: HttpClient, name: st
     ],
 )
 async def test_what_cannot_be_a_key_is_refused_without_showing_it(
-    http: HttpClient,
-    service: type[Service],
-    setting: str,
-    key: str,
+    http: HttpClient, service: type[Service], setting: str, key: str
 ) -> None:
     with pytest.raises(ValueError, match=setting) as refusal:
         service(http, api_key=key)

@@ -56,11 +56,7 @@ async def test_results_become_hits(server: MisbehavingServer, searxng: SearxngSe
     assert (first.rank, first.title, first.snippet) == (1, "A title", "Its beginning")
     assert (first.url, first.published_on) == ("http://a.example/1", date(2021, 3, 5))
     assert (second.rank, second.published_on) == (2, None)
-    assert parameters(server) == {
-        "q": "sugar & salt",
-        "format": "json",
-        "pageno": "1",
-    }
+    assert parameters(server) == {"q": "sugar & salt", "format": "json", "pageno": "1"}
 
 
 async def test_the_next_page_is_the_instances_next_page(

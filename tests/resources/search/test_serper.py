@@ -14,14 +14,7 @@ from resources.network_guard import NameTable, NetworkGuard
 from resources.search.providers import SerperSearch, parse_date
 from tests.patience import IN_VAIN, patience
 from tests.resources.search.asking import ask
-from tests.servers import (
-    Behaviour,
-    MisbehavingServer,
-    hang,
-    redirect,
-    respond,
-    respond_json,
-)
+from tests.servers import Behaviour, MisbehavingServer, hang, redirect, respond, respond_json
 
 KEY = "canary-4711"
 TODAY = date(2025, 6, 15)

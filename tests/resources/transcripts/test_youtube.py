@@ -214,21 +214,13 @@ async def test_own_captions_come_before_a_translation(server: MisbehavingServer)
 NO_CAPTIONS: dict[str, object] = {"playabilityStatus": {"status": "OK"}}
 PLAYER_OUTCOMES: list[tuple[object, type[TranscriptAnswer], str]] = [
     (NO_CAPTIONS, Missing, "There are no captions for the video"),
-    (
-        unplayable("ERROR", "This video is unavailable"),
-        Missing,
-        "YouTube has no such video",
-    ),
+    (unplayable("ERROR", "This video is unavailable"), Missing, "YouTube has no such video"),
     (
         unplayable("LOGIN_REQUIRED", "This video may be inappropriate for some users."),
         Missing,
         "signed-in adults only",
     ),
-    (
-        unplayable("LOGIN_REQUIRED", "Sign in to confirm your age"),
-        Missing,
-        "signed-in adults only",
-    ),
+    (unplayable("LOGIN_REQUIRED", "Sign in to confirm your age"), Missing, "signed-in adults only"),
     (
         unplayable("UNPLAYABLE", "Video unavailable", "Not in your country."),
         Missing,
@@ -263,10 +255,7 @@ PLAYER_OUTCOMES: list[tuple[object, type[TranscriptAnswer], str]] = [
 
 @pytest.mark.parametrize(("body", "kind", "words"), PLAYER_OUTCOMES)
 async def test_what_the_player_says_has_its_own_type_and_sentence(
-    server: MisbehavingServer,
-    body: object,
-    kind: type[TranscriptAnswer],
-    words: str,
+    server: MisbehavingServer, body: object, kind: type[TranscriptAnswer], words: str
 ) -> None:
     server.on(PLAYER, respond_json(body))
     answer = await youtube(server).transcript(VIDEO)

@@ -17,11 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.claims.checkworthiness import (
-    Signs,
-    categorise,
-    read_signs,
-)
+from factible_assets.reasoners.embedded.claims.checkworthiness import Signs, categorise, read_signs
 from factible_assets.reasoners.embedded.claims.clauses import count_clauses, is_fragment, statements
 from factible_assets.reasoners.embedded.claims.references import is_open, resolve
 from factible_assets.reasoners.embedded.claims.sentences import CERTAIN, Sentence, split_sentences
@@ -149,8 +145,7 @@ def extract_claims(
         for index in _choose(candidates, vectors[1:], worth, max_claims)
     ]
     return ClaimDrafts(
-        thesis=None,
-        claims=tuple(sorted(drafts, key=lambda claim: -claim.importance)),
+        thesis=None, claims=tuple(sorted(drafts, key=lambda claim: -claim.importance))
     )
 
 

@@ -11,17 +11,11 @@ from hypothesis import strategies as st
 
 from factible_assets.reasoners.embedded.claims import selection
 from factible_assets.reasoners.embedded.claims.checkworthiness import read_signs
-from factible_assets.reasoners.embedded.claims.clauses import (
-    is_fragment,
-    statements,
-)
+from factible_assets.reasoners.embedded.claims.clauses import is_fragment, statements
 from factible_assets.reasoners.embedded.claims.references import is_open, resolve
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.claims.sentences import Sentence, split_sentences
-from factible_assets.reasoners.embedded.claims.wording import (
-    strip_lead_ins,
-    write_claim,
-)
+from factible_assets.reasoners.embedded.claims.wording import strip_lead_ins, write_claim
 from factible_assets.reasoners.embedded.embedder import Embedder, TfidfEmbedder, minilm
 from factible_assets.records import Transcript, Video
 from factible_assets.stages.ports import ClaimDrafts, ReasonerRefusalError

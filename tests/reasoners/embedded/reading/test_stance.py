@@ -21,10 +21,7 @@ from factible_assets.reasoners.embedded.reading.inference import (
     leaning_of,
 )
 from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages, windows
-from factible_assets.reasoners.embedded.reading.stance import (
-    PageStance,
-    StatementsAndTone,
-)
+from factible_assets.reasoners.embedded.reading.stance import PageStance, StatementsAndTone
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
 
 SUGAR = "Sugar makes children hyperactive"
@@ -223,12 +220,7 @@ def test_findings_both_ways_are_mixed(claim: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("rating", "stance"),
-    [
-        ("False", "refutes"),
-        ("True", "supports"),
-        ("Half true", "unclear"),
-        ("Unproven", "unclear"),
-    ],
+    [("False", "refutes"), ("True", "supports"), ("Half true", "unclear"), ("Unproven", "unclear")],
 )
 @pytest.mark.parametrize(
     "layout",
