@@ -2,7 +2,7 @@
 
 What belongs here: serving a folder of pages as many sites by their host names, and a search
 endpoint over them in Serper's format. What does not: clients (the pages are fetched and searched
-by the same clients as the real web, through `MiniatureWeb.names`), and the pages themselves.
+by the same clients as the real web, through a table of names), and the pages themselves.
 
 The folder holds `<host>/<path>.html`: `www.healthagency.example/sugar.html` is served as
 `http://www.healthagency.example/sugar`, `index.html` as `/`; other endings (`.txt`, `.pdf`) keep
@@ -28,12 +28,11 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, date, datetime
 from email.utils import format_datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 import yaml
@@ -43,7 +42,6 @@ from resources.network_guard import NameTable
 from resources.statements import statements
 
 if TYPE_CHECKING:
-    import uvicorn
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 SEARCH_HOST = "search.example"
@@ -78,166 +76,109 @@ class MiniatureWebError(Exception):
     """The folder cannot be served. The message names the file and the remedy."""
 
 
-class _Special(BaseModel):
-    """A page that answers otherwise, as `web.yaml` lists it."""
+class _Resource(BaseModel):
+    """One URL of the miniature web, and how it answers; `web.yaml` may say all but its file."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     url: str
     status: Annotated[int, Field(ge=200, le=599)] | None = None
     headers: dict[Any, Any] | None = None
+    file: Annotated[Path | None, Field(exclude=True)] = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Resource:
-    """One URL of the miniature web, and how it answers."""
-
-    url: str
-    file: Path | None
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
+_Resources: TypeAlias = Mapping[tuple[str, str], _Resource]
+"""By host and path."""
 
 
-class MiniatureWeb:
-    """Serves a folder of pages on an ephemeral loopback port, in a thread of its own.
+@contextmanager
+def miniature_web(root: Path) -> Iterator[NameTable]:
+    """Serve a folder of pages on an ephemeral loopback port, in a thread of its own, until closed.
 
-    Start it with `with`, or by `start` and `close`; it starts once and stops for good.
+    Yields the table that leads every `*.example` name there. Running answers end before the port is
+    free. Raises MiniatureWebError if the folder cannot be served.
     """
+    import uvicorn  # noqa: PLC0415 - only the demo and the tests serve anything
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._port = 0
-        self._lock = threading.Lock()
-        self._server: uvicorn.Server | None = None
-        self._stop = ExitStack()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def port(self) -> int:
-        """The port that is listened on; starts the server if it is not running yet."""
-        self.start()
-        return self._port
-
-    @property
-    def names(self) -> NameTable:
-        """The table that leads every `*.example` name here; starts the server if need be."""
-        return NameTable({"*.example": ("127.0.0.1", self.port)})
-
-    def start(self) -> None:
-        """Start serving, unless it is being served already; MiniatureWebError if it cannot be."""
-        import uvicorn  # noqa: PLC0415 - only the demo and the tests serve anything
-
-        with self._lock, ExitStack() as undone:
-            if self._server is not None:
-                return
-            resources = _list_resources(self._root)
-            index = undone.enter_context(closing(_SearchIndex(resources)))
-            listening = undone.enter_context(socket.socket())
-            listening.bind(("127.0.0.1", 0))
-            server = uvicorn.Server(
-                uvicorn.Config(
-                    _build_app(resources, index),
-                    loop="asyncio",
-                    http="h11",
-                    ws="none",
-                    lifespan="off",
-                    log_config=None,
-                    access_log=False,
-                    server_header=False,
-                    timeout_graceful_shutdown=1,
-                )
+    with ExitStack() as stack:
+        resources = _list_resources(root)
+        # Of the server's thread alone, but for its end.
+        index = stack.enter_context(closing(sqlite3.connect(":memory:", check_same_thread=False)))
+        listening = stack.enter_context(socket.socket())
+        listening.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(
+            uvicorn.Config(
+                _build_app(resources, index),
+                loop="asyncio",
+                http="h11",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=1,
             )
-            thread = threading.Thread(
-                target=lambda: asyncio.run(server.serve(sockets=[listening])),
-                name="miniature-web",
-                daemon=True,
-            )
-            thread.start()
-            undone.callback(thread.join, _START_SECONDS)
-            undone.callback(setattr, server, "should_exit", True)
-            deadline = time.monotonic() + _START_SECONDS
-            while not server.started:
-                if not thread.is_alive() or time.monotonic() > deadline:
-                    raise MiniatureWebError("the miniature web's server did not start")
-                time.sleep(0.002)
-            self._port = listening.getsockname()[1]
-            self._server, self._stop = server, undone.pop_all()
-
-    def close(self) -> None:
-        """Let running answers end, then free the port. Does nothing if it never started."""
-        with self._lock:
-            self._server = None
-            self._stop.close()
-
-
-class _SearchIndex:
-    """BM25 over the titles and texts of all HTML pages; built when first asked."""
-
-    def __init__(self, resources: Mapping[tuple[str, str], _Resource]) -> None:
-        self._pages = [
-            (resource.url, resource.file)
-            for resource in resources.values()
-            if resource.file is not None and resource.file.suffix == ".html"
-        ]
-        self._lock = threading.Lock()
-        self._database: sqlite3.Connection | None = None
-
-    def answer(self, body: bytes) -> tuple[int, dict[str, object]]:
-        """Answer a question in Serper's form: status and body; the best page comes first.
-
-        Under a date restriction, pages without a date are left out.
-        """
-        try:
-            asked = json.loads(body)
-            days = {
-                name: date(int(year), int(month), int(day)).isoformat()
-                for name, month, day, year in _DATE_RANGE.findall(str(asked.get("tbs", "")))
-            }
-            query = str(asked["q"])
-        except (ValueError, LookupError, AttributeError):
-            return 400, {"message": "Missing query parameter", "statusCode": 400}
-        limit, page = (
-            max(1, min(most, value)) if isinstance(value, int) else 1
-            for value, most in ((asked.get("num", 10), 100), (asked.get("page", 1), 1_000))
         )
-        words = [word for word in re.findall(r"\w+", query.casefold()) if word not in _STOP_WORDS]
-        values = {
-            "expression": " OR ".join(f'"{word}"' for word in dict.fromkeys(words)),
-            "first_day": days.get("min"),
-            "last_day": days.get("max"),
-            "limit": limit,
-            "skipped": (page - 1) * limit,
+        thread = threading.Thread(
+            target=lambda: asyncio.run(server.serve(sockets=[listening])),
+            name="miniature-web",
+            daemon=True,
+        )
+        thread.start()
+        stack.callback(thread.join, _START_SECONDS)
+        stack.callback(setattr, server, "should_exit", True)
+        deadline = time.monotonic() + _START_SECONDS
+        while not server.started:
+            if not thread.is_alive() or time.monotonic() > deadline:
+                raise MiniatureWebError("the miniature web's server did not start")
+            time.sleep(0.002)
+        yield NameTable({"*.example": listening.getsockname()})
+
+
+def _search(
+    resources: _Resources, index: sqlite3.Connection, body: bytes
+) -> tuple[int, dict[str, object]]:
+    """Answer a question in Serper's form: status and body; the best page by BM25 comes first.
+
+    All HTML pages are read when the first is asked for. Under a date restriction, pages without a
+    date are left out.
+    """
+    try:
+        asked = json.loads(body)
+        days = {
+            name: date(int(year), int(month), int(day)).isoformat()
+            for name, month, day, year in _DATE_RANGE.findall(str(asked.get("tbs", "")))
         }
-        with self._lock:
-            rows = self._open().execute(_SQL["search"], values).fetchall() if words else []
-        organic = []
-        for position, (url, title, published_on, snippet) in enumerate(rows, start=1):
-            found = {"title": title, "link": url, "snippet": " ".join(snippet.split())}
-            if published_on is not None:
-                day = date.fromisoformat(published_on)
-                found["date"] = f"{day:%b} {day.day}, {day.year}"
-            organic.append({**found, "position": position})
-        parameters = {"q": query, "type": "search", "engine": "miniature"}
-        return 200, {"searchParameters": parameters, "organic": organic, "credits": 1}
-
-    def close(self) -> None:
-        with self._lock:
-            if self._database is not None:
-                self._database.close()
-                self._database = None
-
-    def _open(self) -> sqlite3.Connection:
-        if self._database is None:
-            self._database = sqlite3.connect(":memory:", check_same_thread=False)
-            self._database.execute(_SQL["create"])
-            self._database.executemany(_SQL["add"], (_indexed(*page) for page in self._pages))
-        return self._database
+        query = str(asked["q"])
+    except (ValueError, LookupError, AttributeError):
+        return 400, {"message": "Missing query parameter", "statusCode": 400}
+    limit, page = (
+        max(1, min(most, value)) if isinstance(value, int) else 1
+        for value, most in ((asked.get("num", 10), 100), (asked.get("page", 1), 1_000))
+    )
+    if not index.total_changes:
+        index.execute(_SQL["create"])
+        files = ((each.url, each.file) for each in resources.values() if each.file is not None)
+        pages = [(url, file) for url, file in files if file.suffix == ".html"]
+        index.executemany(_SQL["add"], (_indexed(*each) for each in pages))
+    words = [word for word in re.findall(r"\w+", query.casefold()) if word not in _STOP_WORDS]
+    values = {
+        "expression": " OR ".join(f'"{word}"' for word in dict.fromkeys(words)),
+        "first_day": days.get("min"),
+        "last_day": days.get("max"),
+        "limit": limit,
+        "skipped": (page - 1) * limit,
+    }
+    organic = []
+    rows = index.execute(_SQL["search"], values).fetchall() if words else []
+    for position, (url, title, published_on, snippet) in enumerate(rows, start=1):
+        found = {"title": title, "link": url, "snippet": " ".join(snippet.split())}
+        if published_on is not None:
+            day = date.fromisoformat(published_on)
+            found["date"] = f"{day:%b} {day.day}, {day.year}"
+        organic.append({**found, "position": position})
+    parameters = {"q": query, "type": "search", "engine": "miniature"}
+    return 200, {"searchParameters": parameters, "organic": organic, "credits": 1}
 
 
 def _indexed(url: str, file: Path) -> tuple[str, str, str, str | None]:
@@ -257,14 +198,14 @@ def _indexed(url: str, file: Path) -> tuple[str, str, str, str | None]:
     return url, page_title(tree) or url, f"{plain_text(tree)}\n{described}", published_on
 
 
-def _build_app(resources: Mapping[tuple[str, str], _Resource], index: _SearchIndex) -> ASGIApp:
+def _build_app(resources: _Resources, index: sqlite3.Connection) -> ASGIApp:
     from starlette.requests import Request  # noqa: PLC0415 - see start
     from starlette.responses import JSONResponse, Response  # noqa: PLC0415
 
     async def answer(request: Request) -> Response:
         host = request.headers.get("host", "").partition(":")[0].lower()
         if (host, request.scope["path"]) == (SEARCH_HOST, "/search") and request.method == "POST":
-            status, body = index.answer(await request.body())
+            status, body = _search(resources, index, await request.body())
             return JSONResponse(body, status)
         if request.method not in {"GET", "HEAD"}:
             return Response("method not allowed", 405, {"Allow": "GET, HEAD"})
@@ -280,10 +221,12 @@ def _build_app(resources: Mapping[tuple[str, str], _Resource], index: _SearchInd
                 "etag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
                 "last-modified": format_datetime(changed, usegmt=True),
             }
-        headers.update({name.lower(): value for name, value in resource.headers.items()})
-        if resource.status == _OK and request.headers.get("if-none-match") == headers.get("etag"):
+        others = (resource.headers or {}).items()
+        headers.update({str(name).lower(): str(value) for name, value in others})
+        status = resource.status or _OK
+        if status == _OK and request.headers.get("if-none-match") == headers.get("etag"):
             return Response(status_code=304, headers=headers)
-        return Response(content, resource.status, headers)
+        return Response(content, status, headers)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         response = await answer(Request(scope, receive))
@@ -292,7 +235,7 @@ def _build_app(resources: Mapping[tuple[str, str], _Resource], index: _SearchInd
     return app
 
 
-def _find(resources: Mapping[tuple[str, str], _Resource], host: str, path: str) -> _Resource | None:
+def _find(resources: _Resources, host: str, path: str) -> _Resource | None:
     other = path[:-1] if path.endswith("/") else f"{path}/"
     return resources.get((host, path)) or resources.get((host, other))
 
@@ -310,7 +253,7 @@ def _list_resources(root: Path) -> dict[tuple[str, str], _Resource]:
                 path = f"/{file.relative_to(site).as_posix()}".removesuffix(".html")
                 path = path.removesuffix("index") if file.name == "index.html" else path
                 host = site.name.lower()
-                found[host, path] = _Resource(f"http://{host}{quote(path)}", file)
+                found[host, path] = _Resource(url=f"http://{host}{quote(path)}", file=file)
     for special in _read_settings(root / _SETTINGS_FILE):
         parts = urlsplit(special.url)
         key = ((parts.hostname or "").lower(), unquote(parts.path) or "/")
@@ -318,7 +261,7 @@ def _list_resources(root: Path) -> dict[tuple[str, str], _Resource]:
         if listed is not None:
             parts = urlsplit(listed.url)
             key = parts.netloc, unquote(parts.path)
-            special = replace(special, url=listed.url, file=listed.file)  # noqa: PLW2901
+            special.url, special.file = listed.url, listed.file
         found[key] = special
     return found
 
@@ -333,11 +276,9 @@ def _read_settings(file: Path) -> Iterator[_Resource]:
         raise MiniatureWebError(f"{file} should hold one list, named responses")
     for number, entry in enumerate(entries, start=1):
         try:
-            special = _Special.model_validate(entry, strict=True)
+            yield _Resource.model_validate(entry)
         except ValidationError as error:
             raise MiniatureWebError(
                 f"{file}: response {number} should have a url, and may have a status (200 to 599) "
                 "and headers (a mapping), and nothing else"
             ) from error
-        texts = {str(name): str(value) for name, value in (special.headers or {}).items()}
-        yield _Resource(special.url, None, special.status or _OK, texts)

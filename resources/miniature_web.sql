@@ -1,7 +1,7 @@
 -- The index of the miniature web's search engine.
 
 -- name: create
-CREATE VIRTUAL TABLE pages USING fts5 (
+CREATE VIRTUAL TABLE IF NOT EXISTS pages USING fts5 (
     title, text, url UNINDEXED, published_on UNINDEXED, tokenize = 'porter unicode61'
 )
 

@@ -46,6 +46,7 @@ from factible_assets.settings import SearchProvider, Settings, SetupError, withh
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
 from resources.scraping.browser import UNSANDBOXED, is_sandboxed
 from resources.search.base import SearchRequest
+from resources.transcripts.base import Outage
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
@@ -273,8 +274,8 @@ def _services(
         await wayback_machine(settings, http).fetch(_PAGE)
 
     async def youtube() -> str | None:
-        details = await youtube_transcripts(settings).details(_VIDEO)
-        return None if details.title else " ".join(details.problems)
+        answer = await youtube_transcripts(settings).transcript(_VIDEO)
+        return answer.reason if isinstance(answer, Outage) else None
 
     async def registries() -> None:
         await domain_registry(settings, http).registered_at(_DOMAIN)
@@ -298,7 +299,7 @@ def _services(
     idle = Finding("wayback", False, remedy=remedy)
     yield _asked(idle, wayback, "It has copies.", asks=settings.wayback)
     idle = Finding("youtube", True, None, "It needs no key. To ask it: --network.")
-    yield _asked(idle, youtube, "It tells a video's title.", asks=network)
+    yield _asked(idle, youtube, "It gives captions.", asks=network)
     has_ages = bool(settings.domain_ages and live)
     words = "They are asked on the live web only, and if FACTIBLE_DOMAIN_AGES allows it."
     words = "They need no key. To ask one: --network." if has_ages else words

@@ -40,7 +40,6 @@ from resources.reliability.datasets import (
     load_mbfc_json,
     load_rating_csv,
     load_rating_yaml,
-    rating_by_name,
 )
 
 _DESCRIBED = (".csv", ".json")
@@ -154,4 +153,4 @@ def _layout_by_header(file: Path) -> TableLayout:
         "rating",
         *(each for each in ("class", "bias", "reason") if each in header),
     ]
-    return TableLayout(file.stem, {each: each for each in columns}, rating_by_name)
+    return TableLayout(file.stem, {each: each for each in columns})

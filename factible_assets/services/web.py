@@ -33,15 +33,9 @@ from factible_assets.stages.ports import DomainAges, Fetcher
 from factible_assets.stages.urls import canonical_url, is_fictional
 from resources.archive.store import Archive, ArchivedWeb, ArchivingFetcher
 from resources.cache import DiskCache
-from resources.cache.answers import (
-    CachingAges,
-    CachingFactChecks,
-    CachingFetcher,
-    CachingSearch,
-    ConditionalFetcher,
-)
+from resources.cache.answers import CachingAges, CachingFactChecks, CachingFetcher, CachingSearch
 from resources.http import HttpClient, HttpLimits, RetryPolicy
-from resources.miniature_web import SEARCH_BASE_URL, MiniatureWeb
+from resources.miniature_web import SEARCH_BASE_URL, miniature_web
 from resources.network_guard import NameTable, NetworkGuard
 from resources.reliability.registries import (
     BOOTSTRAP_URL,
@@ -50,7 +44,7 @@ from resources.reliability.registries import (
     WhoisRegistry,
 )
 from resources.scraping.browser import Browser, find_browser
-from resources.scraping.pages import JINA_URL, JinaReader, PageFetcher, Wayback
+from resources.scraping.pages import JINA_URL, Fetching, JinaReader, PageFetcher, Wayback
 from resources.search.base import FactCheckLane, SearchProvider
 from resources.search.providers import SerperSearch
 from resources.search.service import MergedSearch
@@ -106,8 +100,8 @@ async def open_web(
     if chosen == "live":
         return await _live(settings, stack, cache, renew=renew)
     if chosen == "miniature":
-        web = stack.enter_context(MiniatureWeb(settings.project_corpora / "miniature_web"))
-        http = await stack.enter_async_context(HttpClient(guard=NetworkGuard(names=web.names)))
+        names = stack.enter_context(miniature_web(settings.project_corpora / "miniature_web"))
+        http = await stack.enter_async_context(HttpClient(guard=NetworkGuard(names=names)))
         search = SerperSearch(http, api_key="none", base_url=SEARCH_BASE_URL)
         search.provider = "miniature"
         return OpenWeb(MergedSearch([search]), PageFetcher(http), RegistryAges(()))
@@ -138,7 +132,7 @@ async def _live(
         registries = RegistryAges([rdap.registered_at, whois.registered_at])
         asked = f"rdap {settings.endpoints.get('rdap', BOOTSTRAP_URL)}, whois"
         asked = f"{asked} {settings.whois}" if settings.whois else asked
-        ages = CachingAges(registries, kept, identity=asked)
+        ages = CachingAges(registries.age, kept, identity=asked)
     searchers = []
     for name in names:
         asked = " ".join((name, *asked_at(PROVIDERS[name], settings)))
@@ -152,7 +146,7 @@ async def _live(
     return OpenWeb(
         MergedSearch(searchers),
         ArchivingFetcher(
-            CachingFetcher(fetcher, kept, identity=identity, renew=renew).fetch,
+            CachingFetcher(fetcher.fetch, kept, identity=identity, renew=renew).fetch,
             Archive(settings.archive, canonicalise=canonical_url),
             FETCHED_COLLECTION,
             leave_out=is_fictional,
@@ -164,7 +158,7 @@ async def _live(
 
 async def _page_fetcher(
     settings: Settings, services: HttpClient, stack: AsyncExitStack
-) -> tuple[ConditionalFetcher, str]:
+) -> tuple[Fetching, str]:
     """Return who fetches pages, and what the cache must know of it."""
     if settings.pages == "jina":
         address = settings.endpoints.get("jina", JINA_URL)

@@ -1,7 +1,7 @@
 """The strategy `confidence`: claim classes, class-specific search, and a calculus of confidence.
 
 What belongs here: the order of its steps and what each notes. What does not: the calculus, classes
-and credibilities (methods/), asking the model (reasoners/llm/raw_evidence.py).
+and credibilities (methods/), asking the model (reasoners/llm/investigation.py).
 
 Source: ECVS ("Enhanced Claim Verification System with Real Source Integration", 2025). The standard
 steps do the searching, the reading and the vote; the calculus says how sure it is.
@@ -15,7 +15,7 @@ from factible_assets.methods import ecvs as calculus
 from factible_assets.methods.ecvs import PREDICTION, SEARCH, Confidence, Source, claim_class
 from factible_assets.methods.scales import THREE_WAY
 from factible_assets.reasoners.llm.engine import asking
-from factible_assets.reasoners.llm.raw_evidence import judge_three_way
+from factible_assets.reasoners.llm.investigation import judge_three_way
 from factible_assets.records import Evidence, Verdict
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy

@@ -1,7 +1,7 @@
 """The strategy `raw_evidence`: questions, what was known before the claim, summaries, six levels.
 
 What belongs here: the order of its steps and what each notes. What does not: spans, questions,
-summaries and scales (methods/), asking the model (reasoners/llm/raw_evidence.py).
+summaries and scales (methods/), asking the model (reasoners/llm/investigation.py).
 
 Source: Raw Evidence (Chen et al. 2023, arXiv:2305.11859), figure 2. Where the embedded engine
 judges there are no questions and no summaries: its own searches are asked, the selected parts are
@@ -30,7 +30,7 @@ from factible_assets.methods.raw_evidence import (
 from factible_assets.methods.scales import VERACITY, veracity_of
 from factible_assets.reasoners.llm.answers import VeracityAnswer
 from factible_assets.reasoners.llm.engine import LlmReasoner, asking
-from factible_assets.reasoners.llm.raw_evidence import ask_questions, judge_veracity, summarise
+from factible_assets.reasoners.llm.investigation import ask_questions, judge_veracity, summarise
 from factible_assets.reasoners.llm.verdict import CARRIERS
 from factible_assets.records import Answered, Evidence, Query, Stance, Video
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows

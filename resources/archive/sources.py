@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
+from resources.lines import NotTextError, decode_text
 from resources.scraping.base import UNDATED, FetchedPage
 from resources.search.base import SearchHit
-from resources.text_encoding import NotTextError, decode_text
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
 """Saved pages above this are left out: HTML of that size is data, not something to read."""

@@ -44,8 +44,7 @@ from resources.archive.sources import (
 from resources.http import elapsed_since
 from resources.scraping.base import UNDATED, FetchedPage
 from resources.search.base import SearchAnswer, SearchHit, SearchRequest
-from resources.sqlite import connect, switch_to_wal
-from resources.statements import statements
+from resources.statements import connect, statements, switch_to_wal
 
 _log = logging.getLogger(__name__)
 

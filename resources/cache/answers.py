@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import date, timedelta
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from resources.cache.store import DiskCache, Json, Kind, cache_key, from_json, to_json
 from resources.llm.base import (
@@ -226,12 +226,8 @@ def _plain(value: object) -> object:
     return sorted(value) if isinstance(value, (list, tuple, set, frozenset)) else value
 
 
-class ConditionalFetcher(Protocol):
-    """Fetches pages, and accepts what is known of them from before."""
-
-    async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
-        """Fetch one page; see PageFetcher.fetch."""
-        ...
+ConditionalFetch: TypeAlias = Callable[[str, FetchedPage | None], Awaitable[FetchedPage]]
+"""Fetches a page of which something may be known from before (resources.scraping.pages)."""
 
 
 class CachingFetcher:
@@ -244,11 +240,11 @@ class CachingFetcher:
     """
 
     def __init__(
-        self, fetcher: ConditionalFetcher, cache: DiskCache, *, identity: str, renew: bool = False
+        self, fetch: ConditionalFetch, cache: DiskCache, *, identity: str, renew: bool = False
     ) -> None:
         policy = cache.policy
         limits = {"ok": policy.pages, "unavailable": policy.unavailable_pages}
-        self._fetcher = fetcher
+        self._fetch = fetch
         self._answers = _Answers[FetchedPage](
             cache,
             "pages",
@@ -264,7 +260,7 @@ class CachingFetcher:
 
         async def work(old: FetchedPage | None) -> FetchedPage:
             known = old if old is not None and old.outcome == "ok" else None
-            page = await self._fetcher.fetch(url, known)
+            page = await self._fetch(url, known)
             if old is not None and page.http_status == HTTPStatus.NOT_MODIFIED:
                 page = replace(page, http_status=old.http_status)
             return page
@@ -273,20 +269,17 @@ class CachingFetcher:
         return replace(page, url=url)
 
 
-class AgeSource(Protocol):
-    """Knows, or finds out, how old domains are."""
-
-    async def age(self, domain: str) -> DomainAge:
-        """Return a domain's age. Never raises: it answers."""
-        ...
-
-
 class CachingAges:
-    """Keeps ages, and for a shorter time that an age is unknown. A kept age has grown meanwhile."""
+    """Keeps ages, and for a shorter time that an age is unknown. A kept age has grown meanwhile.
 
-    def __init__(self, ages: AgeSource, cache: DiskCache, *, identity: str) -> None:
+    `find` says how old a domain is, and never raises.
+    """
+
+    def __init__(
+        self, find: Callable[[str], Awaitable[DomainAge]], cache: DiskCache, *, identity: str
+    ) -> None:
         limits = {"ok": cache.policy.ages, "unknown": cache.policy.unknown_ages}
-        self._ages = ages
+        self._find = find
         self._answers = _Answers[DomainAge](
             cache,
             "ages",
@@ -301,7 +294,7 @@ class CachingAges:
     async def age(self, domain: str) -> DomainAge:
         """Return a domain's age in years. Never raises: it answers."""
         name = domain.lower().rstrip(".")
-        return (await self._answers.ask(name, lambda _: self._ages.age(domain)))[0]
+        return (await self._answers.ask(name, lambda _: self._find(domain)))[0]
 
 
 class Client(Protocol):

@@ -38,8 +38,7 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar, get_args
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from resources.sqlite import connect, switch_to_wal
-from resources.statements import statements
+from resources.statements import connect, statements, switch_to_wal
 
 Json: TypeAlias = Any
 """What json.dumps takes: None, bool, int, float, str, and lists and dictionaries of those."""

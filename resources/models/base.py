@@ -51,11 +51,7 @@ class ManifestModel(BaseModel, frozen=True, extra="forbid"):
 
 
 def read_manifest(text: str) -> dict[str, ManifestModel]:
-    """Read a manifest's YAML, by the models' names.
-
-    Raises:
-        ValueError: It is no YAML, or has another shape.
-    """
+    """Read a manifest's YAML, by the models' names; ValueError if it has another shape."""
     try:
         written = yaml.safe_load(text)
     except yaml.YAMLError as error:

@@ -40,9 +40,9 @@ from resources.http import (
     RetryPolicy,
     TooLargeError,
     UnavailableError,
+    is_passing,
     retry_after_seconds,
     shown,
-    status_failure,
 )
 from resources.models.base import (
     FOLDER,
@@ -149,8 +149,8 @@ class Hub:
         """
         commit, files = model.revision, []
         for spec in model.files:
-            ask = partial(self._said, self._url(model, commit, spec), spec)
-            said = await self._repeat(ask, spec.path)
+            url = self._url(model, commit, spec)
+            said = await self._repeat(partial(self._said, url, spec.path), spec.path)
             # All files are of the commit that the first one is of, though a branch may move on.
             named = said.get("x-repo-commit", "")
             if _GIT_ID.fullmatch(commit) and _GIT_ID.fullmatch(named) and named != commit:
@@ -228,7 +228,7 @@ class Hub:
     def _url(self, model: ManifestModel, commit: str, spec: ManifestFile) -> str:
         return f"{self._base}/{model.repo}/resolve/{quote(commit)}/{quote(spec.path)}"
 
-    async def _said(self, url: str, spec: ManifestFile) -> Mapping[str, str]:
+    async def _said(self, url: str, what: str) -> Mapping[str, str]:
         """Return what the answers to a file's address say of it, until a large file is announced.
 
         Where large files are stored, only a whole file may be asked for.
@@ -240,32 +240,29 @@ class Hub:
             announced = said | announced
             target = response.redirect()
             if "x-linked-etag" in announced or target is None:
-                self._check_status(response, spec.path)
+                self._check_status(response, what)
                 return {**response.headers, **announced}
             url = str(target)
-        raise ModelPullError(
-            f"{self.host} redirects more than {_MOST_REDIRECTS} times for {spec.path}."
-        )
+        raise ModelPullError(f"{self.host} redirects more than {_MOST_REDIRECTS} times for {what}.")
 
     def _check_status(self, response: Response, what: str) -> None:
         status = response.status
         if status < HTTPStatus.BAD_REQUEST:
             return
-        if isinstance(status_failure(response), OutageError):
+        if is_passing(status):
             failure = OutageError(f"it answered {status}")
             failure.pause = retry_after_seconds(response.headers)
             raise failure
-        if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-            raise ModelPullError(
-                f"{self.host} gives {what} only to those who have an account, or does not have it "
-                f"({status}). Fetch the model by hand, or name another hub in FACTIBLE_MODEL_HUB."
-            )
-        if status == HTTPStatus.NOT_FOUND:
-            raise ModelPullError(
-                f"{self.host} does not have {what} (404). It may have been moved or removed there; "
-                "a newer factible may know where to."
-            )
-        raise ModelPullError(f"{self.host} refused to give {what} ({status}).")
+        closed = (
+            f"{self.host} gives {what} only to those who have an account, or does not have it "
+            f"({status}). Fetch the model by hand, or name another hub in FACTIBLE_MODEL_HUB."
+        )
+        missing = (
+            f"{self.host} does not have {what} (404). It may have been moved or removed there; a "
+            "newer factible may know where to."
+        )
+        refused = f"{self.host} refused to give {what} ({status})."
+        raise ModelPullError({401: closed, 403: closed, 404: missing}.get(status, refused))
 
 
 def _offered(spec: ManifestFile, said: Mapping[str, str], host: str) -> OfferedFile:
@@ -313,8 +310,17 @@ class ModelStore:
         """
         name = offer.model.name
         partial = self._folder / _PARTIAL / name
-        with self._alone(name), self._writable():
-            _make_room(offer, partial)
+        with self._alone(name):
+            partial.mkdir(parents=True, exist_ok=True)
+            there = sum(file.stat().st_size for file in partial.iterdir() if file.is_file())
+            needed = max(0, offer.size - there) + _SPARE_BYTES
+            free = shutil.disk_usage(partial).free
+            if free < needed:
+                raise ModelStoreError(
+                    f"The disk of {partial} has {free / 1e6:,.0f} MB left, and {offer.model.title} "
+                    f"needs {needed / 1e6:,.0f} MB. Free some room, or set FACTIBLE_HOME to "
+                    "another disk."
+                )
             for file in offer.files:
                 await _fetch(hub, offer, file, partial, progress or (lambda *_: None))
             receipt = Receipt(
@@ -365,22 +371,17 @@ class ModelStore:
         """Hold a lock that the system releases when the process ends, however it ends."""
         import fcntl  # noqa: PLC0415 - absent on Windows, where finding models still works
 
-        with self._writable():
-            (self._folder / _PARTIAL).mkdir(parents=True, exist_ok=True)
-            lock = (self._folder / _PARTIAL / f"{name}.lock").open("wb")
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise ModelStoreError(
-                    f"The model {name} is being fetched or removed by another process. Wait for it."
-                ) from error
-            yield
-
-    @contextmanager
-    def _writable(self) -> Iterator[None]:
         try:
-            yield
+            (self._folder / _PARTIAL).mkdir(parents=True, exist_ok=True)
+            with (self._folder / _PARTIAL / f"{name}.lock").open("wb") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    raise ModelStoreError(
+                        f"The model {name} is being fetched or removed by another process. Wait "
+                        "for it."
+                    ) from error
+                yield
         except OSError as error:
             raise ModelStoreError(
                 f"The folder {self._folder} cannot be written ({error.strerror or error}). Free "
@@ -392,7 +393,13 @@ class ModelStore:
 async def _fetch(
     hub: Hub, offer: Offer, file: OfferedFile, folder: Path, progress: Progress
 ) -> None:
-    done, part = folder / file.save_as, _part(file, folder)
+    done = folder / file.save_as
+    part = folder / f"{done.name}.{(file.sha256 or file.git_id or '')[:16]}.part"
+    if done.exists():  # of an earlier pull that did not come to its end
+        done.replace(part)
+    for other in folder.glob(f"{done.name}.*.part"):  # noqa: ASYNC240 - a moment, likewise
+        if other != part:  # of another revision
+            other.unlink()
     try:
         if size_of(part) != file.bytes:
             await hub.download(offer, file, part, progress)
@@ -410,30 +417,6 @@ async def _fetch(
         )
     part.replace(done)
     progress(done.name, file.bytes, file.bytes)
-
-
-def _part(file: OfferedFile, folder: Path) -> Path:
-    """Return where a file is while it is not complete, with what there is of it already."""
-    done = folder / file.save_as
-    part = folder / f"{done.name}.{(file.sha256 or file.git_id or '')[:16]}.part"
-    if done.exists():  # of an earlier pull that did not come to its end
-        done.replace(part)
-    for other in folder.glob(f"{done.name}.*.part"):
-        if other != part:  # of another revision
-            other.unlink()
-    return part
-
-
-def _make_room(offer: Offer, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    there = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
-    needed = max(0, offer.size - there) + _SPARE_BYTES
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise ModelStoreError(
-            f"The disk of {folder} has {free / 1e6:,.0f} MB left, and {offer.model.title} needs "
-            f"{needed / 1e6:,.0f} MB. Free some room, or set FACTIBLE_HOME to another disk."
-        )
 
 
 def _problem(part: Path, file: OfferedFile) -> str | None:

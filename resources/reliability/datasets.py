@@ -39,8 +39,8 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
@@ -105,8 +105,16 @@ def host_name(text: str) -> str | None:
 
 def _enter(ratings: dict[str, ListedRating], found: ListedRating) -> None:
     """Note a rating; of those that disagree on one host the lower one holds."""
-    held = ratings.setdefault(found.domain, found)
+    held = ratings.get(found.domain, found)
     ratings[found.domain] = min(held, found, key=lambda each: _LISTED_RATINGS.index(each.rating))
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 # --- Values of YAML, read strictly --------------------------------------------------------------
@@ -326,50 +334,57 @@ def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
 class TableLayout:
     """Where a CSV file keeps what a rating needs, as the module's docstring has it.
 
-    `columns` are named by what they hold. `rating_of` turns a text into a rating and raises
-    ValueError for one that is none. Without `classes` classes have the project's own names.
+    `columns` are named by what they hold. A rating is a number, for which `thresholds` has the
+    least of each rating, the best first, or a text of `scale`, without case and white space, or
+    called by its name. Without `classes` classes have the project's own names.
     """
 
     name: str
     columns: Mapping[str, str]
-    rating_of: Callable[[str], Rating]
     description: str = ""
+    thresholds: Mapping[Rating, float] | None = None
+    most: float = math.inf
+    """No number is larger; with one, none is below 0."""
+    scale: Mapping[str, Rating] | None = None
     classes: Mapping[str, SourceClass] | None = None
     delimiter: str = ","
     licence: str = ""
     citation: str = ""
     as_of: date | None = None
+    described_in: str = ""
+
+    def rating_of(self, text: str) -> Rating:
+        """Return the rating that a text stands for; ValueError says why it is none."""
+        if self.thresholds is not None:
+            number = _number(text)
+            if number is None:
+                raise ValueError("not a number")
+            if self.most < math.inf and not 0 <= number <= self.most:
+                raise ValueError(f"not from 0 to {self.most:g}")
+            reached = (rating for rating, least in self.thresholds.items() if number >= least)
+            return next(reached, "very_low")
+        word = " ".join(text.split()).casefold()
+        if self.scale is not None and word not in self.scale:
+            raise ValueError(f"it does not stand in the scale of {self.described_in}; add it there")
+        if self.scale is not None:
+            return self.scale[word]
+        name = re.sub(r"[\s-]+", "_", word)
+        for rating in _LISTED_RATINGS:
+            if rating == name:
+                return rating
+        raise ValueError("not high, medium, low or very low")
 
 
 # Lin et al. (2023) give no classes. The cuts were set where they part the outlets that Media
 # Bias/Fact Check rates: 70 % of its high outlets lie above 0.65, 80 % of its medium ones above
 # 0.50, 80 % of its low ones above 0.26, half of its very low ones below 0.25.
-_QUALITY_CUTS: Mapping[Rating, float] = {"high": 0.65, "medium": 0.5, "low": 0.25, "very_low": 0.0}
-
-
-def rating_of_quality(text: str) -> Rating:
-    """Turn a quality from 0 to 1 into a rating; raise ValueError for any other text."""
-    quality = float(text)
-    if not 0.0 <= quality <= 1.0:
-        raise ValueError("not from 0 to 1")
-    return next(rating for rating, cut in _QUALITY_CUTS.items() if quality >= cut)
-
-
-def rating_by_name(text: str) -> Rating:
-    """Read a rating by its name (`Very Low`, `very-low`); raise ValueError for any other text."""
-    name = re.sub(r"[\s-]+", "_", text.strip().lower())
-    for rating in _LISTED_RATINGS:
-        if rating == name:
-            return rating
-    raise ValueError("not high, medium, low or very low")
-
-
 DOMAIN_QUALITY = TableLayout(
     "domain-quality",
     {"domain": "domain", "rating": "pc1"},
-    rating_of_quality,
     "Domain quality, first principal component of six expert ratings "
     "(Lin et al. 2023, PNAS Nexus 2(9), doi:10.1093/pnasnexus/pgad286)",
+    thresholds={"high": 0.65, "medium": 0.5, "low": 0.25},
+    most=1.0,
 )
 
 
@@ -430,80 +445,41 @@ def description_of(file: Path) -> Path:
 def load_description(file: Path) -> TableLayout:
     """Read a description, without columns where it names none; raise RatingFileError."""
     top = _read_yaml(file).mapping({"dataset"}, {"as_of"} | _ABOUT | _READING)
-    if "columns" not in top:
-        for key in sorted(_READING & top.keys()):
-            raise top[key].wrong(f"{key} needs columns beside it")
-    said: dict[str, Any] = {key: top[key].text() for key in _ABOUT & top.keys()}
-    return replace(
-        _layout(top) if "columns" in top else TableLayout("", {}, rating_by_name),
-        name=top["dataset"].text(),
-        as_of=top["as_of"].day() if "as_of" in top else None,
-        **said,
-    )
-
-
-def _layout(top: Mapping[str, _Node]) -> TableLayout:
-    columns = top["columns"].mapping({"domain", "rating"}, {"class", "bias", "reason"})
-    rating_of: Callable[[str], Rating] = rating_by_name
+    for key in sorted(_READING & top.keys()) if "columns" not in top else ():
+        raise top[key].wrong(f"{key} needs columns beside it")
+    said: dict[str, Any] = {key: top[key].text() for key in sorted(_ABOUT & top.keys())}
+    required, optional = {"domain", "rating"}, {"class", "bias", "reason"}
+    columns = top["columns"].mapping(required, optional) if "columns" in top else {}
     if "thresholds" in top and "scale" in top:
         raise top["scale"].wrong("thresholds and scale exclude each other; keep one")
-    if "thresholds" in top:
-        rating_of = _by_thresholds(top["thresholds"])
-    if "scale" in top:
-        rating_of = _by_scale(top["scale"])
     delimiter = top["delimiter"].value if "delimiter" in top else ","
     delimiter = "\t" if delimiter == "tab" else delimiter
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in {'"', "\r", "\n"}:
         raise top["delimiter"].wrong('the delimiter should be one character, such as ";", or tab')
     return TableLayout(
-        name="",
+        name=top["dataset"].text(),
         columns={key: node.text() for key, node in columns.items()},
-        rating_of=rating_of,
+        thresholds=_thresholds(top["thresholds"]) if "thresholds" in top else None,
+        scale=_named(top["scale"], _LISTED_RATINGS, "rating") if "scale" in top else None,
         classes=_named(top["classes"], _CLASSES, "class") if "classes" in top else None,
         delimiter=delimiter,
+        as_of=top["as_of"].day() if "as_of" in top else None,
+        described_in=file.name,
+        **said,
     )
 
 
-def _by_thresholds(node: _Node) -> Callable[[str], Rating]:
+def _thresholds(node: _Node) -> dict[Rating, float]:
     given = node.mapping({"high"}, {"medium", "low"})
-    steps: list[tuple[float, Rating]] = []
-    for rating in reversed(_LISTED_RATINGS):
-        if rating not in given:
-            continue
-        least = _number(given[rating].text())
+    steps: dict[Rating, float] = {}
+    for rating in (each for each in reversed(_LISTED_RATINGS) if each in given):
+        least, above = _number(given[rating].text()), next(reversed(steps), None)
         if least is None:
             raise given[rating].wrong(f"{rating} should be a number")
-        if steps and least >= steps[-1][0]:
-            raise given[rating].wrong(f"{rating} should lie below {steps[-1][1]}")
-        steps.append((least, rating))
-
-    def rating_of(text: str) -> Rating:
-        number = _number(text)
-        if number is None:
-            raise ValueError("not a number")
-        return next((rating for least, rating in steps if number >= least), "very_low")
-
-    return rating_of
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _by_scale(node: _Node) -> Callable[[str], Rating]:
-    scale = _named(node, _LISTED_RATINGS, "rating")
-
-    def rating_of(text: str) -> Rating:
-        word = " ".join(text.split()).casefold()
-        if word not in scale:
-            raise ValueError(f"it does not stand in the scale of {node.file.name}; add it there")
-        return scale[word]
-
-    return rating_of
+        if above is not None and least >= steps[above]:
+            raise given[rating].wrong(f"{rating} should lie below {above}")
+        steps[rating] = least
+    return steps
 
 
 def _named(node: _Node, known: Sequence[Name], what: str) -> Mapping[str, Name]:

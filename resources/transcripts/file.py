@@ -1,7 +1,7 @@
 """Reads transcripts from files: WebVTT, SRT, YouTube's json3, segment lists, plain text.
 
 What belongs here: telling formats apart, these formats, and the provider that serves such files.
-What does not: encodings (text_encoding.py), sentences and offsets (stages), and transcripts that
+What does not: encodings (lines.py), sentences and offsets (stages), and transcripts that
 are fetched over a network.
 
 The format is told by content; the file's extension only breaks ties.
@@ -28,8 +28,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from resources.lines import deepest_json_line
-from resources.text_encoding import NotTextError, decode_text
+from resources.lines import NotTextError, decode_text, deepest_json_line
 from resources.transcripts.base import (
     FORMATS,
     Cue,
@@ -73,8 +72,8 @@ def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> TimedText:
     """Read a transcript file; its language stands in it or its name. TranscriptError: unusable."""
     name = str(path)
     try:
-        size, most = path.stat().st_size, max_bytes
-        data = path.read_bytes() if size <= most else b""
+        size = path.stat().st_size
+        data = path.read_bytes() if size <= max_bytes else b""
     except FileNotFoundError as error:
         remedy = "Check the path, which is relative to the corpus file."
         raise TranscriptError("There is no such file.", remedy, name=name) from error
@@ -82,11 +81,10 @@ def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> TimedText:
         problem = f"The file cannot be read ({error.strerror})."
         remedy = "Check what it is and who may."
         raise TranscriptError(problem, remedy, name=name, may_pass=True) from error
-    if size > most:
-        problem = (
-            f"The file has {size / 1e6:,.0f} MB, and a transcript at most {most / 1e6:,.0f} MB."
-        )
-        raise TranscriptError(problem, "Give the captions, not the recording.", name=name)
+    if size > max_bytes:
+        sizes = f"has {size / 1e6:,.0f} MB, and a transcript at most {max_bytes / 1e6:,.0f} MB."
+        remedy = "Give the captions, not the recording."
+        raise TranscriptError(f"The file {sizes}", remedy, name=name)
     transcript = parse_transcript(data, name=name, extension=path.suffix)
     named = _LANGUAGE_IN_NAME.fullmatch(path.name)
     return replace(transcript, language=transcript.language or (named[1] if named else None))
@@ -96,35 +94,28 @@ def parse_transcript(data: bytes, *, name: str, extension: str = "") -> TimedTex
     """Parse a transcript called `name`: sorted cues without markup, no empty one, times from 0."""
     try:
         text = decode_text(data).replace("\r\n", "\n").replace("\r", "\n")
-        return _parse(text, extension.lower())
+        start, words = text.lstrip(), _INVISIBLE.sub("", text).strip()
+        if not start:
+            raise TranscriptError("The file is empty.", "Give a file with words in it.")
+        if start.startswith("WEBVTT"):
+            return _parse_webvtt(text)
+        if start[0] in "[{" and (document := _load_json(text, extension.lower())) is not None:
+            return _parse_json(document)
+        if _TIMING_LINE.search(text):
+            return _timed(_undo_rolling(_captions_of(text, numbered=True)))
+        if extension.lower() in {".vtt", ".srt"}:
+            raise TranscriptError(*_NO_TIMES)
+        if _MARKUP_START.match(text):
+            raise TranscriptError("This is markup, not a transcript.", f"Give {FORMATS}.")
+        if not words:
+            raise TranscriptError("The file has no words.", "Give one that has.")
+        return TimedText(plain_text=words)
     except NotTextError as error:
         problem = f"This is no text: {error}."
         raise TranscriptError(problem, f"Give {FORMATS}.", name=name) from error
     except TranscriptError as error:
         error.name = name
         raise
-
-
-def _parse(text: str, extension: str) -> TimedText:
-    start = text.lstrip()
-    if not start:
-        raise TranscriptError("The file is empty.", "Give a file with words in it.")
-    if start.startswith("WEBVTT"):
-        return _parse_webvtt(text)
-    if start[0] in "[{":
-        document = _load_json(text, extension)
-        if document is not None:
-            return _parse_json(document)
-    if _TIMING_LINE.search(text):
-        return _timed(_undo_rolling(_captions_of(text, numbered=True)))
-    if extension in {".vtt", ".srt"}:
-        raise _no_times()
-    if _MARKUP_START.match(text):
-        raise TranscriptError("This is markup, not a transcript.", f"Give {FORMATS}.")
-    words = _INVISIBLE.sub("", text).strip()
-    if not words:
-        raise TranscriptError("The file has no words.", "Give one that has.")
-    return TimedText(plain_text=words)
 
 
 # --- Captions of any format ---------------------------------------------------------------------
@@ -160,21 +151,23 @@ def _timed(captions: Iterable[_Caption]) -> TimedText:
     return TimedText(cues=cues)
 
 
-def _no_times() -> TranscriptError:
-    return TranscriptError(
-        "The file should hold captions, but no line has times.",
-        "Write each as 00:01:02.500 --> 00:01:05.000, or rename a file without times to .txt.",
-    )
-
-
 # --- WebVTT and SRT -----------------------------------------------------------------------------
 
 _ARROW = "-->"
 _TIMING_LINE = re.compile(r"^[ \t]*-?\d[\d:.,]*[ \t]*-->", re.MULTILINE)
 _TIMING_LIKE = re.compile(r"\s*-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
 _TIME = re.compile(r"(-?)(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})(?:[.,](\d{1,9}))?")
+_NO_TIMES = (
+    "The file should hold captions, but no line has times.",
+    "Write each as 00:01:02.500 --> 00:01:05.000, or rename a file without times to .txt.",
+)
 _HEADER_TITLE = re.compile(r"WEBVTT[ \t]+-[ \t]*(\S.*)")
 _METADATA_BLOCK = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
+_METADATA = re.compile(
+    r"(?<=\n)([^\S\n]*\n)"
+    r"((?:NOTE|STYLE|REGION)(?!\S)(?!.*-->).*(?:\n[^\S\n]*\S.*)*)(?=\n|\Z)"
+)
+"""A comment, style or region after a blank line."""
 _TAG = re.compile(
     r"</?(?:b|i|u|s|c|v|font|ruby|rt|lang|span|em|strong)(?:[.\s][^<>]*)?/?>|<\d+:[\d:.]+>",
     re.IGNORECASE,
@@ -191,7 +184,7 @@ def _parse_webvtt(text: str) -> TimedText:
     captions = _captions_of(text, numbered=False)
     blocks = re.split(r"\n\s*\n", text.strip())[1:]
     if not captions and any(block.strip() and not _METADATA_BLOCK.match(block) for block in blocks):
-        raise _no_times()
+        raise TranscriptError(*_NO_TIMES)
     first, *rest = text.lstrip().split("\n\n", 1)[0].split("\n")
     named = _HEADER_TITLE.match(first)
     header = {"title": named[1].strip()} if named else {}
@@ -199,13 +192,12 @@ def _parse_webvtt(text: str) -> TimedText:
         key, colon, value = line.partition(":")
         if colon and _ARROW not in line and value.strip():
             header[key.strip().lower()] = value.strip()
-    # Only YouTube's recogniser times every word.
-    generated = any(caption.timed_by_word for caption in captions)
     return replace(
         _timed(_undo_rolling(captions)),
         language=header.get("language"),
         title=header.get("title"),
-        kind="generated" if generated else "unknown",
+        # Only YouTube's recogniser times every word.
+        kind="generated" if any(each.timed_by_word for each in captions) else "unknown",
     )
 
 
@@ -215,14 +207,19 @@ def _captions_of(text: str, *, numbered: bool) -> list[_Caption]:
     `numbered`: SRT, in which the line before a timing line is a number. In WebVTT it may be any
     identifier after a blank line, and comment blocks are skipped.
     """
+    if not numbered:  # line numbers stay what they are
+        text = _METADATA.sub(lambda block: block[1] + "\n" * block[2].count("\n"), text)
     lines = text.split("\n")
-    if not numbered:
-        _blank_out_metadata(lines)
-    timed = [
-        (index, times)
-        for index, line in enumerate(lines)
-        if (times := _read_timing(line, index + 1)) is not None
-    ]
+    timed: list[tuple[int, tuple[float, float]]] = []
+    for index, line in enumerate(lines):
+        if _ARROW in line and _TIMING_LIKE.match(line[:_MAX_TIMING_LINE]):
+            before, _, after = line.partition(_ARROW)
+            begins, ends = _seconds(before.strip()), _seconds((after.split() or [""])[0])
+            if begins is None or ends is None:
+                problem = f"The times in {line.strip()[:80]!r} cannot be read."
+                remedy = "Write them as 00:01:02.500 --> 00:01:05.000."
+                raise TranscriptError(problem, remedy, line=index + 1)
+            timed.append((index, (begins, ends)))
     captions = []
     for (index, (start, end)), following in itertools.zip_longest(timed, timed[1:]):
         stop = len(lines)
@@ -246,37 +243,6 @@ def _captions_of(text: str, *, numbered: bool) -> list[_Caption]:
     return sorted(captions, key=lambda caption: caption.start)
 
 
-def _blank_out_metadata(lines: list[str]) -> None:
-    """Blank out comments, styles and regions; line numbers stay what they are."""
-    inside = after_blank = False
-    for index, line in enumerate(lines):
-        blank = not line.strip()
-        if inside and blank:
-            inside = False
-        elif after_blank and _METADATA_BLOCK.match(line) and _ARROW not in line:
-            inside = True
-        if inside:
-            lines[index] = ""
-        after_blank = blank
-
-
-def _read_timing(line: str, number: int) -> tuple[float, float] | None:
-    """Return start and end in seconds of a timing line, None if the line is none."""
-    if _ARROW not in line or not _TIMING_LIKE.match(line[:_MAX_TIMING_LINE]):
-        return None
-    before, _, after = line.partition(_ARROW)
-    settings = after.split()
-    start = _seconds(before.strip())
-    end = _seconds(settings[0]) if settings else None
-    if start is None or end is None:
-        raise TranscriptError(
-            f"The times in {line.strip()[:80]!r} cannot be read.",
-            "Write them as 00:01:02.500 --> 00:01:05.000.",
-            line=number,
-        )
-    return start, end
-
-
 def _seconds(text: str) -> float | None:
     match = _TIME.fullmatch(text)
     if match is None:
@@ -286,8 +252,7 @@ def _seconds(text: str) -> float | None:
         return None
     if hours is None and fraction is None:
         return None
-    if sign:
-        # Captions that a tool shifted too far to the left: they begin with the video.
+    if sign:  # a tool shifted them too far to the left: they begin with the video
         return 0.0
     total = (int(hours or 0) * _MINUTE + int(minutes)) * _MINUTE + int(seconds)
     return (total * 1000 + int((fraction or "0").ljust(3, "0")[:3])) / 1000
@@ -333,10 +298,8 @@ def _load_json(text: str, extension: str) -> dict[str, Any] | list[Any] | None:
     try:
         document = json.loads(text)
     except RecursionError as error:
-        line = deepest_json_line(text)
-        raise TranscriptError(
-            "The JSON is nested too deeply.", f"Give {FORMATS}.", line=line
-        ) from error
+        problem, line = "The JSON is nested too deeply.", deepest_json_line(text)
+        raise TranscriptError(problem, f"Give {FORMATS}.", line=line) from error
     except ValueError as error:
         if extension not in {".json", ".json3"} and not text.lstrip().startswith("{"):
             return None
@@ -364,12 +327,12 @@ def _parse_json(document: dict[str, Any] | list[Any]) -> TimedText:
         inner = document.get(key)
         if isinstance(inner, (dict, list)):
             return _parse_json(inner)
-    language = document.get("language")
+    language, segments, said = (document.get(key) for key in ("language", "segments", "text"))
     known = language if isinstance(language, str) and language else None
-    if isinstance(document.get("segments"), list) and document["segments"]:
-        return replace(_parse_json(document["segments"]), language=known)
-    if isinstance(document.get("text"), str) and document["text"].strip():
-        words = _INVISIBLE.sub("", document["text"]).strip()
+    if isinstance(segments, list) and segments:
+        return replace(_parse_json(segments), language=known)
+    if isinstance(said, str) and said.strip():
+        words = _INVISIBLE.sub("", said).strip()
         if not words:
             raise TranscriptError("The text has no words.", "Export it again.")
         return TimedText(plain_text=words, language=known)
@@ -416,8 +379,7 @@ def _parse_json3(events: list[Any]) -> TimedText:
     recognised = False
     for number, event in enumerate(events, start=1):
         if not isinstance(event, dict) or not isinstance(event.get("segs"), list):
-            # Events without parts open windows and set styles.
-            continue
+            continue  # it opens a window or sets a style
         parts = [part for part in event["segs"] if isinstance(part, dict)]
         recognised = recognised or any("acAsrConf" in part or "tOffsetMs" in part for part in parts)
         text = one_line("".join(str(part.get("utf8", "")) for part in parts))

@@ -27,13 +27,13 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 from xml.etree.ElementTree import ParseError
 
@@ -73,7 +73,6 @@ DEFAULT_LANGUAGES = ("en", "en-US")
 
 _BACKSTOP_SECONDS = 2.0
 _MAX_LISTED = 12
-_Value = TypeVar("_Value")
 
 
 # --- How YouTube is asked -----------------------------------------------------------------------
@@ -285,14 +284,6 @@ class YouTubeTranscripts:
         `Found.provider` is "youtube", and says so if a proxy or a machine translation stood in
         between.
         """
-        return await self._in_thread(video_id, self._ask)
-
-    async def details(self, video_id: str) -> VideoDetails:
-        """Obtain one video's details alone. Never raises: what failed is in their `problems`."""
-        found = await self._in_thread(video_id, self._ask_details)
-        return VideoDetails(problems=(found.reason,)) if isinstance(found, Missing) else found
-
-    async def _in_thread(self, video_id: str, work: Callable[[str], _Value]) -> _Value | Missing:
         if not is_video_id(video_id):
             return Missing(
                 f"{video_id[:40]!r} is no YouTube video id, which has 11 letters, digits, - or _. "
@@ -303,56 +294,52 @@ class YouTubeTranscripts:
             async with self._slots:
                 # The session keeps its own deadline; this is for a server that stalls it unseen.
                 async with asyncio.timeout(attempts * self.seconds + _BACKSTOP_SECONDS):
-                    return await asyncio.to_thread(work, video_id)
+                    return await asyncio.to_thread(self._ask, video_id)
         except TimeoutError:
             why = f"For the video {video_id}, YouTube was not done in time. Try again later."
             return Outage(why)
 
     # --- In the worker thread -------------------------------------------------------------------
 
-    def _session(self, proxy: ProxyConfig | None = None) -> YouTubeSession:
-        return YouTubeSession(seconds=self.seconds, proxy=proxy, origin=self.origin)
-
     def _ask(self, video_id: str) -> TranscriptAnswer:
-        with self._session() as session:
-            answer = self._attempt(session, video_id)
+        answer = self._attempt(video_id, None)
         if self.proxy is None or not isinstance(answer, Blocked):
             return answer
-        with self._session(self.proxy) as session:
-            again = self._attempt(session, video_id)
+        again = self._attempt(video_id, self.proxy)
         if isinstance(again, Found):
             return replace(again, provider=f"{again.provider} via proxy")
         through = "(This was through the proxy, after YouTube had refused this address.)"
         return replace(again, reason=f"{again.reason} {through}")
 
-    def _attempt(self, session: YouTubeSession, video_id: str) -> TranscriptAnswer:
+    def _attempt(self, video_id: str, proxy: ProxyConfig | None) -> TranscriptAnswer:
         spoken = None
-        try:
-            available = YouTubeTranscriptApi(http_client=session).list(video_id)
-            captions = choose(available, self.languages)
-            if captions is None and self.translate:
-                source, target = choose_to_translate(available, self.languages)
-                if source is not None:
-                    captions, spoken = source.translate(target), source.language_code
-            if captions is None:
-                return self._none_fitting(video_id, available)
-            fetched = captions.fetch()
-        except READING_ERRORS as error:
-            return failure_of(error, video_id)
-        if not all(math.isfinite(each.start + each.duration) for each in fetched):
-            return Missing(
-                f"The captions of the video {video_id} have times that are no numbers. "
-                "Give a transcript file instead."
+        with YouTubeSession(seconds=self.seconds, proxy=proxy, origin=self.origin) as session:
+            try:
+                available = YouTubeTranscriptApi(http_client=session).list(video_id)
+                captions = choose(available, self.languages)
+                if captions is None and self.translate:
+                    source, target = choose_to_translate(available, self.languages)
+                    if source is not None:
+                        captions, spoken = source.translate(target), source.language_code
+                if captions is None:
+                    return self._none_fitting(video_id, available)
+                fetched = captions.fetch()
+            except READING_ERRORS as error:
+                return failure_of(error, video_id)
+            if not all(math.isfinite(each.start + each.duration) for each in fetched):
+                return Missing(
+                    f"The captions of the video {video_id} have times that are no numbers. "
+                    "Give a transcript file instead."
+                )
+            cues = tuple(
+                # Captions that an editor shifted too far to the left begin with the video.
+                Cue(one_line(each.text), max(0.0, each.start), max(0.0, each.duration))
+                for each in sorted(fetched, key=lambda snippet: snippet.start)
+                if one_line(each.text)
             )
-        cues = tuple(
-            # Captions that an editor shifted too far to the left begin with the video.
-            Cue(one_line(each.text), max(0.0, each.start), max(0.0, each.duration))
-            for each in sorted(fetched, key=lambda snippet: snippet.start)
-            if one_line(each.text)
-        )
-        if not cues:
-            return Missing(f"Nothing is said in the captions of the video {video_id}.")
-        details = _details(session, video_id)
+            if not cues:
+                return Missing(f"Nothing is said in the captions of the video {video_id}.")
+            details = _details(session, video_id)
         return Found(
             TimedText(
                 cues=cues,
@@ -374,14 +361,6 @@ class YouTubeTranscripts:
         if self.translate:
             lack, remedy = f"and YouTube translates none of them into {wanted}", ""
         return Missing(f"The video {video_id} has {has}, {lack}. Add one of its languages{remedy}.")
-
-    def _ask_details(self, video_id: str) -> VideoDetails:
-        with self._session() as session:
-            try:
-                session.get(watch_url(video_id)).raise_for_status()
-            except requests.RequestException:
-                session.watch_page = None
-            return _details(session, video_id)
 
 
 # --- Choosing captions --------------------------------------------------------------------------
@@ -421,7 +400,7 @@ def _base(language: str) -> str:
 
 # --- Details ------------------------------------------------------------------------------------
 
-_PLAYER_RESPONSE = re.compile(r"ytInitialPlayerResponse\s*=\s*(?=\{)")
+_PLAYER = re.compile(r"ytInitialPlayerResponse\s*=\s*(?=\{)")
 _ITEM = re.compile(
     r'<(?:meta|link)\s+itemprop="(name|duration|datePublished|uploadDate)"\s+content="([^"]*)"'
 )
@@ -463,10 +442,9 @@ def _details(session: YouTubeSession, video_id: str) -> VideoDetails:
 
 def details_from_watch_page(page: str) -> VideoDetails:
     """Read what a watch page says. What it does not say, or says damaged, is None."""
-    start = _PLAYER_RESPONSE.search(page)
     player: object = {}
-    if start is not None:
-        with suppress(ValueError, RecursionError):
+    with suppress(ValueError, RecursionError):
+        if start := _PLAYER.search(page):
             player, _ = json.JSONDecoder().raw_decode(page, start.end())
     video = _part(player, "videoDetails")
     micro = _part(_part(player, "microformat"), "playerMicroformatRenderer")

@@ -17,7 +17,7 @@ from tests.end_to_end.loopback import (
     LoopbackWorld,
     loopback_world,
 )
-from tests.resources.transcripts.fake_youtube import OEMBED
+from tests.resources.transcripts.fake_youtube import CAPTIONS, PLAYER
 from tests.servers import respond
 
 KEYS = {
@@ -81,10 +81,20 @@ def test_what_needs_no_key_is_asked_only_if_the_network_may_be(tmp_path: Path) -
         world.settings = {**NOTHING_SET, "SERPER_API_KEY": "k"}
         code, out, _ = world.factible("doctor", "--json", "--network")
         assert code == 0
-        assert {OEMBED, BOOTSTRAP} <= set(paths(world))
+        assert {CAPTIONS, BOOTSTRAP} <= set(paths(world))
         found = findings(out)
         assert found["youtube"]["answers"] is True
         assert found["domain registries"]["answers"] is True
+
+
+def test_an_address_that_youtube_refuses_is_named(tmp_path: Path) -> None:
+    with loopback_world(tmp_path) as world:
+        world.settings = {**NOTHING_SET, "SERPER_API_KEY": "k"}
+        world.server.on(PLAYER, respond(status=429))
+        _, out, _ = world.factible("doctor", "--json", "--network")
+        found = findings(out)["youtube"]
+        assert found["answers"] is False
+        assert "YouTube refused the request" in str(found)
 
 
 def test_a_service_that_is_set_up_and_does_not_answer_is_named(tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ class Month:
         return Services(
             reasoner=PricedMind(self.mind),
             searcher=CachingSearch(search, self.cache, identity="month", renew=renew),
-            fetcher=CachingFetcher(pages, self.cache, identity="month", renew=renew),
+            fetcher=CachingFetcher(pages.fetch, self.cache, identity="month", renew=renew),
             ratings=Directory(self.mind),
             ages=Registry(self.mind),
         )

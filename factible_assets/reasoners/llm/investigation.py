@@ -1,12 +1,15 @@
-"""The questions of an investigation: a plan, reasoning over numbered evidence, an explanation.
+"""What strategies ask beyond the four judgements: plans, reasoning, summaries, levels of truth.
 
-What belongs here: asking them, and what of each answer is believed. What does not: in which order
-they are asked and when it is enough (strategies/agentic.py), the words of the prompts
-(prompts/plan.md, prompts/reasoning.md).
+What belongs here: asking, and what of each answer is believed. What does not: in which order it is
+asked and when it is enough (strategies/), equations (methods/), the words of the prompts
+(prompts/plan.md, reasoning.md, questions.md, summary*.md, veracity.md, three_way.md).
 
-Source of the method: AgentFact, "Multimodal Fact-Checking: An Agent-based Approach", section IV-B
+Sources of the methods: AgentFact, "Multimodal Fact-Checking: An Agent-based Approach", section IV-B
 and appendix B (Agent-SP, Agent-TR-1, Agent-R, Agent-EG), text alone. Deviations: the queries of the
 search list are worded with the plan (one call for two), and what a model knows itself never counts.
+Raw Evidence (Chen et al. 2023, arXiv:2305.11859), sections 3.1, 3.4, 3.5, which samples questions
+until ten are unique; here one answer names as many as there are. "Enhanced Claim Verification
+System" (2025), section 7. Each question raises ReasonerOutageError if the model failed.
 """
 
 from __future__ import annotations
@@ -21,17 +24,30 @@ from rapidfuzz import fuzz
 from factible_assets.reasoners.llm.answers import (
     ExplanationAnswer,
     PlanAnswer,
+    QuestionsAnswer,
     ReasoningAnswer,
+    SummaryAnswer,
     Technique,
+    ThreeWayAnswer,
     TruthLabel,
+    VeracityAnswer,
 )
 from factible_assets.reasoners.llm.calls import Desk
-from factible_assets.reasoners.llm.prompts import Data, Piece, cut, one_line, source_pieces
+from factible_assets.reasoners.llm.prompts import (
+    Data,
+    Piece,
+    claim_pieces,
+    cut,
+    one_line,
+    source_pieces,
+    title_line,
+)
 from factible_assets.reasoners.llm.queries import search_words
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Evidence
 from factible_assets.stages.evidence import is_later
 from factible_assets.stages.ids import normalise_text
+from factible_assets.stages.ports import PageExcerpt
 
 LIST_ITEMS = 3
 """Entries of the validation list, and of the search list (AgentFact, appendix B, Agent-SP)."""
@@ -213,3 +229,57 @@ def _material(
         "plan": ("The plan:\n", Data("plan", steps or "1. What does the evidence show?")),
         "sources": source_pieces(evidence, known, words, trimmable=True),
     }
+
+
+# --- Raw evidence, and levels of truth ----------------------------------------------------------
+
+_EXPLANATION_WORDS = 110
+_PAGE_WORDS = 80
+
+
+async def ask_questions(desk: Desk, most: int) -> tuple[str, ...]:
+    """Return the questions that a claim comes apart into; `most` are asked for."""
+    claim = claim_pieces(desk.claim) if desk.claim else ""
+    answer = await desk.ask("User", QuestionsAnswer, claim=claim, count=str(most))
+    return tuple(plain(each) for each in answer.questions)
+
+
+async def summarise(desk: Desk, page: PageExcerpt, passage: str) -> SummaryAnswer:
+    """Return what a document says that bears on a claim, of which nothing has been checked."""
+    day = f", {page.published_on.isoformat()}" if page.published_on else ""
+    document = Data("document", f"{title_line(page.title)}\n\n{passage}", trimmable=True)
+    answer = await desk.ask("User", SummaryAnswer, document=(f"The document{day}:\n", document))
+    return answer.model_copy(update={"summary": clip(plain(answer.summary), _PAGE_WORDS)})
+
+
+async def judge_veracity(
+    desk: Desk, rows: Sequence[Evidence], questions: Sequence[str]
+) -> VeracityAnswer:
+    """Judge a claim on six levels by what was summarised, and say which questions are answered.
+
+    Questions and sources are numbered from 1 in their order; the answer can name others.
+    """
+    numbered = "\n".join(f"{number}. {each}" for number, each in enumerate(questions, start=1))
+    asked = ("The questions:\n", Data("questions", numbered or "(none)"))
+    answer = await desk.ask("User", VeracityAnswer, questions=asked, sources=_rated(rows))
+    explanation = clip(plain(answer.explanation), _EXPLANATION_WORDS)
+    return answer.model_copy(update={"explanation": explanation})
+
+
+async def judge_three_way(desk: Desk, rows: Sequence[Evidence]) -> ThreeWayAnswer:
+    """Return a verdict in the model's words, and its reasoning."""
+    answer = await desk.ask("User", ThreeWayAnswer, sources=_rated(rows))
+    reasoning = clip(plain(answer.reasoning), _EXPLANATION_WORDS)
+    return answer.model_copy(update={"reasoning": reasoning})
+
+
+def _rated(rows: Sequence[Evidence]) -> tuple[Piece, ...]:
+    def known(number: int, row: Evidence) -> str:
+        day = "" if row.published_on is None else f", {row.published_on.isoformat()}"
+        return f"Source {number}: rated {row.rating}, {row.source_class}{day}"
+
+    return source_pieces(
+        dict(enumerate(rows, start=1)),
+        known,
+        lambda row: (one_line(row.quote, quoted=True), one_line(row.summary)),
+    )

@@ -56,9 +56,9 @@ async def test_a_renewing_fetcher_asks_whether_a_fresh_page_has_changed(tmp_path
 
     async with DiskCache(tmp_path, clock=clock) as cache:
         inner = CountingFetcher(site)
-        await CachingFetcher(inner, cache, identity="direct").fetch(PAGE.url)
+        await CachingFetcher(inner.fetch, cache, identity="direct").fetch(PAGE.url)
         clock.now += 60
-        renewing = CachingFetcher(inner, cache, identity="direct", renew=True)
+        renewing = CachingFetcher(inner.fetch, cache, identity="direct", renew=True)
         clock.now += 1
         pages = [await renewing.fetch(PAGE.url) for _ in range(3)]
     assert [known.conditions() if known else None for known in inner.asked] == [

@@ -257,7 +257,7 @@ async def test_a_claim_is_looked_up_once_and_an_outage_again(
 async def test_a_kept_page_is_the_page_with_the_time_of_its_retrieval(cache: DiskCache) -> None:
     page = replace(PAGE, text="Honey keeps for years. \U0001f600")
     inner = CountingFetcher(lambda url, known: page)
-    fetcher = CachingFetcher(inner, cache, identity="plain")
+    fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
     first = await fetcher.fetch(PAGE.url)
     again = await fetcher.fetch("https://a.example/p#elsewhere")
     assert first == page
@@ -279,7 +279,7 @@ async def test_a_page_that_is_not_fresh_is_asked_after_with_its_validators(
         return replace(page, retrieved_at=later, http_status=304)
 
     inner = CountingFetcher(unchanged)
-    fetcher = CachingFetcher(inner, cache, identity="plain")
+    fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
     await fetcher.fetch(PAGE.url)
     clock.now += 2 * DAY
     again = await fetcher.fetch(PAGE.url)
@@ -294,7 +294,7 @@ async def test_an_outage_is_handed_on_and_the_kept_page_stays_for_the_next_time(
 ) -> None:
     page = replace(PAGE, text="Honey keeps for years.")
     inner = CountingFetcher(lambda url, known: page)
-    fetcher = CachingFetcher(inner, cache, identity="plain")
+    fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
     await fetcher.fetch(PAGE.url)
     clock.now += 2 * DAY
     inner.page = lambda url, known: FetchedPage(url, "outage", NOON, reason="a.example is silent")
@@ -310,7 +310,7 @@ async def test_a_page_that_is_not_given_out_is_asked_for_again_sooner(
 ) -> None:
     gone = FetchedPage(PAGE.url, "unavailable", NOON, reason="gone", http_status=404)
     inner = CountingFetcher(lambda url, known: gone)
-    fetcher = CachingFetcher(inner, cache, identity="plain")
+    fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
     for _ in range(2):
         assert (await fetcher.fetch(PAGE.url)).reason == "gone"
     assert len(inner.asked) == 1
@@ -321,14 +321,14 @@ async def test_a_page_that_is_not_given_out_is_asked_for_again_sooner(
 
 async def test_a_fetcher_with_other_means_gets_pages_of_its_own(cache: DiskCache) -> None:
     inner = CountingFetcher(lambda url, known: replace(PAGE, text="x"))
-    await CachingFetcher(inner, cache, identity="plain").fetch(PAGE.url)
-    await CachingFetcher(inner, cache, identity="browser").fetch(PAGE.url)
+    await CachingFetcher(inner.fetch, cache, identity="plain").fetch(PAGE.url)
+    await CachingFetcher(inner.fetch, cache, identity="browser").fetch(PAGE.url)
     assert len(inner.asked) == 2
 
 
 async def test_a_text_that_json_cannot_carry_is_handed_on_and_not_kept(cache: DiskCache) -> None:
     inner = CountingFetcher(lambda url, known: PAGE)
-    fetcher = CachingFetcher(inner, cache, identity="plain")
+    fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
     for _ in range(2):
         assert (await fetcher.fetch(PAGE.url)).text == PAGE.text
     assert len(inner.asked) == 2
@@ -479,7 +479,7 @@ async def test_each_budget_bounds_what_is_asked_under_it(cache: DiskCache) -> No
 
 async def test_a_domain_grows_older_while_its_age_is_kept(cache: DiskCache, clock: Clock) -> None:
     inner = CountingAges(DomainAge("ok", years=3.0))
-    ages = CachingAges(inner, cache, identity="whois")
+    ages = CachingAges(inner.age, cache, identity="whois")
     assert (await ages.age("A.example")).years == 3.0
     clock.now += 0.25 * 365.25 * DAY
     assert (await ages.age("a.example.")).years == pytest.approx(3.25)
@@ -493,7 +493,7 @@ async def test_an_outage_of_the_registry_is_asked_again_and_an_unknown_age_is_ke
     cache: DiskCache,
 ) -> None:
     inner = CountingAges(DomainAge("outage", reason="the registry is silent"))
-    ages = CachingAges(inner, cache, identity="whois")
+    ages = CachingAges(inner.age, cache, identity="whois")
     await ages.age("a.example")
     inner.found = DomainAge("unknown", reason="the registry does not say")
     await ages.age("a.example")
@@ -515,7 +515,7 @@ async def test_an_age_of_zero_keeps_nothing(tmp_path: Path) -> None:
             await CachingSearch(search, cache, identity="a").search(
                 SearchRequest("sugar", limit=10)
             )
-            await CachingFetcher(fetcher, cache, identity="a").fetch(PAGE.url)
+            await CachingFetcher(fetcher.fetch, cache, identity="a").fetch(PAGE.url)
             await CachingModel(model, cache).complete(question())
         assert (len(search.asked), len(fetcher.asked), model.asked) == (2, 2, 2)
         assert sum(kind.entries for kind in cache.info()) == 0

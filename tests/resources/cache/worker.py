@@ -52,7 +52,9 @@ async def main(port: int, folder: Path, notes: Path, seed: int) -> None:
     async with DiskCache(folder) as cache, HttpClient(guard=NetworkGuard(names=names)) as http:
         serper = SerperSearch(http, api_key="canary-key", base_url="http://search.example")
         search = CachingSearch(serper, cache, identity="serper http://search.example")
-        fetcher = CachingFetcher(PageFetcher(http, respect_robots=False), cache, identity="plain")
+        fetcher = CachingFetcher(
+            PageFetcher(http, respect_robots=False).fetch, cache, identity="plain"
+        )
         asker = CachingModel(model, cache)
         jobs: list[Job] = []
         for number in range(EACH):

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, Field, SecretStr
 
 from factible_assets.evaluation.judging import judge
-from factible_assets.reasoners.llm import answers, raw_evidence
+from factible_assets.reasoners.llm import answers
 from factible_assets.services.reasoning import DEFAULT_MODEL, model_clients, plan_models
 from factible_assets.settings import Settings
 from resources.llm.answers import read_answer, strict_schema
@@ -30,7 +30,7 @@ from tests.servers import Behaviour, MisbehavingServer
 
 SHAPES = [
     shape
-    for module in (answers, raw_evidence, judge)
+    for module in (answers, judge)
     for shape in vars(module).values()
     if isinstance(shape, type) and issubclass(shape, BaseModel) and shape is not BaseModel
 ]

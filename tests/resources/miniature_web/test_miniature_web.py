@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import date
 from pathlib import Path
@@ -13,8 +12,8 @@ from typing import Any
 import pytest
 
 from resources.http import HttpClient, RetryPolicy, UnavailableError
-from resources.miniature_web import SEARCH_BASE_URL, MiniatureWeb, MiniatureWebError
-from resources.network_guard import NetworkGuard
+from resources.miniature_web import SEARCH_BASE_URL, MiniatureWebError, miniature_web
+from resources.network_guard import NameTable, NetworkGuard
 from resources.scraping.pages import PageFetcher
 from resources.search.base import SearchAnswer, SearchRequest
 from resources.search.providers import SerperSearch
@@ -67,14 +66,20 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def web(root: Path) -> Iterator[MiniatureWeb]:
-    with MiniatureWeb(root) as running:
-        yield running
+def web(root: Path) -> Iterator[NameTable]:
+    with miniature_web(root) as names:
+        yield names
+
+
+def address(names: NameTable) -> tuple[str, int]:
+    served = names.find("agency.example", 80)
+    assert served is not None
+    return served
 
 
 @pytest.fixture
-async def http(web: MiniatureWeb) -> AsyncIterator[HttpClient]:
-    async with HttpClient(guard=NetworkGuard(web.names), retry=RetryPolicy(attempts=1)) as opened:
+async def http(web: NameTable) -> AsyncIterator[HttpClient]:
+    async with HttpClient(guard=NetworkGuard(web), retry=RetryPolicy(attempts=1)) as opened:
         yield opened
 
 
@@ -137,9 +142,9 @@ async def test_nothing_outside_the_listed_pages_is_served(http: HttpClient, path
     assert b"outside" not in response.body
 
 
-async def test_a_raw_request_cannot_leave_the_folder_either(web: MiniatureWeb) -> None:
+async def test_a_raw_request_cannot_leave_the_folder_either(web: NameTable) -> None:
     for target in ("/../secret.html", "/../../secret.html", "../secret.html"):
-        with socket.create_connection(("127.0.0.1", web.port)) as raw:
+        with socket.create_connection(address(web)) as raw:
             raw.sendall(f"GET {target} HTTP/1.1\r\nHost: agency.example\r\n".encode())
             raw.sendall(b"Connection: close\r\n\r\n")
             answer = raw.makefile("rb").read()
@@ -151,9 +156,9 @@ async def test_an_unknown_host_has_no_pages(http: HttpClient) -> None:
     assert (await http.get("http://unknown.example/sugar")).status == 404
 
 
-async def test_other_names_are_not_led_here(http: HttpClient, web: MiniatureWeb) -> None:
+async def test_other_names_are_not_led_here(http: HttpClient, web: NameTable) -> None:
     with pytest.raises(UnavailableError):
-        await http.get(f"http://127.0.0.1:{web.port}/")
+        await http.get(f"http://127.0.0.1:{address(web)[1]}/")
 
 
 async def test_exceptions_answer_as_the_settings_say(http: HttpClient) -> None:
@@ -216,25 +221,23 @@ async def test_a_malformed_search_is_refused(http: HttpClient, body: bytes) -> N
     assert (await http.post(f"{SEARCH_BASE_URL}/search", content=body)).status == 400
 
 
-def test_it_starts_quickly_and_frees_its_port_and_thread(root: Path) -> None:
+def test_it_frees_its_port_and_thread(root: Path) -> None:
     threads = threading.active_count()
-    web = MiniatureWeb(root)
-    started = time.perf_counter()
-    web.start()
-    assert time.perf_counter() - started < 30
-    port = web.port
-    web.start()
-    assert web.port == port
-    web.close()
-    web.close()
+    with miniature_web(root) as names:
+        place = address(names)
+        with socket.socket() as probe:
+            assert probe.connect_ex(place) == 0
     assert threading.active_count() == threads
     with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", port)) != 0
+        assert probe.connect_ex(place) != 0
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MiniatureWebError, match="nowhere is not a folder"):
-        MiniatureWeb(tmp_path / "nowhere").start()
+    with (
+        pytest.raises(MiniatureWebError, match="nowhere is not a folder"),
+        miniature_web(tmp_path / "nowhere"),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(
@@ -246,12 +249,13 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         ("responses:\n - {url: http://a.example/, state: 1}", "response 1 should have a url"),
         ("responses:\n - {url: http://a.example/, status: 99}", "response 1 should"),
         ("responses:\n - {status: 404}", "response 1 should"),
+        ("responses:\n - {url: http://a.example/, file: /etc/passwd}", "response 1 should"),
     ],
 )
 def test_settings_that_are_wrong_are_refused_with_the_file_named(
     tmp_path: Path, settings: str, words: str
 ) -> None:
     (tmp_path / "web.yaml").write_text(settings)
-    with pytest.raises(MiniatureWebError, match=words) as refusal:
-        MiniatureWeb(tmp_path).start()
+    with pytest.raises(MiniatureWebError, match=words) as refusal, miniature_web(tmp_path):
+        pass
     assert "web.yaml" in str(refusal.value)

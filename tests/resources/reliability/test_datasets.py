@@ -22,8 +22,6 @@ from resources.reliability.datasets import (
     load_mbfc_json,
     load_rating_csv,
     load_rating_yaml,
-    rating_by_name,
-    rating_of_quality,
 )
 from resources.reliability.registries import RegistryAges
 from tests.shared_data import shared_data
@@ -222,7 +220,6 @@ def test_a_table_is_read_by_its_layout(tmp_path: Path) -> None:
     layout = TableLayout(
         "mine",
         {"domain": "site", "rating": "trust", "class": "kind", "bias": "leaning", "reason": "why"},
-        rating_by_name,
         "A table.",
     )
     text = (
@@ -251,7 +248,7 @@ def test_a_table_is_read_by_its_layout(tmp_path: Path) -> None:
         ("", 1, "column domain is missing"),
         ("domain,pc1\na.example,1\nb.example,good\n", 3, "pc1 holds 'good'"),
         ("domain,pc1\na.example,1.5\n", 2, "not from 0 to 1"),
-        ("domain,pc1\na.example,nan\n", 2, "not from 0 to 1"),
+        ("domain,pc1\na.example,nan\n", 2, "not a number"),
         ('domain,pc1\n"a.example,1\n', 2, "this is not CSV"),
     ],
 )
@@ -268,14 +265,16 @@ def test_a_mistake_in_a_table_is_named_with_its_line(
     [("1", "high"), ("0.65", "high"), ("0.6", "medium"), ("0.3", "low"), ("0", "very_low")],
 )
 def test_quality_is_cut_at_stated_points(quality: str, rating: str) -> None:
-    assert rating_of_quality(quality) == rating
+    assert DOMAIN_QUALITY.rating_of(quality) == rating
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_more_quality_is_never_a_worse_rating(one: float, other: float) -> None:
     order = ["very_low", "low", "medium", "high"]
     low, high = sorted((one, other))
-    assert order.index(rating_of_quality(repr(low))) <= order.index(rating_of_quality(repr(high)))
+    assert order.index(DOMAIN_QUALITY.rating_of(repr(low))) <= order.index(
+        DOMAIN_QUALITY.rating_of(repr(high))
+    )
 
 
 async def test_several_sets_answer_in_their_order_and_for_the_exact_host(tmp_path: Path) -> None:

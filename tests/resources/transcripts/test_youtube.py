@@ -494,27 +494,6 @@ async def test_a_page_without_details_is_said_to_be_silent(server: MisbehavingSe
     )
 
 
-async def test_details_can_be_asked_for_alone(server: MisbehavingServer) -> None:
-    details = await youtube(server).details(VIDEO)
-    assert (details.title, details.duration_seconds) == ("Sugar & children", 213.0)
-    assert (server.count(PLAYER), server.count(CAPTIONS), details.problems) == (0, 0, ())
-
-
-async def test_details_of_a_video_that_is_not_there_are_problems_and_no_error(
-    server: MisbehavingServer,
-) -> None:
-    server.on(OEMBED, respond(status=404))
-    server.on(WATCH, respond(status=500))
-    details = await youtube(server).details(VIDEO)
-    assert details == VideoDetails(
-        problems=(
-            "YouTube's oEmbed answered 404.",
-            "YouTube's page of the video could not be read.",
-        )
-    )
-    assert (await youtube(server).details("no id")).problems
-
-
 # --- Several at once ----------------------------------------------------------------------------
 
 
