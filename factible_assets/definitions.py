@@ -26,7 +26,6 @@ from factible_assets.automation.new_videos import (
     publish_sensor,
 )
 from factible_assets.automation.nightly import nightly
-from factible_assets.checks.verdict_changes import verdict_flips
 from factible_assets.records import METHOD
 from factible_assets.services.alive import watched_executor
 from factible_assets.services.resource import CorporaResource, FactCheckServices, ReportsResource
@@ -81,7 +80,7 @@ def build_defs(
             media,
             evaluation_asset(settings.corpus_folders),
         ],
-        asset_checks=[verdict_flips, corpora_are_readable],
+        asset_checks=[corpora_are_readable],
         jobs=[
             add_video,
             import_corpus,

@@ -292,18 +292,28 @@ class Warehouse:
 
         Raises WarehouseNotWritableError: The copy cannot be written.
         """
-        if isinstance(self.connector, Lake):
+        with self.published(destination, only_added_to=only_added_to):
             return Path(str(destination))
-        destination = Path(os.path.realpath(file_path(str(destination))))
-        if destination == Path(os.path.realpath(self.path)):
+
+    @contextmanager
+    def published(
+        self, destination: str | Path | Lake, *, only_added_to: str | None = None
+    ) -> Iterator[Snapshot]:
+        """Publish like `publish`, and lend what was published to whoever has questions about it."""
+        if isinstance(self.connector, Lake):
+            with self.snapshot() as now:
+                yield now
+            return
+        copy = Path(os.path.realpath(file_path(str(destination))))
+        if copy == Path(os.path.realpath(self.path)):
             raise WarehouseError(
                 f"The warehouse {self.path} cannot be published onto itself: give another path."
             )
         # The lock is kept until the copy is in its place, so that of two that publish at once the
         # one with the newer content comes last.
         with self.connection() as connection:
-            publish_copy(connection, self.path, destination, only_added_to=only_added_to)
-        return destination
+            publish_copy(connection, self.path, copy, only_added_to=only_added_to)
+            yield Snapshot(self.connector, connection)
 
     @contextmanager
     def connection(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:

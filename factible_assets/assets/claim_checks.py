@@ -11,7 +11,7 @@ that no reader ever sees evidence of one run beside search hits of another that 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, get_args
@@ -29,13 +29,14 @@ from factible_assets.assets.common import (
     usage_metadata,
     video_of,
 )
-from factible_assets.checks.structural import judged, structural_specs
+from factible_assets.checks.structural import INTEGRITY, judged, structural_specs
+from factible_assets.checks.verdict_changes import FLIPS, RunChanges, check_result, read_changes
 from factible_assets.config import FactCheckConfig
 from factible_assets.evaluation.charts import bars, counted
 from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.partitions import videos
 from factible_assets.records import Claim, Evidence, PriorFactCheck, Rating, Search, Stance, Video
-from factible_assets.rows import VideoRows
+from factible_assets.rows import Materialization, VideoRows
 from factible_assets.services.reasoning import fitting_strategy, service_prices
 from factible_assets.services.resource import (
     CorporaResource,
@@ -69,7 +70,7 @@ from warehouse.beside import (
 from warehouse.resource import WarehouseResource
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
-from warehouse.store import Warehouse
+from warehouse.store import Snapshot, Warehouse
 
 CODE_VERSION = "3"
 
@@ -122,7 +123,7 @@ _READS: dict[Stage, tuple[str, ...]] = {
     internal_asset_deps={
         stage: {dg.AssetKey(name) for name in names} for stage, names in _READS.items()
     },
-    check_specs=structural_specs(*ALL_STAGES),
+    check_specs=[*structural_specs(*ALL_STAGES), FLIPS],
     retry_policy=RETRIES,
 )
 # Dagster refuses AsyncIterator as a return annotation of several outputs, so there is none.
@@ -144,11 +145,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     store = warehouse.store()
     video_id = video_of(context)
     if not selected:
-        whole = stored(store, video_id, "transcripts", "claims", also=ALL_STAGES)
-        wanted = {key.asset_key.to_user_string() for key in context.selected_asset_check_keys}
-        # A check of an asset that never ran has nothing to say.
-        there = [stage for stage in ALL_STAGES if stage in wanted & whole.sets.keys()]
-        for check in judged(there, JudgedRows(**whole.parts(), limits=knobs.search))[0]:
+        for check in judged_again(context, store, video_id, knobs, reports):
             yield check
         return
     settings = services.settings()
@@ -164,8 +161,9 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         )
         video, claims = known.video, known.claims
         reviewed = read_actions(now, video_id)
-        force = claims_in_force(reviewed)
-        scope = scope_of(now, video_id, claims, selected, knobs.only_claims, force)
+        scope = scope_of(
+            now, video_id, claims, selected, knobs.only_claims, claims_in_force(reviewed)
+        )
     tag_run(context, video, claims=len(claims))
     listed = corpora.read().find(video_id)
     knobs = knobs.limited_to(listed.published_before if listed else None)
@@ -200,25 +198,29 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         for check in checks:
             yield check
         raise refusal
-    sets: dict[str, AssetRows] = {stage: asset_rows(stage, result) for stage in selected}
-    checked = frozenset(claim.claim_id for claim in scope.checked)
-    reader = None if settings.pages == "direct" else settings.pages
-    uses = service_uses(result.searches, result.pages, get_args(SearchProvider), reader, prices)
-
-    def note(connection: duckdb.DuckDBPyConnection) -> None:
-        applied = applied_by(reviewed, checked, frozenset(selected))
-        remember(connection, video_id, stamp, applied=applied, carried=scope.carried)
-        enter_uses(connection, video_id, stamp, uses)
-
-    written = store.write_assets(video_id, sets, stamp=stamp, also=note)
-    # What is shown of the verdicts is written once they are stored.
-    published = (
-        await asyncio.to_thread(reports.publish, store, video_id, context.log)
-        if "verdicts" in selected
-        else {}
+    written, turned = write_checked(
+        store,
+        video_id,
+        {stage: asset_rows(stage, result) for stage in selected},
+        stamp,
+        applied=applied_by(
+            reviewed, frozenset(claim.claim_id for claim in scope.checked), frozenset(selected)
+        ),
+        carried=scope.carried,
+        uses=service_uses(
+            result.searches,
+            result.pages,
+            get_args(SearchProvider),
+            None if settings.pages == "direct" else settings.pages,
+            prices,
+        ),
     )
-    if "report" in published:
-        tag_run(context, video, report=published["report"].value)
+    # What is shown of the verdicts is written once they are stored.
+    published = {}
+    if turned is not None:
+        published = await asyncio.to_thread(reports.publish, store, video_id, context.log)
+        if "report" in published:
+            tag_run(context, video, report=published["report"].value)
     for stage, check, one in zip(selected, checks, written, strict=True):
         described = describe(stage, video, claims, result)
         yield dg.MaterializeResult(
@@ -228,6 +230,57 @@ async def claim_checks(  # type: ignore[no-untyped-def]
             # The links of the verdicts stand before all else.
             metadata={**published, **described} if stage == "verdicts" else described,
         )
+    if turned is not None:
+        # The last that a run shows: whoever followed it goes on from here.
+        yield check_result(turned, reports.links(video_id))
+
+
+def judged_again(
+    context: dg.AssetExecutionContext,
+    store: Warehouse,
+    video_id: str,
+    knobs: FactCheckConfig,
+    reports: ReportsResource,
+) -> list[dg.AssetCheckResult]:
+    """Hold what is stored against the checks that are selected, with no asset of theirs."""
+    selected = context.selected_asset_check_keys
+    wanted = {key.asset_key.to_user_string() for key in selected if key.name == INTEGRITY}
+    with store.snapshot() as now:
+        whole = stored(now, video_id, "transcripts", "claims", also=ALL_STAGES)
+        # A check of an asset that never ran has nothing to say.
+        there = [stage for stage in ALL_STAGES if stage in wanted & whole.sets.keys()]
+        results, _ = judged(there, JudgedRows(**whole.parts(), limits=knobs.search))
+        if FLIPS.key in selected and "verdicts" in whole.sets:
+            changes = read_changes(now, video_id, whole.sets["verdicts"].run_id)
+            results.append(check_result(changes, reports.links(video_id)))
+    return results
+
+
+def write_checked(
+    store: Warehouse,
+    video_id: str,
+    sets: Mapping[str, AssetRows],
+    stamp: Stamp,
+    *,
+    applied: Iterable[str],
+    carried: Iterable[CarriedClaim],
+    uses: Iterable[Described],
+) -> tuple[list[Materialization], RunChanges | None]:
+    """Write what a run computed, and what it rests on, all or none.
+
+    Returns what was written, and what that changed of the verdicts; None where it has none.
+    """
+    turned: RunChanges | None = None
+
+    def note(connection: duckdb.DuckDBPyConnection) -> None:
+        nonlocal turned
+        remember(connection, video_id, stamp, applied=applied, carried=carried)
+        enter_uses(connection, video_id, stamp, uses)
+        if "verdicts" in sets:
+            # Of the rows that this transaction writes.
+            turned = read_changes(Snapshot(store.connector, connection), video_id, stamp.run_id)
+
+    return store.write_assets(video_id, sets, stamp=stamp, also=note), turned
 
 
 def asset_rows(stage: Stage, result: FlowResult) -> AssetRows:

@@ -99,7 +99,7 @@ def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> 
 
     What its launcher has said already stays. `more` are further tags, such as how many claims.
     """
-    known = context.run.tags
+    known: Any = context.run.tags
     tags = {
         "video": video.video_id,
         "title": plain(video.title, _TAG_CHARACTERS),
@@ -109,7 +109,10 @@ def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> 
         **more,
     }
     new = {key: str(value) for key, value in tags.items() if value and key not in known}
-    context.instance.add_run_tags(context.run.run_id, new)
+    if new:
+        context.instance.add_run_tags(context.run.run_id, new)
+        # The steps of a process share its run: the next one need not write the same.
+        known.update(new)
 
 
 def video_asset(

@@ -26,24 +26,33 @@ INTEGRITY = "integrity"
 _MAX_SHOWN = 50
 
 
-def structural_specs(*assets: str) -> list[dg.AssetCheckSpec]:
-    """Return the check of each of some assets. It blocks where a blocking rule is broken."""
+def check_spec(name: str, asset: str, description: str, *, blocking: bool) -> dg.AssetCheckSpec:
+    """Return a check whose outcome is recorded video by video."""
     with warnings.catch_warnings():
         # Checks that belong to a partition are a preview in Dagster 1.13; without the partition,
         # the outcome of one video would replace that of every other.
         warnings.simplefilter("ignore", dg.PreviewWarning)
-        return [
-            dg.AssetCheckSpec(
-                name=INTEGRITY,
-                asset=asset,
-                description="Every row keeps the rules of its asset: "
-                + "; ".join(rule.name.replace("_", " ") for rule in rules_of(asset))
-                + ".",
-                blocking=True,
-                partitions_def=videos,
-            )
-            for asset in assets
-        ]
+        return dg.AssetCheckSpec(
+            name=name,
+            asset=asset,
+            description=description,
+            blocking=blocking,
+            partitions_def=videos,
+        )
+
+
+def structural_specs(*assets: str) -> list[dg.AssetCheckSpec]:
+    """Return the check of each of some assets. It blocks where a blocking rule is broken."""
+    rules = {
+        asset: "; ".join(rule.name.replace("_", " ") for rule in rules_of(asset))
+        for asset in assets
+    }
+    return [
+        check_spec(
+            INTEGRITY, asset, f"Every row keeps the rules of its asset: {names}.", blocking=True
+        )
+        for asset, names in rules.items()
+    ]
 
 
 def judged(

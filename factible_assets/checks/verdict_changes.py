@@ -3,24 +3,29 @@
 What belongs here: which changes are worth a warning, and how they read. What does not: what counts
 as a change (the view verdict_changes in warehouse/views/20_analysis.sql).
 
-A flip is news and no defect: the check warns and never blocks.
+A flip is news and no defect: the check warns and never blocks. It is judged in the step that writes
+the verdicts: a step of its own costs six events and one more opening of the warehouse.
 """
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
 
-from factible_assets.partitions import videos
+from factible_assets.checks.structural import check_spec
 from factible_assets.rows import VerdictChange
-from factible_assets.services.resource import ReportsResource
 from factible_assets.wording import cell, table
 from resources.statements import statements
-from warehouse.resource import WarehouseResource
 from warehouse.rows import aware
 from warehouse.store import Warehouse
+
+FLIPS = check_spec(
+    "verdict_flips",
+    "verdicts",
+    "Warns when a claim's verdict is another one than after its last complete check.",
+    blocking=False,
+)
 
 _SQL = statements("factible_assets.checks", "verdict_changes.sql")
 
@@ -68,6 +73,8 @@ def check_result(
         rows = [(cell(each.claim or ""), each.words) for each in changes.verdicts]
         metadata["changes"] = dg.MetadataValue.md(table(("claim", "change"), rows))
     return dg.AssetCheckResult(
+        asset_key=FLIPS.asset_key,
+        check_name=FLIPS.name,
         passed=not changes.flips,
         severity=dg.AssetCheckSeverity.WARN,
         metadata=metadata,
@@ -75,27 +82,3 @@ def check_result(
         if changes.flips
         else "No verdict turned.",
     )
-
-
-with warnings.catch_warnings():
-    # Checks that belong to a partition are a preview in Dagster 1.13; without the partition, the
-    # outcome of one video would replace that of every other.
-    warnings.simplefilter("ignore", dg.PreviewWarning)
-
-    @dg.asset_check(
-        asset="verdicts",
-        description=(
-            "Warns when a claim's verdict is another one than after its last complete check."
-        ),
-        blocking=False,
-        partitions_def=videos,
-    )
-    def verdict_flips(
-        context: dg.AssetCheckExecutionContext,
-        warehouse: WarehouseResource,
-        reports: ReportsResource,
-    ) -> dg.AssetCheckResult:
-        """Compare the verdicts of this run with the complete ones before them."""
-        changes = read_changes(warehouse.store(), context.partition_key, context.run.run_id)
-        # The last that a run shows: whoever followed it goes on from here.
-        return check_result(changes, reports.links(context.partition_key))

@@ -192,6 +192,7 @@ class OpenEventLog(SqliteEventLogStorage):
     def __init__(self, base_dir: str, inst_data: Any = None) -> None:
         """Open nothing yet."""
         self._engines: dict[str, Engine] = {}
+        self._tables: set[str] = set()
         super().__init__(base_dir, inst_data)
 
     @classmethod
@@ -213,6 +214,12 @@ class OpenEventLog(SqliteEventLogStorage):
                 self._engines.pop(next(iter(self._engines))).dispose()
             with engine.connect() as connection, connection.begin():
                 yield connection
+
+    def has_table(self, table_name: str) -> bool:
+        """Tell whether the index has a table; one that was there stays."""
+        if table_name not in self._tables and super().has_table(table_name):
+            self._tables.add(table_name)
+        return table_name in self._tables
 
     def dispose(self) -> None:
         """Close all databases."""
@@ -338,9 +345,9 @@ def check_video(
         )
         run = instance.get_run_by_id(run_id)
         failed = () if result.success else failures_of_run(instance, run_id)
-    if not failed:
-        Warehouse(settings.warehouse).publish(settings.published)
-    checked = stored_result(video_id, settings=settings, run_id=run_id, failures=failed)
+    checked = stored_result(
+        video_id, settings=settings, run_id=run_id, failures=failed, publishes=not failed
+    )
     if failed and run is not None and run.status is dg.DagsterRunStatus.CANCELED:
         cost, paid = spent(run_id), ""
         if cost.calls:

@@ -68,12 +68,21 @@ def stored_data(video_id: str, settings: Settings) -> ReportData | None:
 
 
 def stored_result(
-    video_id: str, *, settings: Settings, run_id: str | None = None, failures: tuple[str, ...] = ()
+    video_id: str,
+    *,
+    settings: Settings,
+    run_id: str | None = None,
+    failures: tuple[str, ...] = (),
+    publishes: bool = False,
 ) -> Checked | None:
-    """Write the report of what the warehouse holds on a video; None if it holds nothing."""
+    """Write the report of what the warehouse holds on a video; None if it holds nothing.
+
+    With `publishes`, the copy for readers is made of the same moment.
+    """
     if not settings.warehouse.exists():
         return None
-    with Warehouse(settings.warehouse).snapshot() as now:
+    store = Warehouse(settings.warehouse)
+    with store.published(settings.published) if publishes else store.snapshot() as now:
         data = read_report_data(now, video_id)
         if data is None:
             return None

@@ -49,7 +49,10 @@ def test_a_run_records_every_check_for_its_video_and_checks_can_run_alone(
         .resolve_job_def("fact_check")
         .get_subset(
             asset_selection=set(),
-            asset_check_selection={dg.AssetCheckKey(dg.AssetKey("evidence"), "integrity")},
+            asset_check_selection={
+                dg.AssetCheckKey(dg.AssetKey("evidence"), "integrity"),
+                dg.AssetCheckKey(dg.AssetKey("verdicts"), "verdict_flips"),
+            },
         )
         .execute_in_process(
             partition_key=DEMO_VIDEO,
@@ -59,6 +62,10 @@ def test_a_run_records_every_check_for_its_video_and_checks_can_run_alone(
     )
     assert again.success
     assert list(evaluations(again)) == [("evidence", "integrity")]
+    for run in (result, again):
+        last = run.get_asset_check_evaluations()
+        (flips,) = [each for each in last if each.check_name == "verdict_flips"]
+        assert (flips.passed, flips.partition) == (True, DEMO_VIDEO)
     assert not again.get_asset_materialization_events()
 
 

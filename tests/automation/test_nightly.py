@@ -25,7 +25,7 @@ from factible_assets.automation.nightly import (
     run_requests,
     send,
 )
-from factible_assets.checks.verdict_changes import check_result, read_changes, verdict_flips
+from factible_assets.checks.verdict_changes import FLIPS, check_result, read_changes
 from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.definitions import build_defs
 from factible_assets.rows import VerdictChange
@@ -191,8 +191,7 @@ def test_a_flip_is_found_also_across_a_failed_recheck(
 
 
 def test_the_check_warns_of_flips_and_never_blocks(store: Warehouse) -> None:
-    (spec,) = verdict_flips.check_specs
-    assert not spec.blocking
+    assert not FLIPS.blocking
     flip(store)
     turned = check_result(read_changes(store, "a", "run-9"), {})
     assert (turned.passed, turned.severity) == (False, dg.AssetCheckSeverity.WARN)
