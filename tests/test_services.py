@@ -1,8 +1,10 @@
 """Which implementation stands behind each door, and what is said if there is none."""
 
+import asyncio
 import json
 import logging
 import re
+import threading
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, date, datetime
@@ -23,6 +25,7 @@ from factible_assets.launchpad import run_config_for, settled
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Video
 from factible_assets.running.standing import input_tags
+from factible_assets.services import web as web_choice
 from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
     DEFAULT_MODEL,
@@ -600,6 +603,24 @@ async def test_prior_fact_checks_need_a_key_and_can_be_switched_off(tmp_path: Pa
                 "archive", settings(tmp_path, **key), stack, lambda: DiskCache(tmp_path)
             )
             assert stored.fact_checks is None
+
+
+async def test_the_list_of_suffixes_is_read_beside_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, where = asyncio.Event(), list[threading.Thread]()
+    loop = asyncio.get_running_loop()
+
+    def domain(host: str) -> str:
+        where.append(threading.current_thread())
+        loop.call_soon_threadsafe(read.set)
+        return host
+
+    monkeypatch.setattr(web_choice, "registrable_domain", domain)
+    async with AsyncExitStack() as stack, asyncio.timeout(60):
+        await open_web("archive", settings(tmp_path), stack, lambda: DiskCache(tmp_path))
+        await read.wait()
+    assert where != [threading.main_thread()]
 
 
 async def test_a_fact_check_key_that_cannot_be_sent_is_refused_without_being_shown(

@@ -10,6 +10,7 @@ this machine, is thereby never open to an address that stands in a page or in a 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import Callable
@@ -30,7 +31,7 @@ from factible_assets.services.search import (
 )
 from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.ports import DomainAges, Fetcher
-from factible_assets.stages.urls import canonical_url, is_fictional
+from factible_assets.stages.urls import canonical_url, is_fictional, registrable_domain
 from resources.archive.store import Archive, ArchivedWeb, ArchivingFetcher
 from resources.cache import DiskCache
 from resources.cache.answers import CachingAges, CachingFactChecks, CachingFetcher, CachingSearch
@@ -97,6 +98,8 @@ async def open_web(
 
     Raises SetupError: The live web was asked for, and is not set up or not correctly.
     """
+    # Reads the list of public suffixes, which takes .2 s, beside what the run does first.
+    asyncio.get_running_loop().run_in_executor(None, registrable_domain, "host.example")
     if chosen == "live":
         return await _live(settings, stack, cache, renew=renew)
     if chosen == "miniature":

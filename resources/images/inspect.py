@@ -84,8 +84,7 @@ class FrameError(Exception):
 async def frame_at(video: Path, seconds: float) -> bytes:
     """Return the picture that a video shows at a moment, as PNG.
 
-    Raises:
-        FrameError: There is no ffmpeg, it cannot read the file, or it takes longer than 30 seconds.
+    FrameError: there is no ffmpeg, it cannot read the file, or it takes longer than 30 seconds.
     """
     program = shutil.which("ffmpeg")
     if program is None:

@@ -11,14 +11,15 @@ Sources: https://cloud.google.com/vision/docs/reference/rest/v1/AnnotateImageRes
 from __future__ import annotations
 
 import base64
+from typing import Any
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasPath, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from resources.http import HttpClient, OutageError
 from resources.images.base import ImageAnswer, ImageMatch, MatchKind
-from resources.search.service import Service, wrong_shape
+from resources.search.service import Service, whole_number, wrong_shape
 
 _MOST_MATCHES = 20
 
@@ -27,36 +28,23 @@ class _Wire(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel)
 
 
-class _Picture(_Wire):
-    url: str
+class _Detection(_Wire):
+    full_matching_images: list[_Shown] = []
+    partial_matching_images: list[_Shown] = []
+    visually_similar_images: list[_Shown] = []
+    pages_with_matching_images: list[_Shown] = []
 
 
-class _Shown(_Wire):
-    full_matching_images: list[_Picture] = []
-    partial_matching_images: list[_Picture] = []
+class _Shown(_Detection):
+    """A picture, or a page with pictures."""
 
-
-class _PageOf(_Shown):
     url: str
     page_title: str = ""
 
 
-class _Detection(_Shown):
-    visually_similar_images: list[_Picture] = []
-    pages_with_matching_images: list[_PageOf] = []
-
-
-class _Failure(_Wire):
-    code: int = 0
-
-
 class _Annotation(_Wire):
     web_detection: _Detection = _Detection()
-    error: _Failure | None = None
-
-
-class _Annotations(_Wire):
-    responses: list[_Annotation] = Field(min_length=1)
+    error: dict[str, Any] = {}
 
 
 class GoogleVision(Service):
@@ -80,16 +68,16 @@ class GoogleVision(Service):
         }
         said = await self._post("/v1/images:annotate", {"requests": [wish]})
         try:
-            annotation = _Annotations.model_validate(said).responses[0]
-        except ValidationError:
+            annotation = _Annotation.model_validate(said["responses"][0])
+        except (LookupError, TypeError, ValidationError):
             raise wrong_shape("is no annotation of an image") from None
-        if annotation.error is not None and annotation.error.code:
-            raise OutageError(f"it could not look at the picture (code {annotation.error.code})")
+        if code := whole_number(annotation.error.get("code")):
+            raise OutageError(f"it could not look at the picture (code {code})")
         found = annotation.web_detection
         pages = found.pages_with_matching_images
         whole = [page for page in pages if page.full_matching_images]
         part = [page for page in pages if not page.full_matching_images]
-        groups: tuple[tuple[MatchKind, list[_Picture], list[_PageOf]], ...] = (
+        groups: tuple[tuple[MatchKind, list[_Shown], list[_Shown]], ...] = (
             ("exact", found.full_matching_images, whole),
             ("partial", found.partial_matching_images, part),
             ("similar", found.visually_similar_images, []),
@@ -106,21 +94,15 @@ class GoogleVision(Service):
         return matches
 
 
-class _Type(BaseModel):
-    deepfake: float = Field(ge=0, le=1)
-
-
 class _Scored(BaseModel):
-    type: _Type
+    deepfake: float = Field(ge=0, le=1, validation_alias=AliasPath("type", "deepfake"))
 
 
 class Sightengine(Service):
     """Scores how likely a picture holds a face that was swapped or generated.
 
-    The key is the account's user and secret, as USER:SECRET; it is sent in the body.
-
-    Raises:
-        ValueError: The key is not two words with a colon between them.
+    The key is the account's user and secret, as USER:SECRET, else ValueError; it is sent in the
+    body.
     """
 
     provider = "sightengine"
@@ -149,6 +131,6 @@ class Sightengine(Service):
             "/1.0/check.json", body, f"multipart/form-data; boundary={boundary}"
         )
         try:
-            return _Scored.model_validate(said).type.deepfake
+            return _Scored.model_validate(said).deepfake
         except ValidationError:
             raise wrong_shape("has no score") from None

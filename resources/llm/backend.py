@@ -102,12 +102,14 @@ class BackendError(Exception):
     What is `passing` may succeed if repeated, `lasting` will not, `adapted` is asked otherwise, now
     that the backend has learnt something about the server; `context`: the prompt was too long;
     `refused`: the server's filter declined. `lost`: the server may have worked on it, and billed
-    it. `pause` is in seconds, `window` and `prompt_tokens` are what the server reads and was given.
+    it. `crowded`: it is asked too much at once (429). `pause` is in seconds, `window` and
+    `prompt_tokens` are what the server reads and was given.
     """
 
     kind: Literal["passing", "lasting", "adapted", "context", "refused"]
     reason: str
     pause: float | None = None
+    crowded: bool = False
     lost: bool = False
     window: int | None = None
     prompt_tokens: int | None = None
@@ -248,9 +250,8 @@ class Backend(ABC):
         ):
             many = status == HTTPStatus.TOO_MANY_REQUESTS
             failed = "too many requests" if many else "it failed"
-            return BackendError(
-                "passing", f"{failed} (status {status}){what}", pause=asked_pause(headers)
-            )
+            reason, pause = f"{failed} (status {status}){what}", asked_pause(headers)
+            return BackendError("passing", reason, pause, crowded=many)
         return BackendError("lasting", f"it rejected the request (status {status}){what}")
 
     def _broken(self, error: BaseException, cause: BaseException | None = None) -> BackendError:

@@ -55,18 +55,38 @@ class PerLoop(Generic[Thing]):
 
 @dataclass(slots=True, eq=False)
 class Turn:
-    """The right to send one request at a moment. `tokens` are expected, then what it took."""
+    """The right to send one request at a moment. `tokens` are expected, then what it took.
+
+    `refused`: the provider said that it is asked too much.
+    """
 
     moment: float
     tokens: float
+    refused: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _Slots:
+    """How many requests of an event loop may be under way; some are `withheld` for a while.
+
+    Halved by a refusal, one more after as many answers as there are slots, as TCP avoids
+    congestion (RFC 5681, section 3.1).
+    """
+
+    most: int
+    free: asyncio.Semaphore
+    owed: int = 0
+    withheld: int = 0
+    slowed_at: float = 0.0
+    answered: int = 0
 
 
 class RateLimiter:
     """Hands out turns in the order of asking. One per provider, shared by its models.
 
     Rates hold over all event loops and threads of the process, None for no limit; tokens are input
-    and output together. `max_concurrent` holds per loop. `minute_seconds` is the length of the
-    minute that rates are counted over.
+    and output together. `max_concurrent` holds per loop, fewer for a while after a turn that was
+    refused. `minute_seconds` is the length of the minute that rates are counted over.
     """
 
     def __init__(
@@ -83,12 +103,15 @@ class RateLimiter:
         self._lock = threading.Lock()
         self._turns: list[Turn] = []
         self._not_before = 0.0
-        self._slots = PerLoop(lambda: asyncio.Semaphore(max_concurrent))
+        self._slots = PerLoop(lambda: _Slots(max_concurrent, asyncio.Semaphore(max_concurrent)))
 
     @asynccontextmanager
     async def turn(self, tokens: int) -> AsyncIterator[Turn]:
         """Wait for a turn, and hold a slot while it lasts; the request may take so many tokens."""
-        async with self._slots.get():
+        slots = self._slots.get()
+        await slots.free.acquire()
+        turn = Turn(0.0, 0.0)
+        try:
             turn = self._book(tokens, time.monotonic())
             try:
                 await asyncio.sleep(max(0.0, turn.moment - time.monotonic()))
@@ -99,6 +122,18 @@ class RateLimiter:
                     self._turns = [each for each in self._turns if each is not turn]
                 raise
             yield turn
+            slots.answered += not turn.refused
+            if slots.withheld and slots.answered >= slots.most - slots.withheld:
+                slots.answered, slots.withheld = 0, slots.withheld - 1
+                slots.free.release()
+        finally:
+            if turn.refused and turn.moment >= slots.slowed_at:
+                slots.owed += (slots.most - slots.withheld - slots.owed) // 2
+                slots.slowed_at, slots.answered = time.monotonic(), 0
+            if slots.owed:
+                slots.owed, slots.withheld = slots.owed - 1, slots.withheld + 1
+            else:
+                slots.free.release()
 
     def pause(self, seconds: float) -> None:
         """Give no turn for so many seconds, because the provider said so."""

@@ -426,6 +426,7 @@ class _Conversation(Generic[Answer]):
                 try:
                     reply = await self._ask(prompt, request)
                 except BackendError as error:
+                    turn.refused = error.crowded
                     usage, known = error.usage or Usage(0, 0), error.usage is not None
                     call = self._call(prompt, name, usage, started, reported=known)
                     if not error.lost:

@@ -71,19 +71,16 @@ class RegistryAges:
 
     async def age(self, domain: str) -> DomainAge:
         """Return a registrable domain's age. Never raises: it answers."""
-        name, reason = registrable_name(domain), f"{domain[:80]!r} is no domain that is registered"
+        name = registrable_name(domain)
         if not self._registries:
-            reason = "no domain registry is configured to be asked"
-        if not self._registries or name is None:
+            return DomainAge("unknown", reason="no domain registry is configured to be asked")
+        if name is None:
+            reason = f"{domain[:80]!r} is no domain that is registered"
             return DomainAge("unknown", reason=reason)
-        async with self._slots:
-            return await self._ask(name)
-
-    async def _ask(self, name: str) -> DomainAge:
         outages = []
         for registered_at in self._registries:
             try:
-                async with asyncio.timeout(self._seconds):
+                async with self._slots, asyncio.timeout(self._seconds):
                     moment = await registered_at(name)
             except UnavailableError as error:
                 return DomainAge("unknown", reason=error.reason)

@@ -28,7 +28,6 @@ from resources.search.service import (
     KEY_REFUSED,
     NO_CREDITS,
     Findings,
-    Json,
     SearchService,
     Service,
     hits_of,
@@ -142,25 +141,21 @@ class SearxngSearch(SearchService):
         )
         results = objects(answer.get("results"), "results")
         hits = hits_of(results, "result", request.offset, snippet="content", day="publishedDate")
-        silent = _silent_engines(answer.get("unresponsive_engines", []))
+        unresponsive = answer.get("unresponsive_engines", [])
+        if not isinstance(unresponsive, list):
+            raise wrong_shape("has no list of unresponsive engines")
+        named = []
+        for entry in unresponsive:
+            parts = entry if isinstance(entry, list) else [entry]
+            name, *causes = [text(part)[:_MAX_CAUSE] for part in parts] or [""]
+            cause = " ".join(filter(None, causes))
+            named.append(f"{name or 'unnamed'} ({cause})" if cause else name or "unnamed")
+        more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
+        silent = ", ".join(named[:_MAX_NAMED]) + more
         if silent and not hits:
             raise OutageError(f"it found nothing, and not all of its engines answered: {silent}")
         lacking = f"not all of its engines answered: {silent}" if silent else ""
         return [hit for hit in hits if request.admits_day(hit.published_on)], lacking
-
-
-def _silent_engines(value: object) -> str:
-    """Return `engine (cause)` for each engine that did not answer; empty if all did."""
-    if not isinstance(value, list):
-        raise wrong_shape("has no list of unresponsive engines")
-    named = []
-    for entry in value:
-        parts = entry if isinstance(entry, list) else [entry]
-        name, *causes = [text(part)[:_MAX_CAUSE] for part in parts] or [""]
-        cause = " ".join(filter(None, causes))
-        named.append(f"{name or 'unnamed'} ({cause})" if cause else name or "unnamed")
-    more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
-    return ", ".join(named[:_MAX_NAMED]) + more
 
 
 _PAPER_FIELDS = "title,abstract,citationCount,openAccessPdf,url,publicationDate"
@@ -201,20 +196,19 @@ class SemanticScholarSearch(SearchService):
             raise wrong_shape("has no total")
         # The list is left out where it would be empty.
         papers = objects(answer.get("data", []), "papers")
-        addressed = [{**paper, "url": _paper_url(paper)} for paper in papers]
+        urls = []
+        for paper in papers:
+            paper_id, pdf = text(paper.get("paperId")), paper.get("openAccessPdf")
+            pdf_url = text(pdf.get("url")) if isinstance(pdf, Mapping) else ""
+            page = f"https://www.semanticscholar.org/paper/{paper_id}" if paper_id else ""
+            urls.append({"url": pdf_url or text(paper.get("url")) or page})
+        addressed = [{**paper, **url} for paper, url in zip(papers, urls, strict=True)]
         hits = hits_of(
             addressed, "paper", request.offset, snippet="abstract", day="publicationDate"
         )
         counts = [whole_number(paper.get("citationCount")) for paper in papers]
         pairs = zip(hits, counts, strict=True)
         return [replace(hit, citation_count=count) for hit, count in pairs], ""
-
-
-def _paper_url(paper: Json) -> str:
-    paper_id, pdf = text(paper.get("paperId")), paper.get("openAccessPdf")
-    pdf_url = text(pdf.get("url")) if isinstance(pdf, Mapping) else ""
-    page = f"https://www.semanticscholar.org/paper/{paper_id}" if paper_id else ""
-    return pdf_url or text(paper.get("url")) or page
 
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]{2,8}){0,2}")
@@ -229,10 +223,7 @@ class WikipediaSearch(SearchService):
 
     Articles have no day of publication: they change all the time, so restrictions to a period
     leave none out. In `base_url`, where `/w/api.php` is, `{language}` stands for the edition; a
-    search's own language wins.
-
-    Raises:
-        ValueError: The language is no language code.
+    search's own language wins. Raises ValueError for what is no language code.
     """
 
     provider = "wikipedia"
@@ -242,12 +233,14 @@ class WikipediaSearch(SearchService):
     def __init__(self, http: HttpClient, **given: Any) -> None:
         super().__init__(http, **given)
         self._editions, self._base = self._base, ""
-        if _edition(self._language) is None:
+        self._edition = self._language.strip().lower()
+        if _LANGUAGE.fullmatch(self._edition) is None:
             shown = f"{self._language[:40]!r}"
             raise ValueError(f"{shown} is no language of Wikipedia; write it as en or de")
 
     async def _find(self, request: SearchRequest) -> Findings:
-        edition = _edition(request.language or self._language) or self._language
+        wish = (request.language or "").strip().lower()
+        edition = wish if _LANGUAGE.fullmatch(wish) else self._edition
         answer = await self._get(
             f"{self._editions.replace('{language}', edition)}/w/api.php",
             action="query",
@@ -274,9 +267,7 @@ class WikipediaSearch(SearchService):
             if "batchcomplete" not in answer:
                 raise wrong_shape("has neither articles nor an end")
             return [], ""
-        if not isinstance(found, Mapping):
-            raise wrong_shape("has no list of articles")
-        pages = objects(found.get("pages"), "articles")
+        pages = objects(found.get("pages") if isinstance(found, Mapping) else None, "articles")
         if any(whole_number(page.get("index")) is None for page in pages):
             raise wrong_shape("gives an article no rank")
         pages = [
@@ -284,12 +275,6 @@ class WikipediaSearch(SearchService):
             for page in sorted(pages, key=lambda page: int(page["index"]))
         ]
         return hits_of(pages, "article", request.offset, snippet="extract"), ""
-
-
-def _edition(language: str) -> str | None:
-    """Return the code of a language edition, which becomes a part of the host's name."""
-    code = language.strip().lower()
-    return code if _LANGUAGE.fullmatch(code) else None
 
 
 def cut_query(query: str) -> str:
@@ -356,7 +341,13 @@ class PerplexityExpert(SearchService):
         words = message.get("content") if isinstance(message, Mapping) else None
         if not isinstance(words, str):
             raise wrong_shape("has no message")
-        cited = _citations(answer)
+        if results := answer.get("search_results"):
+            cited = hits_of(objects(results, "search results"), "search result", day="date")
+        else:  # the URLs alone
+            urls = answer.get("citations") or []
+            if not isinstance(urls, list) or not all(isinstance(url, str) and url for url in urls):
+                raise wrong_shape("has no list of citations")
+            cited = [SearchHit(rank, "", url) for rank, url in enumerate(urls, 1)]
         # Words that were cut off may have been cut before the "but".
         if not words.strip() or choice.get("finish_reason") == "length":
             return cited, ""
@@ -369,16 +360,6 @@ class PerplexityExpert(SearchService):
             snippet=f"{storable}\n{sources}".strip(),
         )
         return [*cited, own_words], ""
-
-
-def _citations(answer: Json) -> list[SearchHit]:
-    """Read the cited pages: with titles where the service gives them, else their URLs alone."""
-    if results := answer.get("search_results"):
-        return hits_of(objects(results, "search results"), "search result", day="date")
-    urls = answer.get("citations") or []
-    if not isinstance(urls, list) or not all(isinstance(url, str) and url for url in urls):
-        raise wrong_shape("has no list of citations")
-    return [SearchHit(rank, "", url) for rank, url in enumerate(urls, 1)]
 
 
 # --- What fact-checkers have already said -------------------------------------------------------

@@ -65,14 +65,9 @@ _SHOWN_BYTES = 4_000
 class Service:
     """A service that is asked over HTTP, mostly in JSON. Its key is shown nowhere.
 
-    Args:
-        http: The client; its owner closes it. Its guard must allow the service's host.
-        base_url: Where the service is, in place of its usual `address`.
-        api_key: None for a service, or an account, without one.
-        language: Of what is found, where a service must be told one.
-
-    Raises:
-        ValueError: The key is empty, or holds characters that no HTTP header may hold.
+    The client's owner closes it, and its guard must allow the service's host: that of `base_url`,
+    in place of the usual `address`. `language` is that of what is found, where a service must be
+    told one. Raises ValueError for a key that is empty or that no HTTP header may hold.
     """
 
     provider: str
@@ -104,6 +99,8 @@ class Service:
                 "the search API key is empty or holds characters that no key has; check "
                 f"{self.setting}"
             )
+        name, before = self.key_header
+        self._keys = {name: f"{before}{self._key}"} if name and self._key else {}
 
     async def _answer(self, work: Awaitable[Found]) -> tuple[Found | None, dict[str, Any]]:
         """Return what work led to (None: an outage), and how it ended, as answers say it."""
@@ -123,20 +120,15 @@ class Service:
         """Ask with those query parameters that have a value."""
         given = {name: value for name, value in parameters.items() if value not in {None, ""}}
         url = f"{self._base}{path}?{urlencode(given)}"
-        return self._read(await self._http.get(url, headers=self._headers(), max_bytes=_MAX_BYTES))
+        return self._read(await self._http.get(url, headers=self._keys, max_bytes=_MAX_BYTES))
 
     async def _post(self, path: str, body: Json | bytes, media: str = "application/json") -> Json:
         """Post JSON, or a body of another media type."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        headers = {**self._headers(), "Content-Type": media}
-        url = f"{self._base}{path}"
+        headers, url = {**self._keys, "Content-Type": media}, f"{self._base}{path}"
         return self._read(
             await self._http.post(url, content=content, headers=headers, max_bytes=_MAX_BYTES)
         )
-
-    def _headers(self) -> dict[str, str]:
-        name, before = self.key_header
-        return {name: f"{before}{self._key}"} if name and self._key else {}
 
     def _read(self, response: Response) -> Json:
         """Read the JSON object of a success; raise the failure that any other answer stands for."""
@@ -148,8 +140,7 @@ class Service:
                 wait = "" if seconds is None else f" (it asks to wait {seconds:.0f} seconds)"
                 said = sentence.format(setting=self.setting, site=self.site, wait=wait)
                 raise OutageError(said)
-        failure = status_failure(response)
-        if failure is not None:
+        if failure := status_failure(response):
             raise failure
         try:
             answer = json.loads(response.body)
@@ -189,10 +180,7 @@ class MergedSearch:
     """Asks all its providers at once; answers come in the order of the providers.
 
     From a snippet that is but the notice of a missing page ("410 Gone", a consent form), the words
-    are taken.
-
-    Raises:
-        ValueError: There is no provider; a search that asks nobody would look like no results.
+    are taken. ValueError without a provider: who asks nobody would seem to have found nothing.
     """
 
     def __init__(self, providers: Sequence[SearchProvider]) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from resources.llm.backend import asked_pause
 from resources.llm.limits import RateLimiter, Turn
+from tests.resources.llm.servers import CHAT, PATIENT, ask, bound, fail, say
+from tests.servers import Exchange, MisbehavingServer
 
 
 @given(
@@ -59,6 +62,36 @@ async def test_tokens_beyond_the_rate_wait_and_real_usage_frees_them() -> None:
     entering = limiter.turn(95).__aenter__()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(entering, 0.05)
+
+
+async def test_a_refusal_halves_what_is_asked_at_once_and_answers_bring_it_back() -> None:
+    limiter, waits = RateLimiter(max_concurrent=8), asyncio.Event()
+    under_way = 0
+
+    async def one(*, refused: bool) -> None:
+        nonlocal under_way
+        async with limiter.turn(1) as turn:
+            under_way += 1
+            await waits.wait()
+            turn.refused = refused
+        under_way -= 1
+
+    async def given(*, refused: bool) -> int:
+        """How many of twenty are under way once no other can begin; then those are let go."""
+        waits.clear()
+        asked = [asyncio.create_task(one(refused=refused)) for _ in range(20)]
+        for _ in range(50):  # rounds of the loop, however long they take
+            await asyncio.sleep(0)
+        found = under_way
+        for task in asked[found:]:
+            task.cancel()
+        waits.set()
+        await asyncio.gather(*asked, return_exceptions=True)
+        return found
+
+    assert await given(refused=True) == 8
+    assert await given(refused=True) == 4  # all eight said the same of one moment
+    assert [await given(refused=False) for _ in range(8)] == [2, 3, 4, 5, 6, 7, 8, 8]
 
 
 async def test_a_request_larger_than_the_limit_goes_alone_instead_of_never() -> None:
@@ -111,3 +144,29 @@ def test_a_servers_wish_to_wait_is_read_in_all_its_forms(
 def test_a_date_to_wait_for_is_read_as_the_seconds_until_then() -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     assert asked_pause({"retry-after": date}) == pytest.approx(3_600, abs=60)
+
+
+async def test_a_server_that_refuses_a_crowd_is_asked_by_half_as_many_from_then_on() -> None:
+    under_way = later = 0
+    crowd = asyncio.Event()
+
+    async def answer(exchange: Exchange) -> None:
+        nonlocal under_way, later
+        under_way += 1
+        if crowd.is_set():
+            later = max(later, under_way)
+            await asyncio.sleep(0.01)  # so that others may come
+        elif under_way == 16:
+            crowd.set()
+        await crowd.wait()
+        crowded = under_way > 4
+        under_way -= 1
+        await (fail(429) if crowded else say("openai"))(exchange)
+
+    patient = replace(PATIENT, retry=replace(PATIENT.retry, attempts=200))
+    async with MisbehavingServer() as server:
+        server.on(CHAT["openai"], answer)
+        async with bound(server, limiter=RateLimiter(max_concurrent=16), policy=patient) as model:
+            given = await asyncio.gather(*(model.complete(ask(str(at))) for at in range(16)))
+    assert all(each.value.stance == "refutes" for each in given)
+    assert 1 <= later <= 8
