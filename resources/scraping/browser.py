@@ -212,12 +212,29 @@ class _Visit:
         self.failures: dict[str, str] = {}
 
     async def follow(self, context: BrowserContext, page: Page) -> None:
+        def asked(request: Request) -> None:
+            if request.resource_type in _ESSENTIAL:
+                self._pending.add(request)
+
+        def failed(request: Request) -> None:
+            self._pending.discard(request)
+            if not any(own in (request.failure or "") for own in _OWN_ABORTS):
+                self._note(request, "")
+
+        def answered(answer: Answer) -> None:
+            if is_passing(answer.status):
+                self._note(answer.request, f" (status {answer.status})")
+
+        async def close_window(opened: Page) -> None:
+            with contextlib.suppress(_playwright().Error):
+                await opened.close()
+
         await context.route("**/*", self._on_request)
-        context.on("page", self._close_window)
-        page.on("request", self._on_asked)
+        context.on("page", close_window)
+        page.on("request", asked)
         page.on("requestfinished", lambda request: self._pending.discard(request))  # noqa: PLW0108
-        page.on("requestfailed", self._on_failed)
-        page.on("response", self._on_answer)
+        page.on("requestfailed", failed)
+        page.on("response", answered)
 
     async def wait_for_text(self, page: Page, seconds: float) -> bool:
         """Wait for enough text that stays (a cookie notice is text too); tell if it came."""
@@ -239,10 +256,6 @@ class _Visit:
             return last >= _ENOUGH_TEXT
         return True
 
-    async def _close_window(self, opened: Page) -> None:
-        with contextlib.suppress(_playwright().Error):
-            await opened.close()
-
     async def _on_request(self, route: Route) -> None:
         request = route.request
         with contextlib.suppress(_playwright().Error):  # the page may be gone by now
@@ -262,19 +275,6 @@ class _Visit:
                 )
             else:
                 await route.continue_()
-
-    def _on_asked(self, request: Request) -> None:
-        if request.resource_type in _ESSENTIAL:
-            self._pending.add(request)
-
-    def _on_failed(self, request: Request) -> None:
-        self._pending.discard(request)
-        if not any(own in (request.failure or "") for own in _OWN_ABORTS):
-            self._note(request, "")
-
-    def _on_answer(self, answer: Answer) -> None:
-        if is_passing(answer.status):
-            self._note(answer.request, f" (status {answer.status})")
 
     def _note(self, request: Request, why: str) -> None:
         if request.resource_type in _ESSENTIAL:

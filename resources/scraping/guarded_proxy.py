@@ -67,7 +67,8 @@ class GuardedProxy:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         try:
-            await self._serve(reader, writer)
+            with contextlib.suppress(*_LOST, asyncio.LimitOverrunError):
+                await self._serve(reader, writer)
         except asyncio.CancelledError:
             writer.transport.abort()
         finally:
@@ -76,17 +77,13 @@ class GuardedProxy:
                 await writer.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            head = await reader.readuntil(b"\r\n\r\n")
-        except (*_LOST, asyncio.LimitOverrunError):
-            return
+        head = await reader.readuntil(b"\r\n\r\n")
         method, url = _target(head)
         upstream = 400 if url is None else await self._connect(url)
         if url is None or isinstance(upstream, int):
             refusal = f"HTTP/1.1 {upstream} -\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-            with contextlib.suppress(OSError):
-                writer.write(refusal.encode())
-                await writer.drain()
+            writer.write(refusal.encode())
+            await writer.drain()
             return
         try:
             if method == b"CONNECT":
@@ -94,8 +91,6 @@ class GuardedProxy:
             else:
                 await upstream.write(_rewritten(head, method + b" " + url.raw_path + b" HTTP/1.1"))
             await self._carry(reader, writer, upstream, raw=method == b"CONNECT")
-        except _LOST:
-            return
         finally:
             await upstream.aclose()
 

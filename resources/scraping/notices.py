@@ -87,10 +87,6 @@ def notice_in(headings: Sequence[str], text: str) -> Obstacle | None:
 
     `headings` are the page's title and main headings, if any.
     """
-    return _at_any_length(headings, text) or _in_few_words(headings, text)
-
-
-def _at_any_length(headings: Sequence[str], text: str) -> Obstacle | None:
     sample = text[:_SAMPLE]
     lines = sample.split("\n")
     frames = sum(_FRAME.match(line) is not None for line in lines)
@@ -104,13 +100,13 @@ def _at_any_length(headings: Sequence[str], text: str) -> Obstacle | None:
         return "broken"
     if any(always["listing"].match(_straightened(head)) for head in headings):
         return "listing"
-    return "unfinished" if fillers > max(_FILLERS, _FILLERS_SHARE * sample.count(" ")) else None
-
-
-def _in_few_words(headings: Sequence[str], text: str) -> Obstacle | None:
+    if fillers > max(_FILLERS, _FILLERS_SHARE * sample.count(" ")):
+        return "unfinished"
     words = _count_words(text, limit=_SURE_WORDS)
-    if words > _SURE_WORDS:
-        return None
+    return _short_notice(headings, text, words) if words <= _SURE_WORDS else None
+
+
+def _short_notice(headings: Sequence[str], text: str, words: int) -> Obstacle | None:
     folded = _straightened(text)
     lines = text.split("\n", 3)[:3]
     wholes = {_straightened(head) for head in (*headings, *lines)}

@@ -25,7 +25,7 @@ from abc import abstractmethod
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, TypeAlias
@@ -256,7 +256,7 @@ class Wayback:
             headers={"Accept": "application/json"},
             max_bytes=_MAX_ANSWER_BYTES,
         )
-        if status_failure(response) is not None:
+        if status_failure(response):
             raise OutageError(f"the Wayback Machine answered {response.status}")
         try:
             nearest = json.loads(response.body)["archived_snapshots"].get("closest")
@@ -329,7 +329,7 @@ class Robots:
             keep, rules = _KEEP_SECONDS, None
             try:
                 response = await self.http.get(f"{origin}/robots.txt", max_bytes=_MAX_BYTES)
-                if (failure := status_failure(response)) is not None:
+                if failure := status_failure(response):
                     raise failure
                 text = response.body[:_READ_BYTES].decode("utf-8-sig", "replace")
                 rules = await asyncio.to_thread(protego.Protego.parse, text)
@@ -397,33 +397,18 @@ class JinaReader(Fetching):
     ) -> FetchedPage:
         del known
         try:
-            data = await self._ask(url)
-            text = _jina_text(data)
+            try:
+                self.guard.check_url(httpx.URL(url))
+            except (httpx.InvalidURL, ValueError) as error:
+                raise UnavailableError("this is not a URL that can be fetched") from error
+            except ForbiddenTargetError as error:
+                raise UnavailableError(f"{shown(url)} is not fetched: {error.reason}") from error
+            return await self._ask(url)
         except HttpFailureError as failure:
             tried.append(("scraped", failure.reason))
             raise
-        final_url, title = str(data.get("url")), data.get("title")
-        return FetchedPage(
-            url,
-            "ok",
-            datetime.now(UTC),
-            final_url=final_url if final_url.startswith(("http://", "https://")) else url,
-            http_status=HTTPStatus.OK,
-            via="scraped",
-            title=clean(title) if isinstance(title, str) else None,
-            published_on=_jina_day(data.get("publishedTime")),
-            text=text,
-            byte_count=len(text.encode()),
-        )
 
-    async def _ask(self, url: str) -> dict[str, Any]:
-        """Return the page's part of an answer, or name why there is none."""
-        try:
-            self.guard.check_url(httpx.URL(url))
-        except (httpx.InvalidURL, ValueError) as error:
-            raise UnavailableError("this is not a URL that can be fetched") from error
-        except ForbiddenTargetError as error:
-            raise UnavailableError(f"{shown(url)} is not fetched: {error.reason}") from error
+    async def _ask(self, url: str) -> FetchedPage:
         key = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
         content = json.dumps({"url": url}).encode()
         response = await self.http.post(self.base_url, content=content, headers=_JINA_HEADERS | key)
@@ -434,36 +419,38 @@ class JinaReader(Fetching):
             raise UnavailableError(f"Jina's reader does not read this page (status {status})")
         if status != HTTPStatus.OK:
             raise OutageError(f"Jina's reader could not read the page (status {status})")
-        try:
+        data: Any = None
+        with suppress(ValueError, LookupError, TypeError):
             data = json.loads(response.body)["data"]
-        except (ValueError, LookupError, TypeError):
-            data = None
         if not isinstance(data, dict) or not isinstance(data.get("content"), str):
             raise OutageError("Jina's answer could not be understood")
-        return data
-
-
-def _jina_text(data: dict[str, Any]) -> str:
-    """Return the page's text, unless the page was an error."""
-    seen = _PAGE_STATUS.search(str(data.get("warning") or ""))
-    if seen is not None:
-        status = int(seen.group(1))
-        kind = OutageError if is_passing(status) else UnavailableError
-        raise kind(f"the site answered {status} to Jina's reader", http_status=status)
-    text = storable(data["content"])
-    for mark, replacement in _MARKS:
-        text = mark.sub(replacement, text)
-    title = data.get("title")
-    headings = [title] if isinstance(title, str) else []
-    obstacle = notice_in(headings, text) if text.strip() else "empty"
-    if obstacle is not None:
-        raise hindered(obstacle)
-    return text.strip()
-
-
-def _jina_day(value: object) -> date | None:
-    # In ISO 8601 or in the form of mail.
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
-        with suppress(ValueError):
-            return read(value).date() if isinstance(value, str) else None
-    return None
+        if seen := _PAGE_STATUS.search(str(data.get("warning") or "")):
+            status = int(seen[1])
+            kind = OutageError if is_passing(status) else UnavailableError
+            raise kind(f"the site answered {status} to Jina's reader", http_status=status)
+        text = storable(data["content"])
+        for mark, replacement in _MARKS:
+            text = mark.sub(replacement, text)
+        final_url, title, day = (
+            each if isinstance(each, str) else ""
+            for each in map(data.get, ("url", "title", "publishedTime"))
+        )
+        obstacle = notice_in([title] if title else [], text) if text.strip() else "empty"
+        if obstacle is not None:
+            raise hindered(obstacle)
+        published_on = None
+        for read in (parsedate_to_datetime, datetime.fromisoformat):  # as in mail, or ISO 8601
+            with suppress(ValueError):
+                published_on = read(day).date()
+        return FetchedPage(
+            url,
+            "ok",
+            datetime.now(UTC),
+            final_url=final_url if final_url.startswith(("http://", "https://")) else url,
+            http_status=HTTPStatus.OK,
+            via="scraped",
+            title=clean(title),
+            published_on=published_on,
+            text=text.strip(),
+            byte_count=len(text.strip().encode()),
+        )
