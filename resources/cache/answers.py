@@ -19,15 +19,7 @@ from importlib.metadata import version
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from resources.cache.store import DiskCache, Json, Kind, cache_key, from_json, to_json
-from resources.llm.base import (
-    Answer,
-    BudgetExhaustedError,
-    ModelAnswer,
-    ModelCall,
-    ModelError,
-    ModelRequest,
-    Spent,
-)
+from resources.llm import base
 from resources.llm.limits import Budget
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
@@ -49,7 +41,7 @@ _READERS = ("trafilatura", "htmldate", "pypdf")
 _YEAR = timedelta(days=365.25)
 
 Value = TypeVar("Value")
-_Calls = tuple[ModelCall, ...]
+_Calls = tuple[base.ModelCall, ...]
 
 
 @dataclass(slots=True)
@@ -304,11 +296,11 @@ class Client(Protocol):
 
     async def complete(
         self,
-        request: ModelRequest[Answer],
+        request: base.ModelRequest[base.Answer],
         *,
         budget: Budget | None = None,
-        spent: Spent | None = None,
-    ) -> ModelAnswer[Answer]:
+        spent: base.Spent | None = None,
+    ) -> base.ModelAnswer[base.Answer]:
         """Ask; see `StructuredModel.complete`."""
         ...
 
@@ -328,21 +320,25 @@ class CachingModel:
         self._model = model
         self._cache = cache
         self._budget = budget
-        self._flights: Flights[ModelAnswer[Any]] = Flights()
+        self._flights: Flights[base.ModelAnswer[Any]] = Flights()
 
-    async def complete(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
+    async def complete(
+        self, request: base.ModelRequest[base.Answer]
+    ) -> base.ModelAnswer[base.Answer]:
         """Return the kept answer, or ask; see `LanguageModel.complete` for the errors."""
         key = cache_key("models", _MODELS_VERSION, self._model.identity, request.fingerprint)
         task, first = await self._flights.join(key, lambda: self._answer(key, request))
         try:
             answer = task.result()
-        except ModelError as error:
+        except base.ModelError as error:
             if first:
                 raise
             raise type(error)(error.reason, lasting=error.lasting) from error
         return answer if first else replace(answer, calls=())
 
-    async def _answer(self, key: str, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
+    async def _answer(
+        self, key: str, request: base.ModelRequest[base.Answer]
+    ) -> base.ModelAnswer[base.Answer]:
         kept = await self._cache.get("models", key)
         is_fresh = kept is not None and self._cache.is_fresh(kept, self._cache.policy.models)
         found = kept.value if kept is not None and is_fresh else None
@@ -352,10 +348,10 @@ class CachingModel:
         if known.get("answer") is not None:
             value = from_json(request.output_type, known["answer"])
             if value is not None:
-                return ModelAnswer(value, restored)
-        made: dict[str | None, ModelCall] = {}
+                return base.ModelAnswer(value, restored)
+        made: dict[str | None, base.ModelCall] = {}
 
-        async def spent(call: ModelCall) -> None:
+        async def spent(call: base.ModelCall) -> None:
             made[call.request_id] = call
             if not (call.input_tokens or call.output_tokens):
                 del made[call.request_id]  # it was turned away, and cost nothing
@@ -363,9 +359,9 @@ class CachingModel:
 
         try:
             answer = await self._model.complete(request, budget=self._budget, spent=spent)
-        except ModelError as error:
+        except base.ModelError as error:
             restored = _beside(error.calls, restored)
-            if restored and not isinstance(error, BudgetExhaustedError):
+            if restored and not isinstance(error, base.BudgetExhaustedError):
                 # Whoever is told of this error records them; what is new is told of once more.
                 await self._keep(key, None, tuple(made.values()))
             error.calls = (*restored, *error.calls)

@@ -19,17 +19,8 @@ import httpx
 import ollama
 from pydantic import SecretStr
 
+from resources.llm import backend
 from resources.llm.answers import strict_schema
-from resources.llm.backend import (
-    Backend,
-    BackendError,
-    ErrorBody,
-    Probe,
-    Reply,
-    Usage,
-    malformed,
-    tls_context,
-)
 from resources.llm.base import AnswerMode, Effort, ModelRequest
 from resources.llm.limits import PerLoop
 from resources.llm.prompt import Message
@@ -53,7 +44,7 @@ class _StatusError(Exception):
     def __init__(self, response: httpx.Response) -> None:
         super().__init__(f"status {response.status_code}")
         self.headers = response.headers
-        self.body = ErrorBody.read(response.status_code, response.content)
+        self.body = backend.ErrorBody.read(response.status_code, response.content)
 
 
 _FAILURES = (
@@ -72,7 +63,7 @@ async def _raise_for_status(response: httpx.Response) -> None:
         raise _StatusError(response)
 
 
-class OllamaBackend(Backend):
+class OllamaBackend(backend.Backend):
     """One model of an Ollama server, named as `ollama list` shows it. All enforce a schema.
 
     The context is the same in every request: another makes the server load the model anew. A key is
@@ -90,7 +81,7 @@ class OllamaBackend(Backend):
 
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
-    ) -> Reply:
+    ) -> backend.Reply:
         """Send one request; see Backend.ask."""
         del mode  # there is only one
         try:
@@ -109,11 +100,11 @@ class OllamaBackend(Backend):
         except _FAILURES as error:
             failure = self._failure(error, "chat answer")
         else:
-            return Reply(
+            return backend.Reply(
                 answer.message.content,
                 "length" if answer.done_reason == "length" else "stop",
                 # Fully cached prompts are left out of the count by some versions.
-                usage=Usage(answer.prompt_eval_count or None, answer.eval_count),
+                usage=backend.Usage(answer.prompt_eval_count or None, answer.eval_count),
             )
         raise failure from None
 
@@ -127,15 +118,15 @@ class OllamaBackend(Backend):
         levels = [each for each in self.info.efforts or () if each != "none"]
         return _LEVELS[effort] if len(levels) > 1 else True
 
-    def _failure(self, error: Exception, wanted: str) -> BackendError:
+    def _failure(self, error: Exception, wanted: str) -> backend.BackendError:
         if isinstance(error, _StatusError):
             remedy = f"fetch the model with `ollama pull {self.info.name}`, or check the address"
             return self._status_error(error.body, error.headers, remedy)
         if isinstance(error, ValueError | TypeError):
-            return malformed(wanted)
+            return backend.malformed(wanted)
         return self._broken(error)
 
-    async def probe(self) -> Probe:
+    async def probe(self) -> backend.Probe:
         """Ask for the list of models on the server."""
         try:
             listed = await self._clients.get().list()
@@ -145,8 +136,8 @@ class OllamaBackend(Backend):
         name = self.info.name
         if not {name, f"{name}:latest"} & names:
             remedy = f"Fetch it with `ollama pull {name}`."
-            return Probe(False, f"{self.host} answers, but has no model {name}. {remedy}")
-        return Probe(True, f"{self.host} answers and has {name}.")
+            return backend.Probe(False, f"{self.host} answers, but has no model {name}. {remedy}")
+        return backend.Probe(True, f"{self.host} answers and has {name}.")
 
     def _open(self) -> ollama.AsyncClient:
         key = {"Authorization": f"Bearer {self._key.get_secret_value()}"} if self._key else {}
@@ -154,7 +145,7 @@ class OllamaBackend(Backend):
             host=self._provider.base_url,
             headers=key,
             follow_redirects=False,
-            verify=tls_context(),
+            verify=backend.tls_context(),
             timeout=httpx.Timeout(**self._timeouts),
             event_hooks={"response": [_raise_for_status]},
         )

@@ -23,17 +23,8 @@ import httpx2
 import openai
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
+from resources.llm import backend
 from resources.llm.answers import strict_schema
-from resources.llm.backend import (
-    Backend,
-    BackendError,
-    ErrorBody,
-    Probe,
-    Reply,
-    Usage,
-    malformed,
-    tls_context,
-)
 from resources.llm.base import AnswerMode, ModelRequest
 from resources.llm.limits import PerLoop
 from resources.llm.prompt import Message
@@ -81,7 +72,7 @@ class _Completion(BaseModel):
     usage: Any = None
 
 
-class OpenAIBackend(Backend):
+class OpenAIBackend(backend.Backend):
     """One model of a server that speaks the OpenAI protocol.
 
     At Azure the model's name is the deployment's. `base_url` goes up to and with the version, as in
@@ -108,7 +99,7 @@ class OpenAIBackend(Backend):
 
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
-    ) -> Reply:
+    ) -> backend.Reply:
         """Send one request; see Backend.ask."""
         try:
             raw = await self._clients.get().chat.completions.with_raw_response.create(
@@ -149,36 +140,38 @@ class OpenAIBackend(Backend):
             if value is not None and name not in self._omitted
         }
 
-    def _reply(self, content: bytes) -> Reply:
+    def _reply(self, content: bytes) -> backend.Reply:
         try:
             completion = _Completion.model_validate_json(content)
         except ValidationError:
             # Some gateways put an error into an answer of status 200.
-            failed = ErrorBody.read(HTTPStatus.OK, content)
+            failed = backend.ErrorBody.read(HTTPStatus.OK, content)
             if failed.code or failed.type:
                 sentence = self._clean(failed.message)
-                raise BackendError("passing", f"it failed: {sentence}", lost=True) from None
-            raise malformed("chat completion") from None
+                raise backend.BackendError("passing", f"it failed: {sentence}", lost=True) from None
+            raise backend.malformed("chat completion") from None
         said, ended = completion.message, completion.finish
         try:
-            usage = Usage(**_Usage.model_validate(completion.usage).model_dump())
+            usage = backend.Usage(**_Usage.model_validate(completion.usage).model_dump())
         except ValidationError:
-            usage = Usage()
+            usage = backend.Usage()
         if ended == "error":
             # So OpenRouter ends an answer that its provider broke off.
-            raise BackendError("passing", "the answer broke off", lost=True, usage=usage)
+            raise backend.BackendError("passing", "the answer broke off", lost=True, usage=usage)
         refusal = said.refusal
         if ended == "content_filter":
             refusal = refusal or "the service's content filter stopped the answer"
         finish: Literal["stop", "length", "refused"] = "refused" if refusal else "stop"
-        return Reply(said.content, "length" if ended == "length" else finish, refusal, usage)
+        return backend.Reply(
+            said.content, "length" if ended == "length" else finish, refusal, usage
+        )
 
     def _failure(
         self,
         error: openai.OpenAIError,
         request: ModelRequest[Any] | None = None,
         mode: AnswerMode = "text",
-    ) -> BackendError:
+    ) -> backend.BackendError:
         if isinstance(error, openai.APIStatusError):
             response = error.response
             return self._rejected(
@@ -186,7 +179,7 @@ class OpenAIBackend(Backend):
             )
         if isinstance(error, openai.APIConnectionError):
             return self._broken(error, error.__cause__)
-        return BackendError("lasting", f"the client failed with {type(error).__name__}")
+        return backend.BackendError("lasting", f"the client failed with {type(error).__name__}")
 
     def _rejected(
         self,
@@ -195,17 +188,19 @@ class OpenAIBackend(Backend):
         headers: Mapping[str, str],
         request: ModelRequest[Any] | None,
         mode: AnswerMode,
-    ) -> BackendError:
-        body = ErrorBody.read(status, content)
+    ) -> backend.BackendError:
+        body = backend.ErrorBody.read(status, content)
         if request is not None and not body.context_exceeded:
             adapted = self._adapt(body, request, mode)
             if adapted is not None:
-                return BackendError("adapted", adapted)
+                return backend.BackendError("adapted", adapted)
         return self._status_error(
             body, headers, f"check the base URL and the model's name {self._model!r}"
         )
 
-    def _adapt(self, body: ErrorBody, request: ModelRequest[Any], mode: AnswerMode) -> str | None:
+    def _adapt(
+        self, body: backend.ErrorBody, request: ModelRequest[Any], mode: AnswerMode
+    ) -> str | None:
         """Learn from a rejection what the server does not take; None if that was not why."""
         vendor, slash, name = self._model.partition("/")
         unknown = body.status == HTTPStatus.NOT_FOUND and self._model in body.message
@@ -236,35 +231,35 @@ class OpenAIBackend(Backend):
         return f"the server does not take {mode}; asked again with {following}"
 
     @staticmethod
-    def _rejects(parameter: str, body: ErrorBody) -> bool:
+    def _rejects(parameter: str, body: backend.ErrorBody) -> bool:
         named = body.param == parameter or re.search(rf"\b{parameter}\b", body.message)
         sampled = parameter in {"temperature", "seed"} and body.param == parameter
         return bool(named and (sampled or _UNSUPPORTED.search(f"{body.code} {body.message}")))
 
-    async def probe(self) -> Probe:
+    async def probe(self) -> backend.Probe:
         """Ask for the list of models, which costs nothing."""
         try:
             raw = await self._clients.get().models.with_raw_response.list()
             listed = {each["id"] for each in json.loads(raw.http_response.content)["data"]}
         except openai.APIStatusError as error:
-            body = ErrorBody.read(error.status_code, error.response.content)
+            body = backend.ErrorBody.read(error.status_code, error.response.content)
             raise self._status_error(body, error.response.headers, "check the base URL") from None
         except openai.OpenAIError as error:
             raise self._failure(error) from None
         except (ValueError, TypeError, LookupError):
-            raise malformed("list of models") from None
+            raise backend.malformed("list of models") from None
         if self._model not in listed:
             # Gateways and Azure list other names than they serve: no reason to call it broken.
-            return Probe(
+            return backend.Probe(
                 True, f"{self.host} answers; {self._model} is not among its listed models."
             )
-        return Probe(True, f"{self.host} answers and lists {self._model}.")
+        return backend.Probe(True, f"{self.host} answers and lists {self._model}.")
 
     def _open(self) -> openai.AsyncOpenAI:
         timeout = httpx2.Timeout(**self._timeouts)
         # A redirect would carry the prompt, and at Azure the key, to another host.
         transport = openai.DefaultAsyncHttpxClient(
-            timeout=timeout, follow_redirects=False, verify=tls_context()
+            timeout=timeout, follow_redirects=False, verify=backend.tls_context()
         )
         given: dict[str, Any] = {
             # Local servers want no key, and the library wants one.

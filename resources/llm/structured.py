@@ -21,13 +21,7 @@ from typing import Generic, Self
 from pydantic import SecretStr
 
 from resources.http import elapsed_since
-from resources.llm.answers import (
-    UnreadableAnswerError,
-    correction,
-    read_answer,
-    shape_instruction,
-    strict_schema,
-)
+from resources.llm import answers, base
 from resources.llm.backend import (
     Backend,
     BackendError,
@@ -38,27 +32,11 @@ from resources.llm.backend import (
     Usage,
     one_line,
 )
-from resources.llm.base import (
-    Answer,
-    AnswerMode,
-    ContextTooLongError,
-    Effort,
-    InvalidAnswerError,
-    ModelAnswer,
-    ModelCall,
-    ModelError,
-    ModelOutageError,
-    ModelRequest,
-    Part,
-    RefusedError,
-    Spent,
-    TruncatedError,
-)
 from resources.llm.limits import Budget, Ceiling, RateLimiter
 from resources.llm.prompt import Message, PromptFolder, TokenScale, fit, sendable, size_of
 from resources.llm.registry import ModelInfo, ModelRegistry
 
-THOUGHT_TOKENS: dict[Effort, int] = {
+THOUGHT_TOKENS: dict[base.Effort, int] = {
     "none": 0,
     "minimal": 2_000,
     "low": 4_000,
@@ -122,11 +100,11 @@ class StructuredModel:
 
     async def complete(
         self,
-        request: ModelRequest[Answer],
+        request: base.ModelRequest[base.Answer],
         *,
         budget: Budget | None = None,
-        spent: Spent | None = None,
-    ) -> ModelAnswer[Answer]:
+        spent: base.Spent | None = None,
+    ) -> base.ModelAnswer[base.Answer]:
         """Ask until the answer is valid, or until it is clear that there will be none.
 
         See `LanguageModel.complete` for the errors; each carries the calls so far. `spent` is told
@@ -136,7 +114,7 @@ class StructuredModel:
         conversation = _Conversation(self, request, spending, spent)
         try:
             return await conversation.run()
-        except ModelError as error:
+        except base.ModelError as error:
             error.calls = tuple(conversation.calls)
             raise
 
@@ -237,20 +215,20 @@ class _Prompt:
 
     messages: tuple[Message, ...]
     limit: int
-    mode: AnswerMode
+    mode: base.AnswerMode
     trimmed_characters: int
     size: int
 
 
 @dataclass
-class _Conversation(Generic[Answer]):
+class _Conversation(Generic[base.Answer]):
     """All that happens for one request."""
 
     owner: StructuredModel
-    request: ModelRequest[Answer]
+    request: base.ModelRequest[base.Answer]
     budget: Budget
-    spent: Spent | None
-    calls: list[ModelCall] = field(default_factory=list)
+    spent: base.Spent | None
+    calls: list[base.ModelCall] = field(default_factory=list)
     corrections: list[Message] = field(default_factory=list)
     squeeze: float = 1.0
 
@@ -259,7 +237,7 @@ class _Conversation(Generic[Answer]):
         self.policy = self.owner._policy
         self.scale = self.owner._scale
         self.wider = self.owner._wider
-        self.schema = strict_schema(self.request.output_type)
+        self.schema = answers.strict_schema(self.request.output_type)
         effort = self.owner.info.effort(self.request.effort)
         self.thoughts = THOUGHT_TOKENS[effort or "none"]
         if self.thoughts and self.request.thought_tokens is not None:
@@ -267,40 +245,40 @@ class _Conversation(Generic[Answer]):
         self.request = replace(self.request, effort=effort)
         self.name = f"The model {self.owner.model} at {self.backend.host}"
 
-    async def run(self) -> ModelAnswer[Answer]:
+    async def run(self) -> base.ModelAnswer[base.Answer]:
         problem, tries = "", self.policy.validation_retries + 1
         while tries:
             reply, call, limit = await self._reply()
             if reply.finish == "refused":
                 reason = one_line(reply.refusal or "no reason was given")
                 await self._record(call, outcome="refused", reason=reason)
-                raise RefusedError(f"{self.name} declined to answer: {reason}")
+                raise base.RefusedError(f"{self.name} declined to answer: {reason}")
             if reply.finish == "length":
                 await self._widen(call, limit, reply.text or "")
                 continue
             tries -= 1
             try:
-                value = read_answer(reply.text, self.request.output_type)
-            except UnreadableAnswerError as error:
+                value = answers.read_answer(reply.text, self.request.output_type)
+            except answers.UnreadableAnswerError as error:
                 problem = str(error).rstrip(".")
                 await self._record(call, outcome="invalid", reason=problem)
                 shown = sendable((reply.text or "")[:_SHOWN_ANSWER])
                 # Older corrections are forgotten.
                 self.corrections = [
                     {"role": "assistant", "content": shown or "(empty)"},
-                    {"role": "user", "content": correction(problem, self.schema)},
+                    {"role": "user", "content": answers.correction(problem, self.schema)},
                 ]
             else:
                 self.calls.append(call)
                 self.owner._wider = self.wider
-                return ModelAnswer(value, tuple(self.calls))
-        raise InvalidAnswerError(
+                return base.ModelAnswer(value, tuple(self.calls))
+        raise base.InvalidAnswerError(
             f"{self.name} gave no valid answer in {self.policy.validation_retries + 1} tries; "
             f"what was wrong with the last: {problem}. A larger model, or a server that enforces "
             "structured outputs, helps."
         )
 
-    async def _widen(self, call: ModelCall, limit: int, text: str) -> None:
+    async def _widen(self, call: base.ModelCall, limit: int, text: str) -> None:
         """Give a cut-off answer more room, once, unless it runs in circles and would never end."""
         thoughts = f", {call.thought_tokens:,} of them thoughts" if call.thought_tokens else ""
         reason = f"the answer was cut off at its limit of {limit:,} tokens{thoughts}"
@@ -312,10 +290,12 @@ class _Conversation(Generic[Answer]):
             reason += ", saying the same again and again"
         await self._record(call, outcome="truncated", reason=reason)
         if circles:
-            raise TruncatedError(f"{self.name}: {reason}. A larger model helps.")
+            raise base.TruncatedError(f"{self.name}: {reason}. A larger model helps.")
         before, self.wider = self.wider, self.wider * _WIDER
         if before >= _WIDER or self._limit() <= limit:
-            raise TruncatedError(f"{self.name}: {reason}. {self.request.remedy}, or ask for less.")
+            raise base.TruncatedError(
+                f"{self.name}: {reason}. {self.request.remedy}, or ask for less."
+            )
 
     def _limit(self) -> int:
         """Return the room for thoughts and answer: at most half of the window."""
@@ -323,7 +303,7 @@ class _Conversation(Generic[Answer]):
         wanted = self.request.max_tokens + self.thoughts
         return max(self.request.max_tokens, min(wanted * self.wider, most))
 
-    async def _reply(self) -> tuple[Reply, ModelCall, int]:
+    async def _reply(self) -> tuple[Reply, base.ModelCall, int]:
         """Get a reply, whatever it says: repeat, adapt and trim as far as that goes."""
         began, failures, adaptations = time.perf_counter(), 0, 0
         while True:
@@ -342,21 +322,21 @@ class _Conversation(Generic[Answer]):
     async def _wait_after(self, error: BackendError, failures: int, began: float) -> None:
         """Wait before the next attempt."""
         if error.kind == "refused":
-            raise RefusedError(f"{self.name} declined to answer: {error.reason}.") from None
+            raise base.RefusedError(f"{self.name} declined to answer: {error.reason}.") from None
         retry = self.policy.retry
         pause = retry.delay(failures) if error.pause is None else error.pause
         sentence = f"{self.name} gave no answer: {error.reason}"
         if error.kind != "passing":
-            raise ModelOutageError(f"{sentence}.", lasting=True) from None
+            raise base.ModelOutageError(f"{sentence}.", lasting=True) from None
         if error.pause is not None and error.pause > retry.max_retry_after_seconds:
-            raise ModelOutageError(
+            raise base.ModelOutageError(
                 f"{sentence}, and it wants to be left alone for {error.pause:,.0f} seconds, longer "
                 f"than the {retry.max_retry_after_seconds:g} that are waited. Try again later."
             ) from None
         late = elapsed_since(began) + pause > self.policy.patience_seconds
         if failures >= retry.attempts or late:
             tries = "1 attempt" if failures == 1 else f"{failures} attempts"
-            raise ModelOutageError(f"{sentence} ({tries}).") from None
+            raise base.ModelOutageError(f"{sentence} ({tries}).") from None
         if error.pause is not None:
             self.owner._limiter.pause(error.pause)
         await asyncio.sleep(pause)
@@ -372,7 +352,7 @@ class _Conversation(Generic[Answer]):
             self.scale.learn(prompt.size, error.prompt_tokens)
         trimmable = any(part.trimmable and part.text for part in self.request.parts)
         if self.squeeze < 1 or not trimmable:
-            raise ContextTooLongError(
+            raise base.ContextTooLongError(
                 f"{self.name} cannot take the prompt: {error.reason}. Shorten it, or use a model "
                 "with a larger context window."
             ) from None
@@ -385,8 +365,8 @@ class _Conversation(Generic[Answer]):
         system = sendable(self.request.system)
         beside = len(str(self.schema).encode()) if mode == "json_schema" else 0
         if mode != "json_schema":
-            system = f"{system}\n\n{shape_instruction(self.schema)}".strip()
-        parts = [Part(sendable(part.text), part.trimmable) for part in self.request.parts]
+            system = f"{system}\n\n{answers.shape_instruction(self.schema)}".strip()
+        parts = [base.Part(sendable(part.text), part.trimmable) for part in self.request.parts]
         fixed: list[Message] = [{"role": "system", "content": system}, *self.corrections]
         window = self.owner.context_window
         if window is None:
@@ -396,7 +376,7 @@ class _Conversation(Generic[Answer]):
             room = window - limit - self.scale.tokens(size_of(fixed) + beside, len(fixed) + 1)
         fitted = fit(parts, int(room * self.squeeze), self.scale)
         if fitted is None:
-            raise ContextTooLongError(
+            raise base.ContextTooLongError(
                 f"The prompt does not fit: {self.name} reads {window or 0:,} tokens, of which "
                 f"{limit:,} are kept for the answer. Shorten the prompt, lower the limit on the "
                 "answer, or use a model with a larger window."
@@ -406,7 +386,7 @@ class _Conversation(Generic[Answer]):
         trimmed = fitted.trimmed_characters
         return _Prompt(messages, limit, mode, trimmed, size_of(messages) + beside)
 
-    async def _once(self, prompt: _Prompt) -> tuple[Reply, ModelCall]:
+    async def _once(self, prompt: _Prompt) -> tuple[Reply, base.ModelCall]:
         """Send one request, within the limits and the budget.
 
         It is told of before it is sent, as one whose answer was lost.
@@ -448,7 +428,7 @@ class _Conversation(Generic[Answer]):
             await asyncio.to_thread(self.owner._kept.keep, call, prompt.messages, reply.text)
         return reply, call
 
-    async def _ask(self, prompt: _Prompt, request: ModelRequest[Answer]) -> Reply:
+    async def _ask(self, prompt: _Prompt, request: base.ModelRequest[base.Answer]) -> Reply:
         """Get a reply in time, and learn from its usage how long tokens are.
 
         Ollama fills half of its window with the end of a prompt that is too long and says nothing:
@@ -480,7 +460,7 @@ class _Conversation(Generic[Answer]):
         started: float | None = None,
         *,
         reported: bool = True,
-    ) -> ModelCall:
+    ) -> base.ModelCall:
         """Return the record of a request, as if all had gone well.
 
         It costs what the server's own bill says, where it gives one (OpenRouter does).
@@ -489,7 +469,7 @@ class _Conversation(Generic[Answer]):
         price, cost = self.owner.info.price, usage.cost_usd
         if cost is None and price is not None:
             cost = price.cost(read, written, usage.cached_tokens or 0)
-        return ModelCall(
+        return base.ModelCall(
             provider=self.owner.provider,
             model=self.owner.model,
             attempt=len(self.calls) + 1,
@@ -507,7 +487,7 @@ class _Conversation(Generic[Answer]):
             batched=self.owner.info.batched,
         )
 
-    async def _record(self, call: ModelCall, **came_to: str) -> None:
+    async def _record(self, call: base.ModelCall, **came_to: str) -> None:
         """Keep the record of a request that led to no answer: its outcome, and the reason."""
         call = call.model_copy(update=came_to)
         self.calls.append(call)

@@ -32,18 +32,7 @@ from urllib.parse import quote
 
 import httpx
 
-from resources.http import (
-    HttpClient,
-    HttpLimits,
-    OutageError,
-    Response,
-    RetryPolicy,
-    TooLargeError,
-    UnavailableError,
-    is_passing,
-    retry_after_seconds,
-    shown,
-)
+from resources import http
 from resources.models.base import (
     FOLDER,
     RECEIPT,
@@ -66,7 +55,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _ANNOUNCED = ("x-repo-commit", "x-linked-etag", "x-linked-size")
 _MOST_REDIRECTS = 6
 _LONGEST_SECONDS = 86_400.0
-_RETRY = RetryPolicy(attempts=5, max_delay_seconds=20.0, max_retry_after_seconds=60.0)
+_RETRY = http.RetryPolicy(attempts=5, max_delay_seconds=20.0, max_retry_after_seconds=60.0)
 _PARTIAL = ".partial"
 _KEPT = {"bytes", "sha256", "git_id"}
 _BLOCK = 1024 * 1024
@@ -107,7 +96,7 @@ class Hub:
     """
 
     def __init__(
-        self, base_url: str, *, retry: RetryPolicy = _RETRY, read_seconds: float = 30.0
+        self, base_url: str, *, retry: http.RetryPolicy = _RETRY, read_seconds: float = 30.0
     ) -> None:
         try:
             base = httpx.URL(base_url.rstrip("/"))
@@ -118,21 +107,21 @@ class Hub:
             ) from error
         if base.scheme != "https" and base.host not in _LOOPBACK:
             raise ModelPullError(
-                f"The hub {shown(base)} is not fetched from, because it is not https. "
+                f"The hub {http.shown(base)} is not fetched from, because it is not https. "
                 "Correct FACTIBLE_MODEL_HUB."
             )
         self.host = base.host
         self._base = str(base)
         self._retry = retry
-        self._http = HttpClient(
+        self._http = http.HttpClient(
             guard=NetworkGuard(names, https_only=True),
-            limits=HttpLimits(
+            limits=http.HttpLimits(
                 connect_seconds=15.0,
                 read_seconds=read_seconds,
                 attempt_seconds=_LONGEST_SECONDS,
                 max_redirects=_MOST_REDIRECTS,
             ),
-            retry=RetryPolicy(attempts=1),
+            retry=http.RetryPolicy(attempts=1),
         )
 
     async def __aenter__(self) -> Self:
@@ -181,14 +170,14 @@ class Hub:
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
         with part.open("ab") as target:
 
-            def write(answer: Response, block: bytes) -> None:
+            def write(answer: http.Response, block: bytes) -> None:
                 nonlocal start
                 if start is None:
                     found = _RANGE.match(answer.headers.get("content-range", ""))
                     partial_answer = answer.status == HTTPStatus.PARTIAL_CONTENT
                     start = int(found[1]) if found and partial_answer else 0
                     if start not in {0, have}:
-                        raise OutageError("it went on in another place than asked for")
+                        raise http.OutageError("it went on in another place than asked for")
                     if start != have:
                         target.truncate(start)
                 target.write(block)
@@ -197,10 +186,10 @@ class Hub:
             response = await self._http.get(url, headers=headers, max_bytes=file.bytes, sink=write)
         if response.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             part.unlink()  # noqa: ASYNC240
-            raise OutageError("it does not go on where the download stopped")
+            raise http.OutageError("it does not go on where the download stopped")
         self._check_status(response, file.path)
         if size_of(part) < file.bytes:
-            raise OutageError("it broke off in the middle of the file")
+            raise http.OutageError("it broke off in the middle of the file")
 
     async def _repeat(
         self, ask: Callable[[], Awaitable[Done]], what: str, reached: Callable[[], int] = lambda: 0
@@ -210,11 +199,11 @@ class Hub:
         while True:
             try:
                 return await ask()
-            except UnavailableError as error:
-                if isinstance(error, TooLargeError):
+            except http.UnavailableError as error:
+                if isinstance(error, http.TooLargeError):
                     raise
                 raise ModelPullError(f"{what}: {error.reason}.") from error
-            except OutageError as error:
+            except http.OutageError as error:
                 now = reached()
                 failures, best = (1, now) if now > best else (failures + 1, best)
                 pause = self._retry.delay(failures) if error.pause is None else error.pause
@@ -245,13 +234,13 @@ class Hub:
             url = str(target)
         raise ModelPullError(f"{self.host} redirects more than {_MOST_REDIRECTS} times for {what}.")
 
-    def _check_status(self, response: Response, what: str) -> None:
+    def _check_status(self, response: http.Response, what: str) -> None:
         status = response.status
         if status < HTTPStatus.BAD_REQUEST:
             return
-        if is_passing(status):
-            failure = OutageError(f"it answered {status}")
-            failure.pause = retry_after_seconds(response.headers)
+        if http.is_passing(status):
+            failure = http.OutageError(f"it answered {status}")
+            failure.pause = http.retry_after_seconds(response.headers)
             raise failure
         closed = (
             f"{self.host} gives {what} only to those who have an account, or does not have it "
@@ -404,7 +393,7 @@ async def _fetch(
         if size_of(part) != file.bytes:
             await hub.download(offer, file, part, progress)
         problem = await asyncio.to_thread(_problem, part, file)
-    except TooLargeError:
+    except http.TooLargeError:
         problem = f"it has more than its {file.bytes:,} bytes"
     if problem is not None:
         rejected = folder / f"{done.name}.rejected"

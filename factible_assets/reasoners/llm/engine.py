@@ -32,18 +32,8 @@ from factible_assets.records import (
     TranscriptSegment,
     Video,
 )
+from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck
-from factible_assets.stages.ports import (
-    ClaimDrafts,
-    EvidenceDraft,
-    Judged,
-    PageExcerpt,
-    QueryDraft,
-    ReasonerOutageError,
-    ReasonerRefusalError,
-    VerdictDraft,
-    Vote,
-)
 
 ANSWER_TOKENS = {"claims": 1_200, "queries": 600, "evidence": 1_100, "verdicts": 900}
 """Limits on the answers (Factible, table 6)."""
@@ -110,7 +100,7 @@ class LlmReasoner:
         segments: Sequence[TranscriptSegment],
         *,
         max_claims: int,
-    ) -> Judged[ClaimDrafts]:
+    ) -> ports.Judged[ports.ClaimDrafts]:
         """Find the check-worthy claims of a transcript, most important first.
 
         A long transcript is read in overlapping windows, which are merged. The segments are not
@@ -121,14 +111,14 @@ class LlmReasoner:
         windowing = Windowing(self._limits.transcript_window, self._limits.window_overlap)
         try:
             drafts = await find_claims(desk, transcript, windowing, max_claims=max_claims)
-        except (ReasonerOutageError, ReasonerRefusalError) as failure:
+        except (ports.ReasonerOutageError, ports.ReasonerRefusalError) as failure:
             failure.calls = tuple(desk.calls)
             raise
-        return Judged(drafts, tuple(desk.calls))
+        return ports.Judged(drafts, tuple(desk.calls))
 
     async def write_queries(
         self, video: Video, claim: Claim, *, max_queries: int
-    ) -> Judged[tuple[QueryDraft, ...]]:
+    ) -> ports.Judged[tuple[ports.QueryDraft, ...]]:
         """Word the searches that would find evidence for and against a claim.
 
         Claims of a video that are asked about at the same time are asked about in one call.
@@ -137,8 +127,8 @@ class LlmReasoner:
         return await self._queries.ask(f"{claim.video_id} {max_queries}", asked)
 
     async def read_evidence(
-        self, video: Video, claim: Claim, query: Query, page: PageExcerpt
-    ) -> Judged[EvidenceDraft | None]:
+        self, video: Video, claim: Claim, query: Query, page: ports.PageExcerpt
+    ) -> ports.Judged[ports.EvidenceDraft | None]:
         """Read what a page says about a claim; None if it does not speak of it.
 
         Pages of a claim are read together: a page that says how many others are on their way waits
@@ -165,12 +155,12 @@ class LlmReasoner:
         return Desk(self._models[stage], load_prompt(prompt), stage, video, claim)
 
     async def judge(
-        self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
-    ) -> Judged[VerdictDraft]:
+        self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: ports.Vote
+    ) -> ports.Judged[ports.VerdictDraft]:
         """Reach a verdict from the evidence alone. The model is not shown the vote."""
         desk = self.desk("verdict", "verdicts", video, claim)
         draft = await reach_verdict(desk, evidence, self._limits.sources)
-        return Judged(draft, tuple(desk.calls))
+        return ports.Judged(draft, tuple(desk.calls))
 
 
 @asynccontextmanager
@@ -184,7 +174,9 @@ async def asking(
     """
     reasoner = check.services.reasoner
     if not isinstance(reasoner, LlmReasoner):
-        raise ReasonerOutageError(f"The question {prompt} is for a language model.", lasting=True)
+        raise ports.ReasonerOutageError(
+            f"The question {prompt} is for a language model.", lasting=True
+        )
     desk = reasoner.desk(prompt, stage, check.video, check.claim)
     try:
         async with check.trace.within():

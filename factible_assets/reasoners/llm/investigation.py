@@ -21,17 +21,7 @@ from typing import Literal
 
 from rapidfuzz import fuzz
 
-from factible_assets.reasoners.llm.answers import (
-    ExplanationAnswer,
-    PlanAnswer,
-    QuestionsAnswer,
-    ReasoningAnswer,
-    SummaryAnswer,
-    Technique,
-    ThreeWayAnswer,
-    TruthLabel,
-    VeracityAnswer,
-)
+from factible_assets.reasoners.llm import answers
 from factible_assets.reasoners.llm.calls import Desk
 from factible_assets.reasoners.llm.prompts import (
     Data,
@@ -92,7 +82,7 @@ class Plan:
     """How a claim is checked. `steps` are sentences; no item repeats another one."""
 
     steps: tuple[str, ...]
-    techniques: tuple[Technique, ...]
+    techniques: tuple[answers.Technique, ...]
     items: tuple[Item, ...]
 
 
@@ -105,7 +95,7 @@ class Finding:
 
     words: str
     evidence: tuple[int, ...]
-    label: TruthLabel
+    label: answers.TruthLabel
     confidence: int
     points: tuple[tuple[str, tuple[int, ...]], ...] = ()
     invented: int = 0
@@ -122,7 +112,7 @@ async def make_plan(desk: Desk, asked: Sequence[str] = (), failed: str | None = 
         section = "Revise"
         material["asked"] = Data("searches", "\n".join(asked) or "(none)")
         material["failed"] = Data("what came of it", cut(failed, 2_000))
-    answer = await desk.ask(section, PlanAnswer, max_tokens=_PLAN_TOKENS, **material)
+    answer = await desk.ask(section, answers.PlanAnswer, max_tokens=_PLAN_TOKENS, **material)
     statements = [plain(each) for each in answer.validation_list][:LIST_ITEMS]
     needed = [(plain(each.information_needed), each.query) for each in answer.search_list]
     offered = [
@@ -162,7 +152,9 @@ async def reason(
     """
     section = "Accumulate" if accumulated else "User"
     material = _material(desk, plan, evidence)
-    answer = await desk.ask(section, ReasoningAnswer, max_tokens=_REASONING_TOKENS, **material)
+    answer = await desk.ask(
+        section, answers.ReasoningAnswer, max_tokens=_REASONING_TOKENS, **material
+    )
     shown, invented = _existing(answer.useful, evidence)
     lines = [f"{plain(each.step)}: {plain(each.analysis)}" for each in answer.steps[:_PLAN_STEPS]]
     words = " ".join([plain(answer.understanding), *(clip(line, _STEP_WORDS) for line in lines)])
@@ -178,7 +170,7 @@ async def explain(
     """
     answer = await desk.ask(
         "Explain",
-        ExplanationAnswer,
+        answers.ExplanationAnswer,
         max_tokens=_EXPLANATION_TOKENS,
         **_material(desk, plan, evidence),
         verdict=f"`{so_far.label}` with confidence {so_far.confidence}",
@@ -240,35 +232,37 @@ _PAGE_WORDS = 80
 async def ask_questions(desk: Desk, most: int) -> tuple[str, ...]:
     """Return the questions that a claim comes apart into; `most` are asked for."""
     claim = claim_pieces(desk.claim) if desk.claim else ""
-    answer = await desk.ask("User", QuestionsAnswer, claim=claim, count=str(most))
+    answer = await desk.ask("User", answers.QuestionsAnswer, claim=claim, count=str(most))
     return tuple(plain(each) for each in answer.questions)
 
 
-async def summarise(desk: Desk, page: PageExcerpt, passage: str) -> SummaryAnswer:
+async def summarise(desk: Desk, page: PageExcerpt, passage: str) -> answers.SummaryAnswer:
     """Return what a document says that bears on a claim, of which nothing has been checked."""
     day = f", {page.published_on.isoformat()}" if page.published_on else ""
     document = Data("document", f"{title_line(page.title)}\n\n{passage}", trimmable=True)
-    answer = await desk.ask("User", SummaryAnswer, document=(f"The document{day}:\n", document))
+    answer = await desk.ask(
+        "User", answers.SummaryAnswer, document=(f"The document{day}:\n", document)
+    )
     return answer.model_copy(update={"summary": clip(plain(answer.summary), _PAGE_WORDS)})
 
 
 async def judge_veracity(
     desk: Desk, rows: Sequence[Evidence], questions: Sequence[str]
-) -> VeracityAnswer:
+) -> answers.VeracityAnswer:
     """Judge a claim on six levels by what was summarised, and say which questions are answered.
 
     Questions and sources are numbered from 1 in their order; the answer can name others.
     """
     numbered = "\n".join(f"{number}. {each}" for number, each in enumerate(questions, start=1))
     asked = ("The questions:\n", Data("questions", numbered or "(none)"))
-    answer = await desk.ask("User", VeracityAnswer, questions=asked, sources=_rated(rows))
+    answer = await desk.ask("User", answers.VeracityAnswer, questions=asked, sources=_rated(rows))
     explanation = clip(plain(answer.explanation), _EXPLANATION_WORDS)
     return answer.model_copy(update={"explanation": explanation})
 
 
-async def judge_three_way(desk: Desk, rows: Sequence[Evidence]) -> ThreeWayAnswer:
+async def judge_three_way(desk: Desk, rows: Sequence[Evidence]) -> answers.ThreeWayAnswer:
     """Return a verdict in the model's words, and its reasoning."""
-    answer = await desk.ask("User", ThreeWayAnswer, sources=_rated(rows))
+    answer = await desk.ask("User", answers.ThreeWayAnswer, sources=_rated(rows))
     reasoning = clip(plain(answer.reasoning), _EXPLANATION_WORDS)
     return answer.model_copy(update={"reasoning": reasoning})
 
