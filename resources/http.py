@@ -248,13 +248,10 @@ class HttpClient:
     ) -> Response:
         """Get a URL, following redirects that pass the guard; OutageError or UnavailableError.
 
-        Args:
-            url: Absolute, http or https.
-            headers: Sent in addition, and no longer once a redirect leaves the origin.
-            max_bytes: Bound on the decompressed body; the client's own if None.
-            accepts: Says by its media type (lower case, may be empty) whether a success is read.
-            sink: Is handed the body of a success block by block, in the place of keeping it; what
-                it raises ends the request.
+        `headers` are sent in addition, and no longer once a redirect leaves the origin. `max_bytes`
+        bounds the decompressed body; None: the client's own bound. `accepts` says by its media type
+        (lower case, may be empty) whether a success is read; `sink` is handed its body block by
+        block, in the place of keeping it, and what it raises ends the request.
         """
         return await self._repeat(
             _Ask("GET", _parse(url), headers or {}, max_bytes, accepts=accepts, sink=sink)

@@ -87,8 +87,7 @@ class _Resource(BaseModel):
     file: Annotated[Path | None, Field(exclude=True)] = None
 
 
-_Resources: TypeAlias = Mapping[tuple[str, str], _Resource]
-"""By host and path."""
+_Resources: TypeAlias = Mapping[tuple[str, str], _Resource]  # By host and path.
 
 
 @contextmanager

@@ -377,8 +377,7 @@ def _day(value: str | None) -> date | None:
 
 # --- Queries -----------------------------------------------------------------------------------
 
-_MAX_QUERY_WORDS: Final = 64
-"""A longer query is cut: its first words say what is asked."""
+_MAX_QUERY_WORDS: Final = 64  # A longer query is cut: its first words say what is asked.
 
 _FUNCTION_WORDS: Final = """
 a about above after again against all also am an and any are as at be because been before being

@@ -56,9 +56,7 @@ _DAMAGED = {
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _WAIT_SECONDS = 5.0
 _MAX_TOUCH_SECONDS = 60.0
-_MOST_EVICTIONS = 20
-"""Rounds of ten for one new answer; what is larger than that is not kept."""
-
+_MOST_EVICTIONS = 20  # Rounds of ten for one new answer; what is larger than that is not kept.
 Value = TypeVar("Value")
 
 
@@ -272,8 +270,7 @@ _SHARES: dict[Kind, float] = {
     "ages": 0.05,
 }
 """How the room is divided."""
-_CLOCK_SLACK = 60.0
-"""Seconds by which the clocks of two machines on one folder may differ."""
+_CLOCK_SLACK = 60.0  # Seconds by which the clocks of two machines on one folder may differ.
 _VECTORS_VERSION = 1
 """Raise it whenever the same model would now give the same text another vector."""
 

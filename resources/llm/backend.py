@@ -158,7 +158,7 @@ class Backend(ABC):
             )
         self._key = SecretStr(value) if value else None
         self._secrets: tuple[SecretStr | None, ...] = (self._key,)
-        self._clients: PerLoop[Any] = PerLoop(self._open, self._close)
+        self._clients: PerLoop[Any] = PerLoop(self._open, lambda client: client.close())
         self._batching = batching
         self._begin()
 
@@ -172,9 +172,6 @@ class Backend(ABC):
     @abstractmethod
     def _open(self) -> Any:
         """Make a client."""
-
-    async def _close(self, client: Any) -> None:
-        await client.close()
 
     def mode(self, output_type: type[Any]) -> AnswerMode:
         """Return the strictest mode that the server is not known to reject for this type."""

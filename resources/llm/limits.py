@@ -164,8 +164,7 @@ class RateLimiter:
 
 # --- Ceilings -----------------------------------------------------------------------------------
 
-_SLACK = 1e-9
-"""Dollars by which sums of binary fractions may be off."""
+_SLACK = 1e-9  # Dollars by which sums of binary fractions may be off.
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,7 @@ PRICE = 0.5
 
 _ENDPOINT: Final = "/v1/chat/completions"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-_KEPT_SECONDS = 30 * 24 * 3_600
-"""So long the service keeps answers."""
+_KEPT_SECONDS = 30 * 24 * 3_600  # So long the service keeps answers.
 _LISTED = 100
 _NO_ROOM = frozenset({"token_limit_exceeded", "batch_limit_exceeded"})
 

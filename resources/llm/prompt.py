@@ -28,13 +28,10 @@ TRIM_MARK = " […]"
 _FIRST_GUESS = 3.0
 """Bytes per token before anything is learnt: fewer than prose has in most languages."""
 _REMEMBERED = 64
-_SMALLEST_LESSON = 400
-"""Bytes. In shorter prompts the chat template weighs too much to learn from."""
+_SMALLEST_LESSON = 400  # Bytes. In shorter prompts the chat template weighs too much to learn from.
 _MARGIN = 0.95
-_MESSAGE_TOKENS = 8
-"""What a chat template adds per message, generously."""
-_LEAST_ROOM = 32
-"""Tokens. A part that is cut to less says nothing any more."""
+_MESSAGE_TOKENS = 8  # What a chat template adds per message, generously.
+_LEAST_ROOM = 32  # Tokens. A part that is cut to less says nothing any more.
 
 
 Message: TypeAlias = Mapping[str, str]
@@ -109,18 +106,16 @@ def fit(parts: Sequence[Part], room: int, scale: TokenScale) -> FittedText | Non
         return None
     texts, lost = [], 0
     for part in parts:
-        kept = _cut(part.text, left / trimmable) if part.trimmable else part.text
+        if not part.trimmable:
+            texts.append(part.text)
+            continue
+        content = part.text.encode()
+        kept = content[: int(len(content) * (left / trimmable))].decode("utf-8", "ignore")
+        end = max(kept.rfind(" "), kept.rfind("\n"))
+        kept = kept[:end] if end > len(kept) * 0.9 else kept  # to a whole word where one ends near
         lost += len(part.text) - len(kept)
-        texts.append(kept + TRIM_MARK if part.trimmable else kept)
+        texts.append(kept + TRIM_MARK)
     return FittedText("".join(texts), lost)
-
-
-def _cut(text: str, share: float) -> str:
-    """Keep the beginning, by bytes and to a whole word where one ends near."""
-    size = int(len(text.encode()) * share)
-    kept = text.encode()[:size].decode("utf-8", "ignore")
-    end = max(kept.rfind(" "), kept.rfind("\n"))
-    return kept[:end] if end > len(kept) * 0.9 else kept
 
 
 class PromptFolder:

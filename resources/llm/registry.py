@@ -69,10 +69,6 @@ class Price:
         return Price(self.input * factor, self.output * factor, cached)
 
 
-def _in_order(efforts: tuple[Effort, ...] | None) -> tuple[Effort, ...] | None:
-    return efforts and tuple(sorted(efforts, key=EFFORTS.index))
-
-
 @dataclass(frozen=True, slots=True, config=_STRICT)
 class ModelInfo:
     """A model. `context_window` in tokens, prompt and answer together; None where unknown.
@@ -86,7 +82,10 @@ class ModelInfo:
     provider: str
     context_window: Annotated[int, Field(ge=256)] | None = None
     price: Annotated[Price | None, _free({"input": 0.0, "output": 0.0})] = None
-    efforts: Annotated[tuple[Effort, ...] | None, AfterValidator(_in_order)] = None
+    efforts: Annotated[
+        tuple[Effort, ...] | None,
+        AfterValidator(lambda efforts: efforts and tuple(sorted(efforts, key=EFFORTS.index))),
+    ] = None
     refuses: frozenset[str] = frozenset()
     as_of: date | None = None
     batched: bool = False

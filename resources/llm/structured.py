@@ -47,25 +47,20 @@ THOUGHT_TOKENS: dict[base.Effort, int] = {
 }
 """Room for thoughts beside the answer. What is not used is not paid."""
 
-_WIDER = 4
-"""How much more room a cut-off answer gets, once."""
-_MOST_TOKENS = 120_000
-"""What current models write at most, nearly."""
+_WIDER = 4  # How much more room a cut-off answer gets, once.
+_MOST_TOKENS = 120_000  # What current models write at most, nearly.
 _CIRCLE, _ROUNDS, _COUNTED_ROUNDS = 200, 3, 8
 """Characters of an answer's end, and how often they stand in one that runs in circles: to the
 letter, and but for numbers. A list of pages that all say nothing repeats its words, less often."""
-_SHOWN_ANSWER = 4_000
-"""Characters of a wrong answer that are shown to the model again."""
+_SHOWN_ANSWER = 4_000  # Characters of a wrong answer that are shown to the model again.
 _HARDER = 0.5
 """What is left of the room after a server found a prompt too long without saying by how much."""
 _SAFETY = 0.9
 _MOST_ADAPTATIONS = 8
-_MOST_TOGETHER = 50_000
-"""Requests of one batch."""
+_MOST_TOGETHER = 50_000  # Requests of one batch.
 _LOST = {"outcome": "infra_error", "reason": "the run ended before the answer came"}
 """What a request came to if nobody says otherwise: the server may bill it all the same."""
-_MOST_BYTES_PER_TOKEN = 5.0
-"""What prose reaches in any script with current vocabularies."""
+_MOST_BYTES_PER_TOKEN = 5.0  # What prose reaches in any script with current vocabularies.
 _SUSPICIOUS = 1.6
 _SILENT_CUT_BYTES = 4_000
 
@@ -169,9 +164,8 @@ class ModelClients:
     def model(self, name: str, *, provider: str | None = None) -> StructuredModel:
         """Return a model, the same one each time.
 
-        Raises:
-            RegistryError: The model or the provider is not known (see `ModelRegistry.model`).
-            ValueError: The provider's key cannot be sent in a header.
+        Raises RegistryError if the model or the provider is not known (see `ModelRegistry.model`),
+        ValueError if the provider's key cannot be sent in a header.
         """
         info = self._registry.model(name, provider=provider)
         key = (info.provider, info.name)

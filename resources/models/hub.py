@@ -59,9 +59,7 @@ _RETRY = http.RetryPolicy(attempts=5, max_delay_seconds=20.0, max_retry_after_se
 _PARTIAL = ".partial"
 _KEPT = {"bytes", "sha256", "git_id"}
 _BLOCK = 1024 * 1024
-_SPARE_BYTES = 50 * 1024 * 1024
-"""Room that a download must leave on the disk."""
-
+_SPARE_BYTES = 50 * 1024 * 1024  # Room that a download must leave on the disk.
 Done = TypeVar("Done")
 Progress = Callable[[str, int, int], None]
 """Told a file's name, the bytes of it that are there, and the bytes that there will be."""

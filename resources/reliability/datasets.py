@@ -8,27 +8,9 @@ A set written for this project is read strictly: the first wrong value ends in a
 file and line. Sets of others are read as they are: rows that rate no host (dead sites, names that
 are no host, rows on one section of a site) are left out and counted by reason in `left_out`.
 
-A file that does not explain itself has a description beside it, NAME.csv.yaml for NAME.csv:
-
-    dataset: newsroom-survey        # the name that ratings show
-    as_of: 2026-03-01               # the day that the ratings describe
-    licence: CC BY 4.0
-    citation: Who made it, where it is published
-    description: What it covers.
-    delimiter: ";"                  # where it is not a comma; tab for tabulators
-    columns:                        # which column holds what; only domain and rating are needed
-      domain: Website
-      rating: Score
-      class: Kind
-      bias: Lean
-      reason: Remark
-    thresholds: {high: 75, medium: 50, low: 25}   # numbers: from this one on; below all: very_low
-    scale: {Trustworthy: high, Doubtful: low}     # or texts; every one that occurs must stand here
-    classes: {Newspaper: news}                    # texts of the class's column; others: unknown
-
-Only `dataset` is needed. Without `columns` the header tells the layout, and the description adds
-what the file does not say; without `thresholds` and `scale` the ratings are called high, medium,
-low and very low.
+A file that does not explain itself has a description beside it, NAME.csv.yaml for NAME.csv, which
+says what it is and, with `columns`, how its table is read: corpora/README.md has one with every
+field. Without `thresholds` and `scale` the ratings are called high, medium, low and very low.
 """
 
 from __future__ import annotations
@@ -332,7 +314,7 @@ def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """Where a CSV file keeps what a rating needs, as the module's docstring has it.
+    """Where a CSV file keeps what a rating needs, as its description has it (corpora/README.md).
 
     `columns` are named by what they hold. A rating is a number, for which `thresholds` has the
     least of each rating, the best first, or a text of `scale`, without case and white space, or

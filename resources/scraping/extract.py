@@ -28,12 +28,8 @@ from resources.scraping.notices import Obstacle, is_wall, notice_in
 MAX_ELEMENTS = 40_000
 """Pages with more elements are read block by block: trafilatura would take longer than seconds."""
 
-_LITTLE_TEXT = 250
-"""Characters below which trafilatura's result is compared with the plain blocks."""
-
-_SHELL_TEXT = 100
-"""A page with scripts and fewer characters than this is drawn by its scripts."""
-
+_LITTLE_TEXT = 250  # Characters below which trafilatura's result is compared with the plain blocks.
+_SHELL_TEXT = 100  # A page with scripts and fewer characters than this is drawn by its scripts.
 _MOUNT = "//div[@id='root' or @id='app' or @id='__next'][string-length(normalize-space()) < 20]"
 """Where scripts put the page."""
 
@@ -46,8 +42,7 @@ _MARKUP_PER_CHARACTER = 500
 _OWN_WORDS_OF_AN_ITEM = 5
 """Characters beside its links from which an item of a list is no entry of a menu."""
 
-_LITTLE_FOR_ITS_SIZE = 400
-"""Characters of text from which no size is too great."""
+_LITTLE_FOR_ITS_SIZE = 400  # Characters of text from which no size is too great.
 
 _META_CHARSET = re.compile(
     rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE

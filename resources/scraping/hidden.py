@@ -43,14 +43,12 @@ _UNITS: Mapping[str, tuple[float, float]] = {
 }
 # Sites hide these until their scripts have run; their text is meant to be read.
 _NEVER_HIDDEN = frozenset({"html", "body", "main"})
-_MOST_STYLE = 150_000
-"""Characters of the page's own sheets that are looked at."""
+_MOST_STYLE = 150_000  # Characters of the page's own sheets that are looked at.
 _MOST_RULES = 2_000
 _MOST_MATCHES = 4_000_000
 """Rules times elements that are looked at, against style sheets made to keep a reader busy."""
 
-_FAR_RIGHT = 7
-"""How many times as far to the right or the bottom, where pages go on."""
+_FAR_RIGHT = 7  # How many times as far to the right or the bottom, where pages go on.
 _LENGTH = re.compile(r"(-?\d*\.?\d+)(px|pt|r?em|ch|%|vw|vh|cm|mm|in)?")
 _SEEN_DISTANCE = 0.12
 """Difference of red, green and blue (0 to 1) up to which text cannot be told from its ground."""

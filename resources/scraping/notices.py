@@ -33,20 +33,16 @@ OBSTACLES: dict[Obstacle, str] = _WORDS.pop("obstacles")
 PASSING: frozenset[Obstacle] = frozenset({"broken", "busy", "garbled", "textless"})
 """Obstacles that may be gone another time."""
 
-_HEADED_WORDS = 220
-"""Words up to which a page whose heading is a notice is one."""
+_HEADED_WORDS = 220  # Words up to which a page whose heading is a notice is one.
 _PLAIN_WORDS = 70
 """Words up to which a page is a notice for one phrase in its text; twice as many for two."""
-_LOCKED_WORDS = 35
-"""Likewise for the words of a lock, behind which a page may show how it begins."""
+_LOCKED_WORDS = 35  # Likewise for the words of a lock, behind which a page may show how it begins.
 _SURE_WORDS = 600
 """Words up to which it is one for its heading and a phrase together, and may be a consent wall."""
-_WALL_TEXT = 2_000
-"""Characters up to which a page may be a wall."""
+_WALL_TEXT = 2_000  # Characters up to which a page may be a wall.
 _FILLERS, _FILLERS_SHARE = 5, 0.03
 """Words that only filler has, and their share of all, from which a page is filler."""
-_OWN_WORDS = 30
-"""Words beside those on cookies from which a page is no consent wall."""
+_OWN_WORDS = 30  # Words beside those on cookies from which a page is no consent wall.
 _MENU_LINES, _LINE_WORDS, _TELLING_SHARE = 8, 9, 0.1
 """Lines from which a page may be but its menus; words up to which a line without figures that ends
 no sentence may be an entry; share of other lines from which it says something. Of 258 recorded
@@ -158,8 +154,7 @@ _SAMPLE = 20_000
 _LOST_SHARE = 0.02
 """Share of characters that no text has, from which a text is garbled: U+FFFD, controls, private
 use, unassigned."""
-_MIXED_SHARE = 0.1
-"""Share of words written in two alphabets, or with capitals inside, likewise."""
+_MIXED_SHARE = 0.1  # Share of words written in two alphabets, or with capitals inside, likewise.
 _ACCENTED_SHARE = 0.5
 """Share of Latin letters that are not of the basic alphabet. Vietnamese, the most accented of
 languages, has a quarter."""

@@ -216,8 +216,7 @@ _TEXT_BYTES = bytes([*b"\t\n\r\f\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)])
 _CONTROLS = 0.01
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _WIDE_ZEROS = (0.5, 0.75)
-_WIDE_TOLERANCE = 0.1
-"""Of UTF-16 and UTF-32 in western languages."""
+_WIDE_TOLERANCE = 0.1  # Of UTF-16 and UTF-32 in western languages.
 _PROSE_ENDS = (b".", b"!", b"?", b'"', b"'", b")", b"]", b":", b";")
 _CALL = re.compile(rb"[\w.$]+\(\s*[\[{]\s*[\"'{\[]")
 _OPEN_TAG = re.compile(rb"<[a-z/!][^<>]*$")

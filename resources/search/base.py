@@ -83,18 +83,12 @@ class FactCheckAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One page of results, `limit` of them; each page repeats nothing of the pages before.
+    """One page of results, `limit` of them (at least 1); none repeats what is on pages before it.
 
-    Attributes:
-        query: The words to look for.
-        limit: Results per page, at least 1.
-        page: Which page, counted from 1.
-        before: Leave out what was published on or after this day, as far as that is known.
-        after: Leave out what was published before this day, likewise.
-        exclude_domains: Leave out these domains with all their subdomains.
-        exclude_file_types: Leave out files of these types, such as pdf, told by the URL's end.
-        language: Prefer this language (ISO 639-1, such as en); who cannot choose ignores it.
-        country: Search as from this country (ISO 3166-1, such as us); likewise.
+    Pages count from 1. Left out is what was published on or after the day `before`, or before the
+    day `after`, as far as that is known; what is of an excluded domain or its subdomains; files of
+    excluded types, such as pdf, told by the URL's end. `language` (ISO 639-1, such as en) and
+    `country` (ISO 3166-1, such as us) are wishes: who cannot choose ignores them.
     """
 
     query: str

@@ -160,8 +160,7 @@ class SearxngSearch(SearchService):
 
 _PAPER_FIELDS = "title,abstract,citationCount,openAccessPdf,url,publicationDate"
 _LARGEST_PAGE = 100
-_RANKED_PAPERS = 1_000
-"""The service ranks no more than these and refuses to look beyond."""
+_RANKED_PAPERS = 1_000  # The service ranks no more than these and refuses to look beyond.
 
 
 class SemanticScholarSearch(SearchService):

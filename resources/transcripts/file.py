@@ -289,8 +289,7 @@ def _undo_rolling(captions: Sequence[_Caption]) -> list[_Caption]:
 # --- JSON ---------------------------------------------------------------------------------------
 
 _LONG_NUMBER = re.compile(r"[0-9]{4301}")
-_MAX_TIME = 1e9
-"""Seconds. No video lasts 30 years; a larger number is no time."""
+_MAX_TIME = 1e9  # Seconds. No video lasts 30 years; a larger number is no time.
 
 
 def _load_json(text: str, extension: str) -> dict[str, Any] | list[Any] | None:

@@ -82,12 +82,10 @@ class Desk:
     ) -> base.Answer:
         """Return a valid answer to a section of the prompt.
 
-        Reasons are kept as plain text, because a refusal is a model's words too.
-
-        Raises:
-            PromptTooLongOutageError: The question does not fit into the context window.
-            ReasonerRefusalError: The model declined to answer.
-            ReasonerOutageError: There is none; the error carries all calls of the judgement so far.
+        Raises ReasonerRefusalError if the model declined, PromptTooLongOutageError if the question
+        does not fit into its context window, ReasonerOutageError if there is no answer; each has
+        all calls of the judgement so far. Reasons are kept as plain text, because a refusal is a
+        model's words too.
         """
         places, month = self.prompt.places(section), prompts.this_month()
         usual: dict[str, Piece | Sequence[Piece]] = {
@@ -159,16 +157,10 @@ class Batches(Generic[Item, Answer, Value]):
     is missing or not borne out. The same items make the same groups, in which order ever they
     arrive, so that the same questions are asked again and a cache can answer them.
 
-    Attributes:
-        open_desk: Where some of them are asked about.
-        question: Asks about some of them in one call; returns what was answered, by their place.
-        settle: Makes of an item's answer what is believed, or asks once more about it alone: it has
-            None if there was no answer.
-        size: The most items of one question.
-        order: What the items are sorted by.
-        gather: Waits for further items after the first. What is asked for at the same moment is
-            gathered in any case.
-        alone: Tells whether an item is asked about by itself.
+    `question` asks at a desk about some, `size` at most, in `order`, in one call; it returns
+    what was answered, by their place. `settle` makes of an item's answer (None if there was none)
+    what is believed, or asks once more about it `alone`, as is asked about some in any case.
+    `gather` waits for further items after the first, beside those of the same moment.
     """
 
     open_desk: Callable[[Sequence[Item]], Desk]

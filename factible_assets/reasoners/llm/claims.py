@@ -47,8 +47,7 @@ OFF_THESIS_CAP = 0.25
 _CATEGORY_WORDS = 3
 _CLAIM_TOKENS, _FRAME_TOKENS = 130, 160
 """An answer of eight claims fits into 1,200 tokens; more claims get more."""
-_PARAPHRASE = 85.0
-"""Ratio of the sorted words, of 100, from which two claims say the same."""
+_PARAPHRASE = 85.0  # Ratio of the sorted words, of 100, from which two claims say the same.
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _NEGATION = re.compile(
     r"\b(?:no|not|never|none|nor|neither|without|cannot|\w+n't|nicht|kein\w*|nie|niemals|ohne|ne|pas"

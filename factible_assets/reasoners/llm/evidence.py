@@ -175,8 +175,7 @@ _LONGEST_NOTICE = 400
 _LEAST_COMPARED = 40
 _SHORT, _LONG = 6, 35
 """Words of a sentence that says little, and of one that takes the room of two."""
-_SHOWN_BY_SEARCH = 90.0
-"""Partial ratio, of 100, from which the search's excerpt holds a sentence."""
+_SHOWN_BY_SEARCH = 90.0  # Partial ratio, of 100, from which the search's excerpt holds a sentence.
 
 
 def excerpt(claim: str, text: str, *, limit: int, snippet: str = "") -> str | None:

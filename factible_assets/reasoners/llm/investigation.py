@@ -44,8 +44,7 @@ LIST_ITEMS = 3
 
 _PLAN_STEPS = 5
 _KEY_POINTS = 4
-_SAME = 90
-"""Token-sort similarity (0 to 100) from which two searches bring the same results."""
+_SAME = 90  # Token-sort similarity (0 to 100) from which two searches bring the same results.
 _FIGURES = re.compile(r"\d+")
 _PLAN_TOKENS, _REASONING_TOKENS, _EXPLANATION_TOKENS = 1_000, 1_500, 900
 _STEP_WORDS, _SUMMARY_WORDS, _ITEM_WORDS = 60, 110, 40

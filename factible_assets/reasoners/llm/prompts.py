@@ -202,8 +202,7 @@ class Prompt:
     def fill(self, section: str, **values: Piece | Sequence[Piece]) -> tuple[Part, ...]:
         """Fill in a section. Strings are our own words and stand as they are; Data is fenced.
 
-        Raises:
-            PromptFileError: The names given are not those that the section has.
+        PromptFileError: the names given are not those that the section has.
         """
         wanted = self.places(section)
         if wanted != set(values):

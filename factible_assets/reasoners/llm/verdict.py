@@ -23,8 +23,7 @@ from factible_assets.stages.evidence import MIN_QUOTE_CHARACTERS, QuoteFinder
 from factible_assets.stages.ports import VerdictDraft
 
 SUMMARY_WORDS = 110
-_SHOWN_SUMMARY = 35
-"""Words of a source's summary that are shown."""
+_SHOWN_SUMMARY = 35  # Words of a source's summary that are shown.
 
 CARRIERS: dict[Stance, frozenset[Stance]] = {
     "supports": frozenset({"supports", "mixed"}),
