@@ -50,7 +50,7 @@ def build_defs(
             that take the place of the standard ones.
     """
     settings = settings or load_settings()
-    night = nightly(settings)
+    nights_jobs, nights_schedules, nights_sensors = nightly(settings)
     warehouse = WarehouseResource(database=str(settings.warehouse))
     resources: dict[str, Any] = {
         "warehouse": warehouse,
@@ -84,7 +84,7 @@ def build_defs(
         jobs=[
             add_video,
             import_corpus,
-            *night.jobs,
+            *nights_jobs,
             fact_check,
             dg.define_asset_job(
                 "pictures",
@@ -97,13 +97,13 @@ def build_defs(
                 description="Measure how good the newest answers of every corpus are.",
             ),
         ],
-        schedules=night.schedules,
+        schedules=nights_schedules,
         sensors=[
             corpus_sensor,
             dead_runs_sensor,
             publish_sensor,
             added_videos_sensor(fact_check),
-            *night.sensors,
+            *nights_sensors,
         ],
         resources=resources,
         # Concurrency lives inside the async assets; a process per step would cost seconds each.

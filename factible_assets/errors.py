@@ -2,7 +2,7 @@
 
 What belongs here: the base of all such errors, exit codes, and finding the error in what a group of
 tasks raised. What does not: the errors of single rooms, which stand beside the code that raises
-them; printing (cli/errors.py).
+them; printing (cli/output.py).
 """
 
 from __future__ import annotations

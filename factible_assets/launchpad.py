@@ -9,10 +9,8 @@ step, as a failure that is not tried again.
 """
 
 import functools
-import types
 from collections.abc import Collection, Mapping
-from enum import Enum
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar
 
 import dagster as dg
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -29,12 +27,12 @@ from factible_assets.stages.progress import ALL_STAGES
 
 Model = TypeVar("Model", bound=BaseModel)
 
-_KINDS: dict[type, ConfigScalarKind] = {
-    bool: ConfigScalarKind.BOOL,
-    int: ConfigScalarKind.INT,
-    float: ConfigScalarKind.FLOAT,
+_KINDS = {
+    "boolean": ConfigScalarKind.BOOL,
+    "integer": ConfigScalarKind.INT,
+    "number": ConfigScalarKind.FLOAT,
 }
-"""Everything else, such as a day, is text in the launchpad."""
+"""By the types of JSON Schema. Everything else, such as a day, is text in the launchpad."""
 
 _KIND_WORDS = {ConfigScalarKind.STRING: "Text", ConfigScalarKind.INT: "Integer"}
 
@@ -61,12 +59,14 @@ def settled(model: type[Model], given: Mapping[str, Any]) -> Model:
 class _KnobType(ConfigScalar):
     """The type of one knob, which refuses what its model would refuse."""
 
-    def __init__(self, key: str, kind: ConfigScalarKind, knob: FieldInfo, annotation: Any) -> None:
-        self._name, self._knob = key.rsplit(".", 1)[-1], knob
+    def __init__(self, key: str, knob: FieldInfo, values: Mapping[str, Any]) -> None:
+        self._name, self._knob, self._range = key.rsplit(".", 1)[-1], knob, _range(values)
+        annotation: Any = knob.annotation
         self._adapter: TypeAdapter[Any] = TypeAdapter(
             Annotated[annotation, *knob.metadata] if knob.metadata else annotation
         )
-        words = f"{_KIND_WORDS.get(kind, kind.value.title())} {_range(knob)}".strip()
+        kind = _KINDS.get(values["type"], ConfigScalarKind.STRING)
+        words = f"{_KIND_WORDS.get(kind, kind.value.title())} {self._range}".strip()
         # Dagster wants the names of all types to differ.
         super().__init__(key=key, given_name=f"{words} ({key})", scalar_kind=kind)
 
@@ -81,8 +81,8 @@ class _KnobType(ConfigScalar):
             found = error.errors()[0]
             # Said in the words of the knob where pydantic's are no use.
             problem = f"{_words(found['msg']).rstrip('.')}."
-            if _range(self._knob):
-                problem = f"it goes {_range(self._knob)}."
+            if self._range:
+                problem = f"it goes {self._range}."
             elif found["type"] == "string_pattern_mismatch" and self._knob.description:
                 problem = self._knob.description
             # Without its cause, as the UI prints the stack of every error in the chain.
@@ -99,14 +99,21 @@ def launchpad_schema(
 
     Models in it become groups.
     """
-    return {
-        name: _field(f"{model.__name__}.{name}", knob)
-        for name, knob in model.model_fields.items()
-        if name not in without
-    }
+    schema = model.model_json_schema()
+    fields = {}
+    for name, knob in model.model_fields.items():
+        described = schema["properties"][name]
+        kinds = (each for each in described.get("anyOf", [described]) if each.get("type") != "null")
+        values = next(kinds)
+        values = schema.get("$defs", {}).get(values.get("$ref", "").rpartition("/")[2], values)
+        if name not in without:
+            made = _field(f"{model.__name__}.{name}", knob, values, nullable="anyOf" in described)
+            fields[name] = made
+    return fields
 
 
-def _field(key: str, knob: FieldInfo) -> dg.Field:
+def _field(key: str, knob: FieldInfo, values: Mapping[str, Any], *, nullable: bool) -> dg.Field:
+    """Return a knob as a field; `values` is the JSON Schema of what it can be beside null."""
     annotation = knob.annotation
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         words = (annotation.__doc__ or "").partition("\n")[0]
@@ -116,35 +123,28 @@ def _field(key: str, knob: FieldInfo) -> dg.Field:
         return dg.Field(group, default_value=shown, description=words)
     # The range stands in the description, unless that says it itself.
     described = knob.description or ""
-    inner, _ = _without_none(annotation)
-    choices = _choices(get_args(inner)[0] if get_origin(inner) is Annotated else inner)
+    choices = tuple(values.get("enum", ()))
     told = f"One of: {', '.join(choices)}." if choices else ""
-    if _range(knob):
-        told = f"{_range(knob).capitalize()}."
+    if _range(values):
+        told = f"{_range(values).capitalize()}."
     if told and told.casefold().rstrip(".") not in described.casefold():
         described = f"{described} {told}".strip()
+    if choices:
+        # The launchpad offers the words, and knows without asking what is none of them.
+        made: Any = _enum(choices)
+    elif values["type"] == "array":
+        made = dg.Array(str)
+    elif annotation in {str, bool, int, float} and not knob.metadata:
+        made = annotation
+    else:
+        made = _KnobType(key, knob, values)
+    made = dg.Noneable(made) if nullable else made
     if knob.is_required():
         # In place, to be filled in: an empty text is refused at launch, as its knob says.
-        return dg.Field(_type(key, knob), default_value="", description=described)
+        return dg.Field(made, default_value="", description=described)
     default = to_jsonable_python(knob.get_default(call_default_factory=True))
     given = {"is_required": False} if default is None else {"default_value": default}
-    return dg.Field(_type(key, knob), description=described, **given)
-
-
-def _type(key: str, knob: FieldInfo) -> Any:
-    """Return Dagster's type for a knob."""
-    inner, nullable = _without_none(knob.annotation)
-    plain = get_args(inner)[0] if get_origin(inner) is Annotated else inner
-    if get_origin(plain) in {tuple, list}:
-        return dg.Array(str)
-    if words := _choices(plain):
-        # The launchpad offers the words, and knows without asking what is none of them.
-        made: Any = _enum(words)
-    elif inner in {str, *_KINDS} and not knob.metadata and not nullable:
-        made = inner
-    else:
-        made = _KnobType(key, _KINDS.get(plain, ConfigScalarKind.STRING), knob, inner)
-    return dg.Noneable(made) if nullable else made
+    return dg.Field(made, description=described, **given)
 
 
 @functools.cache
@@ -153,27 +153,9 @@ def _enum(words: tuple[str, ...]) -> dg.Enum:
     return dg.Enum(" | ".join(words), [dg.EnumValue(word) for word in words])
 
 
-def _without_none(annotation: Any) -> tuple[Any, bool]:
-    """Return a type without None, everything annotated about it kept, and whether it had one."""
-    if get_origin(annotation) in {Union, types.UnionType}:
-        (one,) = (each for each in get_args(annotation) if each is not type(None))
-        return one, True
-    return annotation, False
-
-
-def _choices(plain: Any) -> tuple[str, ...]:
-    if get_origin(plain) is Literal:
-        return tuple(str(each) for each in get_args(plain))
-    if isinstance(plain, type) and issubclass(plain, Enum):
-        return tuple(str(each.value) for each in plain)
-    return ()
-
-
-def _range(knob: FieldInfo) -> str:
+def _range(values: Mapping[str, Any]) -> str:
     """Say from where to where a number goes; empty where it may be anything."""
-    bounds = {type(bound).__name__: bound for bound in knob.metadata}
-    lowest = getattr(bounds.get("Ge"), "ge", None)
-    highest = getattr(bounds.get("Le"), "le", None)
+    lowest, highest = values.get("minimum"), values.get("maximum")
     if lowest is None:
         return ""
     return f"at least {lowest:,}" if highest is None else f"from {lowest:,} to {highest:,}"

@@ -215,26 +215,11 @@ def default_home() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class FolderFile:
-    """What a `.env` says: values by field, as they are written."""
+    """What a `.env` says: values by field, as they are written; `speaking` need the user's word."""
 
     path: Path
     values: Mapping[str, str]
-
-    @property
-    def speaking(self) -> dict[str, str]:
-        """The values that need the user's word."""
-        fields = Settings.model_fields
-        speaking = {name for name, field in fields.items() if SPEAKS in field.metadata}
-        return {
-            name: value
-            for name, value in sorted(self.values.items())
-            if name in speaking and (name, value) not in _HARMLESS
-        }
-
-    @property
-    def variables(self) -> list[str]:
-        """The variables that need the user's word."""
-        return [*map(variable, self.speaking)]
+    speaking: Mapping[str, str]
 
     @property
     def content(self) -> str:
@@ -250,7 +235,9 @@ def folder_files() -> list[FolderFile]:
             environment to wherever the file says.
     """
     folders = [folder for folder in (project_root(), Path.cwd().resolve()) if folder is not None]
-    known = {variable(name) for name in Settings.model_fields}
+    fields = Settings.model_fields
+    known = {variable(name) for name in fields}
+    speaks = {name for name, field in fields.items() if SPEAKS in field.metadata}
     read = []
     for path in dict.fromkeys(folder / ".env" for folder in folders):
         if not path.is_file():
@@ -268,7 +255,13 @@ def folder_files() -> list[FolderFile]:
                     f"{path} writes {name} by naming another variable (${{…}}), which is not read.",
                     "Write the value itself, or set the variable in the environment.",
                 )
-        read.append(FolderFile(path, _by_field(source())))
+        values = _by_field(source())
+        speaking = {
+            name: value
+            for name, value in sorted(values.items())
+            if name in speaks and (name, value) not in _HARMLESS
+        }
+        read.append(FolderFile(path, values, speaking))
     return read
 
 

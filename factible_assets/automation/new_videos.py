@@ -12,7 +12,7 @@ later.
 
 # No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -147,14 +147,14 @@ def list_video(
     launcher = launcher_of(context.run.tags)
     context.instance.add_run_tags(context.run_id, run_tags(video_id, name, launcher))
     context.instance.add_dynamic_partitions(str(videos.name), [video_id])
-    context.log.info("The video %s is listed, and its partition is there.", video_id)
+    following = "Materialize the partition {} with the job fact_check."
+    if config.check:
+        following = "The job fact_check is launched for the partition {}."
     context.add_output_metadata(
         {
             "video": video_id,
             "corpus": name or "–",
-            "next": f"The job fact_check is launched for the partition {video_id}."
-            if config.check
-            else f"Materialize the partition {video_id} with the job fact_check.",
+            "next": following.format(video_id),
             # Of the UI itself, wherever that is served.
             "verdicts": dg.MetadataValue.url(f"/assets/verdicts?partition={quote(video_id)}"),
         }
@@ -206,15 +206,15 @@ def add_video() -> None:
     list_video()
 
 
-def check_requests(run: dg.DagsterRun) -> Iterator[dg.RunRequest]:
+def check_request(run: dg.DagsterRun) -> dg.RunRequest | dg.SkipReason:
     """Return what is launched after a run of `add_video`: the check of its video, if wanted."""
     given: Any = run.run_config
     config = settled(AddVideoConfig, given["ops"][list_video.name]["config"])
     video_id = run.tags.get("video")
     if video_id is None or not config.check:
-        return
+        return dg.SkipReason("The video was to be added only.")
     knobs = FactCheckConfig(claims=ClaimsConfig(max_claims=config.max_claims))
-    yield dg.RunRequest(
+    return dg.RunRequest(
         run_key=run.run_id,
         partition_key=video_id,
         run_config=run_config_for(knobs, METHOD),
@@ -234,12 +234,9 @@ def added_videos_sensor(fact_check: Any) -> dg.SensorDefinition:
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Launches fact_check for every video that the job add_video added.",
     )
-    def check_added_videos(
-        context: dg.RunStatusSensorContext,
-    ) -> Sequence[dg.RunRequest] | dg.SkipReason:
+    def check_added_videos(context: dg.RunStatusSensorContext) -> dg.RunRequest | dg.SkipReason:
         """Launch the check."""
-        requests = list(check_requests(context.dagster_run))
-        return requests or dg.SkipReason("The video was to be added only.")
+        return check_request(context.dagster_run)
 
     return check_added_videos
 
@@ -375,6 +372,7 @@ def corpora_are_readable(corpora: CorporaResource) -> dg.AssetCheckResult:
 def corpus_sensor(context: dg.SensorEvaluationContext, corpora: CorporaResource) -> dg.SensorResult:
     """Add partitions for newly listed videos, and report files that cannot be read."""
     reading = corpora.read()
+    outcome = _told(reading)
     for problem in reading.problems:
         context.log.warning(str(problem))
     existing = context.instance.get_dynamic_partitions(str(videos.name))
@@ -382,9 +380,7 @@ def corpus_sensor(context: dg.SensorEvaluationContext, corpora: CorporaResource)
     added = partitions_to_add(listed, existing)[:PARTITIONS_PER_TICK]
     skipped = None if added else "Every listed video has a partition."
     if reading.problems and not added:
-        shown = "; ".join(str(problem) for problem in reading.problems[:_SHOWN])
-        skipped = f"Nothing new could be read; the partitions stay as they are. {shown}"
-    outcome = _told(reading)
+        skipped = f"Nothing new could be read; the partitions stay as they are. {outcome}"
     told = dg.AssetCheckEvaluation(
         asset_key=dg.AssetKey("transcripts"),
         check_name=READABLE,

@@ -53,9 +53,9 @@ from warehouse.upkeep import TrimmedTexts, compact, trim_texts
 RECHECK_JOB = "recheck"
 SCHEDULE = LAUNCHED_BY = "nightly_recheck"
 
-QUERIES = "queries"
 RENEWED = ("search_hits", "reliability_ratings", "evidence", "verdicts")
-RECHECK_ASSETS = (QUERIES, *RENEWED)
+RECHECK_ASSETS = ("queries", *RENEWED)
+"""What a re-check materializes where queries are missing; elsewhere what is RENEWED."""
 
 IN_FLIGHT = [
     dg.DagsterRunStatus.QUEUED,
@@ -75,11 +75,6 @@ _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_
 def recheck_config(knobs: FactCheckConfig | None = None) -> FactCheckConfig:
     """Return the knobs of a re-check: those given, with everything asked anew."""
     return (knobs or FactCheckConfig()).model_copy(update={"renew": True})
-
-
-def recheck_assets(*, with_queries: bool) -> tuple[str, ...]:
-    """Return what a re-check materializes."""
-    return RECHECK_ASSETS if with_queries else RENEWED
 
 
 def recheck_limits(settings: Settings) -> RecheckLimits:
@@ -140,7 +135,7 @@ def launches_for(
 def run_requests(launches: Sequence[Launch]) -> Iterator[dg.RunRequest]:
     """Return a run request per video. Its key makes sure that a tick launches nothing twice."""
     for launch in launches:
-        assets = recheck_assets(with_queries=launch.with_queries)
+        assets = RECHECK_ASSETS if launch.with_queries else RENEWED
         yield dg.RunRequest(
             run_key=f"{launch.planned_at:%Y-%m-%dT%H:%MZ} {launch.video_id}",
             partition_key=launch.video_id,
@@ -217,19 +212,15 @@ def apply_retention(
 @dg.op(name="remove_what_is_old", description="Removes old texts, answers and runs.")
 def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServices) -> None:
     removed = apply_retention(services.settings(), context.instance, now=datetime.now(UTC))
-    counts = {
-        "texts": removed.texts,
-        "characters": removed.characters,
-        "kept answers": sum(removed.answers.values()),
-        "runs": removed.runs,
-        "bytes freed": removed.bytes_freed,
-    }
-    context.log.info(
-        "Removed %d texts of %d characters, %d kept answers and the records of %d runs; the "
-        "warehouse is %d bytes shorter.",
-        *counts.values(),
+    context.add_output_metadata(
+        {
+            "texts": removed.texts,
+            "characters": removed.characters,
+            "kept answers": sum(removed.answers.values()),
+            "runs": removed.runs,
+            "bytes freed": removed.bytes_freed,
+        }
     )
-    context.add_output_metadata(counts)
 
 
 @dg.job(
@@ -247,16 +238,9 @@ def retention() -> None:
 # --- In Dagster ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Nightly:
-    """What the definitions take over from here."""
-
-    jobs: tuple[Any, ...]
-    schedules: tuple[dg.ScheduleDefinition, ...]
-    sensors: tuple[dg.SensorDefinition, ...]
-
-
-def nightly(settings: Settings) -> Nightly:
+def nightly(
+    settings: Settings,
+) -> tuple[list[Any], list[dg.ScheduleDefinition], list[dg.SensorDefinition]]:
     """Return the jobs, schedules and sensors of the night.
 
     Raises SettingsError: A cron expression in the settings cannot be used.
@@ -314,7 +298,7 @@ def nightly(settings: Settings) -> Nightly:
         default_status=status,
         description="Removes what is old, once a week.",
     )
-    return Nightly((recheck, retention), (nightly_recheck, weekly), _notifications(settings))
+    return [recheck, retention], [nightly_recheck, weekly], _notifications(settings)
 
 
 # --- Notifications ------------------------------------------------------------------------------
@@ -325,7 +309,7 @@ _REFUSED = 300
 Message = Mapping[str, Any]
 
 
-def _notifications(settings: Settings) -> tuple[dg.SensorDefinition, ...]:
+def _notifications(settings: Settings) -> list[dg.SensorDefinition]:
     looks = dg.DefaultSensorStatus
     status = looks.STOPPED if settings.notify_url is None else looks.RUNNING
 
@@ -371,7 +355,7 @@ def _notifications(settings: Settings) -> tuple[dg.SensorDefinition, ...]:
         why = " ".join(failures_of_run(context.instance, run.run_id)[0].split())[:500]
         deliver(failure_message(video_id, run.job_name, run.run_id, why), context.log)
 
-    return notify_flips, notify_failures
+    return [notify_flips, notify_failures]
 
 
 def flips_message(
@@ -396,14 +380,9 @@ def flips_message(
 def failure_message(video_id: str | None, job: str, run_id: str, reason: str) -> Message:
     """Return what is told of a run that failed."""
     of = f" of {video_id}" if video_id else ""
-    return {
-        "event": "run_failed",
-        "text": f"The run {run_id[:8]} ({job}){of} failed: {reason}",
-        "video_id": video_id,
-        "job": job,
-        "run_id": run_id,
-        "reason": reason,
-    }
+    text = f"The run {run_id[:8]} ({job}){of} failed: {reason}"
+    facts = {"video_id": video_id, "job": job, "run_id": run_id, "reason": reason}
+    return {"event": "run_failed", "text": text, **facts}
 
 
 async def send(url: str, message: Message) -> str | None:

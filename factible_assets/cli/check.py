@@ -19,8 +19,13 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument, Context, Exit, Option, Typer
 
-from factible_assets.cli.completion import video_ids
-from factible_assets.cli.knobs import KnobCommand, RecheckCommand, checked_config, given_knobs
+from factible_assets.cli.arguments import (
+    KnobCommand,
+    RecheckCommand,
+    checked_config,
+    given_knobs,
+    video_ids,
+)
 from factible_assets.cli.output import (
     NARROW,
     complain,
@@ -32,14 +37,17 @@ from factible_assets.cli.output import (
     wishes,
 )
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
+from factible_assets.corpora.reading import load_corpora, load_corpus
+from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.records import Claim, Verdict
+from factible_assets.running.targets import enlist, resolve
+from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import SilentObserver
 from factible_assets.wording import clock, counted, dollars, plain, verdict_words
 
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
     from factible_assets.running.result import Checked
-    from factible_assets.settings import Settings
     from warehouse.rechecks import PlannedVideo
 
 _DEMO = "everyday-beliefs-talk"
@@ -100,8 +108,6 @@ def check(
     """
     from factible_assets.cli.corpus import import_pages
     from factible_assets.running.result import stored_result
-    from factible_assets.running.targets import enlist, resolve
-    from factible_assets.settings import load_settings
 
     if pages is not None and web is not None:
         raise FactibleError(
@@ -113,8 +119,8 @@ def check(
             "Add --pages FOLDER, or leave it out.",
             ExitCode.USAGE,
         )
-    if pages is not None:
-        pages_rating = pages_rating or "medium"
+    if pages is not None and pages_rating is None:
+        pages_rating = "medium"
     knobs = given_knobs(context, web=web, pages_rating=pages_rating)
     checked_config(knobs)  # A wrong option is refused before anything is written.
     settings = load_settings()
@@ -153,9 +159,6 @@ def demo() -> None:
 
     Example: factible demo
     """
-    from factible_assets.corpora.reading import load_corpora
-    from factible_assets.settings import load_settings
-
     settings = load_settings()
     if load_corpora(settings.corpus_folders).find(_DEMO) is None:
         raise FactibleError(
@@ -217,11 +220,11 @@ def _verdicts_table(checked: Checked) -> Table:
     drawn = Table(title=plain(checked.data.video.title), title_justify="left", show_lines=narrow)
     drawn.add_column("at", justify="right", no_wrap=True)
     drawn.add_column("claim", ratio=3, overflow="fold")
-    drawn.add_column("verdict", no_wrap=True)
+    aligned: Any = {"verdict": "left"}
     if not narrow:
-        drawn.add_column("confidence", no_wrap=True)
-        drawn.add_column("for : against", justify="center", no_wrap=True)
-        drawn.add_column("origins", justify="right", no_wrap=True)
+        aligned |= {"confidence": "left", "for : against": "center", "origins": "right"}
+    for heading, justify in aligned.items():
+        drawn.add_column(heading, justify=justify, no_wrap=True)
     for claim in checked.claims:
         verdict = checked.verdicts.get(claim.claim_id)
         cells: list[str | Text] = ["not judged", "–", "–", "–"]
@@ -248,11 +251,9 @@ def _cost_words(checked: Checked) -> str:
         return f"nothing, no model was asked{ever}"
     kept = sum(call.cache_hit for call in calls)
     unpriced = sum(not call.price_known for call in calls)
-    parts = [
-        counted(len(calls), "model call"),
-        *([f"{kept:,} answered from the cache"] if kept else []),
-        *([f"{unpriced:,} without a listed price"] if unpriced else []),
-    ]
+    parts = [counted(len(calls), "model call")]
+    parts += [f"{kept:,} answered from the cache"] if kept else []
+    parts += [f"{unpriced:,} without a listed price"] if unpriced else []
     return f"{dollars(checked.cost)} for {', '.join(parts)}{ever}"
 
 
@@ -320,12 +321,10 @@ def check_list(
 
     Example: factible claims check claims.csv -o checked.csv
     """
-    from factible_assets.corpora.reading import load_corpus
     from factible_assets.exchange import ImportFormat
     from factible_assets.exchange.claims import table_of
     from factible_assets.exchange.importing import import_corpus
     from factible_assets.files import write_whole
-    from factible_assets.settings import load_settings
 
     if not file.is_file():
         raise FactibleError(f"There is no file {file}.", "Check the path.")
@@ -367,13 +366,9 @@ def check_list(
     if output is not None:
         write_whole(output, table_of(iter(rows)).encode())
     shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
-    cells = (
-        [plain("–" if row[name] is None else str(row[name])) for name in shown] for row in rows
-    )
-    result(
-        {"corpus": done.name, "claims": rows},
-        table(shown, cells, title=done.name, numbers=shown[-2:]),
-    )
+    cells = ([row[name] for name in shown] for row in rows)
+    drawn = table(shown, cells, title=done.name, numbers=shown[-2:])
+    result({"corpus": done.name, "claims": rows}, drawn)
     codes = {each.code for each in found.values()}
     raise Exit(max(codes & {ExitCode.FAILED, ExitCode.INCOMPLETE}, default=ExitCode.DONE))
 
@@ -395,8 +390,6 @@ def media(
     Example: factible media everyday-beliefs-talk
     """
     from factible_assets.running.result import stored_data
-    from factible_assets.running.targets import resolve
-    from factible_assets.settings import load_settings
 
     settings = load_settings()
     video_id = resolve(target, None, settings).video_id
@@ -428,10 +421,7 @@ def media(
     else:
         names = ("picture", "kind", "match_class", "status", "score", "published_on", "found")
         cells = (
-            [
-                plain("–" if each is None else str(each), 100)
-                for each in (*(row[name] for name in names[:-1]), row["title"] or row["reason"])
-            ]
+            [*(row[name] for name in names[:-1]), plain(row["title"] or row["reason"] or "–", 100)]
             for row in found
         )
         result(
@@ -475,9 +465,7 @@ def recheck(
     An id that begins with a dash follows two dashes: factible recheck -- -LDjqcvSbP4
     """
     from factible_assets.cli.progress import watching
-    from factible_assets.corpora.writing import bare_id
     from factible_assets.running.check import chosen_videos, next_plan, recheck_videos
-    from factible_assets.settings import load_settings
 
     config = checked_config(given_knobs(context), "recheck")
     settings = load_settings()
@@ -496,10 +484,10 @@ def recheck(
             complain(failure)
     cells = [
         (
-            plain(each.video_id),
+            each.video_id,
             each.words,
-            "; ".join(plain(f"{flip.words}: {flip.claim}", 100) for flip in each.flips) or "–",
-            each.report or "–",
+            "; ".join(plain(f"{flip.words}: {flip.claim}", 100) for flip in each.flips) or None,
+            each.report,
         )
         for each in done
     ]
@@ -522,12 +510,7 @@ def _show_plan(rows: Sequence[PlannedVideo]) -> None:
         return
     when = f"{rows[0].planned_for:%Y-%m-%d at %H:%M} UTC"
     cells = [
-        (
-            str(row.position),
-            plain(row.video_id),
-            plain(row.reason),
-            f"${row.estimated_cost_usd:.4f}",
-        )
+        (row.position, row.video_id, row.reason, f"${row.estimated_cost_usd:.4f}")
         for row in rows
         if row.is_planned
     ]

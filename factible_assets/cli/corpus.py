@@ -7,8 +7,6 @@ corpora and their errors (corpora/), importing and other forms (exchange/), the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,7 +30,7 @@ from factible_assets.files import digest, slug, write_whole
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.urls import canonical_url
 from factible_assets.wording import plain
-from resources.archive.store import Archive, ImportReport, Progress
+from resources.archive.store import Archive, ImportReport
 from resources.lines import FileProblem
 
 app = Typer()
@@ -110,10 +108,10 @@ def list_(
     documents: list[dict[str, Any]] = []
     rows = []
     for listed in reading.everything() if everything else reading.videos():
-        known = None if listed.claims is None else len(listed.claims)
+        video, known = listed.video, None if listed.claims is None else len(listed.claims)
         documents.append(
             {
-                **listed.video.model_dump(mode="json"),
+                **video.model_dump(mode="json"),
                 "web": listed.web,
                 "transcript": listed.transcript,
                 "annotated_claims": known,
@@ -123,17 +121,12 @@ def list_(
                 "line": listed.line,
             }
         )
-        told = "–" if listed.claim_count is None else f"({listed.claim_count})"
-        rows.append(
-            (
-                plain(listed.video.video_id),
-                plain(listed.video.title),
-                plain(listed.video.corpus or "–"),
-                listed.web,
-                "file" if listed.transcript else "YouTube",
-                told if known is None else str(known),
-            )
+        counted = f"({listed.claim_count})" if listed.claim_count is not None else None
+        source, claims = (
+            "file" if listed.transcript else "YouTube",
+            counted if known is None else known,
         )
+        rows.append((video.video_id, video.title, video.corpus, listed.web, source, claims))
     headings = ("id", "title", "corpus", "web", "transcript", "annotated claims")
     result(documents, table(headings, rows, numbers=headings[-1:]))
     for corpus in () if everything else reading.corpora:
@@ -279,15 +272,9 @@ def export(
     if output is None:
         echo(text, nl=False)
         return
-    result(
-        {
-            "corpus": name,
-            "format": form,
-            "path": write_whole(output, text.encode()),
-            "claims": count,
-        },
-        f"{count} annotated claims → {output}",
-    )
+    path = write_whole(output, text.encode())
+    document = {"corpus": name, "format": form, "path": path, "claims": count}
+    result(document, f"{count} annotated claims → {output}")
 
 
 @app.command("schema")
@@ -351,11 +338,8 @@ def info() -> None:
         note(f"The archive {settings.archive} is empty; fill it with: factible archive import")
         return
     headings = ("collection", "pages with text")
-    rows = ((plain(name), f"{count:,}") for name, count in counts.items())
-    result(
-        {"archive": settings.archive, "collections": counts},
-        table(headings, rows, title=f"{settings.archive}", numbers=headings[1:]),
-    )
+    shown = table(headings, counts.items(), title=f"{settings.archive}", numbers=headings[1:])
+    result({"archive": settings.archive, "collections": counts}, shown)
 
 
 def _open_archive(settings: Settings) -> Archive:
@@ -371,7 +355,13 @@ def _import(archive: Archive, source: Path, collection: str) -> ImportReport:
     """
     if not source.exists():
         raise FactibleError(f"There is no file or folder {source}.", "Check the path.")
-    with _progress(f"importing {source.name}") as progress:
+    console = stderr()
+    with Bar(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(plain(f"importing {source.name}"), total=None)
+
+        def progress(done: int, total: int | None) -> None:
+            bar.update(task, completed=done, total=total)
+
         report = archive.import_from(source, collection, progress=progress)
     for remark in report.remarks:
         note(f"  left out: {plain(remark)}")
@@ -390,17 +380,6 @@ def _import_words(report: ImportReport) -> str:
     }
     told = (f"{number:,} {words}" for words, number in amounts.items() if number)
     return ", ".join(told) or "nothing to import"
-
-
-@contextmanager
-def _progress(label: str) -> Iterator[Progress | None]:
-    console = stderr()
-    if not console.is_terminal:
-        yield None
-        return
-    with Bar(console=console, transient=True) as bar:
-        task = bar.add_task(plain(label), total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def import_pages(folder: Path, settings: Settings) -> str:

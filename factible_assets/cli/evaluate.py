@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Exit, Option
 
-from factible_assets.cli.output import note, result, table, wishes
+from factible_assets.cli.output import between, note, result, table, wishes
+from factible_assets.corpora.reading import CorporaReading, load_corpora
+from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.running.targets import open_store, unchecked
+from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, dollars, plain
 
 if TYPE_CHECKING:  # help needs none of what measures and judges
@@ -83,12 +87,9 @@ def evaluate(
 
     Example: factible evaluate --published ../shared/data/factible
     """
-    from factible_assets.corpora.reading import load_corpora
     from factible_assets.evaluation.matching import ClaimMatcher
     from factible_assets.evaluation.scoring import evaluate_corpora
     from factible_assets.evaluation.tables import document
-    from factible_assets.running.targets import open_store
-    from factible_assets.settings import load_settings
 
     if model is not None and matcher != "embeddings":
         raise FactibleError(
@@ -112,9 +113,7 @@ def evaluate(
             ExitCode.USAGE,
         )
     settings = load_settings()
-    store, reading = open_store(settings), load_corpora(settings.corpus_folders)
-    for problem in reading.problems:
-        note(f"problem: {plain(str(problem))}")
+    store, reading = open_store(settings), _listed(settings)
     if matcher in _FLATTERED:
         note(
             f"The matcher {matcher} inflates precision, recall and MAP: it matches claims that "
@@ -128,6 +127,13 @@ def evaluate(
         return
     for name, evaluation in found.items():
         _show(name, evaluation, every=every, details=details)
+
+
+def _listed(settings: Settings) -> CorporaReading:
+    reading = load_corpora(settings.corpus_folders)
+    for problem in reading.problems:
+        note(f"problem: {plain(str(problem))}")
+    return reading
 
 
 def _similarity(matcher: SimilarityName, model: Path | None) -> Similarity:
@@ -160,7 +166,7 @@ def _show(name: str, evaluation: Evaluation, *, every: bool, details: bool) -> N
     from factible_assets.evaluation.tables import HEADINGS, basis, figure_row, headlines, number
 
     figures = evaluation.figures if every else headlines(evaluation)
-    rows = ([plain(cell) for cell in figure_row(figure)] for figure in figures)
+    rows = map(figure_row, figures)
     numbers = {*HEADINGS} - {"metric", "averaging", "unit"}
     title = f"Corpus {plain(name)}"
     result(None, table(HEADINGS, rows, title=title, numbers=numbers), basis(evaluation))
@@ -173,14 +179,11 @@ def _show(name: str, evaluation: Evaluation, *, every: bool, details: bool) -> N
         )
     if details:
         videos = [plain(video_id) for video_id in evaluation.per_video]
-        rows = (
+        told = (
             [figures[0].name, *(number(figure.value) for figure in figures)]
             for figures in zip(*evaluation.per_video.values(), strict=True)
         )
-        result(None, table(("metric", *videos), rows, title="Video by video", numbers=videos))
-
-
-_NONE = "–"
+        result(None, table(("metric", *videos), told, title="Video by video", numbers=videos))
 
 
 def judge(
@@ -216,13 +219,9 @@ def judge(
     """
     import asyncio
 
-    from factible_assets.corpora.reading import load_corpora
-    from factible_assets.corpora.writing import bare_id
     from factible_assets.evaluation.judging.criteria import rubrics
     from factible_assets.running.judge import Wish, plan_judging, run_judging
-    from factible_assets.running.targets import open_store, unchecked
     from factible_assets.services.reasoning import plan_judge
-    from factible_assets.settings import load_settings
     from warehouse.beside import verdict_models
 
     settings = load_settings()
@@ -233,10 +232,7 @@ def judge(
         raise unchecked(video_id, settings)
     names = [name.strip() for each in criteria or () for name in each.split(",") if name.strip()]
     wish = Wish(ids, tuple(corpus or ()), rubrics(names), sample)
-    reading = load_corpora(settings.corpus_folders)
-    for problem in reading.problems:
-        note(f"problem: {plain(str(problem))}")
-    planned = plan_judging(store, reading, wish, models)
+    planned = plan_judging(store, _listed(settings), wish, models)
     if dry_run:
         _show_plan(planned, store)
         return
@@ -270,8 +266,7 @@ def _show_plan(planned: JudgingPlan, store: Warehouse) -> None:
     headings = ("criterion", "subjects", "judged before", "calls", "tokens", "cost")
     rows = (
         (
-            each.criterion,
-            *(f"{amount:,}" for amount in (each.subjects, each.judged, each.calls)),
+            *(each.criterion, each.subjects, each.judged, each.calls),
             f"{each.input_tokens:,} + {each.output_tokens:,}",
             "unknown" if each.usd is None else dollars(each.usd),
         )
@@ -328,25 +323,15 @@ def _show_scores(
         )
         scores.append(
             (
-                each.rubric.name,
-                _number(each.mean),
-                _range(each.interval),
-                f"{each.n:,}",
-                ", ".join(f"{n} {count}" for n, count in counts.items()) if each.n else _NONE,
-                f"{each.without_score:,}",
+                *(each.rubric.name, each.mean, _range(each.interval), each.n),
+                ", ".join(f"{n} {count}" for n, count in counts.items()) if each.n else None,
+                each.without_score,
             )
         )
-        agreement += [
-            (
-                each.rubric.name,
-                agreed.name,
-                "undefined" if agreed.value is None else _number(agreed.value),
-                _range(agreed.interval),
-                _number(agreed.baseline),
-                f"{agreed.n:,}",
-            )
-            for agreed in each.agreed
-        ]
+        for agreed in each.agreed:
+            value = "undefined" if agreed.value is None else agreed.value
+            interval, trivial = _range(agreed.interval), agreed.baseline
+            agreement.append((each.rubric.name, agreed.name, value, interval, trivial, agreed.n))
     shown = [
         table(
             ("criterion", "mean", "95 % interval", "n", "given", "without score"),
@@ -369,9 +354,5 @@ def _show_scores(
         )
 
 
-def _number(value: float | None) -> str:
-    return _NONE if value is None else f"{value:.3f}"
-
-
-def _range(interval: Interval | None) -> str:
-    return _NONE if interval is None else f"{interval.low:.3f} to {interval.high:.3f}"
+def _range(interval: Interval | None) -> str | None:
+    return between(interval.low, interval.high) if interval else None

@@ -14,25 +14,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Exit, Option, Typer
 
-from factible_assets.cli.output import complain, note, print_json, result, table
+from factible_assets.cli.output import between, complain, note, print_json, result, table
+from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, plain
 
 if TYPE_CHECKING:  # what compares and runs experiments takes a second to load
     from rich.table import Table
 
-    from factible_assets.corpora.reading import CorporaReading
     from factible_assets.experiments.comparison import Comparison, MetricComparison
     from factible_assets.experiments.estimate import Estimate
     from factible_assets.experiments.plan import Experiment
     from factible_assets.experiments.runner import VariantOutcome
-    from factible_assets.settings import Settings
     from resources.lines import FileProblem
 
 app = Typer()
 
-_NONE = "–"
-_THOUSAND = 1000
 _CHANCE = 0.05
 
 Name = Annotated[
@@ -59,9 +57,6 @@ def run(
 
     Example: factible experiment run max-claims --dry-run
     """
-    from factible_assets.corpora.reading import load_corpora
-    from factible_assets.settings import load_settings
-
     settings = load_settings()
     corpora = load_corpora(settings.corpus_folders)
     experiment = _experiment(name, corpora, settings)
@@ -120,10 +115,8 @@ def list_() -> None:
 
     Example: factible experiment list
     """
-    from factible_assets.corpora.reading import load_corpora
     from factible_assets.experiments.comparison import finished_experiments
     from factible_assets.experiments.plan import experiment_files, load_experiments
-    from factible_assets.settings import load_settings
     from warehouse.store import Warehouse
 
     settings = load_settings()
@@ -131,23 +124,21 @@ def list_() -> None:
     reading = load_experiments(experiment_files(settings), corpora, settings)
     stored = settings.warehouse.exists()
     finished = finished_experiments(Warehouse(settings.warehouse)) if stored else {}
-    documents = []
+    documents = [
+        {
+            "experiment": one.name,
+            "variants": len(one.variants),
+            "videos": len(one.videos),
+            "finished_at": finished.get(one.name),
+            "description": one.description,
+            "file": one.file,
+        }
+        for one in reading.experiments
+    ]
     rows = []
-    for one in reading.experiments:
-        ended = finished.get(one.name)
-        documents.append(
-            {
-                "experiment": one.name,
-                "variants": len(one.variants),
-                "videos": len(one.videos),
-                "finished_at": ended,
-                "description": one.description,
-                "file": one.file,
-            }
-        )
-        when = f"{ended:%Y-%m-%d %H:%M}" if ended else "never"
-        amounts = str(len(one.variants)), str(len(one.videos))
-        rows.append((one.name, *amounts, when, plain(one.description or "", 100)))
+    for each in documents:
+        name, variants, videos, ended, what_for, _ = each.values()
+        rows.append((name, variants, videos, ended or "never", plain(str(what_for or ""), 100)))
     headings = ("experiment", "variants", "videos", "last finished", "what for")
     result(documents, table(headings, rows, title="Experiments"))
     _refuse(reading.problems)
@@ -159,16 +150,14 @@ def show(name: Name) -> None:
 
     Example: factible experiment show strategies
     """
-    from factible_assets.corpora.reading import load_corpora
     from factible_assets.experiments.plan import ExperimentError, shown
-    from factible_assets.settings import load_settings
 
     settings = load_settings()
     experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)
     rows = [
         (
             f"{variant.name}{' (baseline)' if variant.name == experiment.baseline else ''}",
-            plain(", ".join(f"{knob}={shown(value)}" for knob, value in variant.values.items())),
+            ", ".join(f"{knob}={shown(value)}" for knob, value in variant.values.items()),
         )
         for variant in experiment.variants
     ]
@@ -202,11 +191,9 @@ def compare(
 
     Example: factible experiment compare max-claims --metric recall --metric precision
     """
-    from factible_assets.corpora.reading import load_corpora
     from factible_assets.experiments.page import render_page
     from factible_assets.experiments.runner import scored_again
     from factible_assets.files import write_whole
-    from factible_assets.settings import load_settings
 
     settings = load_settings()
     experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)
@@ -304,7 +291,7 @@ def _overview(comparison: Comparison) -> Table:
     rows = [
         (
             f"{variant.name}{'*' if variant.name == comparison.baseline else ''}",
-            *(_number(metric.cell(variant.name).value) for metric in comparison.headlines),
+            *(metric.cell(variant.name).value for metric in comparison.headlines),
         )
         for variant in comparison.variants
     ]
@@ -324,15 +311,15 @@ def _metric_table(comparison: Comparison, metric: MetricComparison) -> Table:
         rows.append(
             (
                 cell.variant,
-                _number(cell.value),
-                _range(cell.low, cell.high),
+                cell.value,
+                between(cell.low, cell.high),
                 str(cell.n),
-                _number(cell.trivial),
-                f"{bootstrap.difference:+.3f}" if bootstrap else _NONE,
-                _range(interval.low, interval.high) if interval else _NONE,
-                _number(bootstrap.p_value if bootstrap else None),
-                _number(wilcoxon.p_value if wilcoxon else None),
-                f"{cell.above} / {cell.below}" if bootstrap else _NONE,
+                cell.trivial,
+                f"{bootstrap.difference:+.3f}" if bootstrap else None,
+                between(interval.low, interval.high) if interval else None,
+                bootstrap.p_value if bootstrap else None,
+                wilcoxon.p_value if wilcoxon else None,
+                f"{cell.above} / {cell.below}" if bootstrap else None,
             )
         )
     sense = f", {metric.better} is better" if metric.better else ""
@@ -353,23 +340,14 @@ def _basis(comparison: Comparison) -> str:
 
 
 def _show_plan(experiment: Experiment, plan: Estimate) -> None:
-    columns = {
-        "stages to compute": "compute",
-        "shared": "shared",
-        "done before": "done",
-        "searches": "searches",
-        "pages": "pages",
-        "model calls": "model_calls",
-    }
+    amounts = ("stages to compute", "shared", "done before", "searches", "pages", "model calls")
+    names = ("compute", "shared", "done", "searches", "pages", "model_calls")
     variants = table(
-        ("variant", *columns),
-        (
-            (each.variant, *(f"{getattr(each, name):,}" for name in columns.values()))
-            for each in plan.variants
-        ),
+        ("variant", *amounts),
+        ((each.variant, *(getattr(each, name) for name in names)) for each in plan.variants),
         title=f"{experiment.name}: plan for {counted(plan.videos, 'video')} "
         "(searches and pages at most)",
-        numbers=columns,
+        numbers=amounts,
         whole=("variant",),
     )
     sources = {
@@ -382,11 +360,7 @@ def _show_plan(experiment: Experiment, plan: Estimate) -> None:
         ("stage", "model", *figures, "tokens per call from"),
         (
             (
-                each.stage,
-                plain(each.model),
-                f"{each.calls:,}",
-                f"{each.input_tokens:,}",
-                f"{each.output_tokens:,}",
+                *(each.stage, each.model, each.calls, each.input_tokens, each.output_tokens),
                 "not listed" if each.usd is None else f"{each.usd:.2f}",
                 sources[each.tokens_from],
             )
@@ -405,36 +379,20 @@ def _show_plan(experiment: Experiment, plan: Estimate) -> None:
         )
     if plan.transcripts_to_fetch:
         words.append(f"{plan.transcripts_to_fetch} transcripts are to be fetched first.")
+    at_most = ("searches", "pages", "model_calls", "usd")
     document = {
         **_definition(experiment),
         "variants": plan.variants,
         "calls": plan.calls,
-        "searches_at_most": plan.searches,
-        "pages_at_most": plan.pages,
-        "model_calls_at_most": plan.model_calls,
-        "usd_at_most": plan.usd,
+        **{f"{name}_at_most": getattr(plan, name) for name in at_most},
         "models_without_price": plan.unpriced,
         "transcripts_to_fetch": plan.transcripts_to_fetch,
         "not_set_up": plan.missing,
     }
-    result(
-        document, variants, *([calls] if plan.calls else []), " ".join([*words, "Nothing was run."])
-    )
+    words.append("Nothing was run.")
+    result(document, variants, *([calls] if plan.calls else []), " ".join(words))
     for sentence in plan.missing:
         note(f"Not set up: {sentence}")
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return _NONE
-    return f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:.3f}"
-
-
-def _range(low: float | None, high: float | None) -> str:
-    return _NONE if low is None or high is None else f"{_number(low)} to {_number(high)}"
-
-
-# --- JSON ---------------------------------------------------------------------------------------
 
 
 def _definition(experiment: Experiment) -> dict[str, Any]:
@@ -452,11 +410,9 @@ def _definition(experiment: Experiment) -> dict[str, Any]:
 
 
 def _document(comparison: Comparison) -> dict[str, Any]:
+    told = ("experiment", "baseline", "matcher", "finished_at")
     return {
-        "experiment": comparison.experiment,
-        "baseline": comparison.baseline,
-        "matcher": comparison.matcher,
-        "finished_at": comparison.finished_at,
+        **{name: getattr(comparison, name) for name in told},
         "scored_videos": comparison.videos,
         "variants": comparison.variants,
         "metrics": comparison.metrics,

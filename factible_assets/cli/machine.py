@@ -1,26 +1,41 @@
-"""`factible doctor`, `trust`, `cache`, `restore`, `retention`, `migrate`: what concerns a machine.
+"""`factible doctor`, `trust`, `cache`, `models`, `restore`, `retention`, `migrate`: this machine.
 
-What belongs here: arguments and tables. What does not: asking the services (services/checkup.py),
-which files ask for the user's word (settings.py), the cache (resources/cache), copying and moving
-(warehouse/publication.py, upkeep.py), what is old (automation/nightly.py).
+What belongs here: arguments, tables, the question before a download and its progress. What does
+not: asking the services (services/checkup.py), which files ask for the user's word (settings.py),
+the cache (resources/cache), fetching models (resources/models) and using them (reasoners/embedded),
+copying and moving (warehouse/publication.py, upkeep.py), what is old (automation/nightly.py).
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from typer import Argument, Exit, Option, Typer
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+from rich.progress import Progress as Bar
+from rich.text import Text
+from typer import Argument, Exit, Option, Typer, confirm
 
-from factible_assets.cli.output import NARROW, note, result, stdout, table
+from factible_assets.cli.output import NARROW, note, result, stderr, stdout, table
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.settings import allow, default_home, folder_files, load_settings, read_words
+from factible_assets.settings import (
+    Settings,
+    allow,
+    default_home,
+    folder_files,
+    load_settings,
+    read_words,
+    variable,
+)
 from factible_assets.wording import counted, in_bytes, plain
 from resources.cache import DiskCache
+from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
+from resources.models.hub import Hub, ModelStore
 from warehouse.errors import DamagedWarehouseError, NotAWarehouseError
 from warehouse.lake import Lake
 from warehouse.publication import copy_database, entries_beyond, restore_copy
@@ -28,6 +43,7 @@ from warehouse.store import Warehouse
 from warehouse.upkeep import move_into
 
 cache_app = Typer()
+models_app = Typer()
 migrate_app = Typer()
 
 
@@ -48,16 +64,16 @@ def doctor(
 
     findings = asyncio.run(examine(load_settings(), network=network))
     narrow = stdout().width < NARROW
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for each in findings:
-        said, remedy = plain(each.sentence), plain(each.remedy)
-        answers = {True: "yes", False: "no", None: "–"}[each.answers]
-        state = {True: "answers", False: "fails", None: "set up"}[each.answers]
         if narrow:
-            words = "\n".join(filter(None, (said, remedy)))
+            state = {True: "answers", False: "fails", None: "set up"}[each.answers]
+            words = Text("\n".join(plain(said) for said in (each.sentence, each.remedy) if said))
             rows.append((each.service, state if each.configured else "not set up", words))
         else:
-            rows.append((each.service, "yes" if each.configured else "no", answers, said, remedy))
+            answers = {True: "yes", False: "no", None: None}[each.answers]
+            configured = "yes" if each.configured else "no"
+            rows.append((each.service, configured, answers, each.sentence, each.remedy))
     wide = ("service", "configured", "answers", "finding", "what to do")
     headings = ("service", "state", "finding, and what to do") if narrow else wide
     result(findings, table(headings, rows, whole=headings[: 2 if narrow else 3], lines=narrow))
@@ -80,7 +96,7 @@ def trust() -> None:
     for file in folder_files():
         if file.speaking:
             allow(file.path, file.content)
-            allowed.append((file.path, ", ".join(file.variables)))
+            allowed.append((file.path, ", ".join(map(variable, file.speaking))))
     home = default_home()
     for path in (home / "models.yaml", home / "dagster" / "dagster.yaml"):
         if path.is_file():
@@ -119,12 +135,9 @@ def cache_info() -> None:
     headings = ("kind", "answers", "on disk", "at most", "counts for", "oldest use")
     rows = (
         (
-            each["kind"],
-            f"{each['entries']:,}",
-            in_bytes(each["bytes_on_disk"]),
-            in_bytes(each["max_bytes"]),
-            f"{each['days']:g} days",
-            f"{each['oldest_use']:%Y-%m-%d %H:%M}" if each["oldest_use"] else "–",
+            *(each["kind"], each["entries"]),
+            *(in_bytes(each["bytes_on_disk"]), in_bytes(each["max_bytes"])),
+            *(f"{each['days']:g} days", each["oldest_use"]),
         )
         for each in documents
     )
@@ -148,6 +161,111 @@ def cache_clear(
     kept.close()
     lines = (f"{name}: {counted(number, 'answer')} forgotten" for name, number in cleared.items())
     result(cleared, *lines)
+
+
+Model = Literal["mpnet", "nli", "nli-base"]
+
+_Which = Annotated[Model, Argument(help="Which model.", metavar="mpnet|nli|nli-base")]
+
+
+@models_app.command("pull")
+def models_pull(
+    name: _Which,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before fetching.")] = False,
+) -> None:
+    """Fetch a model from its hub, after showing its licence and size.
+
+    Every file is checked against its digest. A pull that stopped goes on where it was.
+
+    Example: factible models pull mpnet
+    """
+    settings = load_settings()
+    model = known_models()[name]
+    receipt = asyncio.run(_pull(settings, model, yes=yes))
+    if receipt is None:
+        note("Nothing was fetched.")
+        raise Exit(ExitCode.FAILED)
+    place = settings.home / "models" / name
+    result(_document(settings, model, receipt), f"{model.title} is in {place}")
+
+
+@models_app.command("list")
+def models_list() -> None:
+    """Show which models are there, where, under which licence, and what is used without them.
+
+    Example: factible models list
+    """
+    settings = load_settings()
+    rows = [
+        _document(settings, known_models()[name], read_receipt(settings.home, name))
+        for name in get_args(Model)
+    ]
+    shown = {"name": "name", "model": "title", "licence": "licence", "state": "state"}
+    shown["in use"] = "in_use"
+    result(rows, table(shown, ([row[each] for each in shown.values()] for row in rows)))
+
+
+@models_app.command("remove")
+def models_remove(name: _Which) -> None:
+    """Remove a model that was pulled, and what is left of a pull that stopped.
+
+    Example: factible models remove nli
+    """
+    removed = ModelStore(load_settings().home).remove(name)
+    said = f"{name} was removed." if removed else f"{name} is not there."
+    result({"name": name, "removed": removed}, said)
+
+
+async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Receipt | None:
+    async with Hub(settings.model_hub) as hub:
+        offer = await hub.ask_offer(model)
+        note(f"{model.title}: {model.purpose}")
+        note(f"  licence  {model.licence}")
+        note(f"  source   {model.source}")
+        note(f"  from     {settings.model_hub} {model.repo} at {plain(offer.commit)}")
+        note(f"  size     {offer.size / 1e6:,.1f} MB in {len(offer.files)} files")
+        if not yes and not sys.stdin.isatty():
+            raise FactibleError(
+                "Nobody can be asked whether to fetch this.",
+                "Add --yes to fetch it.",
+                ExitCode.USAGE,
+            )
+        if not yes and not confirm("Fetch it?", err=True):
+            return None
+        settings.ensure_home()
+        console = stderr()
+        name = TextColumn("{task.description}")
+        columns = (name, BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        silent = not console.is_terminal
+        with Bar(*columns, console=console, transient=True, disable=silent) as bar:
+            tasks = {
+                each.save_as: bar.add_task(each.save_as, total=each.bytes) for each in offer.files
+            }
+
+            def progress(file: str, done: int, total: int) -> None:
+                bar.update(tasks[file], completed=done, total=total)
+
+            return await ModelStore(settings.home).pull(hub, offer, progress)
+
+
+def _document(
+    settings: Settings, model: ManifestModel, receipt: Receipt | None
+) -> dict[str, object]:
+    from factible_assets.services.reasoning import stance_model_in_use
+
+    folder = settings.home / "models" / model.name
+    in_use = stance_model_in_use(settings.home)  # of several that were pulled the best
+    other = f"not used: {in_use or 'MiniLM, as installed,'} reads pages"
+    told = ("name", "title", "purpose", "licence", "source")
+    return {
+        **{each: getattr(model, each) for each in told},
+        "pulled": receipt is not None,
+        "path": str(folder) if receipt else None,
+        "bytes": receipt.size if receipt else None,
+        "commit": receipt.commit if receipt else None,
+        "state": f"{receipt.size / 1e6:,.1f} MB in {folder}" if receipt else "not pulled",
+        "in_use": "reads pages" if model.name == in_use else other,
+    }
 
 
 def restore() -> None:

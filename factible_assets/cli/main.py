@@ -2,7 +2,7 @@
 
 What belongs here: the tree of commands, each of which loads its module when it is called; the
 options of the whole program, and those (`--json`, `--quiet`, `--debug`) that are declared once and
-handed to every command. What does not: commands, what the options do (output.py, knobs.py).
+handed to every command. What does not: commands, what the options do (output.py, arguments.py).
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 import factible_assets
-from factible_assets.cli.errors import EXIT_CODES, told
-from factible_assets.cli.output import Wishes, print_json, wishes
+from factible_assets.cli.output import EXIT_CODES, Wishes, print_json, told, wishes
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Check videos": {
@@ -56,8 +55,11 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "doctor": ("machine.doctor", "Say what is set up, what answers, and what to do."),
         "trust": ("machine.trust", "Allow what files in the working folder say."),
         "cache": ("machine.cache_app", "Answers kept between runs: searches, pages, model calls."),
-        "completion": ("completion.completion", "Print the script of completion for a shell."),
-        "models": ("models.app", "Open models on this machine, fetched only when asked for."),
+        "completion": ("arguments.completion", "Print the script of completion for a shell."),
+        "models": (
+            "machine.models_app",
+            "Open models on this machine, fetched only when asked for.",
+        ),
         "restore": ("machine.restore", "Put the published copy in place of a lost warehouse."),
         "retention": ("machine.retention", "Remove old page texts, kept answers and runs."),
         "migrate": ("machine.migrate_app", "Move what is kept to another place."),
@@ -72,37 +74,27 @@ _PLACES = {name: place for each in COMMANDS.values() for name, (place, _) in eac
 _WHOLE_SENTENCE = 500
 
 
+def _wished(words: str, *names: str) -> Any:
+    name = names[0].removeprefix("--")
+
+    def keep(value: bool) -> None:
+        setattr(wishes, name, getattr(wishes, name) or value)
+
+    return typer.Option(*names, help=words, callback=keep, is_eager=True, expose_value=False)
+
+
 @functools.cache
 def _shared_options() -> tuple[Any, ...]:
     def declared(
         *,
         as_json: Annotated[
-            bool,
-            typer.Option(
-                "--json", help="Print JSON on stdout; progress stays on stderr.", expose_value=False
-            ),
+            bool, _wished("Print JSON on stdout; progress stays on stderr.", "--json")
         ] = False,
         quiet: Annotated[
             bool,
-            typer.Option(
-                "--quiet",
-                "-q",
-                help="Print the result and errors alone: no progress, no remarks.",
-                callback=lambda value: setattr(wishes, "quiet", value),
-                is_eager=True,
-                expose_value=False,
-            ),
+            _wished("Print the result and errors alone: no progress, no remarks.", "--quiet", "-q"),
         ] = False,
-        debug: Annotated[
-            bool,
-            typer.Option(
-                "--debug",
-                help="Show tracebacks of errors.",
-                callback=lambda value: setattr(wishes, "debug", wishes.debug or value),
-                is_eager=True,
-                expose_value=False,
-            ),
-        ] = False,
+        debug: Annotated[bool, _wished("Show tracebacks of errors.", "--debug")] = False,
     ) -> None:
         del as_json, quiet, debug
 

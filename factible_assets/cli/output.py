@@ -1,7 +1,8 @@
 """What every command prints, and where: results on stdout, everything else on stderr.
 
-What belongs here: consoles, notes, the result as a document or as it is shown, tables. What does
-not: progress (progress.py), files.
+What belongs here: consoles, notes, the result as a document or as it is shown, tables, the one
+place where an error becomes a sentence and an exit code. What does not: progress (progress.py),
+files, the sentences of single errors, which bring their own.
 
 The convention that every command keeps:
 
@@ -11,21 +12,27 @@ The convention that every command keeps:
   `complain` does not.
 - Errors are raised as FactibleError: one sentence and the remedy on stderr, an exit code, and an
   empty stdout; with `--json` a document that says the same.
-- Text from outside goes through `plain` wherever a person's terminal shows it.
+- Text from outside goes through `plain` wherever a person's terminal shows it; in the cells of a
+  table it does so by itself.
+
+Errors of other rooms are known by name, not by import: a command that needs no warehouse must not
+load one in order to catch its errors.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from factible_assets.wording import verdict_words
+from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.wording import plain, verdict_words
 
 if TYPE_CHECKING:  # loaded by who prints them; help and documents need none
     from rich.console import Console
@@ -34,6 +41,10 @@ if TYPE_CHECKING:  # loaded by who prints them; help and documents need none
 
     from factible_assets.records import Verdict
 
+_NONE = "–"
+"""What stands where nothing is known."""
+
+_THOUSAND = 1000
 _WIDTH = 160
 """How wide results are where nobody watches: no line is cut for a screen that is not there."""
 
@@ -63,19 +74,11 @@ wishes = Wishes()
 """Of the command that runs; main.py begins anew with each."""
 
 
-def stdout() -> Console:
+def stdout(stream: Any = None, *, silent: bool = False) -> Console:
     """Return a console for results; wide where nobody watches, so that no line is cut."""
-    return _console(sys.stdout, silent=False)
-
-
-def stderr() -> Console:
-    """Return a console for progress and notes; with --quiet one that is no terminal and silent."""
-    return _console(sys.stderr, silent=wishes.quiet)
-
-
-def _console(stream: Any, *, silent: bool) -> Console:
     from rich.console import Console
 
+    stream = stream or sys.stdout
     return Console(
         file=stream,
         width=None if stream.isatty() else _WIDTH,
@@ -85,6 +88,11 @@ def _console(stream: Any, *, silent: bool) -> Console:
         quiet=silent,
         force_terminal=False if silent else None,
     )
+
+
+def stderr() -> Console:
+    """Return a console for progress and notes; with --quiet one that is no terminal and silent."""
+    return stdout(sys.stderr, silent=wishes.quiet)
 
 
 def note(words: str) -> None:
@@ -146,24 +154,26 @@ def without_controls(text: str) -> str:
 
 def table(
     headings: Iterable[str],
-    rows: Iterable[Sequence[str | Text]],
+    rows: Iterable[Sequence[object]],
     *,
     title: str | None = None,
     numbers: Container[str] = (),
     whole: Container[str] = (),
     lines: bool = False,
 ) -> Table:
-    """Return a table; its words are fit for a terminal already.
+    """Return a table.
 
     Args:
         headings: One a column.
-        rows: The cells, as many as there are headings.
+        rows: The cells, as many as there are headings: text, numbers, times, None where nothing is
+            known. Hostile text loses its controls here; a rich Text stays as it is.
         title: What the table shows.
         numbers: The headings whose columns are aligned to the right.
         whole: The headings whose cells are never broken.
         lines: Whether rows have lines between them.
     """
     from rich.table import Table
+    from rich.text import Text
 
     drawn = Table(title=title, title_justify="left", show_lines=lines)
     for heading in headings:
@@ -174,8 +184,36 @@ def table(
             no_wrap=heading in whole,
         )
     for row in rows:
+        drawn.add_row(*(each if isinstance(each, Text) else in_cell(each) for each in row))
+    return drawn
+
+
+def grid(rows: Iterable[tuple[str, str]]) -> Table:
+    """Return names and what they stand for, below each other; both fit for a terminal already."""
+    from rich.table import Table
+
+    drawn = Table.grid(padding=(0, 2))
+    drawn.add_column(no_wrap=True, style="bold")
+    drawn.add_column(overflow="fold")
+    for row in rows:
         drawn.add_row(*row)
     return drawn
+
+
+def in_cell(value: object) -> str:
+    """Say a value in a line fit for a terminal: a time to the minute, large numbers in groups."""
+    if value is None:
+        return _NONE
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:.3f}"
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
+    return f"{value:,}" if isinstance(value, int) else plain(str(value))
+
+
+def between(low: float | None, high: float | None) -> str | None:
+    """Say an interval; None where there is none."""
+    return None if low is None or high is None else f"{in_cell(low)} to {in_cell(high)}"
 
 
 def outcome_text(verdict: Verdict) -> Text:
@@ -183,3 +221,73 @@ def outcome_text(verdict: Verdict) -> Text:
     from rich.text import Text
 
     return Text(verdict_words(verdict), style=STYLES[verdict.stance or "incomplete"])
+
+
+# --- Errors --------------------------------------------------------------------------------------
+
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 failed; 2 wrong usage; 3 done, but some verdicts are incomplete because "
+    "services failed; 4 bad input (a file, an id or a query that cannot be used); 5 the data "
+    "folder, the warehouse or a setting cannot be used; 130 interrupted."
+)
+"""The exit codes as every help text explains them."""
+
+KNOWN: dict[str, ExitCode] = {
+    "factible_assets.settings.SetupError": ExitCode.ENVIRONMENT,
+    "factible_assets.evaluation.judging.criteria.UnknownCriterionError": ExitCode.USAGE,
+    "warehouse.errors.WarehouseError": ExitCode.ENVIRONMENT,
+    "warehouse.errors.NotMaterializedError": ExitCode.BAD_INPUT,
+    "resources.archive.sources.ArchiveError": ExitCode.ENVIRONMENT,
+    "resources.archive.sources.ArchiveImportError": ExitCode.BAD_INPUT,
+    "resources.models.base.ModelPullError": ExitCode.FAILED,
+    "resources.models.base.ModelStoreError": ExitCode.ENVIRONMENT,
+    "resources.transcripts.base.TranscriptError": ExitCode.BAD_INPUT,
+    "resources.transcripts.youtube_ids.NotAVideoLinkError": ExitCode.BAD_INPUT,
+    "builtins.KeyboardInterrupt": ExitCode.INTERRUPTED,
+    "dagster._core.errors.DagsterExecutionInterruptedError": ExitCode.INTERRUPTED,
+    "builtins.OSError": ExitCode.ENVIRONMENT,
+    "builtins.UnicodeEncodeError": ExitCode.BAD_INPUT,
+}
+"""Errors that bring a sentence of their own; the nearest class of an error decides."""
+
+
+def exit_code(error: BaseException) -> ExitCode | None:
+    """Return the exit code of an error that has a sentence for a person, else None."""
+    if isinstance(error, FactibleError):
+        return error.code
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
+    return next((KNOWN[name] for name in names if name in KNOWN), None)
+
+
+def sentence(error: BaseException) -> str:
+    """Say an error in one line."""
+    words = " ".join(str(error).split())
+    code = exit_code(error)
+    if code is None:
+        return (
+            f"An unexpected {type(error).__name__} stopped the command: {words} "
+            "Run it again as `factible --debug …` and report the traceback."
+        )
+    if code is ExitCode.INTERRUPTED and not isinstance(error, FactibleError):
+        return "Interrupted. What was complete is stored; run the same command to go on."
+    if isinstance(error, UnicodeEncodeError):
+        shown = error.object[max(0, error.start - 20) : error.end]
+        return f"{shown!r} has a character that is no text (half of a pair). Correct it."
+    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        place = f" for {error.filename}" if error.filename is not None else ""
+        return f"There is no room left{place}. Make room, then run the same command again."
+    if isinstance(error, OSError) and error.filename is not None:
+        return (
+            f"{error.filename} cannot be used: {error.strerror}. "
+            "Check the path and its permissions."
+        )
+    return words or type(error).__name__
+
+
+def told(error: BaseException) -> tuple[str, int]:
+    """Return the sentence and the exit code of a command that this error ended."""
+    if isinstance(error, typer.Exit):
+        return "It failed.", int(error.exit_code)
+    if hasattr(error, "format_message"):  # wrong usage, which the parser words
+        return error.format_message(), int(ExitCode.USAGE)
+    return sentence(error), int(exit_code(error) or ExitCode.FAILED)

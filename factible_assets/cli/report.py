@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from factible_assets.cli.completion import video_ids
+from factible_assets.cli.arguments import video_ids
 from factible_assets.cli.output import note, result, wishes
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.files import write_whole

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from typer import Argument, Exit, Option
 
-from factible_assets.cli.completion import video_ids
-from factible_assets.cli.errors import sentence
-from factible_assets.cli.output import complain, note, result, stdout, table, wishes
+from factible_assets.cli.arguments import video_ids
+from factible_assets.cli.output import complain, note, result, sentence, stdout, table, wishes
 from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import act_words, counted, plain, verdict_words
 
 if TYPE_CHECKING:  # help needs none of what reviews
     from factible_assets.records import ReviewKind
     from factible_assets.running.review import ClaimFile, Reviewed, Wish
-    from factible_assets.settings import Settings
 
 Given: TypeAlias = str | None
 Several: TypeAlias = list[str] | None
@@ -121,7 +120,6 @@ def review(
         read_history,
         reviewer_name,
     )
-    from factible_assets.settings import load_settings
 
     texts: dict[ReviewKind, Sequence[str | None]] = {
         "block_source": block or (),
@@ -243,19 +241,13 @@ def _verdict_words(file: ClaimFile) -> str:
 
 
 def _show_claims(files: list[ClaimFile]) -> None:
+    briefs = [_brief(file) for file in files]
     rows = (
-        (
-            str(file.number),
-            plain(file.claim.text),
-            _verdict_words(file),
-            ", ".join(dict.fromkeys(plain(each.reviewer) for each in file.actions)) or "–",
-        )
-        for file in files
+        (file.number, file.claim.text, _verdict_words(file), ", ".join(brief["reviewers"]) or None)
+        for file, brief in zip(files, briefs, strict=True)
     )
     headings = ("", "claim", "verdict", "reviewed by")
-    result(
-        [_brief(file) for file in files], table(headings, rows, title=plain(files[0].video.title))
-    )
+    result(briefs, table(headings, rows, title=plain(files[0].video.title)))
     if not wishes.json:
         note(f"One of them: factible review -- {plain(files[0].video_id)} 1")
 
@@ -281,7 +273,7 @@ def _show(file: ClaimFile) -> None:
         (
             row.stance or row.status.replace("_", " "),
             row.rating.replace("_", " "),
-            plain(row.canonical_url),
+            row.canonical_url,
             plain(row.quote or row.reason or row.summary or "", 160),
         )
         for row in file.sources
@@ -341,12 +333,10 @@ def _show_history(acts: list[dict[str, Any]]) -> None:
         is_judged = act["run_id"] and act["action"] not in _GONE
         rows.append(
             (
-                f"{act['acted_at']:%Y-%m-%d %H:%M}",
-                plain(act["reviewer"]),
-                _act_words(act),
+                *(act["acted_at"], act["reviewer"], _act_words(act)),
                 plain(act["claim"] or act["claim_id"], 60),
-                act["run_id"][:8] if act["run_id"] else "–",
-                " → ".join(stances) if is_judged else "–",
+                act["run_id"][:8] if act["run_id"] else None,
+                " → ".join(stances) if is_judged else None,
             )
         )
     headings = ("when (UTC)", "who", "what", "claim", "applied by run", "verdict")

@@ -18,9 +18,8 @@ import json
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
@@ -34,14 +33,22 @@ from rich.console import Console
 from rich.table import Table
 from typer import Argument, Option, echo
 
-from factible_assets.cli.errors import sentence
-from factible_assets.cli.output import as_json, note, stdout, wishes, without_controls
+from factible_assets.cli.output import (
+    as_json,
+    grid,
+    note,
+    sentence,
+    stdout,
+    wishes,
+    without_controls,
+)
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.files import write_whole
 from factible_assets.running.targets import open_store
-from factible_assets.settings import Settings, load_settings
+from factible_assets.settings import load_settings
 from factible_assets.wording import plain
 from resources.statements import statements
+from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.cli", "sql.sql")
 _PLACE = re.compile(r"LINE (?P<line>\d+): (?P<text>.*)\n(?P<caret> *)\^")
@@ -136,14 +143,15 @@ def sql(
                 ExitCode.USAGE,
             )
         given[name] = _value(value)
-    desk = _Desk(load_settings(), live)
+    settings = load_settings()
+    store = open_store(settings, live=live)
     if query is None and sys.stdin.isatty():
-        _talk(desk, form, given)
+        _talk(store, form, given, settings.home / ".sql_history")
         return
     text = query
     if text in {None, "-"}:
         text = sys.stdin.read().strip() or None
-    frame = desk.answer(text or ".tables", given)
+    frame = _answer(store, text or ".tables", given)
     if text is None:
         note("Views and tables; ask one with: factible sql 'from NAME limit 5'")
     _write(frame, form, output)
@@ -158,67 +166,47 @@ def _value(text: str) -> Any:
     return text if isinstance(value, list | dict) else value
 
 
-def _talk(desk: _Desk, form: Format, given: dict[str, Any]) -> None:
-    """Answer what is typed, until the user leaves."""
+def _answer(store: Warehouse, text: str, parameters: dict[str, Any]) -> pl.DataFrame:
+    """Answer a query or a dot command, from the newest copy.
 
-    def answer(text: str) -> None:
-        if text.rstrip("; ") == ".help":
-            echo(HELP)
-            return
-        _write(desk.answer(text, given), form, None)
-
-    names = [str(name) for (name,) in desk.ask(_SQL["names"], {}).iter_rows()]
-    note("Questions end with a semicolon; .help says more, .quit leaves.")
-    run_prompt(answer, names=names, history=desk.settings.home / ".sql_history")
-
-
-@dataclass(frozen=True)
-class _Desk:
-    """Where questions are answered: each opens the file anew, so that the newest copy answers."""
-
-    settings: Settings
-    live: bool
-
-    def answer(self, text: str, parameters: dict[str, Any]) -> pl.DataFrame:
-        """Answer a query or a dot command.
-
-        Raises:
-            FactibleError: The query is wrong, or there is no warehouse yet.
-        """
-        name = schema_name(text)
-        if name is not None:
-            frame = self.ask(_SQL["schema"], {"name": name})
-            if not frame.height:
-                raise FactibleError(
-                    f"There is no view or table {name}.", "All: factible sql .tables"
-                )
-            return frame
-        if text.rstrip("; ") == ".tables":
-            return self.ask(_SQL["tables"], {})
-        if text.startswith("."):
+    Raises:
+        FactibleError: The query is wrong.
+    """
+    if text.startswith(".schema"):
+        named = _SCHEMA.match(text)
+        if named is None:
             raise FactibleError(
-                f"There is no command {text.split(maxsplit=1)[0]}.", "Use .tables or .schema NAME."
+                "Of which view or table?", "Write .schema NAME; .tables lists them."
             )
-        return self.ask(text, parameters)
+        frame = _ask(store, _SQL["schema"], named.groupdict())
+        if not frame.height:
+            words = f"There is no view or table {named['name']}."
+            raise FactibleError(words, "All: factible sql .tables")
+        return frame
+    if text.rstrip("; ") == ".tables":
+        return _ask(store, _SQL["tables"], {})
+    if text.startswith("."):
+        words = f"There is no command {text.split(maxsplit=1)[0]}."
+        raise FactibleError(words, "Use .tables or .schema NAME.")
+    return _ask(store, text, parameters)
 
-    def ask(self, query: str, parameters: dict[str, Any]) -> pl.DataFrame:
-        """Ask the warehouse; the errors are those of `answer`."""
-        store = open_store(self.settings, live=self.live)
-        try:
-            if "enable_logging" in query.casefold():
-                # Where files are shut off, DuckDB ends the whole process over its own log.
-                raise duckdb.PermissionException("no log is written")
-            # Executed, not made a relation of: only so does DuckDB say where a query is wrong.
-            with store.connection(read_only=True) as connection:
-                # A lake's files may be reached, to be read: none is to be written beside them.
-                if any(each.type.name == "COPY" for each in connection.extract_statements(query)):
-                    raise duckdb.PermissionException("COPY")
-                answer = connection.execute(query, parameters)
-                return answer.pl() if answer.description else pl.DataFrame()
-        except duckdb.InterruptException as error:
-            raise KeyboardInterrupt from error
-        except duckdb.Error as error:
-            raise FactibleError(*_problem(error)) from error
+
+def _ask(store: Warehouse, query: str, parameters: dict[str, Any]) -> pl.DataFrame:
+    try:
+        if "enable_logging" in query.casefold():
+            # Where files are shut off, DuckDB ends the whole process over its own log.
+            raise duckdb.PermissionException("no log is written")
+        # Executed, not made a relation of: only so does DuckDB say where a query is wrong.
+        with store.connection(read_only=True) as connection:
+            # A lake's files may be reached, to be read: none is to be written beside them.
+            if any(each.type.name == "COPY" for each in connection.extract_statements(query)):
+                raise duckdb.PermissionException("COPY")
+            answer = connection.execute(query, parameters)
+            return answer.pl() if answer.description else pl.DataFrame()
+    except duckdb.InterruptException as error:
+        raise KeyboardInterrupt from error
+    except duckdb.Error as error:
+        raise FactibleError(*_problem(error)) from error
 
 
 def _problem(error: Exception) -> tuple[str, str]:
@@ -289,12 +277,7 @@ def _draw(frame: pl.DataFrame, console: Console) -> None:
         return
     for number, fields in enumerate(frame.iter_rows(named=True), start=1):
         console.print(f"── row {number} ──", style="dim")
-        grid = Table.grid(padding=(0, 2))
-        grid.add_column(no_wrap=True, style="bold")
-        grid.add_column(overflow="fold")
-        for name, value in fields.items():
-            grid.add_row(plain(name), _cell(value))
-        console.print(grid)
+        console.print(grid((plain(name), _cell(value)) for name, value in fields.items()))
 
 
 def _cell(value: Any) -> str:
@@ -350,33 +333,21 @@ def is_complete(text: str) -> bool:
     return bare.rstrip().endswith(";") and _OPEN.search(bare) is None
 
 
-def schema_name(text: str) -> str | None:
-    """Return which name `.schema NAME` asks for, None if that is not what is asked.
-
-    Raises:
-        FactibleError: A `.schema` without a name.
-    """
-    if not text.startswith(".schema"):
-        return None
-    found = _SCHEMA.match(text)
-    if found is None:
-        raise FactibleError("Of which view or table?", "Write .schema NAME; .tables lists them.")
-    return found["name"]
-
-
-def run_prompt(answer: Callable[[str], None], *, names: Sequence[str], history: Path) -> None:
-    """Answer what is typed until the user leaves.
-
-    `answer` is given one question or dot command and may raise FactibleError and KeyboardInterrupt;
-    `names` are completed by the Tab key; the file `history` keeps what was asked.
-    """
+def _talk(store: Warehouse, form: Format, given: dict[str, Any], history: Path) -> None:
+    """Answer what is typed until the user leaves; the file `history` keeps what was asked."""
+    names = [str(name) for (name,) in _ask(store, _SQL["names"], {}).iter_rows()]
+    note("Questions end with a semicolon; .help says more, .quit leaves.")
     with _line_editing(names, history) as remember:
         for text in _statements():
             remember(text)
-            if text.rstrip("; ") in {".quit", ".exit", ".q"}:
+            command = text.rstrip("; ")
+            if command in {".quit", ".exit", ".q"}:
                 return
             try:
-                answer(text)
+                if command == ".help":
+                    echo(HELP)
+                else:
+                    _write(_answer(store, text, given), form, None)
             except FactibleError as error:
                 note(sentence(error))
             except KeyboardInterrupt:
@@ -434,7 +405,7 @@ def _hearing_signals() -> Iterator[None]:
 
 
 @contextmanager
-def _line_editing(names: Sequence[str], history: Path) -> Iterator[Callable[[str], None]]:
+def _line_editing(names: list[str], history: Path) -> Iterator[Callable[[str], None]]:
     """Edit lines with history and names; without the library for it, just read them."""
     try:
         import readline

@@ -18,13 +18,15 @@ from rich.table import Table
 from rich.text import Text
 from typer import Option
 
-from factible_assets.cli.output import note, result, stdout, wishes
+from factible_assets.cli.output import grid, note, result, stdout, wishes
+from factible_assets.corpora.reading import load_corpora
+from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, dollars, in_bytes, plain
 from resources.statements import statements
 
 if TYPE_CHECKING:
-    from factible_assets.settings import Settings
     from warehouse.lake import Lake
 
 _SQL = statements("factible_assets.cli", "status.sql")
@@ -37,9 +39,6 @@ def status() -> None:
 
     Example: factible status
     """
-    from factible_assets.corpora.reading import load_corpora
-    from factible_assets.settings import load_settings
-
     settings = load_settings()
     reading = load_corpora(settings.corpus_folders)
     places = ("warehouse", "published", "archive", "cache", "dagster", "reports")
@@ -60,12 +59,7 @@ def status() -> None:
             for name in places
         },
     }
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True, style="bold")
-    grid.add_column(overflow="fold")
-    for name, words in _rows(found):
-        grid.add_row(name, plain(words))
-    result(found, grid)
+    result(found, grid((name, plain(words)) for name, words in _rows(found)))
     if wishes.json:
         return
     for problem in reading.problems:
@@ -164,9 +158,6 @@ def runs(
 
     Example: factible runs --status failure --limit 5
     """
-    from factible_assets.corpora.writing import bare_id
-    from factible_assets.settings import load_settings
-
     unknown = sorted({*(status or [])} - {*_STATUSES})
     if unknown:
         raise FactibleError(
@@ -252,10 +243,9 @@ def read_runs(
 
 def _runs_table(found: list[dict[str, Any]]) -> Table:
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("run", "started (UTC)", "job", "status"):
-        drawn.add_column(heading, no_wrap=True)
-    drawn.add_column("took", justify="right", no_wrap=True)
-    drawn.add_column("cost", justify="right", no_wrap=True)
+    for heading in ("run", "started (UTC)", "job", "status", "took", "cost"):
+        justify: Any = "right" if heading in {"took", "cost"} else "left"
+        drawn.add_column(heading, justify=justify, no_wrap=True)
     drawn.add_column("video", overflow="fold")
     for row in found:
         seconds, cost = row["seconds"], row["cost_usd"]

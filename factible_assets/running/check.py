@@ -18,10 +18,11 @@ from typing import Any, TypeAlias
 import dagster as dg
 
 from factible_assets.automation.nightly import (
+    RECHECK_ASSETS,
     RECHECK_JOB,
+    RENEWED,
     in_flight,
     next_tick,
-    recheck_assets,
     recheck_config,
     recheck_limits,
     run_tags,
@@ -315,7 +316,7 @@ def recheck_videos(
             config=recheck_config(config),
             watch=watch,
             claims=store.read_current(Claim, row.video_id),
-            assets=recheck_assets(with_queries=row.with_queries),
+            assets=RECHECK_ASSETS if row.with_queries else RENEWED,
             job_name=RECHECK_JOB,
             tags=run_tags(row.video_id, row.corpus, "factible recheck"),
             remedy="What was complete is stored; run the same command to go on.",

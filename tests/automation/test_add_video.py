@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from factible_assets.automation.new_videos import ADD_JOB, add_video, check_requests
+from factible_assets.automation.new_videos import ADD_JOB, add_video, check_request
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 
@@ -86,7 +86,8 @@ def test_the_check_of_what_was_added_is_launched_once_with_its_knobs(
     assert (corpora / "transcripts" / "my-talk.vtt").read_text() == VTT
     added = instance.get_run_by_id(result.run_id)
     assert added is not None
-    (request,) = check_requests(added)
+    request = check_request(added)
+    assert isinstance(request, dg.RunRequest)
     assert (request.partition_key, request.run_key) == ("my-talk", result.run_id)
     assert request.run_config["ops"]["claims"]["config"]["max_claims"] == 2
     assert request.tags == {"video": "my-talk", "corpus": "local", "launched_by": "add_video"}
@@ -98,7 +99,7 @@ def test_a_video_that_is_to_be_added_only_is_not_checked(
     result = run(job, instance, video="my-talk", transcript=talk, check=False)
     added = instance.get_run_by_id(result.run_id)
     assert added is not None
-    assert list(check_requests(added)) == []
+    assert isinstance(check_request(added), dg.SkipReason)
 
 
 def test_adding_a_listed_video_again_checks_it_and_lists_it_no_second_time(
@@ -111,7 +112,9 @@ def test_adding_a_listed_video_again_checks_it_and_lists_it_no_second_time(
     assert (corpora / "local.yaml").read_text() == before
     added = instance.get_run_by_id(again.run_id)
     assert added is not None
-    assert [request.partition_key for request in check_requests(added)] == ["my-talk"]
+    request = check_request(added)
+    assert isinstance(request, dg.RunRequest)
+    assert request.partition_key == "my-talk"
 
 
 @pytest.mark.parametrize(

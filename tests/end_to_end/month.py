@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Any
 
 from factible_assets.assets.claim_checks import asset_rows
-from factible_assets.automation.nightly import recheck_assets, recheck_config
+from factible_assets.automation.nightly import RECHECK_ASSETS, RENEWED, recheck_config
 from factible_assets.config import FactCheckConfig
 from factible_assets.records import Claim, LlmCall, Query, Stance, Video
 from factible_assets.stages.flow import check_claims
@@ -214,7 +214,7 @@ class Month:
         """Run a night's launches, one after the other, some minutes apart."""
         self.web.night = night
         for place, launch in enumerate(launches, start=1):
-            assets = recheck_assets(with_queries=launch.with_queries)
+            assets = RECHECK_ASSETS if launch.with_queries else RENEWED
             await self.check(launch.video_id, tick_of(night) + timedelta(minutes=5 * place), assets)
             self.runs.append((night, launch.video_id, assets))
 

@@ -1,26 +1,30 @@
-"""The run's knobs as options of a command: each that config.py declares is one, by its own name.
+"""What several commands take: the run's knobs, each an option by its own name, and ids of videos.
 
-What belongs here: making options of knobs, and knobs of options. What does not: which knobs there
-are, their ranges and their words (config.py).
+What belongs here: making options of knobs, and knobs of options; completing what is typed in a
+shell. What does not: which knobs there are, their ranges and their words (config.py); the words of
+commands and options, which the command tree knows.
 """
 
 from __future__ import annotations
 
 import inspect
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
 from factible_assets.config import FactCheckConfig, Knob, KnobError, config_of, knobs
+from factible_assets.corpora.reading import load_corpora
 from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.settings import SettingsError, load_settings
 
 _GIVEN = "factible.knobs"
 """Where the context of a command keeps the knobs that were given."""
 
 _TYPES: dict[str, Any] = {"integer": int, "number": float}
+_FORMS = {"date": "YYYY-MM-DD", "boolean": "true|false"}
 
 
 class KnobCommand(TyperCommand):
@@ -69,7 +73,8 @@ def _options(without: str | None) -> tuple[Any, ...]:
 def _of(knob: Knob) -> Any:
     kinds = knob.schema.get("anyOf", [knob.schema])
     schema = next(kind for kind in kinds if kind.get("type") != "null")
-    form = "|".join(schema.get("enum", ())) or {"date": "YYYY-MM-DD"}.get(schema.get("format", ""))
+    kind = schema.get("format") or schema.get("type", "")
+    form = "|".join(schema.get("enum", ())) or _FORMS.get(kind)
     words = str(knob.schema.get("description", ""))
     if words.endswith(" Write: a, b"):
         form, words = "A,B", words.removesuffix(" Write: a, b")
@@ -77,7 +82,8 @@ def _of(knob: Knob) -> Any:
     if low is not None and high is not None:
         words = f"{words} From {low:,} to {high:,}."
     if knob.default is not None and knob.default != "":
-        words = f"{words} Default: {knob.default}."
+        written = str(knob.default).lower() if kind == "boolean" else knob.default
+        words = f"{words} Default: {written}."
 
     def keep(context: typer.Context, value: Any) -> None:
         if value is not None:
@@ -113,3 +119,40 @@ def checked_config(given: dict[str, object], command: str = "check") -> FactChec
             f"factible {command} --help describes the options.",
             ExitCode.USAGE,
         ) from error
+
+
+# --- In a shell -----------------------------------------------------------------------------------
+
+
+def completion(
+    shell: Annotated[
+        Literal["bash", "zsh", "fish"], typer.Argument(help="The shell.", metavar="bash|zsh|fish")
+    ],
+) -> None:
+    """Print the script that completes commands, options and video ids in a shell.
+
+    Example: factible completion bash >> ~/.bashrc
+
+    Once, in the shell of now: source <(factible completion zsh)
+
+    For fish: factible completion fish > ~/.config/fish/completions/factible.fish
+    """
+    # Typer's own `--show-completion` takes it from there, though it is not listed as exported.
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    variable = "_FACTIBLE_COMPLETE"  # which tells main.py that a shell asks for words
+    script = get_completion_script(prog_name="factible", complete_var=variable, shell=shell)
+    if shell == "zsh":
+        # Its completion system may not be loaded where this line stands.
+        script = f"autoload -Uz compinit && (( $+functions[compdef] )) || compinit\n{script}"
+    typer.echo(script)
+
+
+def video_ids(incomplete: str) -> list[str]:
+    """Return the listed videos that begin with what was typed; nothing where none can be read."""
+    try:
+        reading = load_corpora(load_settings().corpus_folders)
+    except (SettingsError, OSError):
+        return []
+    known = (listed.video.video_id for listed in reading.videos())
+    return sorted(video_id for video_id in known if video_id.startswith(incomplete))
