@@ -11,7 +11,7 @@ that no reader ever sees evidence of one run beside search hits of another that 
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, get_args
@@ -221,14 +221,15 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         published = await asyncio.to_thread(reports.publish, store, video_id, context.log)
         if "report" in published:
             tag_run(context, video, report=published["report"].value)
+    shown = described(video, claims, result)
+    # The links of the verdicts stand before all else.
+    shown["verdicts"] = {**published, **shown["verdicts"]}
     for stage, check, one in zip(selected, checks, written, strict=True):
-        described = describe(stage, video, claims, result)
         yield dg.MaterializeResult(
             asset_key=stage,
             check_results=[check],
             data_version=dg.DataVersion(one.data_version),
-            # The links of the verdicts stand before all else.
-            metadata={**published, **described} if stage == "verdicts" else described,
+            metadata=shown[stage],
         )
     if turned is not None:
         # The last that a run shows: whoever followed it goes on from here.
@@ -372,23 +373,93 @@ def scope_of(
 
 # --- What is shown ------------------------------------------------------------------------------
 
-_STANCES = get_args(Stance)
-_RATINGS = get_args(Rating)
-
 _UNFOLDED = 12
 """So many verdicts stand where they are seen without a click; the table, a click away, has all."""
 
 
-def describe(stage: Stage, video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
-    """Return the metadata of one claim-level asset."""
-    timing = result.timings.get(stage)
-    calls = [call for call in result.llm_calls if call.stage == stage]
-    return {
-        **_DESCRIBERS[stage](video, claims, result),
-        "seconds": round(timing.span_seconds, 3) if timing else 0.0,
-        "work in seconds": round(timing.work_seconds, 3) if timing else 0.0,
-        **(usage_metadata(calls) if calls else {}),
+def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict[Stage, Described]:
+    """Return the metadata of the claim-level assets; of those that did not run, of no rows."""
+    read = [each for each in result.evidence if each.status == "ok"]
+    prior, reached = result.prior_fact_checks, result.verdicts
+    words = [STANCE_WORDS[each.stance] if each.stance else each.status for each in reached]
+    spans = {str(stage): round(each.span_seconds, 1) for stage, each in result.timings.items()}
+    of_verdicts = {
+        "video": video,
+        "claims": claims,
+        "verdicts": reached,
+        "evidence": result.evidence,
     }
+    lines = rows_table("verdict_lines", **of_verdicts).splitlines()[:_UNFOLDED] if reached else []
+    asked_beside: Described = {"prior fact checks": "off"}  # nobody was, beside the search
+    if prior:
+        asked_beside = {
+            "prior fact checks": _table("prior_fact_checks", claims=claims, rows=prior),
+            "prior fact checks found": sum(row.status == "ok" for row in prior),
+            "prior fact check failures": _failures(prior),
+        }
+    shown: dict[Stage, Described] = {
+        "queries": {
+            "queries": _table("queries", claims=claims, queries=result.queries),
+            "count": len(result.queries),
+            "by type": counts_by([query.query_type for query in result.queries]),
+            "failed": sum(query.status == "infra_error" for query in result.queries),
+            "dagster/row_count": len(result.queries),
+        },
+        "search_hits": {
+            "searches": counts_by([search.status for search in result.searches]),
+            "hits": len(result.hits),
+            "pages found": len({hit.canonical_url for hit in result.hits}),
+            "domains found": len({hit.domain for hit in result.hits}),
+            "failures": _failures(result.searches),
+            "dagster/row_count": len(result.hits),
+            **asked_beside,
+        },
+        "reliability_ratings": {
+            "ratings": _table("ratings", ratings=result.ratings),
+            "by rating": counts_by([rating.rating for rating in result.ratings]),
+            "by class": counts_by([rating.source_class for rating in result.ratings]),
+            "dagster/row_count": len(result.ratings),
+        },
+        "evidence": {
+            "evidence": _table("evidence", claims=claims, evidence=read),
+            **_chart(
+                "stances of the evidence",
+                counted([each.stance or "" for each in read], get_args(Stance)),
+            ),
+            **_chart(
+                "ratings of the sources", counted([each.rating for each in read], get_args(Rating))
+            ),
+            "outcomes": counts_by([each.status for each in result.evidence]),
+            "by stance": counts_by([each.stance for each in read]),
+            "by rating": counts_by([each.rating for each in read]),
+            "independent origins": len({each.origin for each in read if each.origin}),
+            "pages read": sum(page.status == "ok" for page in result.pages),
+            "rejected quotes": sum(each.rejected_quotes for each in result.evidence),
+            "failures": _failures(result.evidence),
+            "dagster/row_count": len(result.evidence),
+        },
+        "verdicts": {
+            **{f"verdict {n}": dg.MetadataValue.md(line) for n, line in enumerate(lines, start=1)},
+            "verdicts": _table("verdicts", **of_verdicts),
+            **_chart("outcomes", counted(words, (*STANCE_WORDS.values(), "incomplete"))),
+            **_chart("seconds by stage", spans, " s"),
+            "cost of all stages after the claims (USD)": round(
+                sum(call.cost_usd for call in result.llm_calls), 6
+            ),
+            "by outcome": counts_by([verdict_words(verdict) for verdict in reached]),
+            "by confidence": counts_by([verdict.confidence for verdict in reached]),
+            "incomplete": sum(verdict.status == "incomplete" for verdict in reached),
+            "disagreements": sum(verdict.disagreement for verdict in reached),
+            "dagster/row_count": len(reached),
+        },
+    }
+    for stage, of_stage in shown.items():
+        timing = result.timings.get(stage)
+        calls = [call for call in result.llm_calls if call.stage == stage]
+        of_stage["seconds"] = round(timing.span_seconds, 3) if timing else 0.0
+        of_stage["work in seconds"] = round(timing.work_seconds, 3) if timing else 0.0
+        of_stage.update(usage_metadata(calls) if calls else {})
+    return shown
 
 
 def _table(name: str, **values: Any) -> dg.MarkdownMetadataValue:
@@ -404,86 +475,3 @@ def _chart(title: str, values: Mapping[str, float], unit: str = "") -> Described
 def _failures(rows: Sequence[Search] | Sequence[Evidence] | Sequence[PriorFactCheck]) -> str:
     failed = {row.reason or "–" for row in rows if row.status == "infra_error"}
     return "; ".join(sorted(failed)) or "none"
-
-
-def _search_hits(claims: Sequence[Claim], result: FlowResult) -> Described:
-    found: Described = {
-        "searches": counts_by([search.status for search in result.searches]),
-        "hits": len(result.hits),
-        "pages found": len({hit.canonical_url for hit in result.hits}),
-        "domains found": len({hit.domain for hit in result.hits}),
-        "failures": _failures(result.searches),
-        "dagster/row_count": len(result.hits),
-    }
-    prior = result.prior_fact_checks
-    if not prior:  # nobody was asked beside the search
-        return {**found, "prior fact checks": "off"}
-    return {
-        **found,
-        "prior fact checks": _table("prior_fact_checks", claims=claims, rows=prior),
-        "prior fact checks found": sum(row.status == "ok" for row in prior),
-        "prior fact check failures": _failures(prior),
-    }
-
-
-def _evidence(claims: Sequence[Claim], result: FlowResult) -> Described:
-    read = [each for each in result.evidence if each.status == "ok"]
-    stances = counted([each.stance or "" for each in read], _STANCES)
-    ratings = counted([each.rating for each in read], _RATINGS)
-    return {
-        "evidence": _table("evidence", claims=claims, evidence=read),
-        **_chart("stances of the evidence", stances),
-        **_chart("ratings of the sources", ratings),
-        "outcomes": counts_by([each.status for each in result.evidence]),
-        "by stance": counts_by([each.stance for each in read]),
-        "by rating": counts_by([each.rating for each in read]),
-        "independent origins": len({each.origin for each in read if each.origin}),
-        "pages read": sum(page.status == "ok" for page in result.pages),
-        "rejected quotes": sum(each.rejected_quotes for each in result.evidence),
-        "failures": _failures(result.evidence),
-        "dagster/row_count": len(result.evidence),
-    }
-
-
-def _verdicts(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
-    reached = result.verdicts
-    words = [STANCE_WORDS[each.stance] if each.stance else each.status for each in reached]
-    spans = {str(stage): round(each.span_seconds, 1) for stage, each in result.timings.items()}
-    shown = {"video": video, "claims": claims, "verdicts": reached, "evidence": result.evidence}
-    lines = rows_table("verdict_lines", **shown).splitlines()
-    cost = sum(call.cost_usd for call in result.llm_calls)
-    return {
-        **{
-            f"verdict {number}": dg.MetadataValue.md(line)
-            for number, line in enumerate(lines[:_UNFOLDED], start=1)
-        },
-        "verdicts": _table("verdicts", **shown),
-        **_chart("outcomes", counted(words, (*STANCE_WORDS.values(), "incomplete"))),
-        **_chart("seconds by stage", spans, " s"),
-        "cost of all stages after the claims (USD)": round(cost, 6),
-        "by outcome": counts_by([verdict_words(verdict) for verdict in reached]),
-        "by confidence": counts_by([verdict.confidence for verdict in reached]),
-        "incomplete": sum(verdict.status == "incomplete" for verdict in reached),
-        "disagreements": sum(verdict.disagreement for verdict in reached),
-        "dagster/row_count": len(reached),
-    }
-
-
-_DESCRIBERS: dict[Stage, Callable[[Video, Sequence[Claim], FlowResult], Described]] = {
-    "queries": lambda _, claims, result: {
-        "queries": _table("queries", claims=claims, queries=result.queries),
-        "count": len(result.queries),
-        "by type": counts_by([query.query_type for query in result.queries]),
-        "failed": sum(query.status == "infra_error" for query in result.queries),
-        "dagster/row_count": len(result.queries),
-    },
-    "search_hits": lambda _, claims, result: _search_hits(claims, result),
-    "reliability_ratings": lambda _, __, result: {
-        "ratings": _table("ratings", ratings=result.ratings),
-        "by rating": counts_by([rating.rating for rating in result.ratings]),
-        "by class": counts_by([rating.source_class for rating in result.ratings]),
-        "dagster/row_count": len(result.ratings),
-    },
-    "evidence": lambda _, claims, result: _evidence(claims, result),
-    "verdicts": _verdicts,
-}

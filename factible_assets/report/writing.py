@@ -256,4 +256,4 @@ def _packed(rows: Sequence[Indexed]) -> str:
     packed |= {"words": words, "said": said}
     # Lone surrogates, which a transcript may hold, are no UTF-8.
     text = json.dumps(packed, ensure_ascii=False).encode("utf-8", "replace")
-    return base64.b64encode(gzip.compress(text, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text, 6, mtime=0)).decode()

@@ -226,6 +226,16 @@ COMMENT ON COLUMN claims_timeline.latest_status IS 'Status of the newest attempt
 COMMENT ON COLUMN claims_timeline.latest_checked_at IS 'When the newest attempt checked the video (UTC).';
 
 CREATE OR REPLACE VIEW source_scoreboard AS
+-- The rows of current_verdicts, without what that view adds to them: a sort and a join of all less.
+WITH reached AS (
+    SELECT video_id, claim_id, run_id, stance
+    FROM verdicts
+    SEMI JOIN current_claims USING (video_id, claim_id)
+    QUALIFY row_number() OVER (
+        PARTITION BY video_id, claim_id
+        ORDER BY status = 'complete' DESC, checked_at DESC, run_id DESC
+    ) = 1
+)
 SELECT
     evidence.domain,
     arg_max(evidence.rating, evidence.checked_at) AS rating,
@@ -254,7 +264,7 @@ FROM evidence
 JOIN evidence_of_runs AS used
     ON used.video_id = evidence.video_id
     AND used.evidence_run_id = evidence.run_id
-JOIN current_verdicts AS verdicts
+JOIN reached AS verdicts
     ON verdicts.video_id = evidence.video_id
     AND verdicts.claim_id = evidence.claim_id
     AND verdicts.run_id = used.verdict_run_id
