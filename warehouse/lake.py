@@ -20,6 +20,7 @@ secret, so that neither a message nor a question in SQL can show it.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import re
@@ -63,6 +64,8 @@ _PASSING = (
     "too many clients",
     "could not serialize",
     "deadlock detected",
+    # Of a transaction whose server went away, by whoever asks next.
+    "Current transaction is aborted",
 )
 """What PostgreSQL and DuckLake say of what another attempt may do without."""
 
@@ -221,7 +224,12 @@ class Lake:
                 try:
                     _opened[key] = self._open(read_only=read_only)
                 except (OSError, duckdb.Error) as failure:
-                    raise self._explain(failure) or LakeError(self.path, str(failure)) from failure
+                    trouble = self._explain(failure) or LakeError(self.path, str(failure))
+                    if "Connection refused" in str(failure) and self not in _met:
+                        # Perhaps there is none: that is said at once.
+                        trouble = LakeError(self.path, trouble.args[0].partition("used: ")[2])
+                    raise trouble from failure
+                _met.add(self)
             return _opened[key]
 
     def _open(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
@@ -264,7 +272,8 @@ class Lake:
         # What a server says comes behind what DuckDB tried, over several lines.
         said = " ".join(words.split()).rpartition('": ')[2][:300]
         said = said.replace(self.password, "…") if self.password else said
-        if any(each in words for each in _PASSING):
+        is_lost = isinstance(failure, duckdb.InternalException | duckdb.FatalException)
+        if is_lost or any(each in words for each in _PASSING):
             return LakeBusyError(self.path, said)
         if "DATA_PATH" in words:
             why = f"its files are not in {self.data}. Set FACTIBLE_LAKE_DATA to where they are"
@@ -277,16 +286,27 @@ class Lake:
 _told: dict[str, Lake] = {}
 _opened: dict[tuple[Lake, bool, int], duckdb.DuckDBPyConnection] = {}
 _opening = threading.Lock()
+_met: set[Lake] = set()
+"""The lakes that this process has had open: who is away now has been there."""
 
 
 def _end(cursor: duckdb.DuckDBPyConnection) -> None:
     """Give up what was not committed, and close.
 
-    In this order: where closing meets a transaction that a dead server cannot give up, the process
-    ends.
+    In this order: where closing meets a transaction that cannot be given up, DuckDB ends the
+    process. So it does with all that is open of an instance that a dying server left invalid: that
+    is never closed, nor collected, and the next who asks opens a new one.
     """
-    with suppress(duckdb.Error):
+    try:
         cursor.rollback()
+    except duckdb.FatalException:
+        with _opening:
+            for each in (cursor, *_opened.values()):
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
+            _opened.clear()
+        return
+    except duckdb.Error:
+        pass
     cursor.close()
 
 

@@ -161,19 +161,16 @@ class Warehouse:
         Raises LakeBusyError: No attempt came through.
         """
         held, shared = list(alone), list(beside)
-        deadline = time.monotonic() + DEFAULT_LOCK_TIMEOUT_SECONDS
-        while True:
-            try:
-                with self._alone(held, shared), self.connection() as connection:
-                    # No rollback here: closing the connection discards what was not committed.
-                    connection.begin()
-                    changed = change(connection)
-                    connection.commit()
-                    return changed
-            except LakeBusyError:
-                if time.monotonic() > deadline:
-                    raise
-            time.sleep(random.uniform(0.05, 0.5))  # noqa: S311 - jitter, not a secret
+
+        def attempt() -> Changed:
+            with self._alone(held, shared), self.connection() as connection:
+                # No rollback here: closing the connection discards what was not committed.
+                connection.begin()
+                changed = change(connection)
+                connection.commit()
+                return changed
+
+        return _patiently(attempt)
 
     def _alone(
         self, keys: Iterable[str], beside: Iterable[str] = ()
@@ -267,10 +264,13 @@ class Warehouse:
         """
         import polars as pl  # noqa: PLC0415 - a tenth of a second, for those who ask
 
-        with self.connection(read_only=True) as connection:
-            # The stubs promise a relation; a statement such as BEGIN returns None.
-            answer = cast("duckdb.DuckDBPyRelation | None", connection.sql(sql, params=params))
-            return pl.DataFrame() if answer is None else answer.pl()
+        def attempt() -> pl.DataFrame:
+            with self.connection(read_only=True) as connection:
+                # The stubs promise a relation; a statement such as BEGIN returns None.
+                answer = cast("duckdb.DuckDBPyRelation | None", connection.sql(sql, params=params))
+                return pl.DataFrame() if answer is None else answer.pl()
+
+        return _patiently(attempt)
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
@@ -357,6 +357,21 @@ class Snapshot(Warehouse):
         if not read_only:
             raise WarehouseError(f"A snapshot of {self.path} is read, and never written.")
         yield self._connection
+
+
+def _patiently(attempt: Callable[[], Changed]) -> Changed:
+    """Return what an attempt returns; it is made again while a lake is busy, as one that restarts.
+
+    Raises LakeBusyError: No attempt came through.
+    """
+    deadline = time.monotonic() + DEFAULT_LOCK_TIMEOUT_SECONDS
+    while True:
+        try:
+            return attempt()
+        except LakeBusyError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(random.uniform(0.05, 0.5))  # noqa: S311 - jitter, not a secret
 
 
 def _rows(

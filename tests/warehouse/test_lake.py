@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from typing import cast
 
 import duckdb
 import pytest
@@ -18,8 +23,8 @@ from tests.warehouse.lakes import PASSWORD, Server, server
 from tests.warehouse.samples import FIRST_CHECK, fact_check, stamp
 from tests.warehouse.workers import write_each
 from warehouse.beside import read_actions
-from warehouse.errors import LakeError, WarehouseError, WarehouseIntegrityError
-from warehouse.lake import Lake
+from warehouse.errors import LakeBusyError, LakeError, WarehouseError, WarehouseIntegrityError
+from warehouse.lake import Lake, _end, _opened
 from warehouse.migrations import Migration, packaged_schema
 from warehouse.resource import WarehouseResource
 from warehouse.sets import KEYS, enter
@@ -291,3 +296,47 @@ def test_a_place_that_is_no_lake_is_refused_without_being_repeated(
     with suppress(KeyError):
         monkeypatch.delenv("FACTIBLE_WAREHOUSE")
     assert Settings(home=tmp_path).warehouse == tmp_path / "warehouse.duckdb"
+
+
+class Invalid:
+    """What is open of an instance that DuckDB calls invalid: to close it would end the process."""
+
+    def rollback(self) -> None:
+        raise duckdb.FatalException("database has been invalidated")
+
+    def close(self) -> None:
+        pytest.fail("It was closed.")
+
+    def __del__(self) -> None:
+        os._exit(70)
+
+
+def test_what_a_dying_server_left_invalid_is_neither_closed_nor_collected_nor_used_again(
+    lake: Lake,
+) -> None:
+    store = Warehouse(lake)
+    store.query("SELECT 1")
+    _end(cast("duckdb.DuckDBPyConnection", Invalid()))
+    assert not _opened
+    gc.collect()
+    assert store.query("SELECT 1 AS one").item() == 1
+
+
+def test_a_server_that_is_not_there_is_said_at_once_and_one_that_went_is_waited_for(
+    postgres: Server, lake: Lake, tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        nobody = f"ducklake:postgres:host=127.0.0.1 port={free.getsockname()[1]} dbname=none"
+    with pytest.raises(LakeError, match="Connection refused") as refused:
+        Warehouse(Lake.of(nobody, tmp_path)).query("SELECT 1")
+    assert not isinstance(refused.value, LakeBusyError)
+
+    store = Warehouse(lake)
+    store.query("SELECT 1")
+    postgres.control("-m", "immediate", "stop")
+    back = threading.Timer(1, postgres.control, ["start"])
+    back.start()
+    try:
+        assert store.query("SELECT 1 AS one").item() == 1
+    finally:
+        back.join(timeout=60)
