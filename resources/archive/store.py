@@ -33,14 +33,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from resources.archive.sources import (
-    ArchiveError,
-    NewSearch,
-    Step,
-    Unusable,
-    read_folder,
-    read_jsonl,
-)
+from resources.archive import sources
 from resources.http import elapsed_since
 from resources.scraping.base import UNDATED, FetchedPage
 from resources.search.base import SearchAnswer, SearchHit, SearchRequest
@@ -107,7 +100,7 @@ class Archive:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ArchiveError(
+            raise sources.ArchiveError(
                 f"{path}: the archive's folder cannot be made ({error.strerror}). "
                 "Choose a place that can be written."
             ) from error
@@ -124,15 +117,15 @@ class Archive:
         self, source: Path, collection: str, *, progress: Progress | None = None
     ) -> ImportReport:
         """Import a folder or JSONL, all or nothing; ArchiveImportError: a bad line, or no pages."""
-        steps = read_folder(source) if source.is_dir() else read_jsonl(source)
+        steps = sources.read_folder(source) if source.is_dir() else sources.read_jsonl(source)
         return self.store(steps, collection, progress)
 
     def store(
-        self, steps: Iterable[Step], collection: str, progress: Progress | None = None
+        self, steps: Iterable[sources.Step], collection: str, progress: Progress | None = None
     ) -> ImportReport:
         """Store entries, all or nothing."""
         if _COLLECTION_NAME.fullmatch(collection) is None:
-            raise ArchiveError(
+            raise sources.ArchiveError(
                 f"{collection[:80]!r} cannot name a collection. Use letters, digits, dots, "
                 "hyphens and underscores."
             )
@@ -143,13 +136,13 @@ class Archive:
                 match entry:
                     case FetchedPage():
                         found = self._store_page(connection, entry, collection)
-                        problems = [found] if isinstance(found, Unusable) else []
-                        tally.update([] if isinstance(found, Unusable) else [found])
-                    case NewSearch():
+                        problems = [found] if isinstance(found, sources.Unusable) else []
+                        tally.update([] if isinstance(found, sources.Unusable) else [found])
+                    case sources.NewSearch():
                         problems = self._store_search(connection, entry, collection)
                         tally["searches"] += 1
                         tally["hits"] += len(entry.hits) - len(problems)
-                    case Unusable():
+                    case sources.Unusable():
                         problems = [entry]
                 tally["unusable"] += len(problems)
                 remarks += [problem.reason for problem in problems[: _MAX_REMARKS - len(remarks)]]
@@ -159,10 +152,10 @@ class Archive:
 
     def _store_page(
         self, connection: sqlite3.Connection, page: FetchedPage, collection: str
-    ) -> Literal["added", "updated", "unchanged"] | Unusable:
+    ) -> Literal["added", "updated", "unchanged"] | sources.Unusable:
         canonical = self._key(page.url)
         if canonical is None or not page.text.strip():
-            return Unusable(f"{page.url[:200]!r} is no address, or its page has no text.")
+            return sources.Unusable(f"{page.url[:200]!r} is no address, or its page has no text.")
         values = {"collection": collection, "canonical_url": canonical}
         known = connection.execute(_SQL["find_page_to_replace"], values).fetchone()
         if known is not None and not _replaces(page, known):
@@ -180,14 +173,14 @@ class Archive:
         return "updated" if known is not None and known["has_text"] else "added"
 
     def _store_search(
-        self, connection: sqlite3.Connection, search: NewSearch, collection: str
-    ) -> list[Unusable]:
+        self, connection: sqlite3.Connection, search: sources.NewSearch, collection: str
+    ) -> list[sources.Unusable]:
         """Store a search; return the hits that have no address."""
         problems = []
         for hit in search.hits:
             canonical = self._key(hit.url)
             if canonical is None:
-                problems.append(Unusable(f"{hit.url[:200]!r} is no address."))
+                problems.append(sources.Unusable(f"{hit.url[:200]!r} is no address."))
                 continue
             values = {
                 "collection": collection,
@@ -309,7 +302,7 @@ class Archive:
         with self._connected() as connection:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version > _SCHEMA_VERSION:
-                raise ArchiveError(
+                raise sources.ArchiveError(
                     f"{self.path}: the archive was written by a newer version of this program "
                     f"(layout {version}, this one knows {_SCHEMA_VERSION}). Update the program."
                 )
@@ -322,7 +315,7 @@ class Archive:
                 connection.executescript(f"BEGIN IMMEDIATE;\n{schema}\nCOMMIT;")
             # Version 0 with tables: an archive gets both in one transaction.
             elif connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-                raise ArchiveError(
+                raise sources.ArchiveError(
                     f"{self.path}: this SQLite file belongs to something else. "
                     "Choose another file for the archive."
                 )
@@ -342,7 +335,7 @@ class Archive:
             connection.execute("PRAGMA synchronous = NORMAL")
             yield connection
         except sqlite3.Error as error:
-            raise ArchiveError(
+            raise sources.ArchiveError(
                 f"{self.path}: the archive cannot be used ({error}). Check that the file is an "
                 "archive, that it can be written, and that the disk is not full."
             ) from error
@@ -434,7 +427,7 @@ class ArchivedWeb:
         began = time.perf_counter()
         try:
             hits = await asyncio.to_thread(self.archive.search, request, self.collections)
-        except ArchiveError as error:
+        except sources.ArchiveError as error:
             return (SearchAnswer(PROVIDER, "outage", reason=str(error)),)
         return (SearchAnswer(PROVIDER, "ok", hits, latency_seconds=elapsed_since(began)),)
 
@@ -443,7 +436,7 @@ class ArchivedWeb:
         began, now = time.perf_counter(), datetime.now(UTC)
         try:
             page = await asyncio.to_thread(self.archive.page, url, self.collections)
-        except ArchiveError as error:
+        except sources.ArchiveError as error:
             return FetchedPage(url=url, outcome="outage", retrieved_at=now, reason=str(error))
         if page is None:
             reason = "The archive does not hold this page."
@@ -470,6 +463,6 @@ class ArchivingFetcher:
         if page.outcome == "ok" and page.via not in {"archive", "snippet"} and not is_left_out:
             try:
                 await asyncio.to_thread(self.archive.add_page, page, self.collection)
-            except ArchiveError as error:
+            except sources.ArchiveError as error:
                 _log.warning("A page was fetched and not archived: %s", error)
         return page

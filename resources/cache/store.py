@@ -86,11 +86,7 @@ class AnswerTable:
         self._inode: int | None = None
         self._said: set[str] = set()
 
-    def get(self, key: str) -> Kept | None:
-        """Return the value of a key, None if there is none."""
-        return self.get_many([key]).get(key)
-
-    def get_many(self, keys: Collection[str]) -> dict[str, Kept]:
+    def get(self, keys: Collection[str]) -> dict[str, Kept]:
         """Return the values of those keys that have one."""
 
         def read(connection: sqlite3.Connection) -> dict[str, Kept]:
@@ -112,11 +108,7 @@ class AnswerTable:
 
         return self._attempt(read) or {}
 
-    def put(self, key: str, value: Json, *, stored_at: float, seconds: float) -> None:
-        """Keep a value in place of the key's older one; see `put_many`."""
-        self.put_many({key: value}, stored_at=stored_at, seconds=seconds)
-
-    def put_many(self, values: Mapping[str, Json], *, stored_at: float, seconds: float) -> None:
+    def put(self, values: Mapping[str, Json], *, stored_at: float, seconds: float) -> None:
         """Keep values in place of their keys' older ones, for at most so many seconds.
 
         A value with lone surrogates is not kept: it would come back as another text.
@@ -352,13 +344,13 @@ class DiskCache:
 
     async def get(self, kind: Kind, key: str) -> Kept | None:
         """Return what is kept under a key, however old, or None."""
-        return await self._run(lambda: self._tables[kind].get(key))
+        return (await self._run(lambda: self._tables[kind].get([key]))).get(key)
 
     async def put(self, kind: Kind, key: str, value: Json, *, keep: timedelta) -> None:
         """Keep a value, for at most so long. Once begun, it is finished even if cancelled."""
         if keep > timedelta(0):
-            table, seconds = self._tables[kind], keep.total_seconds()
-            write = self._run(lambda: table.put(key, value, stored_at=self.now(), seconds=seconds))
+            put, seconds = self._tables[kind].put, keep.total_seconds()
+            write = self._run(lambda: put({key: value}, stored_at=self.now(), seconds=seconds))
             await asyncio.shield(write)
 
     def _run(self, work: Callable[[], Value]) -> asyncio.Future[Value]:
@@ -380,7 +372,7 @@ class DiskCache:
         `model` is the hash of its files.
         """
         keys = {cache_key("vectors", _VECTORS_VERSION, model, text): text for text in texts}
-        found = self._tables["vectors"].get_many(keys)
+        found = self._tables["vectors"].get(keys)
         return {keys[key]: base64.b64decode(kept.value) for key, kept in found.items()}
 
     def keep(self, model: str, vectors: Mapping[str, bytes]) -> None:
@@ -390,7 +382,7 @@ class DiskCache:
             for text, vector in vectors.items()
         }
         seconds = self.policy.vectors.total_seconds()
-        self._tables["vectors"].put_many(values, stored_at=self.now(), seconds=seconds)
+        self._tables["vectors"].put(values, stored_at=self.now(), seconds=seconds)
 
     def info(self) -> list[KindInfo]:
         """Say what is kept, kind by kind."""

@@ -11,9 +11,10 @@ from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 FOLDER = "models"
 """Where a data folder has its models."""
@@ -51,17 +52,9 @@ class ManifestModel(BaseModel, frozen=True, extra="forbid"):
 
 
 def read_manifest(text: str) -> dict[str, ManifestModel]:
-    """Read a manifest's YAML, by the models' names; ValueError if it has another shape."""
-    try:
-        written = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(f"the manifest is no YAML: {error}") from error
-    if not isinstance(written, dict):
-        raise ValueError("the manifest names no models")
-    return {
-        name: ManifestModel.model_validate({"name": name, **entry})
-        for name, entry in written.items()
-    }
+    """Read a manifest's YAML, by the models' names; ValidationError if it has another shape."""
+    entries = TypeAdapter(dict[str, dict[str, Any]]).validate_python(yaml.safe_load(text))
+    return {name: ManifestModel(name=name, **entry) for name, entry in entries.items()}
 
 
 @cache

@@ -33,17 +33,7 @@ from urllib.parse import quote
 import httpx
 
 from resources import http
-from resources.models.base import (
-    FOLDER,
-    RECEIPT,
-    ManifestFile,
-    ManifestModel,
-    ModelPullError,
-    ModelStoreError,
-    Receipt,
-    ReceiptFile,
-    size_of,
-)
+from resources.models import base
 from resources.network_guard import NameTable, NetworkGuard
 
 DEFAULT_HUB = "https://huggingface.co"
@@ -65,7 +55,7 @@ Progress = Callable[[str, int, int], None]
 """Told a file's name, the bytes of it that are there, and the bytes that there will be."""
 
 
-class OfferedFile(ManifestFile):
+class OfferedFile(base.ManifestFile):
     """A file as the hub announces it. At least one of the two digests is known."""
 
     bytes: int
@@ -76,7 +66,7 @@ class OfferedFile(ManifestFile):
 class Offer:
     """A model as the hub announces it, at one commit."""
 
-    model: ManifestModel
+    model: base.ManifestModel
     commit: str
     files: tuple[OfferedFile, ...]
 
@@ -97,19 +87,19 @@ class Hub:
         self, base_url: str, *, retry: http.RetryPolicy = _RETRY, read_seconds: float = 30.0
     ) -> None:
         try:
-            base = httpx.URL(base_url.rstrip("/"))
+            address = httpx.URL(base_url.rstrip("/"))
             names = NameTable.for_service(base_url)
         except (httpx.InvalidURL, ValueError) as error:
-            raise ModelPullError(
+            raise base.ModelPullError(
                 "The hub's address is not one that can be fetched from. Correct FACTIBLE_MODEL_HUB."
             ) from error
-        if base.scheme != "https" and base.host not in _LOOPBACK:
-            raise ModelPullError(
-                f"The hub {http.shown(base)} is not fetched from, because it is not https. "
+        if address.scheme != "https" and address.host not in _LOOPBACK:
+            raise base.ModelPullError(
+                f"The hub {http.shown(address)} is not fetched from, because it is not https. "
                 "Correct FACTIBLE_MODEL_HUB."
             )
-        self.host = base.host
-        self._base = str(base)
+        self.host = address.host
+        self._base = str(address)
         self._retry = retry
         self._http = http.HttpClient(
             guard=NetworkGuard(names, https_only=True),
@@ -128,7 +118,7 @@ class Hub:
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
-    async def ask_offer(self, model: ManifestModel) -> Offer:
+    async def ask_offer(self, model: base.ManifestModel) -> Offer:
         """Ask what the files of a model are.
 
         Raises ModelPullError if the hub does not answer, does not give a file to everybody, offers
@@ -141,7 +131,7 @@ class Hub:
             # All files are of the commit that the first one is of, though a branch may move on.
             named = said.get("x-repo-commit", "")
             if _GIT_ID.fullmatch(commit) and _GIT_ID.fullmatch(named) and named != commit:
-                raise ModelPullError(
+                raise base.ModelPullError(
                     f"{self.host} answers with the revision {named} instead of {commit}. Nothing "
                     "is fetched; name another hub in FACTIBLE_MODEL_HUB."
                 )
@@ -158,13 +148,13 @@ class Hub:
         """
         url = self._url(offer.model, offer.commit, file)
         ask = partial(self._continue, url, file, part, progress)
-        await self._repeat(ask, file.path, reached=lambda: size_of(part))
+        await self._repeat(ask, file.path, reached=lambda: base.size_of(part))
 
     async def _continue(self, url: str, file: OfferedFile, part: Path, progress: Progress) -> None:
         """Ask once for a file from the byte after those that are there, as far as it goes."""
-        if size_of(part) > file.bytes:
+        if base.size_of(part) > file.bytes:
             part.unlink()  # noqa: ASYNC240 - a moment, between two requests
-        have, start = size_of(part), None
+        have, start = base.size_of(part), None
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
         with part.open("ab") as target:
 
@@ -186,7 +176,7 @@ class Hub:
             part.unlink()  # noqa: ASYNC240
             raise http.OutageError("it does not go on where the download stopped")
         self._check_status(response, file.path)
-        if size_of(part) < file.bytes:
+        if base.size_of(part) < file.bytes:
             raise http.OutageError("it broke off in the middle of the file")
 
     async def _repeat(
@@ -200,19 +190,19 @@ class Hub:
             except http.UnavailableError as error:
                 if isinstance(error, http.TooLargeError):
                     raise
-                raise ModelPullError(f"{what}: {error.reason}.") from error
+                raise base.ModelPullError(f"{what}: {error.reason}.") from error
             except http.OutageError as error:
                 now = reached()
                 failures, best = (1, now) if now > best else (failures + 1, best)
                 pause = self._retry.delay(failures) if error.pause is None else error.pause
                 if failures >= self._retry.attempts or pause > self._retry.max_retry_after_seconds:
-                    raise ModelPullError(
+                    raise base.ModelPullError(
                         f"{self.host} did not give {what}: {error}. Check the network and pull "
                         "again; it goes on where it stopped."
                     ) from error
             await asyncio.sleep(pause)
 
-    def _url(self, model: ManifestModel, commit: str, spec: ManifestFile) -> str:
+    def _url(self, model: base.ManifestModel, commit: str, spec: base.ManifestFile) -> str:
         return f"{self._base}/{model.repo}/resolve/{quote(commit)}/{quote(spec.path)}"
 
     async def _said(self, url: str, what: str) -> Mapping[str, str]:
@@ -230,7 +220,9 @@ class Hub:
                 self._check_status(response, what)
                 return {**response.headers, **announced}
             url = str(target)
-        raise ModelPullError(f"{self.host} redirects more than {_MOST_REDIRECTS} times for {what}.")
+        raise base.ModelPullError(
+            f"{self.host} redirects more than {_MOST_REDIRECTS} times for {what}."
+        )
 
     def _check_status(self, response: http.Response, what: str) -> None:
         status = response.status
@@ -249,10 +241,10 @@ class Hub:
             "newer factible may know where to."
         )
         refused = f"{self.host} refused to give {what} ({status})."
-        raise ModelPullError({401: closed, 403: closed, 404: missing}.get(status, refused))
+        raise base.ModelPullError({401: closed, 403: closed, 404: missing}.get(status, refused))
 
 
-def _offered(spec: ManifestFile, said: Mapping[str, str], host: str) -> OfferedFile:
+def _offered(spec: base.ManifestFile, said: Mapping[str, str], host: str) -> OfferedFile:
     large = "x-linked-etag" in said
     tag = said.get("x-linked-etag" if large else "etag", "").removeprefix("W/").strip('"')
     length = said.get("x-linked-size" if large else "content-length", "")
@@ -260,13 +252,13 @@ def _offered(spec: ManifestFile, said: Mapping[str, str], host: str) -> OfferedF
     sha256 = tag if _SHA256.fullmatch(tag) else None
     git_id = tag if _GIT_ID.fullmatch(tag) else None
     if size is None or not (sha256 or git_id or spec.sha256):
-        raise ModelPullError(
+        raise base.ModelPullError(
             f"{host} does not say how large {spec.path} is or what is in it, so that it could not "
             "be checked. It is not fetched; name another hub in FACTIBLE_MODEL_HUB."
         )
     other = sha256 not in {None, spec.sha256} and spec.sha256 is not None
     if other or spec.bytes not in {None, size}:
-        raise ModelPullError(
+        raise base.ModelPullError(
             f"{host} offers another {spec.path} than factible knows (it has {size:,} bytes). It is "
             "not fetched. If the hub is right, a newer factible knows the new file."
         )
@@ -286,9 +278,9 @@ class ModelStore:
     """
 
     def __init__(self, home: Path) -> None:
-        self._folder = home / FOLDER
+        self._folder = home / base.FOLDER
 
-    async def pull(self, hub: Hub, offer: Offer, progress: Progress | None = None) -> Receipt:
+    async def pull(self, hub: Hub, offer: Offer, progress: Progress | None = None) -> base.Receipt:
         """Fetch a model and put it in place of the one of its name.
 
         Raises ModelPullError if the hub fails (what was fetched stays for the next time) or gives
@@ -303,19 +295,19 @@ class ModelStore:
             needed = max(0, offer.size - there) + _SPARE_BYTES
             free = shutil.disk_usage(partial).free
             if free < needed:
-                raise ModelStoreError(
+                raise base.ModelStoreError(
                     f"The disk of {partial} has {free / 1e6:,.0f} MB left, and {offer.model.title} "
                     f"needs {needed / 1e6:,.0f} MB. Free some room, or set FACTIBLE_HOME to "
                     "another disk."
                 )
             for file in offer.files:
                 await _fetch(hub, offer, file, partial, progress or (lambda *_: None))
-            receipt = Receipt(
+            receipt = base.Receipt(
                 **offer.model.model_dump(include={"name", "title", "repo", "licence", "source"}),
                 commit=offer.commit,
                 fetched_at=datetime.now(UTC),
                 files=tuple(
-                    ReceiptFile(name=file.save_as, **file.model_dump(include=_KEPT))
+                    base.ReceiptFile(name=file.save_as, **file.model_dump(include=_KEPT))
                     for file in offer.files
                 ),
             )
@@ -323,7 +315,7 @@ class ModelStore:
             for other in partial.iterdir():
                 if other.name not in wanted:
                     other.unlink()
-            (partial / RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
+            (partial / base.RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
             old = self._folder / name
             if old.exists():  # first from its place, then from the disk
                 aside = self._folder / _PARTIAL / f"{name}.old"
@@ -347,7 +339,7 @@ class ModelStore:
                     if place.exists():
                         shutil.rmtree(place)
             except OSError as error:
-                raise ModelStoreError(
+                raise base.ModelStoreError(
                     f"{error.filename or self._folder} cannot be removed ({error.strerror}). "
                     "Correct its permissions and try again."
                 ) from error
@@ -364,13 +356,13 @@ class ModelStore:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError as error:
-                    raise ModelStoreError(
+                    raise base.ModelStoreError(
                         f"The model {name} is being fetched or removed by another process. Wait "
                         "for it."
                     ) from error
                 yield
         except OSError as error:
-            raise ModelStoreError(
+            raise base.ModelStoreError(
                 f"The folder {self._folder} cannot be written ({error.strerror or error}). Free "
                 "some room, correct its permissions, or set FACTIBLE_HOME to a folder that you may "
                 "write to; nothing is fetched twice."
@@ -388,7 +380,7 @@ async def _fetch(
         if other != part:  # of another revision
             other.unlink()
     try:
-        if size_of(part) != file.bytes:
+        if base.size_of(part) != file.bytes:
             await hub.download(offer, file, part, progress)
         problem = await asyncio.to_thread(_problem, part, file)
     except http.TooLargeError:
@@ -397,7 +389,7 @@ async def _fetch(
         rejected = folder / f"{done.name}.rejected"
         part.touch()
         part.replace(rejected)
-        raise ModelPullError(
+        raise base.ModelPullError(
             f"{file.path} is not the file that {hub.host} announced: {problem}. It was set "
             f"aside as {rejected} and is not used. Pull again; if that does not help, do not trust "
             "this hub."
@@ -408,7 +400,7 @@ async def _fetch(
 
 def _problem(part: Path, file: OfferedFile) -> str | None:
     """Say what is wrong with a file; None if it is the announced one."""
-    size = size_of(part)
+    size = base.size_of(part)
     if size != file.bytes:
         return f"it has {size:,} bytes instead of {file.bytes:,}"
     sha256 = hashlib.sha256()

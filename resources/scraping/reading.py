@@ -21,14 +21,7 @@ from email.message import Message
 from http import HTTPStatus
 from pathlib import Path
 
-from resources.http import (
-    HttpFailureError,
-    OutageError,
-    Response,
-    UnavailableError,
-    about,
-    status_failure,
-)
+from resources import http
 from resources.scraping.base import Via
 from resources.scraping.extract import Extract, decode, extract_html, extract_plain, storable
 from resources.scraping.notices import OBSTACLES, PASSING, Obstacle
@@ -55,10 +48,10 @@ _PERHAPS_PDF = frozenset(
 )
 
 
-class ScriptedPageError(UnavailableError):
+class ScriptedPageError(http.UnavailableError):
     """A page that its scripts draw; `response` is its answer without them."""
 
-    def __init__(self, response: Response) -> None:
+    def __init__(self, response: http.Response) -> None:
         super().__init__(OBSTACLES["needs a browser"])
         self.response = response
 
@@ -75,10 +68,10 @@ class PageReader:
         """Tell whether bodies of a media type are read; empty stands for undeclared."""
         return media_type in MARKUP or media_type in _PERHAPS_PDF
 
-    async def read(self, response: Response) -> tuple[Extract, Via]:
+    async def read(self, response: http.Response) -> tuple[Extract, Via]:
         """Read an answer of any status; UnavailableError (ScriptedPageError) or OutageError."""
-        with about(response):
-            failure = status_failure(response)
+        with http.about(response):
+            failure = http.status_failure(response)
             if failure is not None:
                 if response.status in _WALL_STATUSES and response.media_type in MARKUP:
                     shown = await self._in_thread(lambda: _read(response))
@@ -86,7 +79,7 @@ class PageReader:
                 raise failure
             damage = _damage(response)
             if damage is not None:
-                raise OutageError(damage)
+                raise http.OutageError(damage)
             if _is_pdf(response.body):
                 async with self._slots:
                     return await read_pdf(response.body, seconds=self._seconds), "pdf"
@@ -107,28 +100,28 @@ class PageReader:
                 async with asyncio.timeout(self._seconds):
                     return await asyncio.to_thread(work)
             except TimeoutError as error:
-                raise UnavailableError(
+                raise http.UnavailableError(
                     f"the page could not be read within {self._seconds:g} seconds: its markup is "
                     "too tangled"
                 ) from error
 
 
-def hindered(obstacle: Obstacle) -> HttpFailureError:
+def hindered(obstacle: Obstacle) -> http.HttpFailureError:
     """Name the failure that an obstacle stands for."""
-    return (OutageError if obstacle in PASSING else UnavailableError)(OBSTACLES[obstacle])
+    return (http.OutageError if obstacle in PASSING else http.UnavailableError)(OBSTACLES[obstacle])
 
 
-def _read(response: Response) -> Extract:
+def _read(response: http.Response) -> Extract:
     kind, body = response.media_type, response.body
     if kind not in MARKUP:
         more = ", and no PDF" if kind in _PERHAPS_PDF else ""
-        raise UnavailableError(f"unsupported content type: {kind}{more}")
+        raise http.UnavailableError(f"unsupported content type: {kind}{more}")
     declared = Message()
     declared["Content-Type"] = response.headers.get("content-type", "")
     charset = declared.get_content_charset()
     is_wide = (charset or "").startswith(("utf-16", "utf-32")) or body.startswith(_WIDE_MARKS)
     if b"\0" in body[:1024] and not is_wide:
-        raise UnavailableError("unsupported content type: binary data, undeclared")
+        raise http.UnavailableError("unsupported content type: binary data, undeclared")
     text = decode(body, charset)
     is_markup = body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
     if kind in _DECLARED_MARKUP or is_markup:
@@ -136,7 +129,7 @@ def _read(response: Response) -> Extract:
     return extract_plain(text)
 
 
-def _damage(response: Response) -> str | None:
+def _damage(response: http.Response) -> str | None:
     """Say what happened to a body on its way, None if it is as it was sent, as far as one can tell.
 
     Where neither a length nor a last chunk says so, only the shape of a body shows that it ends
@@ -250,7 +243,7 @@ async def read_pdf(data: bytes, *, seconds: float = 30.0) -> Extract:
         async with asyncio.timeout(seconds):
             output, _ = await worker.communicate(data)
     except TimeoutError as error:
-        raise UnavailableError(
+        raise http.UnavailableError(
             f"too long: the PDF could not be read within {seconds:g} seconds"
         ) from error
     finally:
@@ -258,10 +251,10 @@ async def read_pdf(data: bytes, *, seconds: float = 30.0) -> Extract:
             worker.kill()
             await worker.wait()
     if worker.returncode != 0:
-        raise UnavailableError("broken: the PDF cannot be read")
+        raise http.UnavailableError("broken: the PDF cannot be read")
     answer: dict[str, str | None] = json.loads(output)
     if answer.get("failure"):
-        raise UnavailableError(str(answer["failure"]))
+        raise http.UnavailableError(str(answer["failure"]))
     text, title, author = (storable(answer[name] or "") for name in ("text", "title", "author"))
     created = date.fromisoformat(answer["created"]) if answer["created"] else None
     return Extract(text.strip(), title or None, author or None, created)

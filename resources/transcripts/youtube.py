@@ -45,15 +45,7 @@ from requests.adapters import HTTPAdapter
 from youtube_transcript_api import Transcript, TranscriptList, YouTubeTranscriptApi
 from youtube_transcript_api.proxies import ProxyConfig
 
-from resources.transcripts.base import (
-    Cue,
-    Found,
-    Missing,
-    Outage,
-    TimedText,
-    TranscriptAnswer,
-    VideoDetails,
-)
+from resources.transcripts import base
 from resources.transcripts.file import one_line
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 
@@ -190,7 +182,7 @@ _ROBOT = re.compile(r"not a bot", re.IGNORECASE)
 _AGE = re.compile(r"confirm your age|age.restricted|inappropriate for some", re.IGNORECASE)
 
 
-class Blocked(Outage):
+class Blocked(base.Outage):
     """YouTube refuses this address, as a robot's or for too many requests: a proxy may help."""
 
 
@@ -207,7 +199,7 @@ READING_ERRORS = (
 """What asking the library raises. The builtin ones are its answer to JSON of another shape."""
 
 
-def failure_of(error: BaseException, video_id: str) -> Missing:
+def failure_of(error: BaseException, video_id: str) -> base.Missing:
     """Return the outcome that one of READING_ERRORS stands for."""
     kind, why, status = type(error), "", "with a failure"
     if isinstance(error, library.VideoUnplayable):
@@ -224,7 +216,7 @@ def failure_of(error: BaseException, video_id: str) -> Missing:
     if isinstance(cause, requests.HTTPError) and cause.response is not None:
         status = str(cause.response.status_code)
     outcome, sentence = next(
-        _SENTENCES[base.__name__] for base in kind.__mro__ if base.__name__ in _SENTENCES
+        _SENTENCES[each.__name__] for each in kind.__mro__ if each.__name__ in _SENTENCES
     )
     if sentence.startswith("For "):
         sentence += " Check the network, and try again."
@@ -238,8 +230,12 @@ def failure_of(error: BaseException, video_id: str) -> Missing:
     )
 
 
-_OUTCOMES: Mapping[str, type[Missing]] = {"missing": Missing, "blocked": Blocked, "outage": Outage}
-_SENTENCES: Mapping[str, tuple[type[Missing], str]] = {
+_OUTCOMES: Mapping[str, type[base.Missing]] = {
+    "missing": base.Missing,
+    "blocked": Blocked,
+    "outage": base.Outage,
+}
+_SENTENCES: Mapping[str, tuple[type[base.Missing], str]] = {
     name: (_OUTCOMES[outcome], sentence)
     for outcome, sentences in yaml.safe_load(
         Path(__file__).with_name("youtube.yaml").read_text("utf-8")
@@ -278,14 +274,14 @@ class YouTubeTranscripts:
     def _slots(self) -> asyncio.Semaphore:
         return asyncio.Semaphore(self.concurrency)
 
-    async def transcript(self, video_id: str) -> TranscriptAnswer:
+    async def transcript(self, video_id: str) -> base.TranscriptAnswer:
         """Obtain one video's captions and details. Never raises for a video: it answers so.
 
         `Found.provider` is "youtube", and says so if a proxy or a machine translation stood in
         between.
         """
         if not is_video_id(video_id):
-            return Missing(
+            return base.Missing(
                 f"{video_id[:40]!r} is no YouTube video id, which has 11 letters, digits, - or _. "
                 "Check the corpus entry."
             )
@@ -297,21 +293,21 @@ class YouTubeTranscripts:
                     return await asyncio.to_thread(self._ask, video_id)
         except TimeoutError:
             why = f"For the video {video_id}, YouTube was not done in time. Try again later."
-            return Outage(why)
+            return base.Outage(why)
 
     # --- In the worker thread -------------------------------------------------------------------
 
-    def _ask(self, video_id: str) -> TranscriptAnswer:
+    def _ask(self, video_id: str) -> base.TranscriptAnswer:
         answer = self._attempt(video_id, None)
         if self.proxy is None or not isinstance(answer, Blocked):
             return answer
         again = self._attempt(video_id, self.proxy)
-        if isinstance(again, Found):
+        if isinstance(again, base.Found):
             return replace(again, provider=f"{again.provider} via proxy")
         through = "(This was through the proxy, after YouTube had refused this address.)"
         return replace(again, reason=f"{again.reason} {through}")
 
-    def _attempt(self, video_id: str, proxy: ProxyConfig | None) -> TranscriptAnswer:
+    def _attempt(self, video_id: str, proxy: ProxyConfig | None) -> base.TranscriptAnswer:
         spoken = None
         with YouTubeSession(seconds=self.seconds, proxy=proxy, origin=self.origin) as session:
             try:
@@ -327,21 +323,21 @@ class YouTubeTranscripts:
             except READING_ERRORS as error:
                 return failure_of(error, video_id)
             if not all(math.isfinite(each.start + each.duration) for each in fetched):
-                return Missing(
+                return base.Missing(
                     f"The captions of the video {video_id} have times that are no numbers. "
                     "Give a transcript file instead."
                 )
             cues = tuple(
                 # Captions that an editor shifted too far to the left begin with the video.
-                Cue(one_line(each.text), max(0.0, each.start), max(0.0, each.duration))
+                base.Cue(one_line(each.text), max(0.0, each.start), max(0.0, each.duration))
                 for each in sorted(fetched, key=lambda snippet: snippet.start)
                 if one_line(each.text)
             )
             if not cues:
-                return Missing(f"Nothing is said in the captions of the video {video_id}.")
+                return base.Missing(f"Nothing is said in the captions of the video {video_id}.")
             details = _details(session, video_id)
-        return Found(
-            TimedText(
+        return base.Found(
+            base.TimedText(
                 cues=cues,
                 language=fetched.language_code,
                 kind="generated" if fetched.is_generated else "manual",
@@ -352,7 +348,7 @@ class YouTubeTranscripts:
             details=details,
         )
 
-    def _none_fitting(self, video_id: str, available: TranscriptList) -> Missing:
+    def _none_fitting(self, video_id: str, available: TranscriptList) -> base.Missing:
         wanted = ", ".join(self.languages)
         codes = sorted({one_line(captions.language_code)[:20] for captions in available})
         more = f" and {len(codes) - _MAX_LISTED} more" if len(codes) > _MAX_LISTED else ""
@@ -360,7 +356,9 @@ class YouTubeTranscripts:
         lack, remedy = f"none in {wanted}", ", or allow translation"
         if self.translate:
             lack, remedy = f"and YouTube translates none of them into {wanted}", ""
-        return Missing(f"The video {video_id} has {has}, {lack}. Add one of its languages{remedy}.")
+        return base.Missing(
+            f"The video {video_id} has {has}, {lack}. Add one of its languages{remedy}."
+        )
 
 
 # --- Choosing captions --------------------------------------------------------------------------
@@ -408,7 +406,7 @@ _ISO_DURATION = re.compile(r"P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)
 _UNIT_SECONDS = (86_400, 3_600, 60, 1)
 
 
-def _details(session: YouTubeSession, video_id: str) -> VideoDetails:
+def _details(session: YouTubeSession, video_id: str) -> base.VideoDetails:
     """Ask oEmbed, whose word goes first, and read the watch page that came. Never raises."""
     problems: list[str] = []
     said: dict[str, object] = {}
@@ -423,7 +421,7 @@ def _details(session: YouTubeSession, video_id: str) -> VideoDetails:
         problems.append("YouTube's oEmbed could not be reached.")
     except (ValueError, AttributeError, RecursionError):
         problems.append("YouTube's oEmbed sent no readable answer.")
-    watched = VideoDetails()
+    watched = base.VideoDetails()
     if session.watch_page is None:
         problems.append("YouTube's page of the video could not be read.")
     else:
@@ -440,7 +438,7 @@ def _details(session: YouTubeSession, video_id: str) -> VideoDetails:
     )
 
 
-def details_from_watch_page(page: str) -> VideoDetails:
+def details_from_watch_page(page: str) -> base.VideoDetails:
     """Read what a watch page says. What it does not say, or says damaged, is None."""
     player: object = {}
     with suppress(ValueError, RecursionError):
@@ -451,7 +449,7 @@ def details_from_watch_page(page: str) -> VideoDetails:
     items = {name: html.unescape(value) for name, value in reversed(_ITEM.findall(page))}
     lasts = _ISO_DURATION.fullmatch(items.get("duration", "").strip())
     parts = zip(lasts.groups(), _UNIT_SECONDS, strict=True) if lasts else ()
-    return VideoDetails(
+    return base.VideoDetails(
         title=_words(video.get("title")) or _words(items.get("name")),
         channel=_words(video.get("author")) or _words(micro.get("ownerChannelName")),
         duration_seconds=(

@@ -74,7 +74,7 @@ def test_what_nobody_asked_for_so_long_is_forgotten_and_its_room_given_back(
 ) -> None:
     cache = DiskCache(tmp_path)
     table = cache._tables["pages"]
-    table.put("key", "x" * 500_000, stored_at=0, seconds=1_000)
+    table.put({"key": "x" * 500_000}, stored_at=0, seconds=1_000)
     before = table.bytes_on_disk()
     trimmed = cache.trim(timedelta(seconds=unused_for))
     after, (entries, _) = table.bytes_on_disk(), table.count()
@@ -86,11 +86,11 @@ def test_what_nobody_asked_for_so_long_is_forgotten_and_its_room_given_back(
 
 def test_what_has_expired_is_forgotten_however_lately_it_was_used(tmp_path: Path) -> None:
     table = AnswerTable(tmp_path / "pages.sqlite", max_bytes=10**7, settle_seconds=-10)
-    table.put("new", "x", stored_at=0, seconds=1_000)
-    table.put("old", "x", stored_at=0, seconds=-1)
+    table.put({"new": "x"}, stored_at=0, seconds=1_000)
+    table.put({"old": "x"}, stored_at=0, seconds=-1)
     try:
         assert table.trim(0) == 1
-        assert table.get("new") is not None
+        assert table.get(["new"]).get("new") is not None
     finally:
         table.close()
 

@@ -49,22 +49,22 @@ def test_a_key_is_a_hash_that_any_difference_changes() -> None:
 
 def test_a_value_replaces_the_one_before(table: AnswerTable) -> None:
     for number in range(3):
-        table.put("k", {"n": number}, stored_at=float(number), seconds=60)
-    kept = table.get("k")
+        table.put({"k": {"n": number}}, stored_at=float(number), seconds=60)
+    kept = table.get(["k"]).get("k")
     assert kept is not None
     assert (kept.value, kept.stored_at) == ({"n": 2}, 2.0)
     assert table.count()[0] == 1
 
 
 def test_a_value_with_lone_surrogates_is_not_kept_rather_than_changed(table: AnswerTable) -> None:
-    table.put("k", "\ud83d\ude00", stored_at=0.0, seconds=60)
-    assert table.get("k") is None
+    table.put({"k": "\ud83d\ude00"}, stored_at=0.0, seconds=60)
+    assert table.get(["k"]).get("k") is None
 
 
 def test_a_large_value_comes_back_whole(table: AnswerTable) -> None:
     text = "Честное слово. " * 100_000
-    table.put("k", text, stored_at=0.0, seconds=60)
-    kept = table.get("k")
+    table.put({"k": text}, stored_at=0.0, seconds=60)
+    kept = table.get(["k"]).get("k")
     assert kept is not None
     assert kept.value == text
 
@@ -73,7 +73,7 @@ def test_the_file_is_in_wal_mode_and_its_folder_is_private(
     table: AnswerTable, tmp_path: Path
 ) -> None:
     inner = AnswerTable(tmp_path / "deep" / "pages.sqlite", max_bytes=KIB * KIB, settle_seconds=0)
-    inner.put("k", 1, stored_at=0.0, seconds=60)
+    inner.put({"k": 1}, stored_at=0.0, seconds=60)
     inner.close()
     connection = sqlite3.connect(inner.path)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -84,11 +84,11 @@ def test_the_file_is_in_wal_mode_and_its_folder_is_private(
 def test_a_full_file_makes_room_by_what_was_unused_longest(tmp_path: Path) -> None:
     table = AnswerTable(tmp_path / "pages.sqlite", max_bytes=400 * KIB, settle_seconds=0.0)
     for number in range(200):
-        table.put(f"k{number}", "x" * 7 * KIB, stored_at=0.0, seconds=600)
-        assert table.get("k0") is not None, "what is used again and again stays"
+        table.put({f"k{number}": "x" * 7 * KIB}, stored_at=0.0, seconds=600)
+        assert table.get(["k0"]).get("k0") is not None, "what is used again and again stays"
     assert 20 <= table.count()[0] <= 60
-    assert table.get("k199") is not None
-    assert table.get("k1") is None
+    assert table.get(["k199"]).get("k199") is not None
+    assert table.get(["k1"]).get("k1") is None
     table.close()
     assert table.path.stat().st_size < 800 * KIB
 
@@ -100,11 +100,11 @@ def test_many_threads_and_connections_share_a_file(tmp_path: Path) -> None:
 
     def work(number: int) -> None:
         table = tables[number % 4]
-        table.put(f"k{number}", number, stored_at=0.0, seconds=60)
+        table.put({f"k{number}": number}, stored_at=0.0, seconds=60)
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(work, range(80)))
-    found = [tables[0].get(f"k{number}") for number in range(80)]
+    found = [tables[0].get([f"k{number}"]).get(f"k{number}") for number in range(80)]
     assert [kept.value for kept in found if kept] == list(range(80))
     for table in tables:
         table.close()
@@ -117,15 +117,15 @@ def test_a_damaged_file_is_set_aside_with_a_sentence_and_never_fatal(
     path = tmp_path / "search.sqlite"
     before = AnswerTable(path, max_bytes=KIB * KIB, settle_seconds=10)
     for number in range(200):
-        before.put(f"k{number}", "x" * 500, stored_at=0.0, seconds=60)
+        before.put({f"k{number}": "x" * 500}, stored_at=0.0, seconds=60)
     before.close()
     break_file(path, damage)
     table = AnswerTable(path, max_bytes=KIB * KIB, settle_seconds=10)
     with caplog.at_level(logging.WARNING):
         for number in range(200):
-            table.get(f"k{number}")
-        table.put("new", 1, stored_at=0.0, seconds=60)
-    kept = table.get("new")
+            table.get([f"k{number}"]).get(f"k{number}")
+        table.put({"new": 1}, stored_at=0.0, seconds=60)
+    kept = table.get(["new"]).get("new")
     table.close()
     assert kept is not None
     assert kept.value == 1
@@ -169,11 +169,11 @@ def test_what_an_earlier_version_kept_is_taken_over(tmp_path: Path) -> None:
     connection.commit()
     connection.close()
     table = AnswerTable(path, max_bytes=64 * KIB * KIB, settle_seconds=10)
-    kept = table.get("key 1")
+    kept = table.get(["key 1"]).get("key 1")
     assert kept is not None
     assert (kept.value, kept.stored_at) == ({"said": text}, 12.5)
-    assert table.get("key 2") is None, "it had expired"
-    assert table.get("key 3") is None, "it was never whole"
+    assert table.get(["key 2"]).get("key 2") is None, "it had expired"
+    assert table.get(["key 3"]).get("key 3") is None, "it was never whole"
     assert table.count()[0] == 1
     table.close()
     assert [file.name for file in tmp_path.iterdir()] == ["models.sqlite"]
@@ -195,11 +195,11 @@ CREATE TABLE streams (
 def test_a_file_that_another_process_set_aside_is_left_for_the_new_one(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     one, two = (AnswerTable(path, max_bytes=KIB * KIB, settle_seconds=10) for _ in range(2))
-    one.put("k", 1, stored_at=0.0, seconds=60)
-    assert two.get("k") is not None
+    one.put({"k": 1}, stored_at=0.0, seconds=60)
+    assert two.get(["k"]).get("k") is not None
     path.rename(tmp_path / "elsewhere")
-    two.put("k", 2, stored_at=0.0, seconds=60)
-    kept = one.get("k")
+    two.put({"k": 2}, stored_at=0.0, seconds=60)
+    kept = one.get(["k"]).get("k")
     assert kept is not None
     assert kept.value == 2
     one.close()
@@ -292,7 +292,7 @@ def test_no_question_stands_in_the_files(tmp_path: Path) -> None:
     canary = "canary-sk-4711"
     table = AnswerTable(tmp_path / "search.sqlite", max_bytes=KIB * KIB, settle_seconds=10)
     key = cache_key("search", 1, f"serper?key={canary}", canary)
-    table.put(key, ["an answer"], stored_at=0.0, seconds=60)
+    table.put({key: ["an answer"]}, stored_at=0.0, seconds=60)
     table.close()
     for file in tmp_path.iterdir():
         assert canary.encode() not in file.read_bytes()
