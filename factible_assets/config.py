@@ -366,11 +366,6 @@ class Knob:
     default: Value
     schema: Mapping[str, Any]
 
-    @property
-    def section(self) -> str | None:
-        """The part of FactCheckConfig that it belongs to; None for what concerns every stage."""
-        return self.place[0] if len(self.place) > 1 else None
-
 
 @cache
 def knobs() -> Mapping[str, Knob]:
@@ -380,32 +375,25 @@ def knobs() -> Mapping[str, Knob]:
         for name, field in FactCheckConfig.model_fields.items()
         if isinstance(field.annotation, type) and issubclass(field.annotation, StageConfig)
     }
-    pairs = [(section, name) for section, model in sections.items() for name in model.model_fields]
-    names = [name for _, name in pairs]
+    places = [(section, name) for section, model in sections.items() for name in model.model_fields]
+    names = [name for _, name in places]
     found = {}
-    for section, name in pairs:
-        label = name if names.count(name) == 1 else f"{section}.{name}"
-        found[label] = _knob(label, (section, name), sections[section])
-    for name in _OF_EVERY_STAGE:
-        found[name] = _knob(name, (name,), FactCheckConfig)
+    for place in [*places, *((name,) for name in _OF_EVERY_STAGE)]:
+        name, model = place[-1], sections.get(place[0], FactCheckConfig)
+        label = ".".join(place) if names.count(name) > 1 else name
+        schema = model.model_json_schema()["properties"][name]
+        described = {key: each for key, each in schema.items() if key not in {"title", "default"}}
+        default = model().model_dump(mode="json")[name]
+        if isinstance(default, list):
+            # A list is what an experiment sweeps, so a knob that is one is written as text.
+            described = {"type": "string", "description": f"{schema['description']} Write: a, b"}
+        found[label] = Knob(label, place, plain_value(default), described)
     return found
 
 
-def _knob(label: str, place: tuple[str, ...], model: type[StageConfig]) -> Knob:
-    described = dict(model.model_json_schema()["properties"][place[-1]])
-    described.pop("title", None)
-    described.pop("default", None)
-    default = model().model_dump(mode="json")[place[-1]]
-    if isinstance(default, list):
-        # A list is what an experiment sweeps, so a knob that is one is written as text.
-        described = {"type": "string", "description": f"{described['description']} Write: a, b"}
-    return Knob(label, place, plain_value(default), described)
-
-
-def plain_value(value: Any) -> Value:
+def plain_value(value: Any) -> Any:
     """Return a value of a run's knobs as it is written: a list as `a, b`."""
-    plain: Value = ", ".join(value) if isinstance(value, list) else value
-    return plain
+    return ", ".join(value) if isinstance(value, list) else value
 
 
 def config_of(values: Mapping[str, object]) -> FactCheckConfig:

@@ -274,8 +274,7 @@ def _by_field(given: Mapping[str, Any]) -> dict[str, Any]:
 def _surroundings(given: Mapping[str, Any], environment: Mapping[str, Any]) -> dict[str, Any]:
     """Put the environment and the files of the working folder together, with care.
 
-    Raises:
-        SettingsError: A file says what it needs the user's word for, and does not have it.
+    Raises SettingsError: A file says what it needs the user's word for, and does not have it.
     """
     mine = {**environment, **given}
     written: dict[str, Any] = {}
@@ -492,8 +491,7 @@ class Settings(BaseSettings):
     def own_models(self) -> Path | None:
         """The user's models and prices, which say where keys are sent; None if there are none.
 
-        Raises:
-            SettingsError: The data folder is the working folder's, and nobody allowed the file.
+        Raises SettingsError: The data folder is the working folder's, and nobody allowed the file.
         """
         if self.models_file is not None:
             return self.models_file.expanduser()
@@ -506,8 +504,7 @@ class Settings(BaseSettings):
     def require_trust(self, path: Path) -> None:
         """Let a file of the data folder have its say, if that is the user's or they allowed it.
 
-        Raises:
-            SettingsError: The data folder is the working folder's, and nobody allowed the file.
+        Raises SettingsError: The data folder is the working folder's, and nobody allowed the file.
         """
         is_chosen = "FACTIBLE_HOME" in os.environ or self.home != default_home()
         if is_chosen or is_trusted(path, read_words(path)):
@@ -537,8 +534,7 @@ class Settings(BaseSettings):
     def warehouse(self) -> Path | Lake:
         """The live warehouse: a file, which one process writes at a time, or a lake.
 
-        Raises:
-            SettingsError: FACTIBLE_WAREHOUSE names no lake.
+        Raises SettingsError: FACTIBLE_WAREHOUSE names no lake.
         """
         if self.lake is None:
             return self.home / "warehouse.duckdb"
@@ -630,8 +626,7 @@ class Settings(BaseSettings):
     def ensure_home(self) -> Path:
         """Create the data folder if need be and return it.
 
-        Raises:
-            SettingsError: If the folder cannot be created or written.
+        Raises SettingsError: If the folder cannot be created or written.
         """
         try:
             self.home.mkdir(parents=True, exist_ok=True)
@@ -651,8 +646,7 @@ def load_settings(home: Path | None = None) -> Settings:
     Args:
         home: The data folder, whatever the environment says.
 
-    Raises:
-        SettingsError: If a variable has a value that cannot be used; its value is not repeated.
+    Raises SettingsError: If a variable has a value that cannot be used; its value is not repeated.
     """
     try:
         return Settings() if home is None else Settings(home=home)

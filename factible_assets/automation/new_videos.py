@@ -132,14 +132,11 @@ class AddVideoConfig(StageConfig):
     )
 
 
-@dg.op(
-    config_schema=launchpad_schema(AddVideoConfig),
-    description="List the video in a corpus of the data folder, and add its partition.",
-)
+@dg.op(config_schema=launchpad_schema(AddVideoConfig))
 def list_video(
     context: dg.OpExecutionContext, services: FactCheckServices, corpora: CorporaResource
 ) -> None:
-    """List, tag the run, add the partition."""
+    """List the video in a corpus of the data folder, and add its partition."""
     config = settled(AddVideoConfig, context.op_config)
     video_id = _listed(config, services.settings(), corpora.read())
     listed = corpora.read().find(video_id)
@@ -193,16 +190,14 @@ def _listed(config: AddVideoConfig, settings: Settings, listing: CorporaReading)
     return entry.video_id
 
 
-@dg.job(
-    name=ADD_JOB,
-    description=(
-        "Add a video and fact-check it. Say which in the launchpad: ops, list_video, config, "
-        "video: a YouTube link or id, or an id of your own with a transcript file. It is listed "
-        "in a corpus of the data folder and becomes a partition; then fact_check is launched."
-    ),
-)
+@dg.job(name=ADD_JOB)
 def add_video() -> None:
-    """Add one video."""
+    """Add a video and fact-check it.
+
+    Say which in the launchpad: ops, list_video, config, video: a YouTube link or id, or an id of
+    your own with a transcript file. It is listed in a corpus of the data folder and becomes a
+    partition; then fact_check is launched.
+    """
     list_video()
 
 
@@ -235,7 +230,6 @@ def added_videos_sensor(fact_check: Any) -> dg.SensorDefinition:
         description="Launches fact_check for every video that the job add_video added.",
     )
     def check_added_videos(context: dg.RunStatusSensorContext) -> dg.RunRequest | dg.SkipReason:
-        """Launch the check."""
         return check_request(context.dagster_run)
 
     return check_added_videos
@@ -278,17 +272,14 @@ class ImportConfig(StageConfig):
 
 
 # One op and not two: what passes between ops goes through the warehouse, which takes rows only.
-@dg.op(
-    config_schema=launchpad_schema(ImportConfig),
-    description=(
-        "Write a corpus file, and the transcripts that it names, into the data folder, and add a "
-        "partition for every video that has none yet."
-    ),
-)
+@dg.op(config_schema=launchpad_schema(ImportConfig))
 def import_into_corpora(
     context: dg.OpExecutionContext, services: FactCheckServices, corpora: CorporaResource
 ) -> None:
-    """Import, tag the run with the corpus, and add partitions."""
+    """Write a corpus file, and the transcripts that it names, into the data folder.
+
+    A partition is added for every video that has none yet.
+    """
     from factible_assets.exchange.importing import import_corpus as import_from  # noqa: PLC0415 - readers of formats load late
 
     config, settings = settled(ImportConfig, context.op_config), services.settings()
@@ -324,16 +315,13 @@ def import_into_corpora(
     context.add_output_metadata(metadata)
 
 
-@dg.job(
-    name=IMPORT_JOB,
-    description=(
-        "Import claims or videos that others annotated (published runs, AVeriTeC, FEVER, "
-        "ClaimReview, a corpus file) as a corpus, and add a partition for each. Say what to "
-        "import in the launchpad: ops, import_into_corpora, config, path."
-    ),
-)
+@dg.job(name=IMPORT_JOB)
 def import_corpus() -> None:
-    """Import a corpus and add its partitions."""
+    """Import claims or videos that others annotated as a corpus, and add a partition for each.
+
+    Published runs, AVeriTeC, FEVER, ClaimReview, a corpus file. Say what to import in the
+    launchpad: ops, import_into_corpora, config, path.
+    """
     import_into_corpora()
 
 
@@ -348,14 +336,12 @@ def _told(reading: CorporaReading) -> str:
 
 
 # It hangs on the asset that is made from what corpora list, and judges no fact-check.
-@dg.asset_check(
-    asset="transcripts",
-    name=READABLE,
-    description="Every corpus file can be read; if not, its file, line and what to do. A file that "
-    "cannot be read removes no partition.",
-)
+@dg.asset_check(asset="transcripts", name=READABLE)
 def corpora_are_readable(corpora: CorporaResource) -> dg.AssetCheckResult:
-    """Read all corpora."""
+    """Every corpus file can be read; if not, its file, line and what to do.
+
+    A file that cannot be read removes no partition.
+    """
     reading = corpora.read()
     return dg.AssetCheckResult(passed=not reading.problems, description=_told(reading))
 

@@ -5,19 +5,16 @@ settings say of age, Dagster's schedules, jobs and sensors for both, and the mes
 What does not: the rule of the plan (warehouse/views/40_rechecks.sql), what a re-check does
 (assets/), how texts are removed (warehouse/upkeep.py), how caches forget (resources/cache).
 
-A re-check keeps the claims and the queries of a video, so that verdicts can be compared over time,
-and renews search results, ratings, pages, evidence and verdicts. Queries are written anew only for
-claims whose queries a service failed to write: otherwise such a verdict could never be completed.
+A re-check keeps the claims and the queries of a video, so that verdicts can be compared over time.
+Queries are written anew only for claims whose queries a service failed to write: otherwise such a
+verdict could never be completed.
 
-Retention removes texts of pages that no check has used for a while and that nothing current rests
-on, kept answers that nobody asked for, and Dagster's records of old runs: some 160 events each,
-which would otherwise outgrow what they tell of. Verdicts, evidence, quotes, claims and all history
-stay, and so do the runs that made the newest set of an asset, by which Dagster knows that it is
-there.
+Retention removes Dagster's records of old runs too: some 160 events each, which would otherwise
+outgrow what they tell of. Runs that made the newest set of an asset stay, by which Dagster knows
+that it is there.
 
 A message is JSON with a `text` that chat services show as it is, and the facts beside it for
-programs. Its address is a secret, for whoever knows a webhook can write to it: it stands in no log
-and in no error.
+programs. The address of a webhook is a secret: it stands in no log and in no error.
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
@@ -209,8 +206,9 @@ def apply_retention(
     return Removed(trimmed.texts, trimmed.characters, answers, freed, dry_run, len(ended))
 
 
-@dg.op(name="remove_what_is_old", description="Removes old texts, answers and runs.")
+@dg.op(name="remove_what_is_old")
 def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServices) -> None:
+    """Remove old texts, answers and runs."""
     removed = apply_retention(services.settings(), context.instance, now=datetime.now(UTC))
     context.add_output_metadata(
         {
@@ -223,15 +221,12 @@ def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServi
     )
 
 
-@dg.job(
-    name="retention",
-    description=(
-        "Remove texts of pages that no current verdict rests on, kept answers, and Dagster's "
-        "records of runs, once they are old. Verdicts, evidence and quotes stay."
-    ),
-)
+@dg.job
 def retention() -> None:
-    """Remove what is old."""
+    """Remove texts of pages, kept answers, and Dagster's records of runs, once they are old.
+
+    Verdicts, evidence and quotes stay, and the texts that a current verdict rests on.
+    """
     _remove_what_is_old()
 
 
@@ -278,7 +273,6 @@ def nightly(
     def nightly_recheck(
         context: dg.ScheduleEvaluationContext,
     ) -> Sequence[dg.RunRequest] | dg.SkipReason:
-        """Launch the night's list."""
         if not settings.warehouse.exists():
             return dg.SkipReason("Nothing was checked yet, so there is nothing to check again.")
         tick = context.scheduled_execution_time.astimezone(UTC)
@@ -330,7 +324,6 @@ def _notifications(settings: Settings) -> list[dg.SensorDefinition]:
         description="Tells the webhook in FACTIBLE_NOTIFY_URL when a run turned verdicts.",
     )
     def notify_flips(context: dg.RunStatusSensorContext) -> None:
-        """Tell of flips."""
         run = context.dagster_run
         video_id = run.tags.get(PARTITION_TAG)
         if video_id is None or not settings.warehouse.exists():
@@ -349,7 +342,6 @@ def _notifications(settings: Settings) -> list[dg.SensorDefinition]:
         description="Tells the webhook in FACTIBLE_NOTIFY_URL when a run failed.",
     )
     def notify_failures(context: dg.RunFailureSensorContext) -> None:
-        """Tell of a failed run."""
         run = context.dagster_run
         video_id = run.tags.get(PARTITION_TAG)
         why = " ".join(failures_of_run(context.instance, run.run_id)[0].split())[:500]

@@ -57,7 +57,7 @@ def _options(without: str | None) -> tuple[Any, ...]:
             annotation=_of(knob),
         )
         for name, knob in knobs().items()
-        if without is None or knob.section != without
+        if knob.place[0] != without
     ]
 
     def declared(**given: Any) -> None:
@@ -108,8 +108,7 @@ def given_knobs(context: typer.Context, **others: object) -> dict[str, object]:
 def checked_config(given: dict[str, object], command: str = "check") -> FactCheckConfig:
     """Return the run's knobs; options that were not given keep their defaults.
 
-    Raises:
-        FactibleError: A value is out of its range; the sentence names the option.
+    Raises FactibleError: A value is out of its range; the sentence names the option.
     """
     try:
         return config_of(given)

@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -40,11 +39,10 @@ from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
 from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.records import Claim, Verdict
+from factible_assets.records import Verdict
 from factible_assets.running.targets import enlist, resolve
 from factible_assets.settings import Settings, load_settings
-from factible_assets.stages.ports import SilentObserver
-from factible_assets.wording import clock, counted, dollars, plain, verdict_words
+from factible_assets.wording import clock, counted, dollars, plain
 
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
     from factible_assets.running.result import Checked
@@ -286,18 +284,6 @@ def as_document(checked: Checked) -> dict[str, Any]:
 claims_app = Typer()
 
 
-class _Lines(SilentObserver):
-    """Says every verdict of a list in a line."""
-
-    def __init__(self, total: int) -> None:
-        self._total, self._reached = total, count(1)
-
-    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
-        sure = f" ({verdict.confidence})" if verdict.confidence else ""
-        done = f"{next(self._reached)}/{self._total}"
-        note(f"  {done} {verdict_words(verdict)}{sure} – {plain(claim.text)}")
-
-
 @claims_app.command("check", cls=RecheckCommand)
 def check_list(
     context: Context,
@@ -349,9 +335,10 @@ def check_list(
         for claim in entry.claims or ()
     }
     note(f"{counted(len(given), 'claim')} → {done.file}; {jobs} at once")
+    from factible_assets.cli.progress import PlainObserver
     from factible_assets.running.check import check_claim_list
 
-    lines = _Lines(len(given))
+    lines = PlainObserver(listed=len(given))
     checks = check_claim_list(
         tuple(given),
         settings=settings,

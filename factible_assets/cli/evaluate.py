@@ -220,9 +220,11 @@ def judge(
     import asyncio
 
     from factible_assets.evaluation.judging.criteria import rubrics
+    from factible_assets.evaluation.judging.summary import figures, human_scores
+    from factible_assets.evaluation.matching import default_matcher
     from factible_assets.running.judge import Wish, plan_judging, run_judging
     from factible_assets.services.reasoning import plan_judge
-    from warehouse.beside import verdict_models
+    from warehouse.beside import read_judgements, verdict_models
 
     settings = load_settings()
     store = open_store(settings)
@@ -253,7 +255,18 @@ def judge(
             note(f"judged {done:,} of {total:,}")
 
     judged = asyncio.run(run_judging(settings, store, planned, models, heard))
-    found = _figures(store, planned)
+    known = read_judgements(store, [task.judgement_id for task in planned.tasks])
+    scored = [
+        outcome
+        for outcome in planned.outcomes
+        if any(claim.human_scores is not None for claim in outcome.truth or ())
+    ]
+    people = {}
+    if scored:
+        matcher = default_matcher()
+        people = {each.video.video_id: human_scores(each, matcher) for each in scored}
+        note(f"Claims were matched with those that people scored: {matcher.matcher}.")
+    found = figures(list(known.values()), planned.rubrics, people)
     _show_scores(planned, found, judged)
     if judged.not_asked or any(each.without_score for each in found):
         raise Exit(ExitCode.INCOMPLETE)
@@ -281,25 +294,6 @@ def _show_plan(planned: JudgingPlan, store: Warehouse) -> None:
         table(headings, rows, title=title, numbers=headings[1:]),
         f"{counted(calls, 'call')}, {cost}, by {basis}. Nobody was asked.",
     )
-
-
-def _figures(store: Warehouse, planned: JudgingPlan) -> tuple[CriterionFigures, ...]:
-    from factible_assets.evaluation.judging.summary import figures, human_scores
-    from factible_assets.evaluation.matching import default_matcher
-    from warehouse.beside import read_judgements
-
-    known = read_judgements(store, [task.judgement_id for task in planned.tasks])
-    scored = [
-        outcome
-        for outcome in planned.outcomes
-        if any(claim.human_scores is not None for claim in outcome.truth or ())
-    ]
-    people = {}
-    if scored:
-        matcher = default_matcher()
-        people = {each.video.video_id: human_scores(each, matcher) for each in scored}
-        note(f"Claims were matched with those that people scored: {matcher.matcher}.")
-    return figures(list(known.values()), planned.rubrics, people)
 
 
 def _show_scores(

@@ -234,8 +234,7 @@ def schema() -> None:
 def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Experiment:
     """Return the experiment that is meant.
 
-    Raises:
-        FactibleError: There is none, or its file has problems; all of them are named.
+    Raises FactibleError: There is none, or its file has problems; all of them are named.
     """
     from factible_assets.experiments.plan import experiment_files, load_experiments
 

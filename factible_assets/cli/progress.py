@@ -42,16 +42,19 @@ def _cost(costs: Costs | None) -> str:
 
 
 class PlainObserver(SilentObserver):
-    """Writes one line per event, for logs and pipes: results and no ticks."""
+    """Writes one line per event, for logs and pipes: results and no ticks.
 
-    def __init__(self, costs: Costs | None = None) -> None:
-        self._costs = costs
+    Of a list of claims, so many as are `listed`, it says the verdicts alone.
+    """
+
+    def __init__(self, costs: Costs | None = None, listed: int = 0) -> None:
+        self._costs, self._listed, self._claims, self._reached = costs, listed, listed, 0
         self._lock = threading.Lock()
-        self._claims = 0
-        self._reached = 0
 
     def claims_found(self, claims: Sequence[Claim]) -> None:
         with self._lock:
+            if self._listed:
+                return
             self._claims = len(claims)
             note(f"claims found: {len(claims)}{self._so_far()}")
             for claim in claims:
@@ -70,7 +73,7 @@ class PlainObserver(SilentObserver):
         note(WAITING)
 
     def asset_stored(self, asset: str) -> None:
-        if asset == "transcripts":  # what comes later is said otherwise
+        if asset == "transcripts" and not self._listed:  # what comes later is said otherwise
             note("transcript stored")
 
     def stopping(self) -> None:

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import webbrowser
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,12 +21,15 @@ from typer import Argument, Option
 
 from factible_assets.cli.arguments import video_ids
 from factible_assets.cli.output import note, result, wishes
+from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.files import write_whole
+from factible_assets.running.targets import open_store, unchecked
+from factible_assets.settings import Settings, load_settings
 from resources.statements import statements
 
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
-    from factible_assets.settings import Settings
+    from factible_assets.report.data import ReportData
     from warehouse.store import Warehouse
 
 _SILENT: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -63,7 +67,6 @@ def report(
             "Leave it out, or name a video.",
             ExitCode.USAGE,
         )
-    from factible_assets.corpora.writing import bare_id
     from factible_assets.report.writing import (
         INDEX,
         publish_all,
@@ -72,8 +75,6 @@ def report(
         write_report,
     )
     from factible_assets.running.result import stored_data, stored_result
-    from factible_assets.running.targets import open_store, unchecked
-    from factible_assets.settings import load_settings
 
     settings = load_settings()
     if video is not None:
@@ -118,8 +119,6 @@ def open_(
 
     Example: duckdb "$(factible open published --print --quiet)"
     """
-    from factible_assets.settings import load_settings
-
     place = _place(what, load_settings(), port)
     opened = not (show or wishes.json) and _opened(place, is_data=what == "published")
     result({"what": what, "place": place}, place)
@@ -153,9 +152,7 @@ def _place(what: str, settings: Settings, port: int) -> str:
         raise FactibleError(
             "There are no reports yet.", "Check a video first, such as: factible demo"
         )
-    from factible_assets.corpora.writing import bare_id
     from factible_assets.running.result import stored_result
-    from factible_assets.running.targets import unchecked
 
     video_id = bare_id(what)
     stored = stored_result(video_id, settings=settings)
@@ -243,10 +240,8 @@ def export(
 
     An id that begins with a dash follows two dashes: factible export --json -- -LDjqcvSbP4
     """
-    from factible_assets.corpora.writing import bare_id
     from factible_assets.exchange.tables import write_tables
-    from factible_assets.running.targets import open_store
-    from factible_assets.settings import load_settings
+    from factible_assets.report.data import read_report_data
 
     if videos and corpus is not None:
         raise FactibleError(
@@ -269,17 +264,16 @@ def export(
             if form is ExportFormat.PARQUET:
                 some = video_ids if wanted or corpus is not None else None
                 written, left_out = write_tables(now, folder / "parquet", some)
-                made = list(written.items())
                 if left_out:
                     remarks.append(
                         f"Views over all videos are left out: {', '.join(left_out)}. "
                         "Without a choice of videos they are written too."
                     )
-            elif form is ExportFormat.MARKDOWN:
-                made = _write_markdown(now, folder / "markdown", video_ids, only)
             else:
-                made = [_write_claims(now, folder, video_ids, form, base_url, only, remarks)]
-            files += [{"format": form, "path": path, "rows": rows} for path, rows in made]
+                known = (read_report_data(now, video_id) for video_id in video_ids)
+                checked = (data for data in known if data is not None)
+                written = _written(checked, folder, form, base_url, only, remarks)
+            files += [{"format": form, "path": path, "rows": n} for path, n in written.items()]
     if not wishes.json:
         for remark in remarks:
             note(f"  {remark}")
@@ -308,22 +302,28 @@ def _only(videos: list[str], claim: str, chosen: list[ExportFormat], settings: S
     return file.claim.claim_id
 
 
-def _write_claims(
-    store: Warehouse,
+def _written(
+    checked: Iterable[ReportData],
     folder: Path,
-    video_ids: list[str],
     form: ExportFormat,
     base_url: str | None,
     only: str | None,
     remarks: list[str],
-) -> tuple[Path, int]:
-    """Write the complete verdicts as ClaimReview or as AVeriTeC's claims."""
+) -> dict[Path, int]:
+    """Write what was found of videos, or of the one claim; return how many claims a file has."""
     from factible_assets.exchange.averitec import averitec_of_results
     from factible_assets.exchange.claim_review import reviews_of_results
-    from factible_assets.report.data import read_report_data
+    from factible_assets.report.render import claims_as_markdown
 
-    known = (read_report_data(store, video_id) for video_id in video_ids)
-    checked = (data for data in known if data is not None)
+    if form is ExportFormat.MARKDOWN:
+        written = {}
+        for data in checked:
+            if data.claims:
+                name = f"{data.video.video_id}{f'-{only}' if only else ''}.md"
+                text = claims_as_markdown(data, only)
+                path = write_whole(folder / "markdown" / name, text.encode())
+                written[path] = 1 if only else len(data.claims)
+        return written
     if form is ExportFormat.CLAIMREVIEW:
         name = f"claimreview{f'-{only}' if only else ''}.jsonld"
         made = reviews_of_results(checked, base_url=base_url, only=only)
@@ -336,31 +336,13 @@ def _write_claims(
         )
     if made.unjudged:
         remarks.append(f"{form.value}: {made.unjudged} claims without a verdict are left out.")
-    return write_whole(folder / name, made.text.encode()), made.count
-
-
-def _write_markdown(
-    store: Warehouse, folder: Path, video_ids: list[str], only: str | None
-) -> list[tuple[Path, int]]:
-    """Write the claims of each video, or the one that is wanted, with how many there are."""
-    from factible_assets.report.data import read_report_data
-    from factible_assets.report.render import claims_as_markdown
-
-    made = []
-    for video_id in video_ids:
-        data = read_report_data(store, video_id)
-        if data is not None and data.claims:
-            name = f"{video_id}-{only}.md" if only else f"{video_id}.md"
-            path = write_whole(folder / name, claims_as_markdown(data, only).encode())
-            made.append((path, 1 if only else len(data.claims)))
-    return made
+    return {write_whole(folder / name, made.text.encode()): made.count}
 
 
 def _chosen(store: Warehouse, wanted: list[str], corpus: str | None) -> list[str]:
     """Return the ids of the checked videos that are meant.
 
-    Raises:
-        FactibleError: A video was never checked, or no video of the corpus was.
+    Raises FactibleError: A video was never checked, or no video of the corpus was.
     """
     checked: list[str] = store.query(_SQL["checked"], {"corpus": corpus})["video_id"].to_list()
     missing = [video_id for video_id in wanted if video_id not in checked]

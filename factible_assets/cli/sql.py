@@ -142,7 +142,10 @@ def sql(
                 "Write NAME=VALUE, and $NAME in the query.",
                 ExitCode.USAGE,
             )
-        given[name] = _value(value)
+        given[name] = value
+        with contextlib.suppress(json.JSONDecodeError):
+            read = json.loads(value)
+            given[name] = value if isinstance(read, list | dict) else read
     settings = load_settings()
     store = open_store(settings, live=live)
     if query is None and sys.stdin.isatty():
@@ -157,20 +160,10 @@ def sql(
     _write(frame, form, output)
 
 
-def _value(text: str) -> Any:
-    """Read JSON numbers, strings, true, false and null as such, everything else as text."""
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
-        return text
-    return text if isinstance(value, list | dict) else value
-
-
 def _answer(store: Warehouse, text: str, parameters: dict[str, Any]) -> pl.DataFrame:
     """Answer a query or a dot command, from the newest copy.
 
-    Raises:
-        FactibleError: The query is wrong.
+    Raises FactibleError: The query is wrong.
     """
     if text.startswith(".schema"):
         named = _SCHEMA.match(text)

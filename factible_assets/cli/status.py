@@ -59,9 +59,41 @@ def status() -> None:
             for name in places
         },
     }
-    result(found, grid((name, plain(words)) for name, words in _rows(found)))
     if wishes.json:
+        result(found)
         return
+    sizes = (f"{name} {in_bytes(size)}" for name, size in found["sizes_bytes"].items() if size)
+    running = (f"{run['video'] or '–'} ({run['status']}, {run['id']})" for run in found["running"])
+    rows = [("home", found["home"])]
+    if ":" in found["warehouse"]:
+        rows.append(("warehouse", found["warehouse"]))
+    rows += [
+        ("web", found["web"]),
+        ("reasoner", found["reasoner"]),
+        ("listed", counted(found["listed"]["videos"], "video")),
+    ]
+    if found["videos"] is not None:
+        videos, claims, cost = found["videos"], found["claims"], found["cost"]
+        checked = (
+            f"{videos['checked']:,} checked, {videos['incomplete']:,} incomplete, "
+            f"{videos['without_verdicts']:,} without verdicts"
+        )
+        judged = (
+            f"{claims['claims']:,}, of which {claims['verdicts']:,} have a verdict and "
+            f"{claims['incomplete']:,} wait for services that failed"
+        )
+        spent = f"{dollars(cost['usd'])} for {counted(cost['calls'], 'model call')}, all runs"
+        last = claims["last_checked_at"]
+        rows += [
+            ("videos", checked),
+            ("claims", judged),
+            ("last check", f"{last:%Y-%m-%d %H:%M} UTC" if last else "–"),
+            ("cost", spent),
+            ("due", f"{counted(found['due'], 'video')} tonight: factible sql 'from recheck_plan'"),
+        ]
+    rows.append(("running", ", ".join(running) or "nothing"))
+    rows.append(("on disk", ", ".join(sizes) or "nothing"))
+    result(None, grid((name, plain(words)) for name, words in rows))
     for problem in reading.problems:
         note(f"Not every corpus could be read: {plain(str(problem))}")
     if found["videos"] is None:
@@ -109,42 +141,6 @@ def _size(path: Path | Lake) -> int | None:
     return total
 
 
-def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
-    sizes = (f"{name} {in_bytes(size)}" for name, size in found["sizes_bytes"].items() if size)
-    running = (f"{run['video'] or '–'} ({run['status']}, {run['id']})" for run in found["running"])
-    rows = [
-        ("home", found["home"]),
-        *([("warehouse", found["warehouse"])] if ":" in found["warehouse"] else []),
-        ("web", found["web"]),
-        ("reasoner", found["reasoner"]),
-        ("listed", counted(found["listed"]["videos"], "video")),
-    ]
-    if found["videos"] is not None:
-        videos, claims, cost = found["videos"], found["claims"], found["cost"]
-        checked = (
-            f"{videos['checked']:,} checked, {videos['incomplete']:,} incomplete, "
-            f"{videos['without_verdicts']:,} without verdicts"
-        )
-        judged = (
-            f"{claims['claims']:,}, of which {claims['verdicts']:,} have a verdict and "
-            f"{claims['incomplete']:,} wait for services that failed"
-        )
-        spent = f"{dollars(cost['usd'])} for {counted(cost['calls'], 'model call')}, all runs"
-        last = claims["last_checked_at"]
-        rows += [
-            ("videos", checked),
-            ("claims", judged),
-            ("last check", f"{last:%Y-%m-%d %H:%M} UTC" if last else "–"),
-            ("cost", spent),
-            ("due", f"{counted(found['due'], 'video')} tonight: factible sql 'from recheck_plan'"),
-        ]
-    return [
-        *rows,
-        ("running", ", ".join(running) or "nothing"),
-        ("on disk", ", ".join(sizes) or "nothing"),
-    ]
-
-
 def runs(
     *,
     video: Annotated[str | None, Option(help="Only runs of this video.")] = None,
@@ -170,15 +166,33 @@ def runs(
         statuses=status or (),
         limit=limit,
     )
-    if wishes.json or found:
-        result(found, _runs_table(found))
-    else:
+    if wishes.json:
+        result(found)
+        return
+    if not found:
         note("There are no such runs." if video or job or status else "There are no runs yet.")
-    if not wishes.json:
-        # Below the table, for a column of sentences leaves no room on a narrow screen.
-        for row in found:
-            for failure in row["failures"]:
-                stdout().print(f"{row['id']}  {plain(failure)}", style="red")
+        return
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("run", "started (UTC)", "job", "status", "took", "cost"):
+        justify: Any = "right" if heading in {"took", "cost"} else "left"
+        drawn.add_column(heading, justify=justify, no_wrap=True)
+    drawn.add_column("video", overflow="fold")
+    for row in found:
+        seconds, cost = row["seconds"], row["cost_usd"]
+        drawn.add_row(
+            row["id"],
+            f"{row['started_at'] or row['created_at']:%m-%d %H:%M}",
+            row["job"],
+            Text(row["status"], style=_RUN_STYLES.get(row["status"], "")),
+            "–" if seconds is None else f"{seconds:.0f} s",
+            "–" if cost is None else dollars(cost),
+            plain(row["video"] or "–"),
+        )
+    stdout().print(drawn)
+    # Below the table, for a column of sentences leaves no room on a narrow screen.
+    for row in found:
+        for failure in row["failures"]:
+            stdout().print(f"{row['id']}  {plain(failure)}", style="red")
 
 
 def read_runs(
@@ -239,23 +253,3 @@ def read_runs(
             }
         )
     return rows
-
-
-def _runs_table(found: list[dict[str, Any]]) -> Table:
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("run", "started (UTC)", "job", "status", "took", "cost"):
-        justify: Any = "right" if heading in {"took", "cost"} else "left"
-        drawn.add_column(heading, justify=justify, no_wrap=True)
-    drawn.add_column("video", overflow="fold")
-    for row in found:
-        seconds, cost = row["seconds"], row["cost_usd"]
-        drawn.add_row(
-            row["id"],
-            f"{row['started_at'] or row['created_at']:%m-%d %H:%M}",
-            row["job"],
-            Text(row["status"], style=_RUN_STYLES.get(row["status"], "")),
-            "–" if seconds is None else f"{seconds:.0f} s",
-            "–" if cost is None else dollars(cost),
-            plain(row["video"] or "–"),
-        )
-    return drawn
