@@ -391,9 +391,10 @@ def knobs() -> Mapping[str, Knob]:
     return found
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: Any) -> Value:
     """Return a value of a run's knobs as it is written: a list as `a, b`."""
-    return ", ".join(value) if isinstance(value, list) else value
+    plain: Value = ", ".join(value) if isinstance(value, list) else value
+    return plain
 
 
 def config_of(values: Mapping[str, object]) -> FactCheckConfig:

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_args
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -315,6 +315,16 @@ def withheld_keys() -> list[str]:
     return [variable(key) for key in _withheld(environment, written, environment)]
 
 
+class _InHome:
+    """A place in the data folder, by its name there."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, settings: Settings, owner: type[Settings]) -> Path:
+        return settings.home / self.name
+
+
 class Settings(BaseSettings):
     """The settings of one machine; `.env.example` says what each is for."""
 
@@ -331,6 +341,16 @@ class Settings(BaseSettings):
         # An error would otherwise repeat the value, which may be a key in the wrong place.
         hide_input_in_errors=True,
     )
+
+    # In the data folder: stored pages and hits, which the archive provider searches; the persistent
+    # Dagster instance; HTML reports; answers kept between runs; prompts and answers kept for audit;
+    # the user's own corpora, which the command line writes to.
+    archive: ClassVar[_InHome] = _InHome("archive.sqlite")
+    dagster_home: ClassVar[_InHome] = _InHome("dagster")
+    reports: ClassVar[_InHome] = _InHome("reports")
+    cache: ClassVar[_InHome] = _InHome("cache")
+    prompts: ClassVar[_InHome] = _InHome("prompts")
+    home_corpora: ClassVar[_InHome] = _InHome("corpora")
 
     # What stands here of who is sent something, what is executed or who is let in, SPEAKS.
     home: Annotated[Path, SPEAKS] = Field(default_factory=default_home)
@@ -556,26 +576,6 @@ class Settings(BaseSettings):
         return self.published if self.published.exists() else self.warehouse
 
     @property
-    def archive(self) -> Path:
-        """The stored pages and hits that the archive provider searches."""
-        return self.home / "archive.sqlite"
-
-    @property
-    def dagster_home(self) -> Path:
-        """The folder of the persistent Dagster instance."""
-        return self.home / "dagster"
-
-    @property
-    def reports(self) -> Path:
-        """The folder of the HTML reports."""
-        return self.home / "reports"
-
-    @property
-    def cache(self) -> Path:
-        """The folder of answers that are kept between runs."""
-        return self.home / "cache"
-
-    @property
     def cache_policy(self) -> CachePolicy:
         """How long answers are kept, and how much room they have."""
         from resources.cache import CachePolicy  # noqa: PLC0415 - only who opens the cache needs it
@@ -589,19 +589,9 @@ class Settings(BaseSettings):
         )
 
     @property
-    def prompts(self) -> Path:
-        """The folder of prompts and answers that are kept for audit."""
-        return self.home / "prompts"
-
-    @property
     def project_corpora(self) -> Path:
         """The corpora that come with the project."""
         return PACKAGE_PARENT / "corpora"
-
-    @property
-    def home_corpora(self) -> Path:
-        """The user's own corpora, which the command line writes to."""
-        return self.home / "corpora"
 
     @property
     def corpus_folders(self) -> tuple[Path, ...]:

@@ -162,36 +162,32 @@ class LiveObserver(SilentObserver):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         with self._lock:
             lines = [replace(line, progress={**line.progress}) for line in self._lines.values()]
-        yield self._bars(lines, options.max_width)
-        cost = _cost(self._costs) or "no model cost"
-        words = f"{clock(self._now() - self._started)} · {cost} so far"
-        words = f"{words} · Ctrl-C stops; the same command goes on"
-        told, style = (STOPPING, "yellow") if self._is_stopping else (words, "dim")
-        # One row on a narrow screen too: the rows below are counted on it.
-        yield Text(told, style=style, no_wrap=True, overflow="ellipsis")
-        # The bars and the footer take seven rows, the prompt of a shell one.
-        yield from _open_claims(lines, options.max_width, max(0, console.height - 9))
-
-    def _bars(self, lines: Sequence[_Line], width: int) -> RenderableType:
-        room = max(8, min(_LONGEST_BAR, width - 32))
-        count = len(lines)
         judged = sum(line.verdict is not None for line in lines)
-        begun, found = self._has_transcript, self._has_claims
+        begun, found, count = self._has_transcript, self._has_claims, len(lines)
+        room = max(8, min(_LONGEST_BAR, options.max_width - 32))
+
+        def bar(share: float, *, pulse: bool = False) -> ProgressBar:
+            """Draw a bar; what is being worked on with no telling how far it is pulses."""
+            return ProgressBar(total=1.0, completed=min(1.0, share), width=room, pulse=pulse)
+
         grid = Table.grid(padding=(0, 2))
-        grid.add_row("transcript", _bar(room, float(begun), pulse=not begun), "")
+        grid.add_row("transcript", bar(begun, pulse=not begun), "")
         told = f"{count} found" if found else ""
-        grid.add_row("claims", _bar(room, float(found), pulse=begun and not found), told)
+        grid.add_row("claims", bar(found, pulse=begun and not found), told)
         for stage, pieces in _PIECES.items():
             share = sum(_share(line, stage) for line in lines) / max(1, count)
             done = sum(line.progress.get(stage, (0, 0))[0] for line in lines)
-            grid.add_row(stage.split("_")[0], _bar(room, share), f"{done} {pieces}")
-        grid.add_row("verdicts", _bar(room, judged / max(1, count)), f"{judged} of {count}")
-        return grid
-
-
-def _bar(width: int, share: float, *, pulse: bool = False) -> RenderableType:
-    """Draw a bar; what is being worked on with no telling how far it is pulses."""
-    return ProgressBar(total=1.0, completed=min(1.0, share), width=width, pulse=pulse)
+            grid.add_row(stage.split("_")[0], bar(share), f"{done} {pieces}")
+        grid.add_row("verdicts", bar(judged / max(1, count)), f"{judged} of {count}")
+        yield grid
+        cost = _cost(self._costs) or "no model cost"
+        words = f"{clock(self._now() - self._started)} · {cost} so far"
+        words = f"{words} · Ctrl-C stops; the same command goes on"
+        footer, style = (STOPPING, "yellow") if self._is_stopping else (words, "dim")
+        # One row on a narrow screen too: the rows below are counted on it.
+        yield Text(footer, style=style, no_wrap=True, overflow="ellipsis")
+        # The bars and the footer take seven rows, the prompt of a shell one.
+        yield from _open_claims(lines, options.max_width, max(0, console.height - 9))
 
 
 def _share(line: _Line, stage: str) -> float:
