@@ -554,7 +554,6 @@ def test_a_youtube_video_needs_no_corpus(tmp_path: Path) -> None:
     reading = load_corpora([tmp_path])
     wanted = wanted_or_failure(reading, "-LDjqcvSbP4")
     assert wanted.listed is None
-    assert wanted.file_provider() is None
     assert wanted.video.url == "https://www.youtube.com/watch?v=-LDjqcvSbP4"
     with pytest.raises(dg.Failure, match="is in no corpus, and is no YouTube id"):
         wanted_or_failure(reading, "my-favourite-talk")
@@ -563,7 +562,6 @@ def test_a_youtube_video_needs_no_corpus(tmp_path: Path) -> None:
 def test_what_a_corpus_says_of_a_video_stands_and_youtube_fills_the_gaps(tmp_path: Path) -> None:
     reading = corpus(tmp_path, "{id: abcDEF_-123, title: My title}")
     wanted = wanted_or_failure(reading, "abcDEF_-123")
-    assert wanted.file_provider() is None
     details = VideoDetails(title="Its title", channel="Its channel", duration_seconds=213.0)
     video = with_details(wanted, details)
     assert (video.title, video.channel, video.duration_seconds) == ("My title", "Its channel", 213)

@@ -118,12 +118,11 @@ def plan_night(
 
     def plan(connection: duckdb.DuckDBPyConnection) -> list[Launch]:
         _store_limits(connection, limits, next_tick)
-        launches = launches_of(connection, tick)
-        if not launches:
+        if not connection.execute(_ASK["launched"], [to_utc(tick)]).fetchall():
             planned = [each for each in _plan(connection, tick, held) if each.is_planned]
             enter(connection, _TABLE, [_launch(each, tick) for each in planned])
-            launches = launches_of(connection, tick)
-        return launches
+        rows = connection.execute(_ASK["launched"], [to_utc(tick)]).fetchall()
+        return [Launch(*map(aware, row)) for row in rows]
 
     return warehouse.write(plan, alone=[_TABLE])
 
@@ -132,12 +131,6 @@ def remember_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -
     """Remember that a video is launched now; if its run fails, that counts as an attempt."""
     rows = [_launch(planned, at)]
     warehouse.write(lambda opened: enter(opened, _TABLE, rows, again="keep"), alone=[_TABLE])
-
-
-def launches_of(connection: duckdb.DuckDBPyConnection, tick: datetime) -> list[Launch]:
-    """Return what a night launched, in order."""
-    rows = connection.execute(_ASK["launched"], [to_utc(tick)]).fetchall()
-    return [Launch(*map(aware, row)) for row in rows]
 
 
 def _launch(planned: PlannedVideo, tick: datetime) -> dict[str, object]:

@@ -6,6 +6,7 @@ parsing of caption files and asking YouTube (resources/transcripts), offsets (st
 
 import difflib
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
@@ -14,9 +15,11 @@ from factible_assets.assets.common import final_failure, is_last_try, tag_run, v
 from factible_assets.checks.structural import judged
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
 from factible_assets.corpora.writing import bare_id
-from factible_assets.records import Transcript, TranscriptSegment, Video
+from factible_assets.records import TranscriptSegment, Video
+from factible_assets.rows import VideoRows
 from factible_assets.services.alive import STOPS
 from factible_assets.services.resource import CorporaResource, FactCheckServices
+from factible_assets.settings import Settings
 from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.transcript import UnusableTranscriptError, from_cues, from_text
 from factible_assets.wording import cell, clock
@@ -32,24 +35,6 @@ from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id, w
 from warehouse.sets import AssetRows
 
 CODE_VERSION = "1"
-
-
-def timed_transcript(
-    video_id: str, found: Found
-) -> tuple[Transcript, tuple[TranscriptSegment, ...]]:
-    """Turn what a provider found into the records that are stored.
-
-    Raises dagster.Failure: nothing is said, or a time is impossible. Never retried.
-    """
-    timed = found.transcript
-    place, language, kind = found.provider, timed.language, timed.kind
-    try:
-        if timed.cues:
-            return from_cues(video_id, timed.cues, provider=place, language=language, kind=kind)
-        text = timed.plain_text or ""
-        return from_text(video_id, text, provider=place, language=language, kind=kind), ()
-    except UnusableTranscriptError as error:
-        raise final_failure(str(error)) from error
 
 
 def found_or_failure(
@@ -76,23 +61,15 @@ class Wanted:
     video: Video
     listed: CorpusVideo | None = None
 
-    def file_provider(self) -> FileTranscript | None:
-        """Return the provider of the listed transcript file, None if none is listed."""
-        if self.listed is None or self.listed.transcript is None:
-            return None
-        return FileTranscript(self.listed.transcript, self.video.language)
-
-
-def advice_without_transcript(wanted: Wanted, reading: CorporaReading) -> str:
-    """Say how to bring the captions of a video oneself; empty where a file holds them."""
-    listed, video_id = wanted.listed, wanted.video.video_id
-    if listed is not None and listed.transcript is not None:
-        return ""
-    if listed is not None and listed in reading.videos():
-        place = f"as transcript: in its entry, {listed.file}, line {listed.line}"
-    else:
+    def advice(self, reading: CorporaReading) -> str:
+        """Say how to bring the captions oneself; empty where a file holds them."""
+        listed, video_id = self.listed, self.video.video_id
+        if listed is not None and listed.transcript is not None:
+            return ""
         place = f"with: factible corpus add --transcript FILE -- {video_id}"
-    return f"Or bring its captions yourself, {place}"
+        if listed is not None and listed in reading.videos():
+            place = f"as transcript: in its entry, {listed.file}, line {listed.line}"
+        return f"Or bring its captions yourself, {place}"
 
 
 def wanted_or_failure(reading: CorporaReading, video_id: str) -> Wanted:
@@ -154,6 +131,41 @@ def with_details(wanted: Wanted, details: VideoDetails | None) -> Video:
     )
 
 
+async def obtained(
+    wanted: Wanted, settings: Callable[[], Settings], advice: str = "", *, is_last_try: bool = False
+) -> tuple[VideoRows, Sequence[str]]:
+    """Ask the file that a corpus names, else YouTube; return rows, and which details are missing.
+
+    Raises dagster.Failure: There is no transcript, nothing is said, or a time is impossible.
+    """
+    video_id, listed = wanted.video.video_id, wanted.listed
+    provider: TranscriptProvider
+    if listed is not None and listed.transcript is not None:
+        provider = FileTranscript(listed.transcript, wanted.video.language)
+    else:
+        # Loaded late: few runs ask YouTube.
+        from factible_assets.services.web import youtube_transcripts  # noqa: PLC0415
+
+        provider = youtube_transcripts(settings())
+    answer = await provider.transcript(video_id)
+    found = found_or_failure(answer, advice, is_last_try=is_last_try)
+    timed, segments = found.transcript, tuple[TranscriptSegment, ...]()
+    place, language, kind = found.provider, timed.language, timed.kind
+    try:
+        if timed.cues:
+            transcript, segments = from_cues(
+                video_id, timed.cues, provider=place, language=language, kind=kind
+            )
+        else:
+            transcript = from_text(
+                video_id, timed.plain_text or "", provider=place, language=language, kind=kind
+            )
+    except UnusableTranscriptError as error:
+        raise final_failure(str(error)) from error
+    rows = VideoRows.of([with_details(wanted, found.details), transcript, *segments])
+    return rows, found.details.problems if found.details else ()
+
+
 @video_asset(
     "transcripts",
     CODE_VERSION,
@@ -173,20 +185,11 @@ async def transcripts(  # type: ignore[no-untyped-def]
         # A file that cannot be read must not look like one that lists nothing.
         for problem in reading.problems:
             context.log.warning(str(problem))
-    provider: TranscriptProvider | None = wanted.file_provider()
-    if provider is None:
-        # Loaded late: few runs ask YouTube.
-        from factible_assets.services.web import youtube_transcripts  # noqa: PLC0415
-
-        provider = youtube_transcripts(services.settings())
     with STOPS.heeded(context.run.run_id):
-        found = found_or_failure(
-            await provider.transcript(wanted.video.video_id),
-            advice_without_transcript(wanted, reading),
-            is_last_try=is_last_try(context),
+        found, problems = await obtained(
+            wanted, services.settings, wanted.advice(reading), is_last_try=is_last_try(context)
         )
-    transcript, segments = timed_transcript(wanted.video.video_id, found)
-    video = with_details(wanted, found.details)
+    video, (transcript,), segments = found.video, found.transcripts, found.segments
     rows = AssetRows(
         rows=[video, transcript, *segments],
         code_version=CODE_VERSION,
@@ -199,7 +202,6 @@ async def transcripts(  # type: ignore[no-untyped-def]
         raise refusal
     last = segments[-1] if segments else None
     length = last.start_seconds + last.duration_seconds if last else None
-    problems = found.details.problems if found.details else ()
     yield dg.MaterializeResult(
         value=rows,
         check_results=outcomes,

@@ -22,12 +22,7 @@ from pathlib import Path
 import dagster as dg
 
 import factible_assets
-from factible_assets.assets.transcripts import (
-    found_or_failure,
-    timed_transcript,
-    wanted_or_failure,
-    with_details,
-)
+from factible_assets.assets.transcripts import obtained, wanted_or_failure
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.experiments.plan import STAGES, Surroundings, Variant, settings_of
 from factible_assets.records import Transcript, Video
@@ -40,7 +35,7 @@ from factible_assets.services.reasoning import (
     plan_models,
 )
 from factible_assets.services.search import search_names
-from factible_assets.services.web import choose_web, youtube_transcripts
+from factible_assets.services.web import choose_web
 from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.ports import ClaimDrafts
 from factible_assets.stages.urls import canonical_url
@@ -231,12 +226,9 @@ def _stored_words(warehouse: Path | Lake, video_id: str) -> VideoRows | None:
 
 async def _obtained(video_id: str, corpora: CorporaReading, settings: Settings) -> VideoRows:
     try:
-        wanted = wanted_or_failure(corpora, video_id)
-        provider = wanted.file_provider() or youtube_transcripts(settings)
-        found = found_or_failure(await provider.transcript(video_id))
-        transcript, segments = timed_transcript(video_id, found)
+        rows, _ = await obtained(wanted_or_failure(corpora, video_id), lambda: settings)
     except dg.Failure as failure:
         raise NoWordsError(
             failure.description or f"The transcript of {video_id} could not be obtained."
         ) from failure
-    return VideoRows.of([with_details(wanted, found.details), transcript, *segments])
+    return rows
