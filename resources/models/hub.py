@@ -36,8 +36,6 @@ from resources import http
 from resources.models import base
 from resources.network_guard import NameTable, NetworkGuard
 
-DEFAULT_HUB = "https://huggingface.co"
-
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _GIT_ID = re.compile(r"[0-9a-f]{40}")
 _RANGE = re.compile(r"bytes (\d{1,15})-")

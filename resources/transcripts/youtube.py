@@ -262,7 +262,7 @@ class YouTubeTranscripts:
     """Accept captions that YouTube translates by machine, if none are in one of the languages. They
     are recorded as generated, and as translated from their language."""
     proxy: ProxyConfig | None = None
-    """Asked once more through it when YouTube refuses this address (see youtube_session.py)."""
+    """Asked once more through it when YouTube refuses this address."""
     seconds: float = 40.0
     """The time that one attempt may take, with all its requests."""
     concurrency: int = 4

@@ -59,14 +59,11 @@ def video_id_of(link: str) -> str:
         host = host.removeprefix(prefix)
     if parts.scheme.lower() not in {"", "http", "https"} or host not in {_SHORT_HOST, *_HOSTS}:
         raise NotAVideoLinkError(text, "is not a YouTube link")
-    if host != _SHORT_HOST:
-        candidate = _id_on_main_host(text, parts)
-    else:
-        candidate = parts.path.strip("/").partition("/")[0]
+    first = parts.path.strip("/").partition("/")[0]
+    candidate = first if host == _SHORT_HOST else _id_on_main_host(text, parts)
     if is_video_id(candidate) and candidate not in _EMBEDDED_PAGES:
         return candidate
-    first = parts.path.strip("/").partition("/")[0].lower()
-    parameters = parse_qs(parts.query)
+    first, parameters = first.lower(), parse_qs(parts.query)
     if first.startswith("@") or first in {"channel", "c", "user"}:
         raise NotAVideoLinkError(text, "names a channel, not a video")
     if first == "playlist" or ("list" in parameters and "v" not in parameters):

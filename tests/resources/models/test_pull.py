@@ -21,7 +21,7 @@ from resources.models.base import (
     read_manifest,
     read_receipt,
 )
-from resources.models.hub import DEFAULT_HUB, Hub, ModelStore
+from resources.models.hub import Hub, ModelStore
 from tests.resources.models.hub_server import (
     COMMIT,
     CONFIG,
@@ -366,7 +366,7 @@ def test_the_known_models_are_open_pinned_and_of_the_hub() -> None:
         assert {"model.onnx", "tokenizer.json"} <= {file.save_as for file in model.files}
         inference = model.name.startswith("nli")
         assert ("config.json" in {file.save_as for file in model.files}) == inference
-    Hub(DEFAULT_HUB)
+    Hub("https://huggingface.co")
 
 
 @pytest.mark.parametrize(
