@@ -2,7 +2,7 @@
 
 What belongs here: talks made of the published ones and of what was found for them, and a process
 that answers as YouTube, the search, sites, a registry of domains and a model do. What does not:
-measuring (replay.py, overhead.py, backfill.py).
+measuring (replay.py, backfill.py).
 
 A talk is the beginning of a published transcript; its claims are stretches of it, its searches and
 what they find are recorded, and each page says of its claims that they are so, or not so, between
