@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
@@ -35,6 +35,7 @@ from factible_assets.records import (
     Verdict,
     Video,
 )
+from factible_assets.rows import VideoRows
 from factible_assets.running.result import stored_result
 from factible_assets.running.targets import unchecked
 from factible_assets.settings import Settings
@@ -167,44 +168,42 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class ClaimFile:
-    """A claim as reviewers leave it: verdict, queries that the next check asks, sources.
+    """A claim as reviewers leave it, with what stands of its video (`rows`, `claims` by id).
 
     Attributes:
         number: From 1, the most important first; those that are not checked any more come last.
         verdict: On these words; None: they were not judged yet.
-        addresses: The URLs under which searches found what is known by its canonical URL.
+        queries: Those that the next check asks.
         actions: What was done to it, under its former words too.
         gone: Why it is not checked any more: it was dropped, or split.
-        transcript: What is said in the video.
-        claims: The ids of all claims of the video.
-        scale: What is ruled on.
-        organisation: For whom rulings are signed.
     """
 
-    video: Video
-    claim: Claim
-    number: int
-    verdict: Verdict | None
-    queries: tuple[Query, ...]
-    sources: tuple[Evidence, ...]
-    addresses: Mapping[str, str]
-    actions: tuple[ReviewAction, ...]
-    corrections: Corrections
-    gone: ReviewAction | None
-    transcript: str
+    rows: VideoRows
+    settings: Settings
     claims: frozenset[str]
-    scale: Scale
-    organisation: str | None
+    claim: Claim
+    number: int = 0
+    verdict: Verdict | None = None
+    queries: tuple[Query, ...] = ()
+    sources: tuple[Evidence, ...] = ()
+    actions: tuple[ReviewAction, ...] = ()
+    corrections: Corrections = NO_CORRECTIONS
+    gone: ReviewAction | None = None
+
+    @property
+    def video(self) -> Video:
+        """The video that makes it."""
+        return self.rows.video
+
+    @property
+    def video_id(self) -> str:
+        """The video's id."""
+        return self.video.video_id
 
     @property
     def ruling(self) -> ReviewAction | None:
         """The ruling that stands on the claim in these words."""
         return latest("sign", self.actions, self.claim.claim_id)
-
-    @property
-    def assessment(self) -> ReviewAction | None:
-        """The assessment that stands on the claim in these words."""
-        return latest("assess", self.actions, self.claim.claim_id)
 
     @property
     def assigned_to(self) -> str | None:
@@ -213,37 +212,31 @@ class ClaimFile:
         return act.value if act else None
 
     @property
-    def video_id(self) -> str:
-        """The video's id."""
-        return self.video.video_id
-
-    @property
     def standing_words(self) -> tuple[str, ...]:
         """What reviewers say of sources and of the claim, and what is in force of it."""
-        said = []
-        for source in self.corrections.sources.values():
-            what = "blocked" if source.action == "block_source" else "added"
-            said.append(f"{what} by {source.reviewer}: {source.target}{_because(source.reason)}")
-        overruled = (self.corrections.stances, self.corrections.ratings)
-        for url, act in (pair for word in overruled for pair in word.items()):
+        mine, said = self.corrections, []
+        for act in mine.sources.values():
+            what = "blocked" if act.action == "block_source" else "added"
+            said.append(f"{what} by {act.reviewer}: {act.target}{_because(act)}")
+        for act in (*mine.stances.values(), *mine.ratings.values()):
             value = (act.value or "").replace("_", " ")
-            said.append(f"overruled by {act.reviewer}: {url} {value} ({act.reason})")
+            said.append(f"overruled by {act.reviewer}: {act.target} {value} ({act.reason})")
         if gone := self.gone:
             what = "dropped" if gone.action == "drop_claim" else "split"
-            said.append(f"{what} by {gone.reviewer}{_because(gone.reason)}")
+            said.append(f"{what} by {gone.reviewer}{_because(gone)}")
         if self.assigned_to is not None:
             said.append(f"assigned to {self.assigned_to}")
-        if mine := self.assessment:
-            because = f": {mine.reason}" if mine.reason else ""
-            said.append(f"{mine.reviewer} assesses it as {mine.value}{because}")
+        if assessed := latest("assess", self.actions, self.claim.claim_id):
+            why = f": {assessed.reason}" if assessed.reason else ""
+            said.append(f"{assessed.reviewer} assesses it as {assessed.value}{why}")
         if signed := self.ruling:
             whose = f", {signed.organisation}" if signed.organisation else ""
             said.append(f"{signed.reviewer}{whose} rules: {signed.value} – {signed.reason}")
         return tuple(said)
 
 
-def _because(reason: str | None) -> str:
-    return f" ({reason})" if reason else ""
+def _because(act: ReviewAction) -> str:
+    return f" ({act.reason})" if act.reason else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,37 +278,30 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
             f"No claims of the video {plain(video_id, 120)} are stored.",
             f"Check it first: factible check -- {plain(video_id, 120)}",
         )
-    scale = scale_named(settings.ruling_scale, settings.corpus_folders)
     corrections, acts = corrections_by_claim(actions), by_claim(actions)
     force = claims_in_force(actions)
     claims = corrected_claims(rows.claims, actions, known, rows.transcript, rows.segments)
-    worded = {
-        each: _bare_claim(rows.video.video_id, mine.text) for each, mine in force.worded.items()
-    }
-    ever = {**worded, **known}
-    left = [ever[each] for each in force.gone if each in ever]
+    ever = {each: _bare_claim(video_id, mine.text) for each, mine in force.worded.items()} | known
     verdicts = {verdict.claim_id: verdict for verdict in rows.verdicts}
-    queries = sorted(rows.queries, key=lambda query: query.rank)
-    files = []
-    for number, claim in enumerate([*claims, *left], start=1):
-        mine = corrections.get(claim.claim_id, NO_CORRECTIONS)
-        asked = [query for query in queries if query.claim_id == claim.claim_id]
+    files: list[ClaimFile] = []
+    for claim in (*claims, *(ever[each] for each in force.gone if each in ever)):
+        own = claim.claim_id
+        mine = corrections.get(own, NO_CORRECTIONS)
+        asked = [query for query in rows.queries if query.claim_id == own]
+        asked.sort(key=lambda query: query.rank)
         files.append(
             ClaimFile(
-                video=rows.video,
-                claim=claim,
-                number=number,
-                verdict=verdicts.get(claim.claim_id),
-                queries=corrected_queries(claim, asked, mine),
-                sources=tuple(row for row in rows.evidence if row.claim_id == claim.claim_id),
-                addresses={hit.canonical_url: hit.url for hit in rows.hits},
-                actions=tuple(acts.get(claim.claim_id, ())),
-                corrections=mine,
-                gone=force.gone.get(claim.claim_id),
-                transcript=rows.transcript.text if rows.transcript else "",
+                rows=rows,
+                settings=settings,
                 claims=frozenset(each.claim_id for each in claims),
-                scale=scale,
-                organisation=settings.organisation,
+                claim=claim,
+                number=len(files) + 1,
+                verdict=verdicts.get(own),
+                queries=corrected_queries(claim, asked, mine),
+                sources=tuple(row for row in rows.evidence if row.claim_id == own),
+                actions=tuple(acts.get(own, ())),
+                corrections=mine,
+                gone=force.gone.get(own),
             )
         )
     return files
@@ -329,23 +315,14 @@ def new_claim(video: str, text: str, settings: Settings) -> ClaimFile:
     """
     words = _words(text, "A claim")
     files = open_video(video, settings)
-    made = claim_id(files[0].video_id, words)
-    if made in files[0].claims:
-        raise FactibleError(
-            f"The video makes the claim {plain(words, 80)!r} already.",
-            f"factible review -- {files[0].video_id} lists its claims.",
-        )
-    return replace(
-        files[0],
-        claim=_bare_claim(files[0].video_id, words),
-        number=0,
-        verdict=None,
-        queries=(),
-        sources=(),
-        actions=tuple(act for file in files for act in file.actions if act.claim_id == made),
-        corrections=NO_CORRECTIONS,
-        gone=None,
+    first, claim = files[0], _bare_claim(files[0].video_id, words)
+    _refuse(
+        claim.claim_id in first.claims,
+        f"The video makes the claim {plain(words, 80)!r} already.",
+        f"factible review -- {first.video_id} lists its claims.",
     )
+    acts = (act for file in files for act in file.actions if act.claim_id == claim.claim_id)
+    return ClaimFile(first.rows, settings, first.claims, claim, actions=tuple(acts))
 
 
 def _bare_claim(video_id: str, words: str) -> Claim:
@@ -370,28 +347,27 @@ def open_claim(video: str, claim: str, settings: Settings) -> ClaimFile:
     if claim.isdecimal() and len(claim) < _SHORTEST_PREFIX:
         found = [file for file in files if file.number == int(claim)]
     else:
-        found = [
-            file
-            for file in files
-            if any(
-                each.startswith(claim)
-                for each in {file.claim.claim_id, *(act.claim_id for act in file.actions)}
-            )
-        ]
-    if len(found) == 1:
-        return found[0]
-    which = "Several claims begin with" if found else "The video has no claim"
-    raise FactibleError(
-        f"{which} {plain(claim, 80)!r}; it has {len(files)}, numbered from 1.",
+        found = [file for file in files if any(each.startswith(claim) for each in _ids(file))]
+    _refuse(
+        len(found) != 1,
+        f"{'Several claims begin with' if found else 'The video has no claim'} "
+        f"{plain(claim, 80)!r}; it has {len(files)}, numbered from 1.",
         f"factible review -- {files[0].video_id} lists them.",
     )
+    return found[0]
+
+
+def _ids(file: ClaimFile) -> set[str]:
+    """Return the ids of a claim, those under its former words too."""
+    return {file.claim.claim_id, *(act.claim_id for act in file.actions)}
 
 
 def read_history(video: str, claim: str | None, settings: Settings) -> list[dict[str, Any]]:
     """Return who changed what, of a video or of one of its claims, in order."""
     files = [open_claim(video, claim, settings)] if claim else open_video(video, settings)
-    store, asked = Warehouse(settings.warehouse), {"video": files[0].video_id}
-    found = store.query(_SQL["review_history"], asked)
+    found = Warehouse(settings.warehouse).query(
+        _SQL["review_history"], {"video": files[0].video_id}
+    )
     wanted = {act.action_id for file in files for act in file.actions}
     return [row for row in found.to_dicts() if not claim or row["action_id"] in wanted]
 
@@ -424,14 +400,21 @@ def planned(
     """
     why = _words(reason, "--reason") if reason is not None else None
     now = datetime.now(UTC)
-    plan = _Plan(file)
+    done: list[ReviewAction] = []
+    # What would be asked, by id; what each is derived to be tells the same words apart.
+    asked = {query.query_id: query_id(file.claim.claim_id, query.text) for query in file.queries}
     for position, wish in enumerate(wishes, start=1):
-        fields = plan.fields(wish)
+        if wish.kind in QUERY_KINDS:
+            fields = _query(file, wish, asked)
+        else:
+            _refuse_out_of_turn(file, wish, {act.action for act in done})
+            group = _opinion if wish.kind in OPINIONS else _source
+            fields = (_claim if wish.kind in CLAIM_KINDS else group)(file, wish, done)
         is_set = wish.kind == "drop_claim" or fields.get("value") is not None
         if wish.kind in _REASONED and is_set and not plain(wish.reason or why or ""):
             sentence, remedy = _REASONED[wish.kind]
             raise FactibleError(sentence, f"Give it: {remedy}.")
-        plan.done.append(
+        done.append(
             ReviewAction(
                 action_id=review_action_id(file.claim.claim_id, reviewer, now, position),
                 video_id=file.claim.video_id,
@@ -444,186 +427,157 @@ def planned(
                 **fields,
             )
         )
-    if not plan.asked and any(wish.kind in QUERY_KINDS for wish in wishes):
-        raise FactibleError(
-            "A claim needs at least one query, and nothing would be left to ask.",
-            "Reword the last one with --edit-query, or add another.",
+    _refuse(
+        not asked and any(wish.kind in QUERY_KINDS for wish in wishes),
+        "A claim needs at least one query, and nothing would be left to ask.",
+        "Reword the last one with --edit-query, or add another.",
+    )
+    return tuple(done)
+
+
+def _refuse(is_wrong: object, sentence: str, remedy: str = "") -> None:
+    if is_wrong:
+        raise FactibleError(sentence, remedy)
+
+
+def _refuse_out_of_turn(file: ClaimFile, wish: Wish, before: set[ReviewKind]) -> None:
+    kinds = {wish.kind, *before}
+    _refuse(
+        kinds & CLAIM_KINDS and kinds & _JUDGING,
+        "A claim cannot be changed and judged at once: a judgement is one on its words.",
+        "Change it first.",
+    )
+    is_kept = wish.kind not in {*OPINIONS, "restore_claim"}
+    _refuse(file.gone and is_kept, "The claim was dropped or split.", "Restore it first.")
+
+
+def _query(file: ClaimFile, wish: Wish, asked: dict[str, str]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    kind, opposite = wish.query_type or "direct", wish.opposite
+    if wish.kind != "add_query":
+        number, queries = wish.number, file.queries
+        if number is None or not 1 <= number <= len(queries):
+            raise FactibleError(
+                f"The claim has no query {number}; it has {len(queries)}, numbered from 1.",
+                "factible review VIDEO CLAIM lists them.",
+            )
+        query = queries[number - 1]
+        is_changed = query.query_id not in asked
+        _refuse(is_changed, f"Query {number} is changed twice.", "Change each query once.")
+        fields["target"] = query.query_id
+        kind, opposite = query.query_type, query.seeks_opposite
+    if wish.kind != "remove_query":
+        text = _words(wish.text, "A query")
+        made = query_id(file.claim.claim_id, text)
+        is_asked = made in asked.values()
+        shown = plain(text, 80)
+        _refuse(is_asked, f"The claim is asked {shown!r} already.", "Word it in another way.")
+        asked[made] = made
+        fields |= {"value": text, "query_id": made, "query_type": kind, "seeks_opposite": opposite}
+    asked.pop(fields.get("target", ""), None)
+    return fields
+
+
+def _opinion(file: ClaimFile, wish: Wish, _: Sequence[ReviewAction]) -> dict[str, Any]:
+    if wish.kind == "note":
+        return {"value": _words(wish.text, "A note")}
+    given = plain(wish.text or "")
+    if given.lower() == "none":
+        return {"value": None}
+    if wish.kind == "assign":
+        return {"value": _words(given, "The name of a person")}
+    if wish.kind == "sign":
+        scale = scale_named(file.settings.ruling_scale, file.settings.corpus_folders)
+        label, stance = scale.label(given)
+        whose = file.settings.organisation
+        return {"value": label, "stance": stance, "target": scale.name, "organisation": whose}
+    _refuse(
+        given.lower() not in get_args(Stance),
+        f"{plain(given, 40)!r} is no assessment.",
+        "Give supports, refutes, mixed or unclear; none takes yours back.",
+    )
+    return {"value": given.lower()}
+
+
+def _claim(file: ClaimFile, wish: Wish, done: Sequence[ReviewAction]) -> dict[str, Any]:
+    is_changed = any(act.action in CLAIM_KINDS for act in done)
+    _refuse(is_changed, "A claim is changed twice.", "Change it once, then go on.")
+    if wish.kind == "drop_claim":
+        return {}
+    if wish.kind == "restore_claim":
+        _refuse(file.gone is None, "The claim was neither dropped nor split.")
+        return {"value": file.claim.text}
+    is_split = wish.kind == "split_claim"
+    parts = (wish.text or "").splitlines() if is_split else [wish.text]
+    wordings = [_words(each, "A part of the claim" if is_split else "A claim") for each in parts]
+    made = {claim_id(file.video_id, each) for each in wordings}
+    is_one = is_split and len(made) <= 1
+    _refuse(is_one, "A claim is split into two parts or more.", "Word each of them.")
+    said = wish.said.strip() if wish.kind == "add_claim" and wish.said else None
+    spoken = file.rows.transcript.text if file.rows.transcript else ""
+    times = spoken.count(said) if said is not None else 1
+    _refuse(
+        times != 1,
+        f"{plain(said or '', 80)!r} stands {times} times in the transcript.",
+        "Give words that stand there once, exactly as they are said.",
+    )
+    is_same = wish.kind == "reword_claim" and wordings[0] == file.claim.text
+    _refuse(
+        is_same or made & (file.claims - {file.claim.claim_id}),
+        "The video makes that claim already.",
+        "Word it in another way, or drop one.",
+    )
+    return {"value": "\n".join(wordings), "target": said}
+
+
+def _source(file: ClaimFile, wish: Wish, done: Sequence[ReviewAction]) -> dict[str, Any]:
+    given = _words(wish.text, "A source")
+    is_added = wish.kind == "add_source"
+    subject = _fetchable(given) if is_added else source_subject(given)
+    shown = plain(subject, 120)
+    if wish.kind == "overrule_source":
+        _refuse(
+            subject not in {row.canonical_url for row in file.sources if row.status == "ok"},
+            f"{shown} is no source that was read for the claim.",
+            "Give the URL of one as it is listed.",
         )
-    return tuple(plan.done)
-
-
-class _Plan:
-    """The actions so far, and the queries that they leave."""
-
-    def __init__(self, file: ClaimFile) -> None:
-        self._file = file
-        self.done: list[ReviewAction] = []
-        # What would be asked, by id; what each is derived to be tells the same words apart.
-        self.asked = {
-            query.query_id: query_id(file.claim.claim_id, query.text) for query in file.queries
-        }
-
-    def fields(self, wish: Wish) -> dict[str, Any]:
-        """Return what the action of a wish says."""
-        if wish.kind in QUERY_KINDS:
-            return self._query(wish)
-        kinds = {wish.kind, *(act.action for act in self.done)}
-        if kinds & CLAIM_KINDS and kinds & _JUDGING:
-            raise FactibleError(
-                "A claim cannot be changed and judged at once: a judgement is one on its words.",
-                "Change it first.",
-            )
-        if self._file.gone is not None and wish.kind not in {*OPINIONS, "restore_claim"}:
-            raise FactibleError("The claim was dropped or split.", "Restore it first.")
-        if wish.kind in CLAIM_KINDS:
-            return self._claim(wish)
-        if wish.kind in OPINIONS:
-            return self._opinion(wish)
-        given = _words(wish.text, "A source")
-        if wish.kind == "add_source":
-            return self._add_source(given)
-        subject = source_subject(given)
-        if wish.kind == "overrule_source":
-            return {"target": subject, "value": self._overruling(subject, wish)}
-        self._check_block(wish.kind, subject)
-        return {"target": subject}
-
-    def _query(self, wish: Wish) -> dict[str, Any]:
-        fields: dict[str, Any] = {}
-        kind, opposite = wish.query_type or "direct", wish.opposite
-        if wish.kind != "add_query":
-            number, queries = wish.number, self._file.queries
-            if number is None or not 1 <= number <= len(queries):
-                raise FactibleError(
-                    f"The claim has no query {number}; it has {len(queries)}, numbered from 1.",
-                    "factible review VIDEO CLAIM lists them.",
-                )
-            query = queries[number - 1]
-            if query.query_id not in self.asked:
-                raise FactibleError(f"Query {number} is changed twice.", "Change each query once.")
-            fields["target"] = query.query_id
-            kind, opposite = query.query_type, query.seeks_opposite
-        if wish.kind != "remove_query":
-            text = _words(wish.text, "A query")
-            made = query_id(self._file.claim.claim_id, text)
-            if made in self.asked.values():
-                raise FactibleError(
-                    f"The claim is asked {plain(text, 80)!r} already.", "Word it in another way."
-                )
-            self.asked[made] = made
-            words = {"value": text, "query_id": made}
-            fields |= {**words, "query_type": kind, "seeks_opposite": opposite}
-        self.asked.pop(fields.get("target", ""), None)
-        return fields
-
-    def _opinion(self, wish: Wish) -> dict[str, Any]:
-        if wish.kind == "note":
-            return {"value": _words(wish.text, "A note")}
-        given = plain(wish.text or "")
-        if given.lower() == "none":
-            return {"value": None}
-        if wish.kind == "assign":
-            return {"value": _words(given, "The name of a person")}
-        if wish.kind == "sign":
-            scale = self._file.scale
-            label, stance = scale.label(given)
-            whose = self._file.organisation
-            return {"value": label, "stance": stance, "target": scale.name, "organisation": whose}
-        if given.lower() not in get_args(Stance):
-            raise FactibleError(
-                f"{plain(given, 40)!r} is no assessment.",
-                "Give supports, refutes, mixed or unclear; none takes yours back.",
-            )
-        return {"value": given.lower()}
-
-    def _claim(self, wish: Wish) -> dict[str, Any]:
-        file, claim = self._file, self._file.claim
-        if any(act.action in CLAIM_KINDS for act in self.done):
-            raise FactibleError("A claim is changed twice.", "Change it once, then go on.")
-        if wish.kind == "drop_claim":
-            return {}
-        if wish.kind == "restore_claim":
-            if file.gone is None:
-                raise FactibleError("The claim was neither dropped nor split.")
-            return {"value": claim.text}
-        is_split = wish.kind == "split_claim"
-        parts = (wish.text or "").splitlines() if is_split else [wish.text]
-        what = "A part of the claim" if is_split else "A claim"
-        wordings = [_words(each, what) for each in parts]
-        made = {claim_id(file.video_id, each) for each in wordings}
-        if is_split and len(made) <= 1:
-            raise FactibleError("A claim is split into two parts or more.", "Word each of them.")
-        said = wish.said.strip() if wish.kind == "add_claim" and wish.said else None
-        times = file.transcript.count(said) if said is not None else 1
-        if times != 1:
-            raise FactibleError(
-                f"{plain(said or '', 80)!r} stands {times} times in the transcript.",
-                "Give words that stand there once, exactly as they are said.",
-            )
-        is_same = wish.kind == "reword_claim" and wordings[0] == claim.text
-        if is_same or made & (file.claims - {claim.claim_id}):
-            raise FactibleError(
-                "The video makes that claim already.", "Word it in another way, or drop one."
-            )
-        return {"value": "\n".join(wordings), "target": said}
-
-    def _overruling(self, subject: str, wish: Wish) -> str | None:
-        if subject not in {row.canonical_url for row in self._file.sources if row.status == "ok"}:
-            raise FactibleError(
-                f"{plain(subject, 120)} is no source that was read for the claim.",
-                "Give the URL of one as it is listed.",
-            )
         value = plain(wish.value or "").lower().replace(" ", "_")
         stances, ratings = get_args(Stance), get_args(Rating)
-        if value not in {*stances, *ratings, "none"}:
-            raise FactibleError(
-                f"{plain(value, 40)!r} overrules nothing.",
-                f"Give a stance ({', '.join(stances)}), a rating ({', '.join(ratings)}), or none.",
-            )
-        return None if value == "none" else value
-
-    def _in_force(self, subject: str) -> ReviewAction | None:
-        """Return what is said of a source once what was planned so far is recorded."""
-        folded = corrections_by_claim([*self._file.actions, *self.done])
-        return folded.get(self._file.claim.claim_id, NO_CORRECTIONS).sources.get(subject)
-
-    def _check_block(self, kind: ReviewKind, subject: str) -> None:
-        word, shown = self._in_force(subject), plain(subject, 120)
-        if kind == "unblock_source":
-            if word is None:
-                raise FactibleError(
-                    f"No reviewer blocked or added {shown} on this claim.",
-                    "factible review VIDEO CLAIM lists what is in force.",
-                )
-            return
-        if word is not None and word.action == "block_source":
-            raise FactibleError(
-                f"{shown} is blocked already, by {plain(word.reviewer)}.",
-                "--unblock takes that back.",
-            )
-        known = {row.canonical_url for row in self._file.sources}
-        if "://" in subject and subject not in known and word is None:
-            raise FactibleError(
-                f"{shown} is no source of the claim.",
-                "Give the URL of one as it is listed, or block a whole domain.",
-            )
-
-    def _add_source(self, url: str) -> dict[str, Any]:
-        subject = _fetchable(url)
-        if is_the_video(self._file.video, url):
-            raise FactibleError(
-                f"{plain(url, 120)} is the video itself, or a copy of it.",
-                "A video is no evidence for itself; give another source.",
-            )
-        word = self._in_force(subject)
-        if word is not None and word.action == "add_source":
-            raise FactibleError(
-                f"{plain(subject, 120)} was added already, by {plain(word.reviewer)}.",
-                "It is read in every check of the claim.",
-            )
-        # A canonical URL is an identity, and not every site answers to it.
-        address = self._file.addresses.get(subject, url) if url == subject else url
-        return {"target": subject, "value": address}
+        _refuse(
+            value not in {*stances, *ratings, "none"},
+            f"{plain(value, 40)!r} overrules nothing.",
+            f"Give a stance ({', '.join(stances)}), a rating ({', '.join(ratings)}), or none.",
+        )
+        return {"target": subject, "value": None if value == "none" else value}
+    # What is said of it once what was planned so far is recorded.
+    folded = corrections_by_claim([*file.actions, *done])
+    word = folded.get(file.claim.claim_id, NO_CORRECTIONS).sources.get(subject)
+    who, last = (plain(word.reviewer), word.action) if word else ("", None)
+    if wish.kind == "unblock_source":
+        words = f"No reviewer blocked or added {shown} on this claim."
+        _refuse(word is None, words, "factible review VIDEO CLAIM lists what is in force.")
+    elif wish.kind == "block_source":
+        words = f"{shown} is blocked already, by {who}."
+        _refuse(last == "block_source", words, "--unblock takes that back.")
+        known = {row.canonical_url for row in file.sources}
+        _refuse(
+            "://" in subject and subject not in known and word is None,
+            f"{shown} is no source of the claim.",
+            "Give the URL of one as it is listed, or block a whole domain.",
+        )
+    else:
+        _refuse(
+            is_the_video(file.video, given),
+            f"{plain(given, 120)} is the video itself, or a copy of it.",
+            "A video is no evidence for itself; give another source.",
+        )
+        words = f"{shown} was added already, by {who}."
+        _refuse(last == "add_source", words, "It is read in every check of the claim.")
+    if not is_added:
+        return {"target": subject}
+    # A canonical URL is an identity, and not every site answers to it.
+    found = {hit.canonical_url: hit.url for hit in file.rows.hits}
+    return {"target": subject, "value": found.get(subject, given) if given == subject else given}
 
 
 def source_subject(given: str) -> str:
@@ -637,11 +591,11 @@ def source_subject(given: str) -> str:
         host = host_of(f"https://{given}").removeprefix("www.")
     except UnusableUrlError as error:
         raise FactibleError(str(error)) from error
-    if "." not in host or public_suffix(host) == host:
-        raise FactibleError(
-            f"{plain(given, 120)} is no domain of one publisher.",
-            "Give one such as example.org, or the URL of a page.",
-        )
+    _refuse(
+        "." not in host or public_suffix(host) == host,
+        f"{plain(given, 120)} is no domain of one publisher.",
+        "Give one such as example.org, or the URL of a page.",
+    )
     return host
 
 
@@ -671,12 +625,9 @@ def _fetchable(url: str) -> str:
 def _words(text: str | None, what: str) -> str:
     # Also what no database stores, lone surrogates and NUL, becomes a space.
     flat, longest = plain(text or ""), _LONGEST[what]
-    if not flat:
-        raise FactibleError(f"{what} is empty.", "Give some words.")
-    if len(flat) > longest:
-        raise FactibleError(
-            f"{what} has {len(flat):,} characters, and may have {longest:,}.", "Shorten it."
-        )
+    size = f"{what} has {len(flat):,} characters, and may have {longest:,}."
+    _refuse(not flat, f"{what} is empty.", "Give some words.")
+    _refuse(len(flat) > longest, size, "Shorten it.")
     return flat
 
 
@@ -704,7 +655,17 @@ def carry_out(
     runs = changes if rerun is None else rerun
     store = Warehouse(settings.warehouse)
     if runs:
-        _refuse_beside_a_run(file.video_id, settings)
+        from factible_assets.automation.nightly import in_flight  # noqa: PLC0415 - loads Dagster
+        from factible_assets.running.launch import open_instance  # noqa: PLC0415
+
+        with open_instance(settings) as instance:
+            busy = in_flight(instance, instance.get_dynamic_partitions("videos"))
+        if file.video_id in busy:
+            raise FactibleError(
+                f"{file.video_id} is being checked at the moment; nothing was recorded.",
+                "Wait until that run has ended, or record without a check: --no-rerun.",
+                ExitCode.FAILED,
+            )
     if actions:
         store.write_rows({"review_actions": actions})
     came = _came_of(file, open_video(file.video_id, settings))
@@ -722,12 +683,12 @@ def carry_out(
             code = ExitCode.INCOMPLETE
         code = code if outcome.success else ExitCode.FAILED
     hosts = {urlsplit(row.canonical_url).hostname or "" for row in file.sources}
+    blocked = (act.target or "" for act in actions if act.action == "block_source")
     remarks = (
         f"No source of the claim is of {plain(domain, 120)} so far; what is found there later is "
         "left out."
-        for domain in (act.target or "" for act in actions if act.action == "block_source")
-        if "://" not in domain
-        and not any(host == domain or host.endswith(f".{domain}") for host in hosts)
+        for domain in blocked
+        if "://" not in domain and not any(f".{host}".endswith(f".{domain}") for host in hosts)
     )
     return Reviewed(
         tuple(actions),
@@ -744,30 +705,11 @@ def carry_out(
 
 def _came_of(file: ClaimFile, now: Sequence[ClaimFile]) -> list[Claim]:
     """Return what a claim is now, to be checked: the claim in its new words, or its parts."""
-    old = file.claim.claim_id
-    ids = {
-        each.claim.claim_id
-        for each in now
-        if old in {each.claim.claim_id, *(action.claim_id for action in each.actions)}
-    }
+    ids = {each.claim.claim_id for each in now if file.claim.claim_id in _ids(each)}
     for each in now:
         if each.claim.claim_id in ids and each.gone and each.gone.action == "split_claim":
             ids |= {claim_id(file.video_id, part) for part in (each.gone.value or "").splitlines()}
     return [each.claim for each in now if each.claim.claim_id in ids and each.gone is None]
-
-
-def _refuse_beside_a_run(video_id: str, settings: Settings) -> None:
-    from factible_assets.automation.nightly import in_flight  # noqa: PLC0415 - loads Dagster
-    from factible_assets.running.launch import open_instance  # noqa: PLC0415
-
-    with open_instance(settings) as instance:
-        busy = in_flight(instance, instance.get_dynamic_partitions("videos"))
-    if video_id in busy:
-        raise FactibleError(
-            f"{video_id} is being checked at the moment; nothing was recorded.",
-            "Wait until that run has ended, or record without a check: --no-rerun.",
-            ExitCode.FAILED,
-        )
 
 
 def _check_again(
