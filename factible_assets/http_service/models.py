@@ -29,16 +29,9 @@ from factible_assets.rows import VerdictChange
 MOST_CLAIMS = 20
 
 RunStatus = Literal[
-    "queued",
-    "not_started",
-    "managed",
-    "starting",
-    "started",
-    "success",
-    "failure",
-    "canceling",
-    "canceled",
-]
+    "queued", "not_started", "managed", "starting", "started", "success", "failure",
+    "canceling", "canceled",
+]  # fmt: skip
 """The states of a run, as Dagster names them."""
 
 
@@ -206,16 +199,9 @@ class RunList(BaseModel):
 
 
 Step = Literal[
-    "transcript_extraction",
-    "transcript_complete",
-    "claim_extraction",
-    "claims_extracted",
-    "verdict_reached",
-    "still_running",
-    "generating_report",
-    "complete",
-    "error",
-]
+    "transcript_extraction", "transcript_complete", "claim_extraction", "claims_extracted",
+    "verdict_reached", "still_running", "generating_report", "complete", "error",
+]  # fmt: skip
 """The names of the events, in the order in which they come.
 
 `error` ends a stream at any point; `still_running` breaks a silence at any point."""
@@ -255,11 +241,6 @@ class Order(BaseModel):
         """The tags of the Dagster run."""
         return {"launched_by": "factible serve", "experiment": self.experiment_name}
 
-    def is_like(self, other: Order) -> bool:
-        """Tell whether another order asks for the same work."""
-        work = {"video_id", "config", "claim_id"}
-        return self.model_dump(include=work) == other.model_dump(include=work)
-
 
 class ProgressUpdate(BaseModel):
     """One event of a run."""
@@ -290,29 +271,23 @@ class ProgressUpdate(BaseModel):
 
 
 def update(step: Step, message: str, **data: Any) -> ProgressUpdate:
-    """Return an event whose progress is fixed by its step."""
-    return ProgressUpdate(step=step, message=message, progress=PROGRESS[step], data=data or None)
+    """Return the event of a step; a verdict's `data` say that it is the `reached`-th of how many.
 
-
-def verdict_update(message: str, *, reached: int, total: int, **data: Any) -> ProgressUpdate:
-    """Return the event of one verdict, the `reached`-th of `total`."""
+    Its progress is fixed by its step, or lies between those of the claims and of the report.
+    """
     first, last = PROGRESS["claims_extracted"], PROGRESS["generating_report"] - 1
-    share = min(reached / total, 1.0) if total else 1.0
-    return ProgressUpdate(
-        step="verdict_reached",
-        message=message,
-        progress=first + int((last - first) * share),
-        data={**data, "reached": reached, "total_claims": total},
-    )
+    total = data.get("total_claims")
+    share = min(data.get("reached", 0) / total, 1.0) if total else 1.0
+    progress = PROGRESS.get(step, first + int((last - first) * share))
+    return ProgressUpdate(step=step, message=message, progress=progress, data=data or None)
 
 
 def error_update(
     message: str, run_id: str, *, cancelled: bool = False, failures: tuple[str, ...] = ()
 ) -> ProgressUpdate:
     """Return the event that ends a run without a result."""
-    return update(
-        "error", message, run_id=run_id, cancelled=cancelled, failures=list(failures or (message,))
-    )
+    told = list(failures or (message,))
+    return update("error", message, run_id=run_id, cancelled=cancelled, failures=told)
 
 
 # --- What is wrong with a request, said in a sentence with its remedy -----------------------------
@@ -332,12 +307,9 @@ class Problem(BaseModel):
 
 def problem_response(error: HTTPException) -> Response:
     """Return the answer that says what is wrong."""
-    problem = Problem(
-        title=HTTPStatus(error.status_code).phrase, status=error.status_code, detail=error.detail
-    )
-    return Response(
-        problem.model_dump_json(), error.status_code, error.headers, media_type=MEDIA_TYPE
-    )
+    title = HTTPStatus(error.status_code).phrase
+    body = Problem(title=title, status=error.status_code, detail=error.detail).model_dump_json()
+    return Response(body, error.status_code, error.headers, media_type=MEDIA_TYPE)
 
 
 def too_many(sentence: str, retry_after_seconds: float) -> HTTPException:

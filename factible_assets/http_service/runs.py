@@ -291,7 +291,8 @@ class Runs:
                     "seconds.",
                     {"Retry-After": "5"},
                 )
-            if not same.order.is_like(order):
+            work = {"video_id", "config", "claim_id"}
+            if same.order.model_dump(include=work) != order.model_dump(include=work):
                 raise HTTPException(
                     409,
                     f"{order.video_id} is being checked with other settings. Follow that run with "

@@ -21,26 +21,16 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.http_service.models import (
-    Order,
-    ProgressUpdate,
-    Step,
-    error_update,
-    update,
-    verdict_update,
-)
+from factible_assets.http_service.models import Order, ProgressUpdate, Step, error_update, update
 from factible_assets.records import Claim, Transcript, Verdict
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.stages.ports import SilentObserver
 from factible_assets.wording import counted, verdict_words
-
-if TYPE_CHECKING:
-    from factible_assets.running.launch import CheckOutcome
 
 _LOOK_AROUND_SECONDS = 0.5
 """How often the thread that waits for stdin looks whether it is still needed."""
@@ -99,14 +89,13 @@ class Teller(SilentObserver):
             if claim.claim_id in self._reached:
                 return
             self._reached.add(claim.claim_id)
-            self.send(
-                verdict_update(
-                    f"{verdict_words(verdict).capitalize()}: {claim.text}",
-                    reached=len(self._reached),
-                    total=max(self._claims or 0, len(self._reached)),
-                    claim=claim.model_dump(mode="json"),
-                    verdict=verdict.model_dump(mode="json"),
-                )
+            self.tell(
+                "verdict_reached",
+                f"{verdict_words(verdict).capitalize()}: {claim.text}",
+                claim=claim.model_dump(mode="json"),
+                verdict=verdict.model_dump(mode="json"),
+                reached=len(self._reached),
+                total_claims=max(self._claims or 0, len(self._reached)),
             )
 
 
@@ -143,31 +132,30 @@ def carry_out(order: Order, stream: TextIO) -> bool:
     except SettingsError as error:
         teller.send(error_update(str(error), order.run_id))
         return False
-    outcome: CheckOutcome | None = None
+    failures: tuple[str, ...] | None = None
     try:
         with _interrupted_when_unwanted():
-            outcome = _check(order, settings, teller)
+            failures = _check(order, settings, teller)
     except KeyboardInterrupt:
         from factible_assets.http_service.runs import end_run  # noqa: PLC0415
 
         # It was interrupted before it started, or as it ended: see to it that it is over.
         end_run(settings, order.run_id, cancelled=True)
-    if outcome is None:
+    if failures is None:
         words = "The run was cancelled. What was complete by then is stored."
         teller.send(error_update(words, order.run_id, cancelled=True))
-        return False
-    if not outcome.success:
-        failures = outcome.failures or ("The run failed without saying why.",)
-        teller.send(error_update(" ".join(failures), order.run_id, failures=failures))
         return False
 
     from factible_assets.http_service.results import result_of  # noqa: PLC0415
     from factible_assets.running.result import stored_data  # noqa: PLC0415
 
-    teller.tell("generating_report", "Writing the report.")
-    stored = stored_data(order.video_id, settings)
+    stored = None
+    if not failures:
+        teller.tell("generating_report", "Writing the report.")
+        stored = stored_data(order.video_id, settings)
+        failures = ("The run stored nothing; launch it again.",)
     if stored is None:
-        teller.send(error_update("The run stored nothing; launch it again.", order.run_id))
+        teller.send(error_update(" ".join(failures), order.run_id, failures=failures))
         return False
     result = result_of(stored)
     words = f"{order.video_id} is checked: {counted(result.total_claims, 'claim')}."
@@ -175,36 +163,31 @@ def carry_out(order: Order, stream: TextIO) -> bool:
     return True
 
 
-def _check(order: Order, settings: Settings, teller: Teller) -> CheckOutcome | None:
-    """Run the check; None if it was stopped."""
+def _check(order: Order, settings: Settings, teller: Teller) -> tuple[str, ...] | None:
+    """Run the check; return what failed, None if it was stopped."""
     # Loading Dagster takes seconds, in which the client has already heard of the run.
-    from factible_assets.running.launch import CheckOutcome, check_video  # noqa: PLC0415
+    from factible_assets.running import launch, review  # noqa: PLC0415
 
+    def watch(_: object) -> AbstractContextManager[Teller]:
+        return nullcontext(teller)
+
+    run_id = order.run_id
     try:
         if order.claim_id is None:
-            return check_video(
+            return launch.check_video(
                 order.video_id,
                 settings=settings,
                 config=order.config,
-                watch=lambda _: nullcontext(teller),
-                run_id=order.run_id,
+                watch=watch,
+                run_id=run_id,
                 tags=order.tags,
-            )
-        from factible_assets.running import review  # noqa: PLC0415
-
-        done = review.carry_out(
-            review.open_claim(order.video_id, order.claim_id, settings),
-            (),
-            settings,
-            rerun=True,
-            watch=lambda _: nullcontext(teller),
-            say=lambda _: None,
-            run_id=order.run_id,
-        )
-        return CheckOutcome(order.run_id, done.failures)
+            ).failures
+        file = review.open_claim(order.video_id, order.claim_id, settings)
+        return review.carry_out(
+            file, (), settings, rerun=True, watch=watch, say=lambda _: None, run_id=run_id
+        ).failures
     except FactibleError as error:
-        is_stopped = error.code is ExitCode.INTERRUPTED
-        return None if is_stopped else CheckOutcome(order.run_id, (str(error),))
+        return None if error.code is ExitCode.INTERRUPTED else (str(error),)
 
 
 def _transcript_length(order: Order) -> int | None:
@@ -212,11 +195,10 @@ def _transcript_length(order: Order) -> int | None:
     from warehouse.errors import WarehouseError  # noqa: PLC0415
     from warehouse.store import Warehouse  # noqa: PLC0415
 
-    try:
+    with contextlib.suppress(WarehouseError):
         store = Warehouse(load_settings(order.home).warehouse)
         return sum(len(each.text) for each in store.read_current(Transcript, order.video_id))
-    except WarehouseError:
-        return None
+    return None
 
 
 def main() -> int:

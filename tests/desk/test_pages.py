@@ -13,7 +13,7 @@ import duckdb
 import httpx
 import pytest
 
-from factible_assets.http_service.models import update, verdict_update
+from factible_assets.http_service.models import update
 from factible_assets.settings import Settings
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
 from tests.desk.many import store_many
@@ -148,7 +148,14 @@ def test_a_check_is_started_followed_and_cancelled(serve: Serve, script: Script)
     verdict = samples.verdict(0, "refutes").model_dump(mode="json")
     worker.say(
         update("claims_extracted", "2 claims.", claims=claims, total_claims=2),
-        verdict_update("Refuted.", reached=1, total=2, claim=claims[0], verdict=verdict),
+        update(
+            "verdict_reached",
+            "Refuted.",
+            reached=1,
+            total_claims=2,
+            claim=claims[0],
+            verdict=verdict,
+        ),
     )
     wait_until(lambda: "Refuted." in client.get(run).text)
     page = Page(client.get(run).text)

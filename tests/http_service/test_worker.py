@@ -8,7 +8,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.http_service.models import PROGRESS, verdict_update
+from factible_assets.http_service.models import PROGRESS, update
 from factible_assets.http_service.worker import Teller
 from tests.report import samples
 
@@ -55,7 +55,8 @@ def test_a_listener_that_is_gone_disturbs_no_run() -> None:
 @given(total=st.integers(0, 50), data=st.data())
 def test_verdicts_lie_between_the_claims_and_the_report(total: int, data: st.DataObject) -> None:
     counts = sorted(data.draw(st.lists(st.integers(0, max(total, 1)), min_size=1)))
-    progress = [verdict_update("", reached=count, total=total).progress for count in counts]
+    told = [update("verdict_reached", "", reached=each, total_claims=total) for each in counts]
+    progress = [event.progress for event in told]
     assert progress == sorted(progress)
     assert PROGRESS["claims_extracted"] <= progress[0]
     assert progress[-1] < PROGRESS["generating_report"]
