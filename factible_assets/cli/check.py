@@ -127,7 +127,7 @@ def check(
         note(meant.remark)
     is_plain = pages is None and not knobs and not force
     stored = stored_result(meant.video_id, settings=settings) if is_plain else None
-    if stored is not None and stored.is_finished:
+    if stored is not None and stored.data.is_finished:
         when = f"{stored.data.checked_at:%Y-%m-%d %H:%M} UTC"
         note(f"Checked before, on {when}; --force checks it again.")
         _show(stored)
@@ -204,7 +204,7 @@ def _show(checked: Checked) -> None:
         result(as_document(checked))
         return
     none = "No claim that can be checked was found in the transcript."
-    result(None, _verdicts_table(checked) if checked.claims else none)
+    result(None, _verdicts_table(checked) if checked.data.claims else none)
     if any(verdict.basis == "embedded" for verdict in checked.data.verdicts):
         note("These are automatic leanings of the embedded engine; the report shows the quotes.")
     if checked.code is ExitCode.INCOMPLETE:
@@ -223,7 +223,7 @@ def _verdicts_table(checked: Checked) -> Table:
         aligned |= {"confidence": "left", "for : against": "center", "origins": "right"}
     for heading, justify in aligned.items():
         drawn.add_column(heading, justify=justify, no_wrap=True)
-    for claim in checked.claims:
+    for claim in checked.data.in_time:
         verdict = checked.verdicts.get(claim.claim_id)
         cells: list[str | Text] = ["not judged", "–", "–", "–"]
         if verdict is not None:
@@ -260,7 +260,7 @@ def as_document(checked: Checked) -> dict[str, Any]:
     whose = {"video_id", "claim_id"}
     rows = (checked.verdicts, checked.data.rulings)
     claims = []
-    for claim in checked.claims:
+    for claim in checked.data.in_time:
         found = (each.get(claim.claim_id) for each in rows)
         verdict, ruling = (row and row.model_dump(mode="json", exclude=whose) for row in found)
         mine = claim.model_dump(mode="json", exclude={"video_id"})

@@ -74,7 +74,7 @@ def check_and_report(
     ):
         if has_waited and takes_over:
             stored = stored_result(video_id, settings=settings)
-            if stored is not None and stored.is_finished:
+            if stored is not None and stored.data.is_finished:
                 return stored
         still = Standing()
         if not fresh:
@@ -160,7 +160,7 @@ def check_claim_list(
     def one(video_id: str) -> CheckedClaim:
         try:
             stored = None if fresh else stored_result(video_id, settings=settings)
-            if stored is None or not stored.is_finished:
+            if stored is None or not stored.data.is_finished:
                 stored = check_and_report(
                     video_id, settings=settings, config=config, watch=watch, say=say
                 )
@@ -255,8 +255,7 @@ def chosen_videos(
         busy = in_flight(instance, instance.get_dynamic_partitions("videos"))
     if not named:
         return [row for row in _plan(settings, limit, now, held=busy) if row.is_planned]
-    taken = sorted(busy & set(named))
-    if taken:
+    if taken := sorted(busy & set(named)):
         raise FactibleError(
             f"{', '.join(taken)} is being checked at the moment.",
             "Wait until that run has ended, or cancel it in the Dagster UI.",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from factible_assets.errors import ExitCode
-from factible_assets.records import Claim, Verdict
+from factible_assets.records import Verdict
 from factible_assets.report.data import ReportData, read_report_data
 from factible_assets.report.writing import publish_data, read_index_data
 from factible_assets.settings import Settings
@@ -40,16 +40,6 @@ class Checked:
     def verdicts(self) -> dict[str, Verdict]:
         """The verdicts by claim."""
         return {verdict.claim_id: verdict for verdict in self.data.verdicts}
-
-    @property
-    def claims(self) -> list[Claim]:
-        """The claims in order of time."""
-        return self.data.in_time
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether every claim has a complete verdict, and no re-check of one failed since."""
-        return self.data.is_finished
 
     @property
     def code(self) -> ExitCode:

@@ -726,13 +726,8 @@ def _check_again(
 
     with Warehouse(settings.warehouse).snapshot() as now, open_instance(settings) as instance:
         waits = claims_wait(now, file.video_id)
-        made, judged = (
-            instance.get_run_by_id(one.run_id) if one else None
-            for one in (
-                now.current_materialization(asset, file.video_id)
-                for asset in ("claims", "verdicts")
-            )
-        )
+        sets = (now.current_materialization(each, file.video_id) for each in ("claims", "verdicts"))
+        made, judged = (instance.get_run_by_id(each.run_id) if each else None for each in sets)
     # The knobs of the run that checked the video last; Dagster keeps them as plain JSON.
     ops: Any = judged.run_config.get("ops", {}) if judged else {}
     ids = [claim.claim_id for claim in claims] or [file.claim.claim_id]

@@ -169,9 +169,9 @@ def test_a_finished_check_is_told_from_an_unfinished_one(home: Path) -> None:
     store_sample(home, ("supports", "refutes"))
     finished = stored_result(VIDEO_ID, settings=settings)
     assert unfinished is not None
-    assert not unfinished.is_finished
+    assert not unfinished.data.is_finished
     assert finished is not None
-    assert finished.is_finished
+    assert finished.data.is_finished
     assert finished.code is ExitCode.DONE
 
 
@@ -179,8 +179,8 @@ def test_a_failed_recheck_beside_a_good_verdict_leaves_the_check_incomplete(home
     store_failed_recheck(store_sample(home, ("supports", "refutes")))
     checked = stored_result(VIDEO_ID, settings=Settings(home=home))
     assert checked is not None
-    assert checked.verdicts[checked.claims[0].claim_id].stance == "supports"
-    assert not checked.is_finished
+    assert checked.verdicts[checked.data.in_time[0].claim_id].stance == "supports"
+    assert not checked.data.is_finished
     assert checked.code is ExitCode.INCOMPLETE
 
 
