@@ -53,11 +53,13 @@ from factible_assets.running.review import (
 )
 from factible_assets.running.targets import enlist, resolve
 from factible_assets.stages.reviews import OPINIONS
-from factible_assets.wording import outcome_words, verdict_words
+from factible_assets.wording import outcome_words, plain, verdict_words
 from warehouse.store import Warehouse
 
 _VIDEOS = 25
 _LONGEST_SEARCH = 300
+_LONGEST_NAME = 50
+"""Characters of a file's name, of up to four bytes each, of the 255 that a file system takes."""
 
 routes = APIRouter(include_in_schema=False)
 
@@ -94,7 +96,9 @@ async def _form(request: Request) -> Form:
         if file is None:
             fields[name] = content.decode("utf-8", "replace")
         elif file and content:
-            files.setdefault(name, []).append((Path(file.replace("\\", "/")).name, content))
+            # Not every name that may come is one that this machine can give a file.
+            own = plain(Path(file.replace("\\", "/")).name)
+            files.setdefault(name, []).append((own, content))
     return Form(fields, files)
 
 
@@ -241,14 +245,14 @@ def _listed(form: Form, house: House) -> tuple[str, str | None]:
     web = None
     with tempfile.TemporaryDirectory(prefix="factible-desk-") as place:
         name, content = form.files["transcript"][0]
-        file = Path(place) / f"transcript-{Path(name).stem[:80]}{Path(name).suffix[:8]}"
+        file = Path(place) / f"transcript-{Path(name).stem[:_LONGEST_NAME]}{Path(name).suffix[:8]}"
         file.write_bytes(content)
         brought = form.files.get("pages", [])
         if brought:
             folder = Path(place) / "pages"
             folder.mkdir()
             for number, (page, text) in enumerate(brought):
-                (folder / f"{number:03}-{page[-100:]}").write_bytes(text)
+                (folder / f"{number:03}-{page[-_LONGEST_NAME:]}").write_bytes(text)
             together = b"\0".join(text for _, text in brought)
             collection = f"desk-{digest(together)}"
             web = f"archive:{collection}"

@@ -73,6 +73,28 @@ def test_other_sites_can_send_nothing(serve: Serve, script: Script, published: s
     assert client.get("/", follow_redirects=False).headers["location"] == "/desk"
 
 
+@pytest.mark.parametrize("name", ["a\x00b", "\ud800", "🧨" * 100, "\u202e\n.."])
+def test_a_file_of_any_name_is_taken_or_refused_in_words(
+    serve: Serve, script: Script, name: str
+) -> None:
+    client = serve()
+    kinds = {"transcript": "txt", "pages": "html"}
+    parts = [
+        f'--x\r\nContent-Disposition: form-data; name="{field}"; filename="{name}.{kind}"\r\n'
+        "\r\nHoney keeps for years in a closed jar.\r\n"
+        for field, kind in kinds.items()
+    ]
+    sent = client.post(
+        "/desk/checks",
+        content="".join([*parts, "--x--\r\n"]).encode("utf-8", "surrogatepass"),
+        headers={
+            "Origin": str(client.base_url).rstrip("/"),
+            "Content-Type": "multipart/form-data; boundary=x",
+        },
+    )
+    assert sent.status_code in {303, 422}, sent.text
+
+
 def test_a_browser_signs_in_and_holds_a_session_and_no_token(serve: Serve, published: str) -> None:
     client = serve(serve_token=TOKENS)
     assert client.get("/desk").status_code == 401
