@@ -137,7 +137,7 @@ def cache_info() -> None:
         (
             *(each["kind"], each["entries"]),
             *(in_bytes(each["bytes_on_disk"]), in_bytes(each["max_bytes"])),
-            *(f"{each['days']:g} days", each["oldest_use"]),
+            *(f"{each['days']:g} day{'' if each['days'] == 1 else 's'}", each["oldest_use"]),
         )
         for each in documents
     )

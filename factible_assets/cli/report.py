@@ -154,10 +154,9 @@ def _place(what: str, settings: Settings, port: int) -> str:
         )
     from factible_assets.running.result import stored_result
 
-    video_id = bare_id(what)
-    stored = stored_result(video_id, settings=settings)
+    stored = stored_result(bare_id(what), settings=settings)
     if stored is None:
-        raise unchecked(video_id, settings)
+        raise unchecked(bare_id(what), settings)
     return str(stored.report)
 
 

@@ -35,7 +35,7 @@ def kept(factible: Run) -> dict[str, int]:
 def test_an_empty_cache_is_told_without_making_one(factible: Run, home: Path) -> None:
     result = factible("cache", "info")
     assert result.exit_code == 0, result.stderr
-    for words in ("search", "pages", "models", "ages", "vectors", "1 days", "90 days", "180 days"):
+    for words in ("search", "pages", "models", "ages", "vectors", "1 day ", "90 days", "180 days"):
         assert words in result.stdout
     assert not (home / "cache").exists()
 
