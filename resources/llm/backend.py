@@ -342,25 +342,17 @@ class ErrorBody:
         if not isinstance(error, dict):
             return cls(status, error if isinstance(error, str) else text)
 
-        def word(name: str) -> str:
-            value = error.get(name)
-            return str(value) if isinstance(value, str | int) else ""
-
-        def count(name: str) -> int | None:
-            value = error.get(name)
-            return value if isinstance(value, int) and value >= _LEAST_WINDOW else None
-
-        metadata = error.get("metadata")
-        return cls(
-            status,
-            word("message") or word("detail"),
-            word("code"),
-            word("type"),
-            word("param"),
-            count("n_ctx"),
-            count("n_prompt_tokens"),
-            isinstance(metadata, dict) and "flagged_input" in metadata,
+        message, detail, code, kind, param = (
+            str(value) if isinstance(value, str | int) else ""
+            for value in map(error.get, ("message", "detail", "code", "type", "param"))
         )
+        window, tokens = (
+            value if isinstance(value, int) and value >= _LEAST_WINDOW else None
+            for value in map(error.get, ("n_ctx", "n_prompt_tokens"))
+        )
+        metadata = error.get("metadata")
+        flagged = isinstance(metadata, dict) and "flagged_input" in metadata
+        return cls(status, message or detail, code, kind, param, window, tokens, flagged)
 
     @property
     def context_exceeded(self) -> bool:

@@ -216,8 +216,6 @@ class _Prompt:
 
 @dataclass
 class _Conversation(Generic[base.Answer]):
-    """All that happens for one request."""
-
     owner: StructuredModel
     request: base.ModelRequest[base.Answer]
     budget: Budget
@@ -314,7 +312,6 @@ class _Conversation(Generic[base.Answer]):
                     await self._wait_after(error, failures, began)
 
     async def _wait_after(self, error: BackendError, failures: int, began: float) -> None:
-        """Wait before the next attempt."""
         if error.kind == "refused":
             raise base.RefusedError(f"{self.name} declined to answer: {error.reason}.") from None
         retry = self.policy.retry

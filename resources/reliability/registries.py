@@ -188,10 +188,9 @@ class RdapRegistry:
 def _rdap_answer(response: Response) -> dict[str, Any]:
     if failure := status_failure(response):
         raise failure
-    try:
+    answer = None
+    with suppress(ValueError, RecursionError):
         answer = json.loads(response.body)
-    except (ValueError, RecursionError):
-        answer = None
     if not isinstance(answer, dict):
         raise OutageError("the answer is no JSON object")
     return answer
