@@ -29,16 +29,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from resources.lines import NotTextError, decode_text, deepest_json_line
-from resources.transcripts.base import (
-    FORMATS,
-    Cue,
-    Found,
-    Missing,
-    Outage,
-    TimedText,
-    TranscriptAnswer,
-    TranscriptError,
-)
+from resources.transcripts import base
 
 MAX_BYTES: Final = 32 * 1024 * 1024
 """Larger files are refused. Three hours of speech take 0.2 MB as text, 4 MB as json3."""
@@ -58,17 +49,19 @@ class FileTranscript:
     path: Path
     language: str | None = None
 
-    async def transcript(self, video_id: str) -> TranscriptAnswer:
+    async def transcript(self, video_id: str) -> base.TranscriptAnswer:
         """Read the file. Never raises for a bad one: it answers so."""
         del video_id
         try:
             transcript = await asyncio.to_thread(read_transcript, self.path)
-        except TranscriptError as error:
-            return (Outage if error.may_pass else Missing)(str(error))
-        return Found(replace(transcript, language=self.language or transcript.language), "file")
+        except base.TranscriptError as error:
+            return (base.Outage if error.may_pass else base.Missing)(str(error))
+        return base.Found(
+            replace(transcript, language=self.language or transcript.language), "file"
+        )
 
 
-def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> TimedText:
+def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> base.TimedText:
     """Read a transcript file; its language stands in it or its name. TranscriptError: unusable."""
     name = str(path)
     try:
@@ -76,27 +69,27 @@ def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> TimedText:
         data = path.read_bytes() if size <= max_bytes else b""
     except FileNotFoundError as error:
         remedy = "Check the path, which is relative to the corpus file."
-        raise TranscriptError("There is no such file.", remedy, name=name) from error
+        raise base.TranscriptError("There is no such file.", remedy, name=name) from error
     except OSError as error:
         problem = f"The file cannot be read ({error.strerror})."
         remedy = "Check what it is and who may."
-        raise TranscriptError(problem, remedy, name=name, may_pass=True) from error
+        raise base.TranscriptError(problem, remedy, name=name, may_pass=True) from error
     if size > max_bytes:
         sizes = f"has {size / 1e6:,.0f} MB, and a transcript at most {max_bytes / 1e6:,.0f} MB."
         remedy = "Give the captions, not the recording."
-        raise TranscriptError(f"The file {sizes}", remedy, name=name)
+        raise base.TranscriptError(f"The file {sizes}", remedy, name=name)
     transcript = parse_transcript(data, name=name, extension=path.suffix)
     named = _LANGUAGE_IN_NAME.fullmatch(path.name)
     return replace(transcript, language=transcript.language or (named[1] if named else None))
 
 
-def parse_transcript(data: bytes, *, name: str, extension: str = "") -> TimedText:
+def parse_transcript(data: bytes, *, name: str, extension: str = "") -> base.TimedText:
     """Parse a transcript called `name`: sorted cues without markup, no empty one, times from 0."""
     try:
         text = decode_text(data).replace("\r\n", "\n").replace("\r", "\n")
         start, words = text.lstrip(), _INVISIBLE.sub("", text).strip()
         if not start:
-            raise TranscriptError("The file is empty.", "Give a file with words in it.")
+            raise base.TranscriptError("The file is empty.", "Give a file with words in it.")
         if start.startswith("WEBVTT"):
             return _parse_webvtt(text)
         if start[0] in "[{" and (document := _load_json(text, extension.lower())) is not None:
@@ -104,16 +97,16 @@ def parse_transcript(data: bytes, *, name: str, extension: str = "") -> TimedTex
         if _TIMING_LINE.search(text):
             return _timed(_undo_rolling(_captions_of(text, numbered=True)))
         if extension.lower() in {".vtt", ".srt"}:
-            raise TranscriptError(*_NO_TIMES)
+            raise base.TranscriptError(*_NO_TIMES)
         if _MARKUP_START.match(text):
-            raise TranscriptError("This is markup, not a transcript.", f"Give {FORMATS}.")
+            raise base.TranscriptError("This is markup, not a transcript.", f"Give {base.FORMATS}.")
         if not words:
-            raise TranscriptError("The file has no words.", "Give one that has.")
-        return TimedText(plain_text=words)
+            raise base.TranscriptError("The file has no words.", "Give one that has.")
+        return base.TimedText(plain_text=words)
     except NotTextError as error:
         problem = f"This is no text: {error}."
-        raise TranscriptError(problem, f"Give {FORMATS}.", name=name) from error
-    except TranscriptError as error:
+        raise base.TranscriptError(problem, f"Give {base.FORMATS}.", name=name) from error
+    except base.TranscriptError as error:
         error.name = name
         raise
 
@@ -136,19 +129,21 @@ def one_line(text: str) -> str:
     return " ".join(_INVISIBLE.sub("", text).split())
 
 
-def _timed(captions: Iterable[_Caption]) -> TimedText:
+def _timed(captions: Iterable[_Caption]) -> base.TimedText:
     """Make a transcript of captions in order of time; those without words are left out."""
     cues = tuple(
         # Milliseconds, so that the difference of two read times reads as it was written.
-        Cue(" ".join(caption.lines), caption.start, max(0.0, round(caption.end - caption.start, 3)))
+        base.Cue(
+            " ".join(caption.lines), caption.start, max(0.0, round(caption.end - caption.start, 3))
+        )
         for caption in sorted(captions, key=lambda caption: caption.start)
         if caption.lines
     )
     if not cues:
-        raise TranscriptError(
+        raise base.TranscriptError(
             "The file has no captions with words.", "Give one in which someone speaks."
         )
-    return TimedText(cues=cues)
+    return base.TimedText(cues=cues)
 
 
 # --- WebVTT and SRT -----------------------------------------------------------------------------
@@ -180,11 +175,11 @@ _MINUTE = 60
 _MAX_TIMING_LINE = 400
 
 
-def _parse_webvtt(text: str) -> TimedText:
+def _parse_webvtt(text: str) -> base.TimedText:
     captions = _captions_of(text, numbered=False)
     blocks = re.split(r"\n\s*\n", text.strip())[1:]
     if not captions and any(block.strip() and not _METADATA_BLOCK.match(block) for block in blocks):
-        raise TranscriptError(*_NO_TIMES)
+        raise base.TranscriptError(*_NO_TIMES)
     first, *rest = text.lstrip().split("\n\n", 1)[0].split("\n")
     named = _HEADER_TITLE.match(first)
     header = {"title": named[1].strip()} if named else {}
@@ -218,7 +213,7 @@ def _captions_of(text: str, *, numbered: bool) -> list[_Caption]:
             if begins is None or ends is None:
                 problem = f"The times in {line.strip()[:80]!r} cannot be read."
                 remedy = "Write them as 00:01:02.500 --> 00:01:05.000."
-                raise TranscriptError(problem, remedy, line=index + 1)
+                raise base.TranscriptError(problem, remedy, line=index + 1)
             timed.append((index, (begins, ends)))
     captions = []
     for (index, (start, end)), following in itertools.zip_longest(timed, timed[1:]):
@@ -298,7 +293,7 @@ def _load_json(text: str, extension: str) -> dict[str, Any] | list[Any] | None:
         document = json.loads(text)
     except RecursionError as error:
         problem, line = "The JSON is nested too deeply.", deepest_json_line(text)
-        raise TranscriptError(problem, f"Give {FORMATS}.", line=line) from error
+        raise base.TranscriptError(problem, f"Give {base.FORMATS}.", line=line) from error
     except ValueError as error:
         if extension not in {".json", ".json3"} and not text.lstrip().startswith("{"):
             return None
@@ -307,11 +302,11 @@ def _load_json(text: str, extension: str) -> dict[str, Any] | list[Any] | None:
         long = _LONG_NUMBER.search(text)
         line = getattr(error, "lineno", None) or (long and text.count("\n", 0, long.start()) + 1)
         problem = f"The JSON is damaged: {why}."
-        raise TranscriptError(problem, "Export the transcript again.", line=line) from error
+        raise base.TranscriptError(problem, "Export the transcript again.", line=line) from error
     return document if isinstance(document, (dict, list)) else None
 
 
-def _parse_json(document: dict[str, Any] | list[Any]) -> TimedText:
+def _parse_json(document: dict[str, Any] | list[Any]) -> base.TimedText:
     """Find the transcript in a JSON document and read it.
 
     Read are `[{"text", "start", "duration"}]` in seconds; an object that holds such a list under
@@ -333,11 +328,11 @@ def _parse_json(document: dict[str, Any] | list[Any]) -> TimedText:
     if isinstance(said, str) and said.strip():
         words = _INVISIBLE.sub("", said).strip()
         if not words:
-            raise TranscriptError("The text has no words.", "Export it again.")
-        return TimedText(plain_text=words, language=known)
+            raise base.TranscriptError("The text has no words.", "Export it again.")
+        return base.TimedText(plain_text=words, language=known)
     if "segments" in document or "text" in document:
-        raise TranscriptError("No segment has words.", "Export it again.")
-    raise TranscriptError(
+        raise base.TranscriptError("No segment has words.", "Export it again.")
+    raise base.TranscriptError(
         "The JSON holds no transcript (neither events, segments nor text).",
         'Give a list such as [{"text": "…", "start": 0.0, "duration": 2.5}].',
     )
@@ -345,7 +340,7 @@ def _parse_json(document: dict[str, Any] | list[Any]) -> TimedText:
 
 def _segment(segment: Any, number: int) -> _Caption:
     if not isinstance(segment, dict) or not isinstance(segment.get("text"), str):
-        raise TranscriptError(
+        raise base.TranscriptError(
             f"Segment {number} is not an object with a text.",
             'Write each as {"text": "…", "start": 0.0, "duration": 2.5}.',
         )
@@ -365,14 +360,14 @@ def _number(segment: dict[str, Any], number: int, *keys: str) -> float:
     except (ValueError, OverflowError):
         seconds = math.nan
     if isinstance(value, bool) or not abs(seconds) <= _MAX_TIME:
-        raise TranscriptError(
+        raise base.TranscriptError(
             f"Segment {number} has no readable {keys[0]} ({value!r}).",
             "Write seconds as a number, such as 12.5.",
         )
     return seconds
 
 
-def _parse_json3(events: list[Any]) -> TimedText:
+def _parse_json3(events: list[Any]) -> base.TimedText:
     """Read YouTube's json3: events with a start and a duration in milliseconds, made of parts."""
     captions = []
     recognised = False
