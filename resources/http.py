@@ -156,8 +156,7 @@ class Response:
     @property
     def media_type(self) -> str:
         """The declared content type without parameters, lower case; empty if none is declared."""
-        declared: str = self.headers.get("content-type", "")
-        return declared.partition(";")[0].strip().lower()[:100]
+        return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()[:100]
 
     def redirect(self) -> httpx.URL | None:
         """Return where a redirect points, without fragment; None for any other answer.

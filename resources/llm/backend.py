@@ -120,10 +120,8 @@ class Backend(ABC):
     """One server and model, asked once at a time and without retries. Nothing is opened yet.
 
     `host` is the server, for sentences; `base_url` its address without credentials. `info` is the
-    model, named as the server calls it, and `policy` how long the server is waited for.
-
-    Raises:
-        ValueError: The key cannot be sent in a header. The sentence does not repeat it.
+    model, named as the server calls it, and `policy` how long the server is waited for. A key that
+    cannot be sent in a header is a ValueError, which does not repeat it.
     """
 
     cuts_silently = False

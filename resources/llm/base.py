@@ -146,14 +146,9 @@ class LanguageModel(Protocol):
     async def complete(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         """Ask until the answer is valid, or until it is clear that there will be none.
 
-        Raises:
-            ModelOutageError: The service failed, refused the key, or stayed silent.
-            RefusedError: The model or its filter declined to answer.
-            TruncatedError: The answer had no room, nor had it with more.
-            InvalidAnswerError: No answer had the right shape, not even after corrections.
-            ContextTooLongError: The prompt does not fit into the context window.
-            BudgetExhaustedError: A ceiling would have been passed.
-            PriceUnknownError: A ceiling in dollars cannot be kept without the model's price.
+        Raises a ModelError that says why there is none: ModelOutageError, RefusedError,
+        TruncatedError (no room, nor with more), InvalidAnswerError (not even after corrections),
+        ContextTooLongError, BudgetExhaustedError or PriceUnknownError.
         """
         ...
 
