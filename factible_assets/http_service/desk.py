@@ -45,6 +45,7 @@ from factible_assets.report.view import ReportView, arrange
 from factible_assets.running.result import stored_result
 from factible_assets.running.review import (
     Wish,
+    in_turn,
     new_claim,
     open_claim,
     planned,
@@ -440,32 +441,33 @@ def _record(
 ) -> tuple[ReviewKind, str]:
     """Record what a form asks for; return what that was, and the claim that is to be checked."""
     kind = cast("ReviewKind", form.get("act"))
-    if kind == "add_claim":
-        file = new_claim(video_id, form.get("text"), house.settings)
-    else:
-        file = open_claim(video_id, claim_id, house.settings)
-    number = None
-    if form.get("query"):
-        ids = [query.query_id for query in file.queries]
-        if form.get("query") not in ids:
-            raise HTTPException(
-                422, "That query was changed meanwhile; load the claim's page again."
-            )
-        number = ids.index(form.get("query")) + 1
-        kind = kind if form.get("text") else "remove_query"
-    given = form.get("query_type")
-    wish = Wish(
-        kind,
-        form.get("text") or ("none" if kind == "assign" else None),
-        number=number,
-        value=form.get("value") or None,
-        said=form.get("said") or None,
-        query_type=cast("QueryType", given) if given in get_args(QueryType) else None,
-        opposite=bool(form.get("opposite")),
-        reason=form.get("reason") or None,
-    )
     store = Warehouse(house.settings.warehouse)
-    store.write_rows({"review_actions": planned(file, [wish], name, None)})
+    with in_turn(house.settings):
+        if kind == "add_claim":
+            file = new_claim(video_id, form.get("text"), house.settings)
+        else:
+            file = open_claim(video_id, claim_id, house.settings)
+        number = None
+        if form.get("query"):
+            ids = [query.query_id for query in file.queries]
+            if form.get("query") not in ids:
+                raise HTTPException(
+                    422, "That query was changed meanwhile; load the claim's page again."
+                )
+            number = ids.index(form.get("query")) + 1
+            kind = kind if form.get("text") else "remove_query"
+        given = form.get("query_type")
+        wish = Wish(
+            kind,
+            form.get("text") or ("none" if kind == "assign" else None),
+            number=number,
+            value=form.get("value") or None,
+            said=form.get("said") or None,
+            query_type=cast("QueryType", given) if given in get_args(QueryType) else None,
+            opposite=bool(form.get("opposite")),
+            reason=form.get("reason") or None,
+        )
+        store.write_rows({"review_actions": planned(file, [wish], name, None)})
     store.publish(house.settings.published, only_added_to="review_actions")
     return kind, file.claim.claim_id
 

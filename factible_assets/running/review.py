@@ -9,13 +9,15 @@ published scales mean (methods/scales.py).
 from __future__ import annotations
 
 import getpass
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 from urllib.parse import urlsplit
 
+from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from factible_assets.config import FactCheckConfig
@@ -88,6 +90,7 @@ _REASONED: Final[Mapping[ReviewKind, tuple[str, str]]] = {
 
 _JUDGING: frozenset[ReviewKind] = frozenset({"assess", "sign", "overrule_source"})
 _SHORTEST_PREFIX = 4
+_TURN_SECONDS = 60
 
 _SCALES: Final[Mapping[str, Mapping[str, Stance]]] = {
     "factible": {STANCE_WORDS[each].capitalize(): each for each in get_args(Stance)},
@@ -649,7 +652,8 @@ def carry_out(
     `rerun` says whether it is checked again; None leaves that to the actions. `say` is told of what
     the check does otherwise than one might think; `run_id` is that of its run, if known before.
 
-    Raises FactibleError: A run is working on the video, or the run was stopped.
+    Raises FactibleError: A run is working on the video, somebody else has changed the claim since
+    its file was opened, or the run was stopped.
     """
     changes = any(action.action not in OPINIONS for action in actions)
     runs = changes if rerun is None else rerun
@@ -667,7 +671,10 @@ def carry_out(
                 ExitCode.FAILED,
             )
     if actions:
-        store.write_rows({"review_actions": actions})
+        with in_turn(settings):
+            if changes:
+                _refuse_on_old_ground(file)
+            store.write_rows({"review_actions": actions})
     came = _came_of(file, open_video(file.video_id, settings))
     ids = tuple(claim.claim_id for claim in came)
     outcome = _check_again(file, came, actions, settings, watch, say, run_id) if runs else None
@@ -700,6 +707,35 @@ def carry_out(
         report=str(stored.report),
         failures=outcome.failures if outcome else (),
         code=code,
+    )
+
+
+@contextmanager
+def in_turn(settings: Settings) -> Iterator[None]:
+    """Let one record at a time, so that what stands is still what a wish was judged by.
+
+    Raises FactibleError: Others took too long.
+    """
+    try:
+        with FileLock(settings.home / ".review.lock", timeout=_TURN_SECONDS):
+            yield
+    except Timeout as error:
+        raise FactibleError("Others are recording reviews at the moment.", "Try again.") from error
+
+
+def _refuse_on_old_ground(file: ClaimFile) -> None:
+    """Refuse what was judged by a list of claims, or by acts, that are others by now."""
+    files = open_video(file.video_id, file.settings)
+    own = {each.claim.claim_id: each for each in files}.get(file.claim.claim_id)
+    then, now = (
+        [act for act in each.actions if act.action not in OPINIONS] if each else []
+        for each in (file, own)
+    )
+    _refuse(
+        files[0].claims != file.claims or then != now,
+        "Somebody else has changed this claim, or another of the video, in the meantime; nothing "
+        "was recorded.",
+        f"Look at it again: factible review -- {file.video_id}",
     )
 
 

@@ -10,9 +10,17 @@ from pathlib import Path
 import pytest
 
 from factible_assets.cli import review as module
+from factible_assets.cli.progress import watching
 from factible_assets.errors import FactibleError
 from factible_assets.records import ReviewKind, Verdict
-from factible_assets.running.review import ClaimFile, Wish, open_claim, planned, source_subject
+from factible_assets.running.review import (
+    ClaimFile,
+    Wish,
+    carry_out,
+    open_claim,
+    planned,
+    source_subject,
+)
 from factible_assets.settings import Settings
 from factible_assets.stages.ids import query_id
 from tests.cli.conftest import Run
@@ -176,6 +184,24 @@ def test_wishes_are_judged_against_those_before_them(opened: ClaimFile) -> None:
     with pytest.raises(FactibleError, match="is blocked already, by desk"):
         planned(opened, [blocked, blocked], "desk", None)
     assert len(planned(opened, [blocked, Wish("unblock_source", "a.example"), blocked], "B", None))
+
+
+def test_what_was_judged_by_what_no_longer_stands_is_not_recorded(
+    store: Warehouse, home: Path
+) -> None:
+    settings = Settings(home=home)
+    first, second = (open_claim(VIDEO_ID, number(0), settings) for _ in range(2))
+
+    def record(file: ClaimFile, name: str, wish: Wish) -> None:
+        acts = planned(file, [wish], name, None)
+        carry_out(file, acts, settings, rerun=False, watch=watching, say=print)
+
+    record(first, "Ann", Wish("note", "Mine."))
+    record(first, "Ann", Wish("block_source", "a.example"))
+    with pytest.raises(FactibleError, match="Somebody else has changed this claim"):
+        record(second, "Bob", Wish("block_source", "a.example"))
+    record(second, "Bob", Wish("note", "An opinion stands beside those of others."))
+    assert [each.reviewer for each in read_actions(store, VIDEO_ID)] == ["Ann", "Ann", "Bob"]
 
 
 def test_options_without_a_claim_or_beside_the_history_are_wrong_usage(

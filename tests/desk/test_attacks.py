@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,6 +17,8 @@ from tests.http_service.doubles import Script
 from tests.report import samples
 from tests.report.page import Page
 from tests.report.test_hostile_text import PAYLOADS
+from warehouse.beside import read_actions
+from warehouse.store import Warehouse
 
 READER, REVIEWER, ADMIN = (
     f"{name}-secret-that-is-long" for name in ("reader", "reviewer", "admin")
@@ -93,6 +96,20 @@ def test_a_file_of_any_name_is_taken_or_refused_in_words(
         },
     )
     assert sent.status_code in {303, 422}, sent.text
+
+
+def test_of_those_who_ask_the_same_at_once_one_is_granted(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client = serve()
+    form = {"act": "add_claim", "text": "Bees dance."}
+    with ThreadPoolExecutor(4) as pool:
+        sent = [pool.submit(send, client, f"{CLAIM_PATH}/acts", **form) for _ in range(4)]
+    answers = [each.result() for each in sent]
+    assert sorted(each.status_code for each in answers) == [303, 422, 422, 422]
+    assert all("already" in each.text for each in answers if each.status_code == 422)
+    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    assert [each.action for each in acts] == ["add_claim"]
 
 
 def test_a_browser_signs_in_and_holds_a_session_and_no_token(serve: Serve, published: str) -> None:
