@@ -11,29 +11,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Self, get_args, get_type_hints
 
-from factible_assets.records import (
-    ASSET_RECORDS,
-    Basis,
-    Claim,
-    Confidence,
-    Evidence,
-    LlmCall,
-    MediaFinding,
-    Page,
-    PageText,
-    PriorFactCheck,
-    Query,
-    Record,
-    ReliabilityRating,
-    Search,
-    SearchHit,
-    Stance,
-    Step,
-    Transcript,
-    TranscriptSegment,
-    Verdict,
-    Video,
-)
+from factible_assets import records
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +39,12 @@ class VerdictChange:
     claim_id: str
     claim: str | None
     change: str
-    previous_stance: Stance
-    stance: Stance
-    previous_confidence: Confidence
-    confidence: Confidence
-    previous_basis: Basis
-    basis: Basis
+    previous_stance: records.Stance
+    stance: records.Stance
+    previous_confidence: records.Confidence
+    confidence: records.Confidence
+    previous_basis: records.Basis
+    basis: records.Basis
     previous_checked_at: datetime
     checked_at: datetime
     previous_run_id: str
@@ -85,40 +63,40 @@ class VerdictChange:
 class VideoRows:
     """Rows of one video by their class, empty if never made; `sets` has each asset that ran."""
 
-    videos: Sequence[Video] = ()
-    transcripts: Sequence[Transcript] = ()
-    segments: Sequence[TranscriptSegment] = ()
-    claims: Sequence[Claim] = ()
-    queries: Sequence[Query] = ()
-    searches: Sequence[Search] = ()
-    hits: Sequence[SearchHit] = ()
-    prior_fact_checks: Sequence[PriorFactCheck] = ()
-    ratings: Sequence[ReliabilityRating] = ()
-    pages: Sequence[Page] = ()
-    page_texts: Sequence[PageText] = ()
-    evidence: Sequence[Evidence] = ()
-    verdicts: Sequence[Verdict] = ()
-    steps: Sequence[Step] = ()
-    llm_calls: Sequence[LlmCall] = ()
-    media: Sequence[MediaFinding] = ()
+    videos: Sequence[records.Video] = ()
+    transcripts: Sequence[records.Transcript] = ()
+    segments: Sequence[records.TranscriptSegment] = ()
+    claims: Sequence[records.Claim] = ()
+    queries: Sequence[records.Query] = ()
+    searches: Sequence[records.Search] = ()
+    hits: Sequence[records.SearchHit] = ()
+    prior_fact_checks: Sequence[records.PriorFactCheck] = ()
+    ratings: Sequence[records.ReliabilityRating] = ()
+    pages: Sequence[records.Page] = ()
+    page_texts: Sequence[records.PageText] = ()
+    evidence: Sequence[records.Evidence] = ()
+    verdicts: Sequence[records.Verdict] = ()
+    steps: Sequence[records.Step] = ()
+    llm_calls: Sequence[records.LlmCall] = ()
+    media: Sequence[records.MediaFinding] = ()
     sets: Mapping[str, Materialization] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rows: Iterable[Record], **others: Any) -> Self:
+    def of(cls, rows: Iterable[records.Record], **others: Any) -> Self:
         """Sort rows of any classes into their places; `others` are the fields beside them."""
-        places: dict[str, list[Record]] = {}
+        places: dict[str, list[records.Record]] = {}
         for row in rows:
             places.setdefault(_PLACES[type(row)], []).append(row)
         everything: dict[str, Any] = {place: tuple(each) for place, each in places.items()}
         return cls(**everything, **others)
 
     @property
-    def video(self) -> Video:
+    def video(self) -> records.Video:
         """The video itself; IndexError if it is not among the rows."""
         return self.videos[0]
 
     @property
-    def transcript(self) -> Transcript | None:
+    def transcript(self) -> records.Transcript | None:
         """What is said in the video; None if it is not among the rows."""
         return self.transcripts[0] if self.transcripts else None
 
@@ -127,19 +105,21 @@ class VideoRows:
         """The texts of pages by content hash."""
         return {text.content_hash: text.text for text in self.page_texts}
 
-    def of_asset(self, asset: str) -> list[Record]:
+    def of_asset(self, asset: str) -> list[records.Record]:
         """Return the rows that belong to one asset; of the model calls, its own."""
-        rows = (row for record in ASSET_RECORDS[asset] for row in getattr(self, _PLACES[record]))
-        return [row for row in rows if not isinstance(row, LlmCall) or row.stage == asset]
+        rows = (
+            row for record in records.ASSET_RECORDS[asset] for row in getattr(self, _PLACES[record])
+        )
+        return [row for row in rows if not isinstance(row, records.LlmCall) or row.stage == asset]
 
     def parts(self, assets: Iterable[str] | None = None) -> dict[str, Any]:
         """Return the rows by place, of all or some assets, for a container that knows more."""
         if assets is None:
             return {each.name: getattr(self, each.name) for each in fields(VideoRows)}
-        places = {_PLACES[record] for asset in assets for record in ASSET_RECORDS[asset]}
+        places = {_PLACES[record] for asset in assets for record in records.ASSET_RECORDS[asset]}
         return {place: getattr(self, place) for place in places}
 
 
-_PLACES: Mapping[type[Record], str] = {
+_PLACES: Mapping[type[records.Record], str] = {
     get_args(kind)[0]: name for name, kind in get_type_hints(VideoRows).items() if name != "sets"
 }

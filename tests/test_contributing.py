@@ -76,8 +76,10 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
             ),
         ),
         f"{A}rows.py": (
-            Put("    Topic,\n", before="    Transcript,\n"),
-            Put("    topics: Sequence[Topic] = ()\n", before="    queries: Sequence[Query]"),
+            Put(
+                "    topics: Sequence[records.Topic] = ()\n",
+                before="    queries: Sequence[records.Query]",
+            ),
         ),
         f"warehouse/schema/{VERSION + 1:04}_topics.sql": (
             Put(
@@ -285,14 +287,13 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
         f"{A}services/search.py": (
             Put(
                 """
-                Provider(
-                    "almanac",
+                "almanac": Provider(
                     providers.AlmanacSearch,
+                    "almanac_api_key",
                     "For sunrises: set FACTIBLE_ALMANAC_API_KEY.",
-                    given="almanac_api_key",
                 ),
                 """,
-                before='        Provider(\n            "wikipedia",',
+                before='    "wikipedia": Provider(',
             ),
         ),
         ".env.example": (Put("#FACTIBLE_ALMANAC_API_KEY=\n", before="#PERPLEXITY_API_KEY="),),

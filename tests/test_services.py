@@ -336,7 +336,6 @@ def test_a_model_that_is_not_listed_belongs_to_the_server_that_is_named(tmp_path
 @pytest.mark.parametrize("name", PROVIDERS)
 def test_settings_env_file_and_doctor_know_a_search_provider_as_the_table_has_it(name: str) -> None:
     provider = PROVIDERS[name]  # type: ignore[index]
-    assert provider.name == name
     assert name in EXAMPLE
     assert provider.remedy
     if provider.given is not None:

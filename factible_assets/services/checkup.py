@@ -20,13 +20,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from factible_assets.services import reasoning
 from factible_assets.services.ratings import rating_directory
-from factible_assets.services.reasoning import (
-    model_clients,
-    names_models,
-    plan_models,
-    stance_model_in_use,
-)
 from factible_assets.services.search import (
     PROVIDERS,
     asks_fact_checkers,
@@ -217,7 +212,7 @@ def _browser(settings: Settings) -> Finding:
 
 
 def _stance_model(settings: Settings) -> Finding:
-    name = stance_model_in_use(settings.home)
+    name = reasoning.stance_model_in_use(settings.home)
     if name is not None:
         return Finding("stance model", True, True, f"The pulled model {name} reads pages.")
     remedy = "Others can be pulled: factible models list."
@@ -228,15 +223,15 @@ def _stance_model(settings: Settings) -> Finding:
 
 
 async def _models(settings: Settings, stack: AsyncExitStack) -> list[Finding]:
-    if not names_models(settings):
+    if not reasoning.names_models(settings):
         remedy = "For verdicts by a language model: set OPENAI_API_KEY or FACTIBLE_MODEL."
         return [Finding("language model", False, None, "The embedded engine judges.", remedy)]
     try:
-        plan = plan_models(settings)
+        plan = reasoning.plan_models(settings)
         if plan.missing is not None:
             remedy = f"Set {plan.missing}, or name another model."
             return [Finding("language model", False, None, f"{plan.missing} is not set.", remedy)]
-        clients = await stack.enter_async_context(model_clients(settings, plan))
+        clients = await stack.enter_async_context(reasoning.model_clients(settings, plan))
         made = [clients.model(each.name, provider=each.provider) for each in plan.models]
     except (SetupError, ValueError) as error:
         return [Finding("language model", True, False, str(error), "Correct it in .env.")]

@@ -27,20 +27,8 @@ from factible_assets.settings import SetupError
 from factible_assets.stages import ports
 from factible_assets.stages.reliability import institution_of
 from factible_assets.stages.urls import registrable_domain
+from resources.reliability import datasets
 from resources.reliability.base import ListedRating
-from resources.reliability.datasets import (
-    DESCRIBES,
-    DOMAIN_QUALITY,
-    RatingDirectory,
-    RatingFileError,
-    RatingSet,
-    TableLayout,
-    description_of,
-    load_description,
-    load_mbfc_json,
-    load_rating_csv,
-    load_rating_yaml,
-)
 
 _DESCRIBED = (".csv", ".json")
 _DAY = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
@@ -67,7 +55,7 @@ class RatedPages:
         return (ListedRating("yours", domain, self._rating, "unknown", reason),)
 
 
-def rating_directory(files: Sequence[Path]) -> RatingDirectory:
+def rating_directory(files: Sequence[Path]) -> datasets.RatingDirectory:
     """Load rating sets, in order of precedence; a file is read again only when it changed.
 
     Raises SetupError: A file is malformed; the sentence names it, and the line.
@@ -75,13 +63,13 @@ def rating_directory(files: Sequence[Path]) -> RatingDirectory:
     given = set(files)
     try:
         sets = [
-            _rating_set(file, _changed_at(file), _changed_at(description_of(file)))
+            _rating_set(file, _changed_at(file), _changed_at(datasets.description_of(file)))
             for file in files
             if not _is_description(file, given)
         ]
-    except RatingFileError as error:
+    except datasets.RatingFileError as error:
         raise SetupError(str(error)) from error
-    return RatingDirectory(sets)
+    return datasets.RatingDirectory(sets)
 
 
 def _is_description(file: Path, given: set[Path]) -> bool:
@@ -89,12 +77,12 @@ def _is_description(file: Path, given: set[Path]) -> bool:
 
     Raises RatingFileError: It does, and the other one is not there.
     """
-    described = file.with_name(file.name.removesuffix(DESCRIBES))
-    if file.suffix != DESCRIBES or described.suffix.lower() not in _DESCRIBED:
+    described = file.with_name(file.name.removesuffix(datasets.DESCRIBES))
+    if file.suffix != datasets.DESCRIBES or described.suffix.lower() not in _DESCRIBED:
         return False
     if described not in given:
         problem = f"it describes {described.name}, which is not there; add it, or remove this file"
-        raise RatingFileError(file, None, problem)
+        raise datasets.RatingFileError(file, None, problem)
     return True
 
 
@@ -103,15 +91,17 @@ def _changed_at(file: Path) -> int | None:
 
 
 @lru_cache(maxsize=32)
-def _rating_set(file: Path, changed_at: int | None, described_at: int | None) -> RatingSet:
+def _rating_set(file: Path, changed_at: int | None, described_at: int | None) -> datasets.RatingSet:
     kind = file.suffix.lower()
     if kind not in _DESCRIBED:
-        return load_rating_yaml(file)
-    description = None if described_at is None else load_description(description_of(file))
+        return datasets.load_rating_yaml(file)
+    description = (
+        None if described_at is None else datasets.load_description(datasets.description_of(file))
+    )
     as_of = (description and description.as_of) or _day_in_name(file)
     if kind == ".csv":
         if description is not None and description.columns:
-            return load_rating_csv(file, description, as_of=as_of)
+            return datasets.load_rating_csv(file, description, as_of=as_of)
         layout = _layout_by_header(file)
         if description is not None:
             layout = replace(
@@ -121,14 +111,14 @@ def _rating_set(file: Path, changed_at: int | None, described_at: int | None) ->
                 licence=description.licence,
                 citation=description.citation,
             )
-        return load_rating_csv(file, layout, as_of=as_of)
+        return datasets.load_rating_csv(file, layout, as_of=as_of)
     if description is None:
-        return load_mbfc_json(file, as_of=as_of)
+        return datasets.load_mbfc_json(file, as_of=as_of)
     if description.columns:
         problem = "columns are for tables; this file is of Media Bias/Fact Check's layout"
-        raise RatingFileError(description_of(file), None, problem)
+        raise datasets.RatingFileError(datasets.description_of(file), None, problem)
     return replace(
-        load_mbfc_json(file, name=description.name, as_of=as_of),
+        datasets.load_mbfc_json(file, name=description.name, as_of=as_of),
         licence=description.licence,
         citation=description.citation,
     )
@@ -142,15 +132,15 @@ def _day_in_name(file: Path) -> date | None:
         return None
 
 
-def _layout_by_header(file: Path) -> TableLayout:
+def _layout_by_header(file: Path) -> datasets.TableLayout:
     """Choose a layout by the header; a file without a known one is refused by its reader."""
     with file.open(encoding="utf-8-sig", errors="replace", newline="") as opened:
         header = next(csv.reader(opened), [])
-    if DOMAIN_QUALITY.columns["rating"] in header:
-        return DOMAIN_QUALITY
+    if datasets.DOMAIN_QUALITY.columns["rating"] in header:
+        return datasets.DOMAIN_QUALITY
     columns = [
         "domain",
         "rating",
         *(each for each in ("class", "bias", "reason") if each in header),
     ]
-    return TableLayout(file.stem, {each: each for each in columns})
+    return datasets.TableLayout(file.stem, {each: each for each in columns})

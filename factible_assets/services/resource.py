@@ -25,22 +25,16 @@ from pydantic import Field
 
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.records import Rating
+from factible_assets.services import reasoning
 from factible_assets.services.alive import STOPS
 from factible_assets.services.ratings import RatedPages, rating_directory
-from factible_assets.services.reasoning import (
-    RunBudgets,
-    Spent,
-    choose_reasoner,
-    embedded_reasoner,
-    open_models,
-)
 from factible_assets.settings import Settings, SettingsError, SetupError, load_settings
 from factible_assets.stages.ports import Observer, RatingDirectory, Services
 from resources.archive.sources import ArchiveError
 from resources.cache import DiskCache
 from warehouse.store import Warehouse
 
-_BUDGETS = RunBudgets()
+_BUDGETS = reasoning.RunBudgets()
 _SAID: deque[tuple[str, str]] = deque(maxlen=1_000)
 """What was said in which run, so that each of its steps need not say it again."""
 
@@ -105,7 +99,7 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
             yield opened
 
 
-def spent(run_id: str) -> Spent:
+def spent(run_id: str) -> reasoning.Spent:
     """Tell what the models of a run in this process have cost so far."""
     return _BUDGETS.spent(run_id)
 
@@ -140,15 +134,15 @@ async def open_services(
         ratings: RatingDirectory = rating_directory(settings.rating_sets)
         if rated is not None and chosen.startswith("archive:"):
             ratings = RatedPages(ratings, rated)
-        choice = choose_reasoner(wishes.get("reasoner", "auto"), settings)
+        choice = reasoning.choose_reasoner(wishes.get("reasoner", "auto"), settings)
         for remark in (search_remark(settings, web, corpus_web), choice.remark):
             if remark is not None:
                 occasion.remark(remark)
         if choice.kind == "embedded":
-            reasoner = embedded_reasoner(settings, cache())
+            reasoner = reasoning.embedded_reasoner(settings, cache())
         else:
             budget = _BUDGETS.of(occasion.run_id, occasion.video_id, settings)
-            reasoner = await open_models(settings, stack, cache(), budget, renew=renew)
+            reasoner = await reasoning.open_models(settings, stack, cache(), budget, renew=renew)
         yield Services(
             reasoner=reasoner,
             searcher=opened.searcher,

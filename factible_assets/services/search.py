@@ -32,23 +32,18 @@ _NO_SEARCH = (
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One search provider: everything that this project has to know of it.
+    """One search provider, as FACTIBLE_SEARCH, endpoints and rows name it in PROVIDERS."""
 
-    Attributes:
-        name: As FACTIBLE_SEARCH, endpoints and rows name it.
-        client: Its class, which knows where it is asked if the settings do not say otherwise.
-        given: The setting that holds its key, or SearXNG's address; None for none.
-        needed: Whether it cannot be asked without.
-        unbidden: Whether it is asked as soon as that is given, without being named.
-        remedy: What to do to have it asked.
-    """
-
-    name: SearchProvider
     client: type[SearchService]
+    """Its class, which knows where it is asked if the settings do not say otherwise."""
+    given: str | None
+    """The setting that holds its key, or SearXNG's address; None for none."""
     remedy: str
-    given: str | None = None
+    """What to do to have it asked."""
     needed: bool = True
-    unbidden: bool = False
+    """Whether it cannot be asked without what is given."""
+    unbidden: bool = True
+    """Whether it is asked as soon as that is given, without being named."""
 
     def value(self, settings: Settings) -> str:
         """Return the key, or the address, that the settings give; nothing if they give none."""
@@ -56,43 +51,29 @@ class Provider:
 
 
 PROVIDERS: Mapping[SearchProvider, Provider] = {
-    each.name: each
-    for each in (
-        Provider(
-            "serper",
-            providers.SerperSearch,
-            "For web search: set SERPER_API_KEY.",
-            given="serper_api_key",
-            unbidden=True,
-        ),
-        Provider(
-            "searxng",
-            providers.SearxngSearch,
-            "For web search by an own instance: set FACTIBLE_SEARXNG_URL.",
-            given="searxng_url",
-            unbidden=True,
-        ),
-        Provider(
-            "semantic_scholar",
-            providers.SemanticScholarSearch,
-            "For papers: set SEMANTIC_SCHOLAR_API_KEY, or name it in FACTIBLE_SEARCH.",
-            given="semantic_scholar_api_key",
-            needed=False,
-            unbidden=True,
-        ),
-        Provider(
-            "wikipedia",
-            providers.WikipediaSearch,
-            "Needs no key: name it in FACTIBLE_SEARCH.",
-            needed=False,
-        ),
-        Provider(
-            "perplexity",
-            providers.PerplexityExpert,
-            "Set PERPLEXITY_API_KEY and name it in FACTIBLE_SEARCH.",
-            given="perplexity_api_key",
-        ),
-    )
+    "serper": Provider(
+        providers.SerperSearch, "serper_api_key", "For web search: set SERPER_API_KEY."
+    ),
+    "searxng": Provider(
+        providers.SearxngSearch,
+        "searxng_url",
+        "For web search by an own instance: set FACTIBLE_SEARXNG_URL.",
+    ),
+    "semantic_scholar": Provider(
+        providers.SemanticScholarSearch,
+        "semantic_scholar_api_key",
+        "For papers: set SEMANTIC_SCHOLAR_API_KEY, or name it in FACTIBLE_SEARCH.",
+        needed=False,
+    ),
+    "wikipedia": Provider(
+        providers.WikipediaSearch, None, "Needs no key: name it in FACTIBLE_SEARCH.", needed=False
+    ),
+    "perplexity": Provider(
+        providers.PerplexityExpert,
+        "perplexity_api_key",
+        "Set PERPLEXITY_API_KEY and name it in FACTIBLE_SEARCH.",
+        unbidden=False,
+    ),
 }
 """All of them, in the order in which their answers are listed."""
 
@@ -167,19 +148,20 @@ def search_service(name: SearchProvider, http: HttpClient, settings: Settings) -
             f"{name} out."
         )
     try:
-        address, language = asked_at(provider, settings)
+        address, language = asked_at(name, settings)
         key = (provider.client.setting and value) or None
         return provider.client(http, api_key=key, base_url=address, language=language)
     except ValueError as error:
         raise SetupError(f"{name} cannot be asked: {error}.") from error
 
 
-def asked_at(provider: Provider, settings: Settings) -> tuple[str, str]:
+def asked_at(name: SearchProvider, settings: Settings) -> tuple[str, str]:
     """Return where a provider is asked, and in which language."""
-    if provider.name == "searxng":
+    provider = PROVIDERS[name]
+    if name == "searxng":
         address = provider.value(settings)
     else:
-        address = settings.endpoints.get(provider.name, provider.client.address)
+        address = settings.endpoints.get(name, provider.client.address)
     return address, settings.languages[0].partition("-")[0].lower()
 
 

@@ -20,7 +20,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from factible_assets.services.search import (
-    PROVIDERS,
     asked_at,
     asks_fact_checkers,
     fact_check_address,
@@ -138,7 +137,7 @@ async def _live(
         ages = CachingAges(registries.age, kept, identity=asked)
     searchers = []
     for name in names:
-        asked = " ".join((name, *asked_at(PROVIDERS[name], settings)))
+        asked = " ".join((name, *asked_at(name, settings)))
         service = search_service(name, services, settings)
         searchers.append(CachingSearch(service, kept, identity=asked, renew=renew))
     lane = None

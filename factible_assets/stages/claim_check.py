@@ -27,36 +27,20 @@ from factible_assets.records import (
     Video,
 )
 from factible_assets.rows import VideoRows
+from factible_assets.stages import ports, reviews
 from factible_assets.stages.evidence import (
     PageLibrary,
     address_of,
     departure,
     evidence_row,
+    excerpt_of,
     read_row,
-    source_of,
 )
+from factible_assets.stages.ids import content_hash
 from factible_assets.stages.origins import StoryIndex, label_origins
-from factible_assets.stages.ports import (
-    Arrivals,
-    BudgetSpentError,
-    EvidenceDraft,
-    Judged,
-    PageExcerpt,
-    QueryDraft,
-    ReasonerError,
-    ReasonerRefusalError,
-    Services,
-    VerdictDraft,
-)
 from factible_assets.stages.progress import Stage, Stopwatch, Trace
 from factible_assets.stages.queries import build_queries, query_row
 from factible_assets.stages.reliability import RatingBook
-from factible_assets.stages.reviews import (
-    Corrections,
-    corrected_queries,
-    with_added_sources,
-    with_overrulings,
-)
 from factible_assets.stages.search import (
     NOTHING_FOUND,
     Candidate,
@@ -77,9 +61,11 @@ from factible_assets.stages.verdict import (
 
 Answer = TypeVar("Answer")
 Row = TypeVar("Row", Query, Search, SearchHit, Evidence)
-Words: TypeAlias = Callable[[], Awaitable[Judged[tuple[QueryDraft, ...]]]]
+Words: TypeAlias = Callable[[], Awaitable[ports.Judged[tuple[ports.QueryDraft, ...]]]]
 """Words the searches for a claim."""
-Reading: TypeAlias = Callable[[Query, PageExcerpt], Awaitable[Judged[EvidenceDraft | None] | str]]
+Reading: TypeAlias = Callable[
+    [Query, ports.PageExcerpt], Awaitable[ports.Judged[ports.EvidenceDraft | None] | str]
+]
 """Reads a page that a query led to, or says why it is left unread after all."""
 
 
@@ -100,12 +86,12 @@ class ClaimCheck:
     """
 
     claim: Claim
-    corrections: Corrections
+    corrections: reviews.Corrections
     trace: Trace
     answers: list[SearchHit] = field(default_factory=list)
     """What an answer engine said of it, once at most."""
     video: Video
-    services: Services
+    services: ports.Services
     config: FactCheckConfig
     stages: frozenset[Stage]
     """Those that are selected; the rows of the others are read from `known`."""
@@ -160,33 +146,37 @@ class ClaimCheck:
             return tuple(held)
         are_good = bool(held) and all(query.status == "ok" for query in held)
         if not wider and self.config.keeps_queries and are_good:
-            return corrected_queries(self.claim, held, self.corrections)
+            return reviews.corrected_queries(self.claim, held, self.corrections)
         config = wider or self.config.queries
         with self.watch.time("queries"):
             judged = await self._asked(words or partial(self.worded_queries, config))
         self.services.observer.stage_progressed("queries", self.claim, 1, 1)
-        if isinstance(judged, (Judged, ReasonerRefusalError)):
+        if isinstance(judged, (ports.Judged, ports.ReasonerRefusalError)):
             # The claim's own words are a search too, and nobody can decline to use them.
-            drafts = judged.value if isinstance(judged, Judged) else ()
+            drafts = judged.value if isinstance(judged, ports.Judged) else ()
             written = build_queries(self.claim, drafts, config, basis=self.basis)
         else:
-            failed = not isinstance(judged, BudgetSpentError)
+            failed = not isinstance(judged, ports.BudgetSpentError)
             written = (self.unasked(judged.reason, failed=failed),)
-        return corrected_queries(self.claim, written, self.corrections)
+        return reviews.corrected_queries(self.claim, written, self.corrections)
 
-    async def _asked(self, question: Callable[[], Awaitable[Answer]]) -> Answer | ReasonerError:
+    async def _asked(
+        self, question: Callable[[], Awaitable[Answer]]
+    ) -> Answer | ports.ReasonerError:
         """Ask the reasoner within the claim's budget: its answer, or why there is none."""
         try:
             async with self.trace.within():
                 answer = await question()
-        except ReasonerError as failure:
+        except ports.ReasonerError as failure:
             self.trace.calls.extend(failure.calls)
             return failure
-        if isinstance(answer, Judged):
+        if isinstance(answer, ports.Judged):
             self.trace.calls.extend(answer.calls)
         return answer
 
-    async def worded_queries(self, config: QueriesConfig) -> Judged[tuple[QueryDraft, ...]]:
+    async def worded_queries(
+        self, config: QueriesConfig
+    ) -> ports.Judged[tuple[ports.QueryDraft, ...]]:
         """Return the searches as the reasoner words them."""
         return await self.services.reasoner.write_queries(
             self.video, self.claim, max_queries=config.max_queries
@@ -216,7 +206,7 @@ class ClaimCheck:
                 self.answers.extend([hit for hit in hits if is_answer(hit)][:1])
             searches = [search for part in parts for search in part.searches]
             hits = [hit for hit in hits if hit in self.answers or not is_answer(hit)]
-            found = Gathered(*with_added_sources(queries, searches, hits, self.corrections))
+            found = Gathered(*reviews.with_added_sources(queries, searches, hits, self.corrections))
         if self.stages & {"reliability_ratings", "evidence"}:
             self.book.rate(hit.url for hit in found.hits)
         return found
@@ -242,7 +232,9 @@ class ClaimCheck:
             await self.book.look_up_ages(each.hit.url for each in selection.chosen)
             return held
 
-        async def reader(query: Query, page: PageExcerpt) -> Judged[EvidenceDraft | None]:
+        async def reader(
+            query: Query, page: ports.PageExcerpt
+        ) -> ports.Judged[ports.EvidenceDraft | None]:
             return await self.services.reasoner.read_evidence(
                 self.video, self.claim, query, replace(page, sought=sought)
             )
@@ -263,18 +255,18 @@ class ClaimCheck:
         tasks: list[asyncio.Task[None]] = []
         # Who would stop at enough sources reads each as it comes; else they may be read together.
         together = self.config.evidence.together and enough is None
-        arrivals = Arrivals(len(chosen)) if together else None
+        arrivals = ports.Arrivals(len(chosen)) if together else None
 
         async def read(candidate: Candidate) -> None:
             try:
                 self.trace.refuse_beyond_budget()
-            except BudgetSpentError as spent:
+            except ports.BudgetSpentError as spent:
                 row = evidence_row(self.claim, candidate, status="skipped", reason=spent.reason)
                 if arrivals is not None:
                     arrivals.one_in()
             else:
                 row = await self._read(candidate, arrivals, by)
-            rows[candidate.hit.canonical_url] = with_overrulings(row, self.corrections)
+            rows[candidate.hit.canonical_url] = reviews.with_overrulings(row, self.corrections)
             observer.stage_progressed("evidence", self.claim, next(done), len(chosen))
             if enough and agreeing_origins(rows.values(), self.stories) >= enough:
                 for task in {*tasks} - {asyncio.current_task()}:
@@ -289,7 +281,9 @@ class ClaimCheck:
             for candidate in chosen
         )
 
-    async def _read(self, candidate: Candidate, arrivals: Arrivals | None, by: Reading) -> Evidence:
+    async def _read(
+        self, candidate: Candidate, arrivals: ports.Arrivals | None, by: Reading
+    ) -> Evidence:
         """Read a source while its domain's age is looked up, which moves its score alone."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.book.look_up_ages([candidate.hit.url]))
@@ -304,7 +298,7 @@ class ClaimCheck:
         return await asyncio.to_thread(row_of, replace(candidate, rating=rating))
 
     async def _outcome(
-        self, candidate: Candidate, arrivals: Arrivals | None, by: Reading
+        self, candidate: Candidate, arrivals: ports.Arrivals | None, by: Reading
     ) -> tuple[Page, Callable[[Candidate], Evidence]]:
         """Fetch a page and read it; what came of it becomes a row once its source is rated."""
         hit, config = candidate.hit, self.config.search
@@ -313,29 +307,30 @@ class ClaimCheck:
             left_out = late_exclusion(
                 self.video, page, config, self.corrections, found_as_of=hit.published_on
             )
-            source = None if left_out else source_of(candidate, page, self.texts)
-            if source is not None:
-                self.texts[source.content_hash] = source.excerpt.text
+            excerpt = None if left_out else excerpt_of(candidate, page, self.texts)
+            if excerpt is not None and page.status != "ok":
+                self.texts[content_hash(excerpt.text)] = excerpt.text
         finally:
             if arrivals is not None:
                 arrivals.one_in()
         unread = partial(evidence_row, self.claim, page=page)
         if left_out is not None:
             return page, partial(unread, status="skipped", reason=left_out)
-        if source is None:
+        if excerpt is None:
             status = "infra_error" if page.status == "infra_error" else "no_evidence"
             return page, partial(unread, status=status, reason=f"{hit.domain}: {page.reason}")
         alone = not self.config.evidence.together
-        excerpt = replace(source.excerpt, arrivals=arrivals, alone=alone)
+        excerpt = replace(excerpt, arrivals=arrivals, alone=alone)
         match await self._asked(partial(by, candidate.query, excerpt)):
-            case Judged(value=draft):
-                read = partial(read_row, self.claim, source=source, basis=self.basis, draft=draft)
-                return page, read
-            case str(reason) | BudgetSpentError(reason=reason):
+            case ports.Judged(value=draft):
+                return page, partial(
+                    read_row, self.claim, page=page, read=excerpt, draft=draft, basis=self.basis
+                )
+            case str(reason) | ports.BudgetSpentError(reason=reason):
                 return page, partial(unread, status="skipped", reason=reason)
-            case ReasonerRefusalError(reason=reason):
+            case ports.ReasonerRefusalError(reason=reason):
                 status, reason = "skipped", f"The model declined to read it: {reason}"
-            case ReasonerError(reason=reason):
+            case ports.ReasonerError(reason=reason):
                 status = "infra_error"
                 reason = f"The page was fetched and could not be read: {reason}"
         return page, partial(unread, basis=self.basis, status=status, reason=reason)
@@ -351,7 +346,7 @@ class ClaimCheck:
         with self.watch.time("verdicts"):
             opinion = await asyncio.to_thread(self.form_opinion, case)
 
-            async def words() -> Judged[VerdictDraft] | None:
+            async def words() -> ports.Judged[ports.VerdictDraft] | None:
                 if not opinion.rows or opinion.doubt is not None:
                     return None
                 return await self.services.reasoner.judge(
@@ -359,6 +354,6 @@ class ClaimCheck:
                 )
 
             judged = await self._asked(words)
-            failure = judged if isinstance(judged, ReasonerError) else None
-            draft = judged.value if isinstance(judged, Judged) else None
+            failure = judged if isinstance(judged, ports.ReasonerError) else None
+            draft = judged.value if isinstance(judged, ports.Judged) else None
             return conclude(opinion, draft, failure, basis=self.basis)

@@ -23,7 +23,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from typing import Any
@@ -212,44 +211,39 @@ class PageLibrary:
 # --- Reading ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """What a claim is read against: the text of a page, or that of its snippet."""
-
-    page: Page
-    content_hash: str
-    via: RetrievedVia | None
-    excerpt: PageExcerpt
-
-
-def source_of(candidate: Candidate, page: Page, texts: Mapping[str, str]) -> Source | None:
-    """Return what there is to read of a page; None if there is nothing or the fetch failed."""
-    hit, via, digest = candidate.hit, page.via, page.content_hash or ""
-    text = texts.get(digest)
+def excerpt_of(candidate: Candidate, page: Page, texts: Mapping[str, str]) -> PageExcerpt | None:
+    """Return what a claim is read against: a page's text, else its snippet; None without either."""
+    hit = candidate.hit
+    text = texts.get(page.content_hash or "")
     is_speaking = len(hit.snippet.split()) >= _MIN_SNIPPET_WORDS and departure(hit, page) is None
     if page.status != "ok" and is_speaking:
-        text, via, digest = hit.snippet, "snippet", content_hash(hit.snippet)
+        text = hit.snippet
     if text is None:
         return None
-    excerpt = PageExcerpt(
+    return PageExcerpt(
         canonical_url=hit.canonical_url,
         title=page.title or hit.title,
         snippet=hit.snippet,
         text=text,
         published_on=page.published_on or hit.published_on,
     )
-    return Source(page, digest, via, excerpt)
 
 
 def read_row(
-    claim: Claim, candidate: Candidate, source: Source, draft: EvidenceDraft | None, *, basis: Basis
+    claim: Claim,
+    candidate: Candidate,
+    page: Page,
+    read: PageExcerpt,
+    draft: EvidenceDraft | None,
+    *,
+    basis: Basis,
 ) -> Evidence:
     """Return the evidence of a source that was read, with only those words that it bears out."""
-    page, text = source.page, source.excerpt.text
-    is_due = source.via == "snippet" and page.status == "infra_error"
+    via: RetrievedVia | None = page.via if page.status == "ok" else "snippet"
+    is_due = page.status == "infra_error"
     what = "could not be fetched" if is_due else "is missing"
     remark = f"The page {what} ({page.reason}); read was its search snippet."
-    remark = remark if source.via == "snippet" else ""
+    remark = remark if via == "snippet" else ""
     if is_answer(candidate.hit):
         remark = _ANSWERED
     cited = next((each for each in candidate.rating.reasons if "is cited" in each), None)
@@ -260,16 +254,16 @@ def read_row(
         page,
         basis=basis,
         remarks=(remark, cited),
-        content_hash=source.content_hash,
-        via=source.via,
-        published_on=source.excerpt.published_on,
+        content_hash=page.content_hash or content_hash(read.text),
+        via=via,
+        published_on=read.published_on,
     )
     if draft is None:
         # Of a page in outage a silent snippet tells nothing: it stays what failed.
         status: Status = "infra_error" if is_due else "no_evidence"
         return row(status=status, reason="It does not speak of the claim.")
     relevance = clamped(draft.relevance)
-    return row(status="ok", relevance=relevance, page_due=is_due, **check_words(draft, text))
+    return row(status="ok", relevance=relevance, page_due=is_due, **check_words(draft, read.text))
 
 
 def evidence_row(

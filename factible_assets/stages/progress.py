@@ -18,14 +18,7 @@ from typing import Literal, get_args
 
 from factible_assets.config import BudgetConfig
 from factible_assets.records import Claim, LlmCall, Query, Status, Step, StepKind, Verdict
-from factible_assets.stages.ports import (
-    BudgetSpentError,
-    Observer,
-    ReasonerError,
-    ReasonerOutageError,
-    ReasonerRefusalError,
-    SilentObserver,
-)
+from factible_assets.stages import ports
 from factible_assets.wording import clock, verdict_words
 
 Stage = Literal["queries", "search_hits", "reliability_ratings", "evidence", "verdicts"]
@@ -69,11 +62,11 @@ class Stopwatch:
         return found
 
 
-class LogObserver(SilentObserver):
+class LogObserver(ports.SilentObserver):
     """Writes claims and verdicts to a log as they come, and passes everything on."""
 
-    def __init__(self, log: logging.Logger, then: Observer | None = None) -> None:
-        self._log, self._then = log, then or SilentObserver()
+    def __init__(self, log: logging.Logger, then: ports.Observer | None = None) -> None:
+        self._log, self._then = log, then or ports.SilentObserver()
 
     def claims_found(self, claims: Sequence[Claim]) -> None:
         """Log how many claims there are, and each with its time."""
@@ -145,10 +138,12 @@ class Trace:
         note, before, started = Note(), len(self.calls), perf_counter()
         try:
             yield note
-        except ReasonerError as failure:
-            declined = isinstance(failure, ReasonerRefusalError)
+        except ports.ReasonerError as failure:
+            declined = isinstance(failure, ports.ReasonerRefusalError)
             note.reason = f"The model declined: {failure.reason}" if declined else failure.reason
-            note.status = "infra_error" if isinstance(failure, ReasonerOutageError) else "skipped"
+            note.status = (
+                "infra_error" if isinstance(failure, ports.ReasonerOutageError) else "skipped"
+            )
             raise
         finally:
             seconds = perf_counter() - started
@@ -215,5 +210,5 @@ class Trace:
                 raise _spent(most, f"{unit} ({limit})")
 
 
-def _spent(limit: float, unit: str) -> BudgetSpentError:
-    return BudgetSpentError(f"The claim has used up its {limit:,} {unit}.")
+def _spent(limit: float, unit: str) -> ports.BudgetSpentError:
+    return ports.BudgetSpentError(f"The claim has used up its {limit:,} {unit}.")

@@ -31,19 +31,11 @@ from factible_assets.records import (
     SourceClass,
     Video,
 )
+from factible_assets.stages import urls
 from factible_assets.stages.ids import hit_id
 from factible_assets.stages.reliability import RATING_ORDER, RatingBook, as_answered, as_cited
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import storable
-from factible_assets.stages.urls import (
-    UnusableUrlError,
-    canonical_url,
-    domain_of,
-    is_video_platform,
-    mentions_video_id,
-    published_at,
-    video_reference,
-)
 from resources.search.base import ANSWERS, SearchProvider, SearchRequest
 from resources.search.base import SearchHit as FoundHit
 
@@ -181,7 +173,9 @@ async def _ask(
                     title=storable(hit.title),
                     url=url,
                     canonical_url=canonical,
-                    domain=domain_of(url),  # none: left out by the choice of pages with its reason
+                    domain=urls.domain_of(
+                        url
+                    ),  # none: left out by the choice of pages with its reason
                     snippet=storable(hit.snippet),
                     published_on=hit.published_on,
                     citation_count=hit.citation_count,
@@ -293,7 +287,7 @@ def late_exclusion(
     `found_as_of` is the date that the search gave it, for want of its own.
     """
     final, dated = (
-        published_at(page.final_url or page.canonical_url),
+        urls.published_at(page.final_url or page.canonical_url),
         page.published_on or found_as_of,
     )
     if page.final_url is not None and is_the_video(video, final):
@@ -320,7 +314,7 @@ def unwanted(url: str, published_on: date | None, config: SearchConfig) -> str |
     left_out = next(domains, None)
     if left_out is None and "fact_checker" in kinds and _FACT_CHECK.search(url):
         left_out = "fact checks"
-    if left_out is None and "video" in kinds and is_video_platform(domain_of(url)):
+    if left_out is None and "video" in kinds and urls.is_video_platform(urls.domain_of(url)):
         left_out = "videos"
     if left_out is None and suffix in config.exclude_file_types:
         left_out = f"files of type {suffix}"
@@ -342,24 +336,24 @@ def is_the_video(video: Video, url: str) -> bool:
 
     By the platform's id, the video's own URL, or its YouTube id in any other site's URL.
     """
-    shown, own = video_reference(url), video_reference(video.url or "")
+    shown, own = urls.video_reference(url), urls.video_reference(video.url or "")
     if shown is not None and (shown == own or shown.video_id == video.video_id):
         return True
     is_own = video.url is not None and identity_of(video.url) == identity_of(url)
-    return is_own or mentions_video_id(url, video.video_id)
+    return is_own or urls.mentions_video_id(url, video.video_id)
 
 
 def identity_of(url: str) -> str:
     """Return the canonical form of a URL; what is no web address stands for itself."""
     try:
-        return canonical_url(url)
-    except UnusableUrlError:
+        return urls.canonical_url(url)
+    except urls.UnusableUrlError:
         return url
 
 
 def is_reupload(video: Video, url: str, title: str) -> bool:
     """Tell whether a page is a video of the same title on a platform for videos."""
-    if not is_video_platform(domain_of(url)) or not video.title.strip():
+    if not urls.is_video_platform(urls.domain_of(url)) or not video.title.strip():
         return False
     for ending in (" - YouTube", "| YouTube", " on Vimeo"):
         title = title.removesuffix(ending)

@@ -38,15 +38,8 @@ from factible_assets.records import (
     Veracity,
     Verdict,
 )
+from factible_assets.stages import ports
 from factible_assets.stages.origins import StoryIndex, independent_weight
-from factible_assets.stages.ports import (
-    BudgetSpentError,
-    ReasonerError,
-    ReasonerOutageError,
-    ReasonerRefusalError,
-    VerdictDraft,
-    Vote,
-)
 from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
 from factible_assets.wording import counted as numbered
 
@@ -175,7 +168,7 @@ def agreeing_origins(evidence: Iterable[Evidence], stories: StoryIndex) -> int:
     return max(independent_weight(sides[stance], lambda _: 1, stories) for stance in DEFINITE)
 
 
-def decide(counted: Tally, config: VerdictsConfig, basis: Basis) -> Vote:
+def decide(counted: Tally, config: VerdictsConfig, basis: Basis) -> ports.Vote:
     """Return the vote over a tally.
 
     With S, R and M the weights for, against and mixed, T their sum and the margin (S - R)/T:
@@ -207,7 +200,7 @@ def decide(counted: Tally, config: VerdictsConfig, basis: Basis) -> Vote:
     word = confidence_of(score)
     if basis == "embedded":
         word = "medium" if score >= _LEANING_MEDIUM else "low"
-    return Vote(stance, margin, total / UNIT, word, round(score, 6))
+    return ports.Vote(stance, margin, total / UNIT, word, round(score, 6))
 
 
 def confidence_of(score: float) -> Confidence:
@@ -250,7 +243,7 @@ def _volume(side: int) -> float:
 
 def settled_vote(
     counted: Tally, missing: Iterable[Rating], config: VerdictsConfig, basis: Basis
-) -> tuple[Vote, Vote] | None:
+) -> tuple[ports.Vote, ports.Vote] | None:
     """Return the vote that stands whatever the missing sources say; None if none does.
 
     It comes with the lowest confidence that is possible, and with the highest.
@@ -313,7 +306,7 @@ class Opinion:
 
     case: CaseFile
     rows: tuple[Evidence, ...]  # The bundle
-    vote: Vote
+    vote: ports.Vote
     """What was read says; of a settled case, only as surely as what is missing allows."""
     origins: int  # Sources of the bundle that are independent of each other
     doubt: str | None
@@ -366,8 +359,8 @@ def form_opinion(
 
 def conclude(
     opinion: Opinion,
-    draft: VerdictDraft | None,
-    failure: ReasonerError | None = None,
+    draft: ports.VerdictDraft | None,
+    failure: ports.ReasonerError | None = None,
     *,
     basis: Basis,
     ended: str | None = None,
@@ -381,11 +374,11 @@ def conclude(
     """
     why = failure.reason.rstrip(".") if failure else ""
     unworded = declined = None
-    if isinstance(failure, ReasonerOutageError):
+    if isinstance(failure, ports.ReasonerOutageError):
         unworded = f"The verdict could not be worded ({why})"
-    elif isinstance(failure, ReasonerRefusalError):
+    elif isinstance(failure, ports.ReasonerRefusalError):
         declined = f"The model declined to word it ({why})"
-    elif isinstance(failure, BudgetSpentError):
+    elif isinstance(failure, ports.BudgetSpentError):
         ended = failure.reason
     unread = ended and any(row.reason == ended for row in opinion.case.evidence)
     if unread and not opinion.rows and opinion.doubt is None:
@@ -430,7 +423,7 @@ def conclude(
 
 
 def decided_by(
-    draft: VerdictDraft,
+    draft: ports.VerdictDraft,
     verdict: Verdict,
     score: float | None = None,
     veracity: Veracity | None = None,
@@ -480,7 +473,7 @@ _SAID: Mapping[Stance, tuple[str, str]] = {
 """What the sources do by the vote, and how one of them was read."""
 
 
-def _summary(opinion: Opinion, draft: VerdictDraft | None) -> str:
+def _summary(opinion: Opinion, draft: ports.VerdictDraft | None) -> str:
     """Return the words of a verdict, which never speak for another stance than the verdict's."""
     if opinion.doubt is not None:
         return f"There is no verdict yet. {opinion.doubt}"

@@ -22,28 +22,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from factible_assets.methods.scales import UNPROVEN, stance_of
+from factible_assets.reasoners.llm import investigation
 from factible_assets.reasoners.llm.engine import asking
-from factible_assets.reasoners.llm.investigation import (
-    LIST_ITEMS,
-    Finding,
-    Item,
-    Plan,
-    explain,
-    make_plan,
-    reason,
-    trust,
-)
 from factible_assets.records import Evidence, Query, Search, SearchHit
+from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
 from factible_assets.stages.origins import label_origins
-from factible_assets.stages.ports import (
-    BudgetSpentError,
-    QueryDraft,
-    ReasonerOutageError,
-    ReasonerRefusalError,
-    VerdictDraft,
-)
 from factible_assets.stages.progress import Note
 from factible_assets.stages.queries import build_queries
 from factible_assets.stages.reviews import corrected_queries
@@ -63,7 +48,7 @@ class _Inquiry:
     """One claim's investigation: what was asked, found, kept and thought so far."""
 
     check: ClaimCheck
-    plan: Plan = field(default_factory=lambda: Plan((), (), ()))
+    plan: investigation.Plan = field(default_factory=lambda: investigation.Plan((), (), ()))
     asked: list[str] = field(default_factory=list)  # The searches in the plans' own words
     queries: tuple[Query, ...] = ()
     searches: list[Search] = field(default_factory=list)
@@ -74,10 +59,10 @@ class _Inquiry:
     waiting: list[int] = field(default_factory=list)
     useful: list[int] = field(default_factory=list)
     reasoned: int = 0
-    thought: Finding | None = None  # The newest accumulated reasoning
-    conclusion: Finding | None = None
+    thought: investigation.Finding | None = None  # The newest accumulated reasoning
+    conclusion: investigation.Finding | None = None
     end: str | None = None  # Why it ended without being settled, in a sentence
-    outage: ReasonerOutageError | None = None  # What failed, where that ended it
+    outage: ports.ReasonerOutageError | None = None  # What failed, where that ended it
     escalated: bool = False
 
     # --- The order of things --------------------------------------------------------------------
@@ -96,11 +81,11 @@ class _Inquiry:
             else:
                 self.end = f"It was not settled after {turn} plans (max_plans)."
             await self._explain()
-        except BudgetSpentError as spent:
+        except ports.BudgetSpentError as spent:
             self.end = spent.reason
-        except ReasonerRefusalError as refusal:
+        except ports.ReasonerRefusalError as refusal:
             self.end = f"The model declined to go on: {refusal.reason}"
-        except ReasonerOutageError as outage:
+        except ports.ReasonerOutageError as outage:
             self.outage = outage
         if self.end:
             self.check.trace.remark("judge", "end", Note(status="skipped", reason=self.end))
@@ -115,17 +100,17 @@ class _Inquiry:
         with check.trace.step("plan", what, failed or "") as note:
             try:
                 async with asking(check, "plan", "queries") as desk:
-                    self.plan = await make_plan(desk, self.asked, failed)
-            except ReasonerOutageError as outage:
+                    self.plan = await investigation.make_plan(desk, self.asked, failed)
+            except ports.ReasonerOutageError as outage:
                 if first:
                     self.queries = (check.unasked(outage.reason, failed=True),)
                 raise
-            except ReasonerRefusalError as refusal:
+            except ports.ReasonerRefusalError as refusal:
                 if not first:
                     raise
                 note.status, note.reason = "skipped", f"The model declined: {refusal.reason}"
             if first and not self.plan.items:
-                own = Item(check.claim.text, check.claim.text, is_statement=True)
+                own = investigation.Item(check.claim.text, check.claim.text, is_statement=True)
                 self.plan = replace(self.plan, items=(own,))
             note.got = " ".join(self.plan.steps) or "No steps; the claim's own words are searched."
 
@@ -146,11 +131,11 @@ class _Inquiry:
                 return True
         return await self._reason(1)
 
-    async def _retrieve(self, item: Item) -> None:
+    async def _retrieve(self, item: investigation.Item) -> None:
         """Search for an item, and condense what the pages say of it; no page is read twice."""
         check, trace = self.check, self.check.trace
         what = "validation list" if item.is_statement else "search list"
-        draft = QueryDraft(item.query, "direct" if item.is_statement else "context", 1)
+        draft = ports.QueryDraft(item.query, "direct" if item.is_statement else "context", 1)
         (worded,) = build_queries(check.claim, [draft], check.config.queries, basis=check.basis)
         self.asked.append(item.query)
         known = {query.query_id for query in self.queries}
@@ -181,7 +166,7 @@ class _Inquiry:
                 self.pool[len(self.pool) + 1] = row
                 self.waiting.append(len(self.pool))
             note.made = [row.evidence_id for row in speaking]
-            note.got = f"{len(speaking)} sources: {', '.join(map(trust, speaking))}"
+            note.got = f"{len(speaking)} sources: {', '.join(map(investigation.trust, speaking))}"
             if not speaking:
                 note.status, note.reason = "no_evidence", "No page speaks of it."
 
@@ -202,18 +187,18 @@ class _Inquiry:
                     return True
         return self._is_over()
 
-    async def _think(self, technique: str, numbers: Sequence[int]) -> Finding:
+    async def _think(self, technique: str, numbers: Sequence[int]) -> investigation.Finding:
         check = self.check
         shown, whole = {at: self.pool[at] for at in numbers}, technique.startswith("accumulated")
         with check.trace.step("reason", technique, f"{len(shown)} sources") as note:
             note.used = [row.evidence_id for row in shown.values()]
             async with asking(check, "reasoning", "verdicts") as desk:
-                found = await reason(desk, self.plan, shown, accumulated=whole)
+                found = await investigation.reason(desk, self.plan, shown, accumulated=whole)
             self.reasoned += 1
             self._note(note, found)
         return found
 
-    def _note(self, note: Note, found: Finding) -> None:
+    def _note(self, note: Note, found: investigation.Finding) -> None:
         note.made = self._ids(found.evidence)
         note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
         if found.invented:
@@ -225,7 +210,7 @@ class _Inquiry:
             self.end = f"It was not settled after {MOST_STEPS} reasoning steps."
         return self.reasoned >= MOST_STEPS
 
-    def _is_settled(self, thought: Finding) -> bool:
+    def _is_settled(self, thought: investigation.Finding) -> bool:
         """Tell whether a label is decided; with `escalate`, not the first that the vote denies."""
         if thought.label == "unproven" or thought.confidence < ENOUGH or not thought.evidence:
             return False
@@ -247,7 +232,7 @@ class _Inquiry:
         with check.trace.step("judge", "explanation", f"{len(shown)} sources") as note:
             note.used = [row.evidence_id for row in shown.values()]
             async with asking(check, "reasoning", "verdicts") as desk:
-                found = await explain(desk, self.plan, shown, self.thought)
+                found = await investigation.explain(desk, self.plan, shown, self.thought)
             self._note(note, found)
         self.conclusion = found
         for point, numbers in found.points:
@@ -279,7 +264,9 @@ class _Inquiry:
         if found is None:
             return ClaimRows(case, close(draft=None))
         score = (found.confidence - 1) / 4
-        draft = VerdictDraft(stance_of(found.label, UNPROVEN), confidence_of(score), found.words)
+        draft = ports.VerdictDraft(
+            stance_of(found.label, UNPROVEN), confidence_of(score), found.words
+        )
         return ClaimRows(case, decided_by(draft, close(draft=draft), score))
 
 
@@ -296,7 +283,7 @@ STRATEGY = Strategy(
         "judge": "TRUE, FALSE or UNPROVEN in key points that cite evidence",
     },
     check=lambda claim: _Inquiry(claim).run(),
-    most_searches=lambda config: 2 * LIST_ITEMS * config.budget.max_plans,
+    most_searches=lambda config: 2 * investigation.LIST_ITEMS * config.budget.max_plans,
     needs_model=True,
     in_rounds=True,
 )

@@ -17,15 +17,9 @@ from factible_assets.methods.scales import THREE_WAY
 from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.investigation import judge_three_way
 from factible_assets.records import Evidence, Verdict
+from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
-from factible_assets.stages.ports import (
-    BudgetSpentError,
-    Judged,
-    QueryDraft,
-    ReasonerError,
-    VerdictDraft,
-)
 from factible_assets.stages.progress import Note
 from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.urls import host_of
@@ -36,11 +30,11 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     kind = claim_class(check.claim.text)
     words = SEARCH.get(kind)
 
-    async def worded() -> Judged[tuple[QueryDraft, ...]]:
+    async def worded() -> ports.Judged[tuple[ports.QueryDraft, ...]]:
         """Word the standard searches, and before them one for the sources of the class."""
         judged = await check.worded_queries(check.config.queries)
-        own = (QueryDraft(f"{check.claim.text} {words}", "source", 1),) if words else ()
-        return Judged((*own, *judged.value), judged.calls)
+        own = (ports.QueryDraft(f"{check.claim.text} {words}", "source", 1),) if words else ()
+        return ports.Judged((*own, *judged.value), judged.calls)
 
     try:
         with check.trace.step("plan", "claim class", check.claim.text) as note:
@@ -57,7 +51,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
         with check.trace.step("query", f"searches for a claim of the class {kind}") as note:
             queries = await check.write_queries(words=worded)
             note.worded(queries)
-    except BudgetSpentError as spent:
+    except ports.BudgetSpentError as spent:
         # Before the searches: there is nothing to judge by.
         case = check.case_of(())
         ended = conclude(check.form_opinion(case), None, spent, basis=check.basis)
@@ -92,9 +86,9 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
             async with asking(check, "three_way", "verdicts") as desk:
                 answer = await judge_three_way(desk, opinion.rows)
             said = note.got = calculus.read_verdict(f"VERDICT: {' '.join(answer.verdict.split())}")
-    except ReasonerError as failure:
+    except ports.ReasonerError as failure:
         return conclude(opinion, None, failure, basis=check.basis)
-    draft = VerdictDraft(THREE_WAY[said], opinion.vote.confidence, answer.reasoning)
+    draft = ports.VerdictDraft(THREE_WAY[said], opinion.vote.confidence, answer.reasoning)
     return conclude(opinion, draft, basis=check.basis)
 
 

@@ -16,34 +16,16 @@ from dataclasses import replace
 from typing import Final
 
 from factible_assets.config import FactCheckConfig, QueriesConfig, SearchConfig
-from factible_assets.methods.raw_evidence import (
-    DOCUMENTS_PER_QUESTION,
-    KEPT_DOCUMENTS,
-    MOST_QUESTIONS,
-    TECHNIQUES,
-    Selected,
-    answerability,
-    check_summary,
-    distinct_questions,
-    select,
-)
+from factible_assets.methods import raw_evidence
 from factible_assets.methods.scales import VERACITY, veracity_of
 from factible_assets.reasoners.llm.answers import VeracityAnswer
 from factible_assets.reasoners.llm.engine import LlmReasoner, asking
 from factible_assets.reasoners.llm.investigation import ask_questions, judge_veracity, summarise
 from factible_assets.reasoners.llm.verdict import CARRIERS
 from factible_assets.records import Answered, Evidence, Query, Stance, Video
+from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
-from factible_assets.stages.ports import (
-    BudgetSpentError,
-    EvidenceDraft,
-    Judged,
-    PageExcerpt,
-    QueryDraft,
-    ReasonerError,
-    VerdictDraft,
-)
 from factible_assets.stages.progress import Note
 from factible_assets.stages.search import Gathered
 from factible_assets.stages.verdict import conclude, decided_by
@@ -61,9 +43,9 @@ def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
     limited = config.limited_to(video.published_on)
     queries, search = limited.queries, limited.search
     if queries.max_queries == QueriesConfig().max_queries:
-        queries = queries.model_copy(update={"max_queries": MOST_QUESTIONS})
+        queries = queries.model_copy(update={"max_queries": raw_evidence.MOST_QUESTIONS})
     if search.max_results == SearchConfig().max_results:
-        search = search.model_copy(update={"max_results": DOCUMENTS_PER_QUESTION})
+        search = search.model_copy(update={"max_results": raw_evidence.DOCUMENTS_PER_QUESTION})
     whole = limited.evidence.model_copy(update={"enough_origins": None})
     return limited.model_copy(update={"queries": queries, "search": search, "evidence": whole})
 
@@ -74,7 +56,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     passages = _Passages(check, model)
     queries: Sequence[Query] = ()
     found, evidence = Gathered(), tuple[Evidence, ...]()
-    spent: BudgetSpentError | None = None
+    spent: ports.BudgetSpentError | None = None
     try:
         with check.trace.step("decompose", "yes/no questions", check.claim.text) as note:
             queries = await _decomposed(check, model, passages, note)
@@ -93,7 +75,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
                 note.reason = f"There are no summaries. {_NO_MODEL}"
         if model is not None and read:
             return await _judged(check, passages.questions, (queries, found, evidence))
-    except BudgetSpentError as error:
+    except ports.BudgetSpentError as error:
         spent = error
     case = check.case_of(queries, found, evidence)
     verdict = None if spent else await check.judge(case)
@@ -112,13 +94,13 @@ async def _decomposed(
         note.status, note.reason = "skipped", f"{words} {_NO_MODEL}"
         return await check.write_queries()
 
-    async def asked() -> Judged[tuple[QueryDraft, ...]]:
+    async def asked() -> ports.Judged[tuple[ports.QueryDraft, ...]]:
         desk = model.desk("questions", "queries", check.video, check.claim)
         most = check.config.queries.max_queries
         told = await ask_questions(desk, most)
-        passages.questions = distinct_questions(told, most)
-        drafts = (QueryDraft(each, "direct", 1) for each in passages.questions)
-        return Judged(tuple(drafts), tuple(desk.calls))
+        passages.questions = raw_evidence.distinct_questions(told, most)
+        drafts = (ports.QueryDraft(each, "direct", 1) for each in passages.questions)
+        return ports.Judged(tuple(drafts), tuple(desk.calls))
 
     queries = await check.write_queries(words=asked)
     # A check of known claims again keeps its searches, which are its questions.
@@ -136,7 +118,7 @@ class _Passages:
     def __init__(self, check: ClaimCheck, model: LlmReasoner | None) -> None:
         self._check, self._model = check, model
         self._texts: dict[str, str] = {}
-        self._selected: dict[str, Selected] | None = None
+        self._selected: dict[str, raw_evidence.Selected] | None = None
         self._selecting = asyncio.Lock()
         self._wrong: list[str] = []
         self.questions: tuple[str, ...] = ()
@@ -153,7 +135,9 @@ class _Passages:
             lines.append(f"Left out, for no passage has it: {', '.join(self._wrong)}")
         return "\n".join(lines)
 
-    async def read(self, query: Query, page: PageExcerpt) -> Judged[EvidenceDraft | None] | str:
+    async def read(
+        self, query: Query, page: ports.PageExcerpt
+    ) -> ports.Judged[ports.EvidenceDraft | None] | str:
         """Read what was selected of a page, once all pages of the claim are in."""
         self._texts[page.canonical_url] = page.text
         if page.arrivals is not None:
@@ -161,11 +145,12 @@ class _Passages:
         async with self._selecting:
             if self._selected is None:
                 asked = self.questions or (self._check.claim.text,)
-                found = await asyncio.to_thread(select, asked, dict(self._texts))
+                found = await asyncio.to_thread(raw_evidence.select, asked, dict(self._texts))
                 self._selected = {each.key: each for each in found}
         chosen = self._selected.get(page.canonical_url)
         if chosen is None:
-            return f"It is not among the {KEPT_DOCUMENTS} documents that bear most on the claim."
+            most = raw_evidence.KEPT_DOCUMENTS
+            return f"It is not among the {most} documents that bear most on the claim."
         if self._model is None:
             parts, check = replace(page, text=chosen.text, arrivals=None, alone=False), self._check
             reasoner = check.services.reasoner
@@ -173,13 +158,15 @@ class _Passages:
         desk = self._model.desk(self._prompt, "evidence", self._check.video, self._check.claim)
         told = await summarise(desk, page, chosen.text)
         passage = f"{page.title}\n{chosen.text}"
-        checked = check_summary(told.summary if told.relevant else "", passage)
+        checked = raw_evidence.check_summary(told.summary if told.relevant else "", passage)
         self._wrong += checked.unfounded
         draft = None
         if checked.is_relevant:
             relevance = chosen.score / max(each.score for each in self._selected.values())
-            draft = EvidenceDraft("unclear", 0.0, relevance, checked.text or "", tuple(told.quotes))
-        return Judged(draft, tuple(desk.calls))
+            draft = ports.EvidenceDraft(
+                "unclear", 0.0, relevance, checked.text or "", tuple(told.quotes)
+            )
+        return ports.Judged(draft, tuple(desk.calls))
 
 
 async def _judged(
@@ -194,7 +181,7 @@ async def _judged(
     """
     queries, found, evidence = gathered
     rows = [row for row in evidence if row.status == "ok"]
-    failure: ReasonerError | None = None
+    failure: ports.ReasonerError | None = None
     level, answer, veracity = None, None, None
     said: dict[str, Stance] = {}
     try:
@@ -211,9 +198,9 @@ async def _judged(
                 level = named
             else:
                 note.reason = "It is not believed: no source that exists takes this side."
-    except BudgetSpentError:
+    except ports.BudgetSpentError:
         raise
-    except ReasonerError as error:
+    except ports.ReasonerError as error:
         failure = error
     # A side without a quote that shows it is not taken.
     taken = tuple(
@@ -226,11 +213,11 @@ async def _judged(
     opinion = check.form_opinion(case)
     if answer is None:
         return ClaimRows(case, conclude(opinion, None, failure, basis=check.basis))
-    draft = VerdictDraft("unclear", "low", "")
+    draft = ports.VerdictDraft("unclear", "low", "")
     if level is not None:
         veracity = None if level == "unsettled" else level
         stance = VERACITY[veracity] if veracity else "unclear"
-        draft = VerdictDraft(stance, answer.confidence, answer.explanation)
+        draft = ports.VerdictDraft(stance, answer.confidence, answer.explanation)
     _note_questions(check, questions, answer, rows)
     verdict = conclude(opinion, draft, basis=check.basis)
     return ClaimRows(case, decided_by(draft, verdict, veracity=veracity))
@@ -251,8 +238,8 @@ def _note_questions(
             note = Note(each.answer, named)
         levels.append(each.answered if each and named else "not")
         if number == len(questions):
-            note.got += f" [the claim: {answerability(levels)}]"
-        check.trace.remark("reason", TECHNIQUES[levels[-1]], note, question)
+            note.got += f" [the claim: {raw_evidence.answerability(levels)}]"
+        check.trace.remark("reason", raw_evidence.TECHNIQUES[levels[-1]], note, question)
 
 
 STRATEGY = Strategy(
@@ -272,6 +259,6 @@ STRATEGY = Strategy(
     },
     check=_check,
     adapt=_adapted,
-    most_searches=lambda _: MOST_QUESTIONS,
+    most_searches=lambda _: raw_evidence.MOST_QUESTIONS,
     in_rounds=True,
 )
