@@ -99,6 +99,16 @@ def _code(value: str) -> str:
     return code
 
 
+_WEB = re.compile(r"^(auto|live|miniature|archive(:[\w.-]+)?)$")
+
+
+def _web(value: str) -> str:
+    if _WEB.fullmatch(value) is None:
+        raise ValueError("web is one of auto, live, archive, archive:NAME and miniature")
+    return value
+
+
+Web = Annotated[str, AfterValidator(_web)]
 Listed = Annotated[tuple[str, ...], BeforeValidator(listed)]
 TwoLetters = Annotated[str, AfterValidator(_code)]
 
@@ -117,9 +127,9 @@ def checked_day(value: date | None) -> date | None:
 class SearchConfig(StageConfig):
     """Where and how to look for evidence."""
 
-    web: str = Field(
+    web: Web = Field(
         default="auto",
-        pattern=r"^(auto|live|miniature|archive(:[\w.-]+)?)$",
+        json_schema_extra={"pattern": _WEB.pattern},
         description=(
             "Where evidence is looked for: live (search providers with a key), archive (stored "
             "pages; archive:NAME for one collection), miniature (the demo's web), or auto (what "

@@ -48,7 +48,7 @@ from pydantic_settings import (
 )
 
 import factible_assets
-from factible_assets.config import SearchConfig, TwoLetters, listed
+from factible_assets.config import TwoLetters, Web, listed
 from factible_assets.errors import ExitCode, FactibleError
 from resources.llm.base import Effort
 
@@ -62,6 +62,8 @@ PACKAGE_PARENT = Path(factible_assets.__file__).resolve().parent.parent
 _OLLAMA_PORT = 11434
 _HIGHEST_PORT = 65_535
 _PORT = re.compile(r"[0-9]{1,5}")
+_ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
+_CRON = re.compile(r"\S+( \S+){4}")
 
 SearchProvider = Literal["serper", "searxng", "semantic_scholar", "wikipedia", "perplexity"]
 """The search providers of the live web, in the order in which their answers are listed."""
@@ -116,7 +118,8 @@ def _whole_address(value: str) -> str:
     """
     try:
         parts = urlsplit(value)
-        if parts.hostname and (parts.port is None or parts.port > 0):
+        is_whole = _ADDRESS.fullmatch(value) and parts.hostname
+        if is_whole and (parts.port is None or parts.port > 0):
             return value
     except ValueError:
         pass
@@ -124,6 +127,12 @@ def _whole_address(value: str) -> str:
         "write an address such as https://host.example:8080, with %2F for / and %23 for # in a "
         "password"
     ) from None
+
+
+def _five_fields(value: str) -> str:
+    if _CRON.fullmatch(value) is None:
+        raise ValueError('write five fields, such as "0 2 * * *" for every night at two')
+    return value
 
 
 SPEAKS: Final = "speaks"
@@ -150,11 +159,9 @@ def variable(field: str) -> str:
 
 
 Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(listed)]
-WebAddress = Annotated[
-    str, Field(pattern=r"^https?://[^\s/?#]+[^\s?#]*$"), AfterValidator(_whole_address)
-]
+WebAddress = Annotated[str, AfterValidator(_whole_address)]
 Days = Annotated[float, Field(ge=0, le=36_500)]
-Cron = Annotated[str, Field(pattern=r"^\S+( \S+){4}$")]
+Cron = Annotated[str, AfterValidator(_five_fields)]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 AnswerTokens = Annotated[int, Field(ge=50, le=60_000)]
 
@@ -356,9 +363,7 @@ class Settings(BaseSettings):
     home: Annotated[Path, SPEAKS] = Field(default_factory=default_home)
     lake: Annotated[SecretStr | None, SPEAKS] = None
     lake_data: Annotated[str | None, SPEAKS] = None
-    web: str = Field(
-        "auto", pattern=SearchConfig.model_json_schema()["properties"]["web"]["pattern"]
-    )
+    web: Web = "auto"
 
     # Language models.
     openai_api_key: SecretStr | None = None
@@ -643,8 +648,9 @@ def load_settings(home: Path | None = None) -> Settings:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = str(first["loc"][0]) if first["loc"] else "settings"
+        words = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
         raise SettingsError(
             f"The setting {field if field.isupper() else variable(field)} cannot be used: "
-            f"{first['msg']}. Correct it in the environment or in .env; .env.example describes "
+            f"{words}. Correct it in the environment or in .env; .env.example describes "
             "every variable."
         ) from error

@@ -159,7 +159,7 @@ def test_the_launchpad_offers_every_knob_with_its_range() -> None:
     ("given", "words"),
     [
         ({"queries": {"max_queries": 11}}, "max_queries cannot be 11: it goes from 1 to 10."),
-        ({"search": {"web": "foo"}}, "web cannot be 'foo': Where evidence is looked for: live"),
+        ({"search": {"web": "foo"}}, "web cannot be 'foo': web is one of auto, live"),
         ({"search": {"published_before": "someday"}}, "published_before cannot be 'someday'"),
         ({"search": {"minimum_rating": "superb"}}, "not in enum type high | medium | low"),
         ({"reasoner": "oracle"}, "not in enum type auto | embedded | llm got oracle"),

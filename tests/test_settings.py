@@ -77,11 +77,21 @@ def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "canary-key" not in f"{settings.openai_api_key}"
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("FACTIBLE_WEB", "moon", "web is one of auto"),
+        ("FACTIBLE_WHOIS", "nowhere", "write the address as HOST:PORT"),
+        ("FACTIBLE_ENDPOINTS", "serper=nowhere", "write an address such as https://"),
+        ("FACTIBLE_RECHECK_CRON", "at night", "write five fields"),
+        ("FACTIBLE_SERVE_MAX_RUNS", "99", "it should be less than"),
+    ],
+)
 def test_a_wrong_value_is_a_sentence_that_names_the_variable(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str
 ) -> None:
-    monkeypatch.setenv("FACTIBLE_WEB", "moon")
-    with pytest.raises(SettingsError, match=r"FACTIBLE_WEB cannot be used.*\.env\.example"):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=rf"{name} cannot be used: {words}.*\.env\.example"):
         load_settings()
 
 

@@ -22,7 +22,7 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from factible_assets.assets.common import final_failure, launcher_of
 from factible_assets.automation.nightly import run_tags
-from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig, StageConfig
+from factible_assets.config import ClaimsConfig, FactCheckConfig, StageConfig, Web
 from factible_assets.corpora.format import CorpusError
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video
@@ -45,7 +45,6 @@ PARTITIONS_PER_TICK = 1_000
 
 _SHOWN = 5
 _NAME = r"^[A-Za-z0-9_-]{1,60}$"
-_WEB: str = SearchConfig.model_json_schema()["properties"]["web"]["pattern"]
 _CLAIMS = ClaimsConfig.model_fields["max_claims"]
 
 
@@ -120,9 +119,8 @@ class AddVideoConfig(StageConfig):
         description="The corpus that lists it: a file in the data folder's corpora/, named in "
         "letters, digits, hyphens and underscores, and made if it is not there.",
     )
-    web: str | None = Field(
+    web: Web | None = Field(
         default=None,
-        pattern=_WEB,
         description="Where its evidence is looked for: live, archive, archive:NAME, miniature or "
         "auto; else what the corpus says.",
     )
@@ -257,9 +255,8 @@ class ImportConfig(StageConfig):
         description="The corpus's name, in letters, digits, hyphens and underscores; else the "
         "path's.",
     )
-    web: str | None = Field(
+    web: Web | None = Field(
         default=None,
-        pattern=_WEB,
         description="Where evidence is looked for; else the archive for published runs, auto for "
         "the rest.",
     )

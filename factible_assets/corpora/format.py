@@ -11,17 +11,9 @@ import re
 from datetime import date
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from factible_assets.config import SearchConfig, checked_day
+from factible_assets.config import SearchConfig, Web, checked_day
 from factible_assets.errors import FactibleError
 from factible_assets.records import Count, Rating, Score, Seconds, Stance
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of
@@ -137,14 +129,6 @@ class ClaimEntry(Entry):
         return {} if self.human_scores is None else self.human_scores.model_dump(exclude_none=True)
 
 
-def _checked_web(value: str) -> str:
-    try:
-        return SearchConfig(web=value).web
-    except ValidationError as error:
-        raise ValueError("web is one of auto, live, archive, archive:NAME and miniature") from error
-
-
-Web = Annotated[str, AfterValidator(_checked_web)]
 Day = Annotated[date, AfterValidator(checked_day)]
 
 
