@@ -42,7 +42,6 @@ from factible_assets.wording import (
     OUTCOME_WORDS,
     UNJUDGED,
     act_words,
-    counted,
     outcome_words,
     youtube_id,
 )
@@ -71,8 +70,8 @@ class ClaimView:
     `anchors` are those of its sources by the id of their evidence, for the links of its argument;
     a claim is verbatim if it is worded as it was said, but for case and punctuation. `groups` has
     the sources of each side, the one that won first; `leftovers` by status the sources that say
-    nothing and the work that made nothing, in words. `searches` are the queries and what became of
-    each in words; `steps` those of a strategy with anchor and domain of what each rests on;
+    nothing and the work that made nothing, in words. `searches` are the queries and the
+    searches for each; `steps` those of a strategy with anchor and domain of what each rests on;
     `reviews` what people did, in words, the latest last.
     """
 
@@ -90,7 +89,7 @@ class ClaimView:
     groups: Mapping[Stance, list[Shown]]
     leftovers: Mapping[Status, tuple[list[Shown], list[str]]]
     prior: list[PriorFactCheck]
-    searches: list[tuple[Query, list[str]]]
+    searches: list[tuple[Query, list[Search]]]
     steps: list[tuple[Step, list[tuple[str, str]]]]
     reviews: list[tuple[ReviewAction, str]]
     assessment: ReviewAction | None
@@ -242,10 +241,7 @@ class _Shelves:
                 status: (self._sources(claim, status), self._work(claim, status)) for status in left
             },
             prior=[review for review in self._prior[key] if review.status == "ok"],
-            searches=[
-                (query, [_search_words(search) for search in self._searches[query.query_id]])
-                for query in self._queries[key]
-            ],
+            searches=[(query, self._searches[query.query_id]) for query in self._queries[key]],
             steps=steps,
             reviews=self._acts(claim),
             assessment=latest("assess", self._reviews.get(key, []), key),
@@ -378,13 +374,6 @@ def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
 
 def _bare(text: str) -> str:
     return " ".join("".join(c if c.isalnum() else " " for c in text.casefold()).split())
-
-
-def _search_words(search: Search) -> str:
-    where = search.provider if search.page == 1 else f"{search.provider}, page {search.page}"
-    if search.status == "infra_error":
-        return f"{where}: failed"
-    return f"{where}: {counted(search.hit_count, 'result')}"
 
 
 # --- Stretches of stored text with the places that matter marked in them --------------------------
