@@ -138,9 +138,5 @@ def _layout_by_header(file: Path) -> datasets.TableLayout:
         header = next(csv.reader(opened), [])
     if datasets.DOMAIN_QUALITY.columns["rating"] in header:
         return datasets.DOMAIN_QUALITY
-    columns = [
-        "domain",
-        "rating",
-        *(each for each in ("class", "bias", "reason") if each in header),
-    ]
-    return datasets.TableLayout(file.stem, {each: each for each in columns})
+    told = [each for each in ("class", "bias", "reason") if each in header]
+    return datasets.TableLayout(file.stem, {each: each for each in ("domain", "rating", *told)})

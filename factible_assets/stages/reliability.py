@@ -29,6 +29,7 @@ import asyncio
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
 from factible_assets.records import Rating, ReliabilityRating, SourceClass
 from factible_assets.stages.ports import DomainAges, Once, RatingDirectory
@@ -96,14 +97,13 @@ def rate(
 ) -> ReliabilityRating:
     """Rate a host name by the rule above. `age` is only looked at for an unlisted domain."""
     listed_name, listed = listing_of(name, directory)
+    rating = partial(ReliabilityRating, video_id=video_id, domain=name)
     if listed:
         first, reasons = listed[0], []
         for each in listed:
             # Ratings change, and an old one is worth less.
-            told, word = (
-                f"{each.dataset} ({each.as_of or 'undated'})",
-                each.rating.replace("_", " "),
-            )
+            told = f"{each.dataset} ({each.as_of or 'undated'})"
+            word = each.rating.replace("_", " ")
             if each is first:
                 told += f" lists {listed_name} as {word}: {each.reason}"
             elif each.rating == first.rating:
@@ -112,9 +112,7 @@ def rate(
                 why = f"{each.reason.rstrip('.')}. {first.dataset} comes first and decides."
                 told += f" disagrees and says {word}: {why}"
             reasons.append(told)
-        return ReliabilityRating(
-            video_id=video_id,
-            domain=name,
+        return rating(
             rating=first.rating,
             score=LISTED_SCORES[first.rating] if first.score is None else first.score,
             source_class=first.source_class,
@@ -126,9 +124,7 @@ def rate(
     institution = institution_of(name)
     if institution:
         suffix, source_class = institution
-        return ReliabilityRating(
-            video_id=video_id,
-            domain=name,
+        return rating(
             rating="high",
             score=INSTITUTIONAL_SCORE,
             source_class=source_class,

@@ -354,12 +354,8 @@ def with_overrulings(row: Evidence, corrections: Corrections) -> Evidence:
         return row
     changes: dict[str, object] = {}
     said = [row.reason] if row.reason else []
-    for action in (
-        corrections.stances.get(row.canonical_url),
-        corrections.ratings.get(row.canonical_url),
-    ):
-        if action is None:
-            continue
+    overruled = (corrections.stances, corrections.ratings)
+    for action in filter(None, (acts.get(row.canonical_url) for acts in overruled)):
         new = action.value
         if new in get_args(Rating):
             score = next(score for name, score in LISTED_SCORES.items() if name == new)

@@ -141,10 +141,8 @@ async def _ask(
     )
     searches, hits = [], []
     for answer in await searcher.search(asked):
-        failed, given = (
-            answer.outcome == "outage",
-            () if answer.outcome == "outage" else answer.hits,
-        )
+        failed = answer.outcome == "outage"
+        given = () if failed else answer.hits
         found = [hit for hit in given if config.answers or not is_answer(hit)]
         own: dict[str, Any] = {
             "query_id": query.query_id,
@@ -286,10 +284,8 @@ def late_exclusion(
 
     `found_as_of` is the date that the search gave it, for want of its own.
     """
-    final, dated = (
-        urls.published_at(page.final_url or page.canonical_url),
-        page.published_on or found_as_of,
-    )
+    final = urls.published_at(page.final_url or page.canonical_url)
+    dated = page.published_on or found_as_of
     if page.final_url is not None and is_the_video(video, final):
         return "It leads to the video itself."
     if page.final_url is not None and is_reupload(video, final, page.title or ""):
