@@ -406,8 +406,8 @@ RULES: tuple[Rule, ...] = (
     ),
     _without_part("tone needs half of the numbers", stance, "numbers_stated", _all),
     _without_part("tone needs names in one sentence", stance, "_is_named_at_once", _yes),
-    _without_part("more than, less than, about", quantities, "_bound", lambda *_: "exact"),
-    _without_part("before and after a year", quantities, "_bound_of_year", lambda *_: "exact"),
+    _without_part("more than, less than, about", quantities, "_BOUNDS", {}),
+    _without_part("before and after a year", quantities, "_BOUNDS_OF_YEAR", {}),
     _without_part("few things are counted exactly", quantities, "_is_counted", _no),
 )
 _MODULES: tuple[ModuleType, ...] = (denials, page_text, passages, quantities, stance, statements)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import dropwhile, takewhile
 
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.text import is_stop_word, stem, tokenise
@@ -23,12 +24,12 @@ from factible_assets.reasoners.embedded.text import is_stop_word, stem, tokenise
 class Proposition:
     """What a clause speaks of, without its denials, and how many these were.
 
-    `focus` is the stem that the last plain "not" or "no" stands before, empty without one.
+    `focus` are the stems that the last plain "not" or "no" stands before, up to a stop word.
     """
 
     text: str
     denials: int
-    focus: str = ""
+    focus: frozenset[str] = frozenset()
 
     @property
     def is_denied(self) -> bool:
@@ -54,7 +55,7 @@ def without_denials(clause: str) -> Proposition:
     lexicon = load_lexicon()
     rest = fold_evenly(clause)
     cuts: list[tuple[int, int, str]] = []
-    count, focus = 0, ""
+    count, focus = 0, frozenset[str]()
     for pattern, is_denial in (
         (lexicon.set_aside, False),
         (lexicon.not_denials, None),
@@ -72,7 +73,10 @@ def without_denials(clause: str) -> Proposition:
                 count += is_denial
                 if is_denial and pattern is lexicon.negations:
                     after = (word.norm for word in tokenise(clause[match.end() :]))
-                    focus = next((stem(word) for word in after if not is_stop_word(word)), "")
+                    denied = takewhile(
+                        lambda word: not is_stop_word(word), dropwhile(is_stop_word, after)
+                    )
+                    focus = frozenset(map(stem, denied))
     kept, place = [], 0
     for start, end, instead in sorted(cuts):
         if start >= place:

@@ -18,58 +18,53 @@ Agreement = Literal["none", "silent", "agrees", "conflicts"]
 """`none`: the claim states no number. `silent`: the page states none that can be compared, or one
 that is neither close nor far. `agrees`: all of the claim's are met. `conflicts`: one is missed."""
 
-_UNITS = {
-    "length": {
-        "m metre metres meter meters": 1.0,
-        "km kilometre kilometres kilometer kilometers": 1e3,
-        "cm centimetre centimetres centimeter centimeters": 1e-2,
-        "mm millimetre millimetres millimeter millimeters": 1e-3,
-        "mi mile miles": 1609.344,
-        "ft foot feet": 0.3048,
-        "inch inches": 0.0254,
-    },
-    "mass": {
-        "kg kilogram kilograms kilo kilos": 1.0,
-        "g gram grams": 1e-3,
-        "t tonne tonnes": 1e3,
-        "lb lbs": 0.45359237,
-    },
-    "time": {
-        "s sec second seconds": 1.0,
-        "min minute minutes": 60.0,
-        "h hr hrs hour hours": 3600.0,
-        "day days": 86_400.0,
-        "week weeks": 604_800.0,
-        "month months": 2_629_800.0,
-        "yr yrs year years": 31_557_600.0,
-        "decade decades": 315_576_000.0,
-        "century centuries": 3_155_760_000.0,
-    },
-}
-_SCALES: dict[str, tuple[str, float]] = {
-    stem(word): (dimension, factor)
-    for dimension, table in _UNITS.items()
-    for words, factor in table.items()
-    for word in words.split()
-}
-"""The dimension of a unit and its size in metres, kilograms or seconds."""
+_UNITS = (
+    ("length", 1.0, "m metre metres meter meters"),
+    ("length", 1e3, "km kilometre kilometres kilometer kilometers"),
+    ("length", 1e-2, "cm centimetre centimetres centimeter centimeters"),
+    ("length", 1e-3, "mm millimetre millimetres millimeter millimeters"),
+    ("length", 1609.344, "mi mile miles"),
+    ("length", 0.3048, "ft foot feet"),
+    ("length", 0.0254, "inch inches"),
+    ("mass", 1.0, "kg kilogram kilograms kilo kilos"),
+    ("mass", 1e-3, "g gram grams"),
+    ("mass", 1e3, "t tonne tonnes"),
+    ("mass", 0.45359237, "lb lbs"),
+    ("time", 1.0, "s sec second seconds"),
+    ("time", 60.0, "min minute minutes"),
+    ("time", 3600.0, "h hr hrs hour hours"),
+    ("time", 86_400.0, "day days"),
+    ("time", 604_800.0, "week weeks"),
+    ("time", 2_629_800.0, "month months"),
+    ("time", 31_557_600.0, "yr yrs year years"),
+    ("time", 315_576_000.0, "decade decades"),
+    ("time", 3_155_760_000.0, "century centuries"),
+)
+"""A dimension, the size of a unit in metres, kilograms or seconds, and its names."""
+_SCALES = {stem(word): row[:2] for row in _UNITS for word in row[2].split()}
 
-_AT_LEAST = re.compile(
-    r"\b(more than|over|at least|above|exceed\w*|greater than|upwards? of|no (less|fewer) than|"
-    r"minimum of)\s*(\w+\s){0,2}$"
-)
-_AT_MOST = re.compile(
-    r"\b(less than|under|at most|below|up to|fewer than|no more than|maximum of|only)\s*"
-    r"(\w+\s){0,2}$"
-)
-_ABOUT = re.compile(
-    r"(\b(about|around|roughly|nearly|almost|approximately|some|estimated|close to|circa)|~)\s*"
-    r"(\w+\s){0,2}$"
-)
+Bound = Literal["exact", "about", "at_least", "at_most"]
+_TO_NUMBER = r"\s*(\w+\s){0,2}$"
+_BOUNDS: dict[Bound, re.Pattern[str]] = {
+    "at_least": re.compile(
+        r"\b(more than|over|at least|above|exceed\w*|greater than|upwards? of|minimum of"
+        r"|no (less|fewer) than)" + _TO_NUMBER
+    ),
+    "at_most": re.compile(
+        r"\b(less than|under|at most|below|up to|fewer than|no more than|maximum of|only)"
+        + _TO_NUMBER
+    ),
+    "about": re.compile(
+        r"(\b(about|around|roughly|nearly|almost|approximately|some|estimated|close to|circa)|~)"
+        + _TO_NUMBER
+    ),
+}
+_BOUNDS_OF_YEAR: dict[Bound, re.Pattern[str]] = {
+    "at_least": re.compile(r"\b(after|since|later than|from)\s*$"),
+    "at_most": re.compile(r"\b(before|prior to|by|until)\s*$"),
+}
 
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_AFTER = re.compile(r"\b(after|since|later than|from)\s*$")
-_BEFORE = re.compile(r"\b(before|prior to|by|until)\s*$")
 _DECADE = 10
 
 _CLOSE, _CLOSE_ABOUT = 0.05, 0.15
@@ -86,7 +81,7 @@ class Quantity:
 
     value: float
     dimension: str
-    bound: Literal["exact", "about", "at_least", "at_most"]
+    bound: Bound
     half_step: float
     start: int
     end: int
@@ -103,7 +98,7 @@ def _quantity(text: str, number: Number) -> Quantity:
     value, unit, dimension, factor, half = number.value, number.unit, str(number.kind), 1.0, 0.0
     if dimension == "year":
         half = (_DECADE - 1) / 2 if raw.endswith("s") else 0.0
-        bound = _bound_of_year(before)
+        bound = _bound(before, _BOUNDS_OF_YEAR)
         return Quantity(value + half, dimension, bound, half, number.start, number.end)
     if dimension == "plain":
         if raw.endswith(" m"):
@@ -115,21 +110,13 @@ def _quantity(text: str, number: Number) -> Quantity:
         written = float(digits.group().replace(",", ""))
         decimals = len(digits.group().partition(".")[2])
         half = 0.5 * math.pow(10, -decimals) * factor * (value / (written or value or 1.0))
-    return Quantity(value * factor, dimension, _bound(before), half, number.start, number.end)
+    return Quantity(
+        value * factor, dimension, _bound(before, _BOUNDS), half, number.start, number.end
+    )
 
 
-def _bound(before: str) -> Literal["exact", "about", "at_least", "at_most"]:
-    if _AT_LEAST.search(before):
-        return "at_least"
-    if _AT_MOST.search(before):
-        return "at_most"
-    return "about" if _ABOUT.search(before) else "exact"
-
-
-def _bound_of_year(before: str) -> Literal["exact", "at_least", "at_most"]:
-    if _AFTER.search(before):
-        return "at_least"
-    return "at_most" if _BEFORE.search(before) else "exact"
+def _bound(before: str, bounds: dict[Bound, re.Pattern[str]]) -> Bound:
+    return next((bound for bound, words in bounds.items() if words.search(before)), "exact")
 
 
 def compare_quantities(claim: Sequence[Quantity], page: Sequence[Quantity]) -> Agreement:

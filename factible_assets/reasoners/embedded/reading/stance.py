@@ -23,9 +23,11 @@ import numpy as np
 from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
 from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
 from factible_assets.reasoners.embedded.reading.statements import (
+    SUBJECT,
     ClaimWords,
     Ground,
     content_words,
+    names_in,
     numbers_stated,
     read_claim,
     read_statements,
@@ -136,7 +138,7 @@ class StatementsAndTone:
         if (
             heard.leaves_room
             and not wanted.is_denied
-            and _is_named_at_once(wanted, selection.passages)
+            and _is_named_at_once(wanted, selection.passages, title)
             and 2 * numbers_stated(wanted, selection.passages, roughly=True)
             >= len(wanted.quantities)
         ):
@@ -183,11 +185,17 @@ def uncapitalised(claim: str) -> str:
     return claim if keeps else claim[:1].lower() + claim[1:]
 
 
-def _is_named_at_once(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
-    """Tell whether one sentence names all of a claim that holds of one alone: tone does not."""
-    wanted = claim.names | (claim.subject_stems if claim.role is None else claim.role.holder)
+def _is_named_at_once(claim: ClaimWords, passages: Sequence[Passage], title: str) -> bool:
+    """Tell whether one sentence names all of a claim that holds of one alone: tone does not.
+
+    A last name is enough, and a pronoun names what the title does.
+    """
+    wanted = [content_words(name.split()[-1]) for name in names_in(claim.about)]
     return not claim.is_of_one or any(
-        wanted <= content_words(sentence.text)
+        all(told & name for name in wanted)
         for passage in passages
         for sentence in passage.sentences
+        for told in [
+            content_words(f"{sentence.text} {title if SUBJECT.search(sentence.text) else ''}")
+        ]
     )

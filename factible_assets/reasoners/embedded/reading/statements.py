@@ -45,6 +45,9 @@ Says = Literal["asserts", "denies", "divided", "open"]
 # Cosines.
 NEAR_TURNED = 0.68
 """From which a statement is heard at all; a number or an opposite lowers it."""
+_NEAR_FIGURE = 0.5
+"""The same of one that means most of a claim's words, where the claim has a figure: what else a
+page tells beside a date takes it far from the claim."""
 _ABOUT = 0.86
 """From which a statement and a claim, both without denials, are about the same, whatever their
 words; words that they share count towards it."""
@@ -84,8 +87,8 @@ class Statement:
     """A clause of a page: what it speaks of, without denials, and what it says of that.
 
     `raw` is the clause, `sentence` the whole one, `span` the raw span of the words that say so,
-    `focus` the word that a plain "not" or "no" denies. `answers`: a question or a heading with what
-    is said to it, yes or no.
+    `focus` the words that a plain "not" or "no" denies. `answers`: a question or a heading with
+    what is said to it, yes or no.
     """
 
     about: str
@@ -93,7 +96,7 @@ class Statement:
     raw: str
     sentence: str
     span: tuple[int, int]
-    focus: str
+    focus: frozenset[str]
     answers: bool
 
 
@@ -207,18 +210,19 @@ _ROLE_ENDS = re.compile(r"[,;:(\u2013\u2014]|\s(?:and|but|with|that|which|who|af
 _LEAD = re.compile(r"^(?:by|in|on|at|for|of|with|as|after|today)\b[^,]{0,40}, ", re.IGNORECASE)
 _ONE_OF_MANY = re.compile(r"\b(?:among|(?:one|some|two|three|many|several) of)\b", re.IGNORECASE)
 _ROLE_LESS = word_set(
-    "the a an of in on by is are was were to city person man woman known world ever"
+    "the a an of in on by is are was were to city person man woman known world earth ever"
 )
 _PLACE_OF_ONE = re.compile(
     r"\b(?:(?:is|are|was|were|lies?|stands?)(?: \w+(?:ed|t|n))? (?:in|from|by|part of)"
     r"|belong(?:s|ed)? to|(?:comes?|came) from|born in|died in)(?: the)? $"
 )
+_LAST_NAME = re.compile(r"(?:[A-Z][\w\u2019'-]* ?)+$")
 _DEED_OF_ONE = re.compile(
     r" (?:first )?(?:invented|discovered|founded|wrote|painted|composed|designed|built)\b"
 )
 """What stands before the name of the one, and after it."""
 _WIDE = word_set("africa america antarctica asia australia europe earth world")
-"""Places that other places lie in: to be in Tanzania is no denial of being in Africa."""
+"""Places that others lie in: to be in Tanzania is no denial of being in Africa, Asia is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +262,8 @@ _OTHER = re.compile(r", (?:and |but )?not (?!only\b|just\b)(?:[\w-]+ ){0,3}[\w-]
 """What a claim says it is not: "…, not Sydney". It denies that of the other, and nothing else."""
 _CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGNORECASE)
 """Where a claim holds two things against each other, of which a statement may tell one."""
+_SCALES = word_set("celsius fahrenheit")
+"""Names that a page may spare: 78 °C."""
 _HEADLINE = 4
 """Capitalised words from which a claim may be a headline, in which capitals say nothing."""
 
@@ -287,7 +293,7 @@ class ClaimWords:
         return (
             self.role is not None
             or _DEED_OF_ONE.search(self.about) is not None
-            or _PLACE_OF_ONE.search(f"{self.about.rpartition(' ')[0]} ") is not None
+            or _PLACE_OF_ONE.search(_LAST_NAME.sub("", self.about)) is not None
         )
 
 
@@ -324,7 +330,11 @@ def read_claim(claim: str) -> ClaimWords:
         subject,
         tuple(stems),
         content_words(subject) & stems.keys(),
-        frozenset(each for word, each, name in words if name and word.start and not is_headline),
+        frozenset(
+            each
+            for word, each, name in words
+            if name and word.start and not is_headline and word.norm not in _SCALES
+        ),
         quantities,
         role_in(found.text),
     )
@@ -336,6 +346,8 @@ _PRONOUN = re.compile(
     r"\b(?:it|they|he|him|she|her|them|this|these|those|(?P<owner>its|their|his))\b", re.IGNORECASE
 )
 """Words by which a statement refers to what was named before."""
+SUBJECT = re.compile(r"(?:^|(?<=, ))(?:it|he|she|they)\b", re.IGNORECASE)
+"""A pronoun that a statement is about: what the page's title names."""
 _LIGHT_VERB = re.compile(
     r"\b(?:(?:is|are|was|were)(?! \w+ing\b)|makes?|made|has|have|had|gets?|got|gives?|gave|takes?"
     r"|took)\b",
@@ -367,7 +379,10 @@ def read_statements(
         EmbedderUnavailableError: The embedder's model cannot be loaded.
     """
     topic = content_words(title)
-    context = topic.union(*(content_words(each.text) for each in passages))
+    told = [
+        (each.start, content_words(each.text)) for passage in passages for each in passage.sentences
+    ]
+    context = topic.union(*(said for _, said in told))
     named = {name for name in claim.names if any(_is_same_name(name, word) for word in context)}
     has_room = bool(claim.stems) and 2 * len(named) >= len(claim.names)
     # Without its names only an answer speaks of a claim, or what names another in their place.
@@ -375,7 +390,11 @@ def read_statements(
     found, shares = [], []
     for number, passage in enumerate(passages):
         for statement in statements(passage, whole=claim.is_compound):
-            shared, is_held = _share(claim, statement, topic, context)
+            # A pronoun means what was named before it; a snippet is cut together from anywhere.
+            before = topic.union(
+                *(said for at, said in told if at <= statement.span[0] or not passage.in_page)
+            )
+            shared, is_held = _share(claim, statement, topic, before)
             if statement.answers or (is_open and is_held):
                 found.append((number, statement))
                 shares.append(shared)
@@ -401,8 +420,9 @@ def read_statements(
         found, shares, nearness.tolist(), nearest.tolist(), strict=True
     ):
         is_answer = statement.answers and statement.says == "denies"
-        is_heard = (is_named and near >= NEAR_TURNED) or (is_answer and near >= _ANSWERED)
-        decided = _decide(claim, statement, shared, near, is_heard=is_heard)
+        least = _NEAR_FIGURE if claim.quantities and shared >= _LEAST_SAID else NEAR_TURNED
+        is_heard = (is_named and near >= least) or (is_answer and near >= _ANSWERED)
+        decided = _decide(claim, statement, title, shared, near, is_heard=is_heard)
         if decided is not None and not (
             (decided.side != "refutes" and statement.span in of_others)
             or (decided.ground == "number" and has_all_numbers)
@@ -420,19 +440,19 @@ def read_statements(
 
 
 def _share(
-    claim: ClaimWords, statement: Statement, topic: frozenset[str], context: frozenset[str]
+    claim: ClaimWords, statement: Statement, topic: frozenset[str], before: frozenset[str]
 ) -> tuple[float, bool]:
     """Return the share of a claim's words that a statement means, and if it is held against it.
 
     The subject need not be said again where the title has it; where the statement refers to
-    something or goes on with a sentence, no name or subject that the page has. The claim's reasons
+    something or goes on with a sentence, no name, and no subject that was named before. Its reasons
     count too: what denies them keeps tone silent.
     """
     words, whole = content_words(statement.about), content_words(claim.text)
     said = _met(claim, words)
-    meant = said | (claim.subject_stems & topic)
+    meant = said | (claim.subject_stems & _met(claim, topic))
     if statement.about[:1].islower() or _PRONOUN.search(statement.about):
-        meant |= claim.names | (claim.subject_stems & context)
+        meant |= (claim.names - claim.subject_stems) | (claim.subject_stems & _met(claim, before))
     least = _LEAST_WORDS if len(claim.stems) <= 1 / _LEAST_WORDS else _LEAST_SHARED
     weight = _weight(claim, meant)
     held = weight if statement.says == "denies" else _weight(claim, said)
@@ -442,14 +462,20 @@ def _share(
 
 
 def _decide(
-    claim: ClaimWords, statement: Statement, shared: float, nearness: float, *, is_heard: bool
+    claim: ClaimWords,
+    statement: Statement,
+    title: str,
+    shared: float,
+    nearness: float,
+    *,
+    is_heard: bool,
 ) -> Decision | None:
-    if _is_of_another(claim, statement):
+    if _is_of_another(claim, statement, title):
         return Decision("refutes", "another", nearness, statement)
     says_no = statement.says == "denies"
     is_answer = statement.answers and says_no and not claim.is_denied
     # What is denied stands for a word that the statement lacks, or for none of the claim's.
-    denies_else = says_no and statement.focus and not _met(claim, {statement.focus})
+    denies_else = says_no and statement.focus and not _met(claim, statement.focus)
     if (
         not is_heard
         or statement.says == "open"
@@ -519,24 +545,29 @@ _NAME_RUN = re.compile(
 _KIN = 0.38
 """Cosine from which two names are of one kind: Kenya and Tanzania have .73, Edison and Bell .38,
 a film and the site that rates it .18."""
+_ALIKE = 0.85
+"""Cosine of a statement with the claim, another name in it, from which any two are of one kind."""
 _LEAST_NEAR, _IN_PLACE, _GAIN = 0.4, 0.65, 0.25
 """Cosines of a statement with the claim, and with the claim when another name stands in it; and the
 share of the distance between them that this takes away."""
 
 
-def _is_of_another(claim: ClaimWords, statement: Statement) -> bool:
+def _is_of_another(claim: ClaimWords, statement: Statement, title: str) -> bool:
     """Tell whether a statement gives to another the very role that a claim gives to one."""
     if claim.role is None or claim.is_denied or statement.says != "asserts":
         return False
-    role = role_in(statement.about)
+    topic = next(iter(names_in(title)), "")
+    role = role_in(SUBJECT.sub(topic, statement.about) if topic else statement.about)
     return (
         role is not None
-        and (role.words, role.is_past) == (claim.role.words, claim.role.is_past)
+        and role.is_past == claim.role.is_past
+        and len(role.words) == len(claim.role.words)
+        and all(any(_is_same_name(one, each) for each in role.words) for one in claim.role.words)
         and role.holder.isdisjoint(claim.role.holder)
     )
 
 
-def _names_in(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
     """List the names of a text: runs of capitalised words, without the "The" before them."""
     runs = (run.split() for run in _NAME_RUN.findall(text))
     cut = ([*dropwhile(lambda word: is_stop_word(word.lower()), run)] for run in runs)
@@ -561,7 +592,7 @@ def _said_of_others(
             for place, words in enumerate(raw)
             if not any(_is_same_name(part, word) for part in content_words(name) for word in words)
         }
-        for name in _names_in(about)
+        for name in names_in(about)
         if not content_words(name).isdisjoint(claim.names)
         or (about.startswith(name) and _DEED_OF_ONE.match(about[len(name) :]))
     }
@@ -571,7 +602,7 @@ def _said_of_others(
         for place in sorted(places)
         if heard[place].says == "asserts" and near[place] >= _LEAST_NEAR
         if sum(place in others for others in lacking.values()) == 1
-        for other in _names_in(heard[place].raw)
+        for other in names_in(heard[place].raw)
         if content_words(other).isdisjoint(own)
     ]
     if not trials or claim.is_denied:
@@ -583,18 +614,27 @@ def _said_of_others(
     said, replaced, ours, theirs = (embedder.embed(list(each)) for each in zip(*texts, strict=True))
     nearness, kinship = (said * replaced).sum(axis=1), (ours * theirs).sum(axis=1)
     found = {}
-    for (place, name, _), nearer, kin in zip(
+    for (place, name, other), nearer, kin in zip(
         trials, nearness.tolist(), kinship.tolist(), strict=True
     ):
-        if kin >= _KIN and nearer >= max(_IN_PLACE, near[place] + _GAIN * (1 - near[place])):
+        least = max(_IN_PLACE, near[place] + _GAIN * (1 - near[place]))
+        if nearer >= least and (kin >= _KIN or nearer >= _ALIKE):
             before, _, after = about.partition(name)
             has_done = not before and _DEED_OF_ONE.match(after) is not None
             is_there = (
                 not after.strip(" .")
                 and _PLACE_OF_ONE.search(before) is not None
-                and content_words(name).isdisjoint(_WIDE)
+                and (
+                    _WIDE.isdisjoint(content_words(name))
+                    or not _WIDE.isdisjoint(content_words(other))
+                )
             )
-            is_absent = has_done or len(lacking[name]) == len(heard)
+            # Who says where the neighbour of something is does not say so of it.
+            subject = content_words(before)
+            is_absent = has_done or all(
+                each in lacking[name] or (subject and subject.isdisjoint(words))
+                for each, words in enumerate(raw)
+            )
             found[place] = (nearer, has_done or is_there, is_absent)
     return found
 
@@ -617,10 +657,16 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def _is_same_name(name: str, word: str) -> bool:
-    """Tell whether two stems name the same: "Antarctica" and "Antarctic", "Italy" and "Italian"."""
+    """Tell whether two stems name the same: "Italy" and "Italian", "Second" and "II"."""
     short, long = sorted((name, word), key=len)
-    return short == long or (
-        len(short) >= _NAME and len(long) - len(short) <= _ENDING and long.startswith(short[:-1])
+    return (
+        short == long
+        or load_lexicon().same_family(short, long)
+        or (
+            len(short) >= _NAME
+            and len(long) - len(short) <= _ENDING
+            and long.startswith(short[:-1])
+        )
     )
 
 
