@@ -153,6 +153,10 @@ def test_an_opposite_or_another_number_refutes(claim: str, text: str, ground: st
         (SUGAR, "The idea that sugar makes children hyperactive ..."),
         (SUGAR, "Whether sugar makes children hyperactive is not settled."),
         ("Smoking causes lung cancer", "People who do not smoke can still get other diseases."),
+        (
+            "The Great Wall is visible from the Moon",
+            "It is an old story that the Great Wall is visible from the Moon.",
+        ),
         ("Antibiotics kill viruses", "Antibiotics kill bacteria, and viruses spread by contact."),
         ("Cows sleep standing up", "Horses sleep standing up."),
         (CONSTITUTION, EMERGENCIES),
