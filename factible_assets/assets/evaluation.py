@@ -34,7 +34,8 @@ from factible_assets.evaluation.tables import (
 )
 from factible_assets.evaluation.targets import FILE_NAME, Assessment, Targets, assess, load_targets
 from factible_assets.launchpad import launchpad_schema, settled
-from factible_assets.services.resource import CorporaResource, FactCheckServices
+from factible_assets.partitions import PARTITION_TAG
+from factible_assets.services.resource import CorporaResource, FactCheckServices, ReportsResource
 from factible_assets.wording import cell, table
 from warehouse.resource import WarehouseResource
 
@@ -94,6 +95,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         warehouse: WarehouseResource,
         services: FactCheckServices,
         corpora: CorporaResource,
+        reports: ReportsResource,
     ):
         """Score what the warehouse holds."""
         from factible_assets.evaluation.matching import default_matcher  # noqa: PLC0415 - of models
@@ -122,10 +124,17 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
             if each.annotated
             for one in assess(name, each.figures, targets)
         ]
-        return dg.MaterializeResult(
+        yield dg.MaterializeResult(
             metadata=_metadata(evaluations, len(rows)),
             check_results=_quality_results(defined, targets, assessed),
         )
+        video_id = context.run.tags.get(PARTITION_TAG, "")
+        if video_id and (links := reports.links(video_id)):
+            # Of a run that checked a video first this is the last that it shows: whoever followed
+            # it goes on from here.
+            context.log_event(
+                dg.AssetObservation(asset_key="verdicts", partition=video_id, metadata=links)
+            )
 
     return evaluation
 
