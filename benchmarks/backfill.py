@@ -1,6 +1,6 @@
 """What a video of a backfill costs: so many at once, launched in Dagster's UI, one of them failing.
 
-Run: `python -m benchmarks.backfill [--videos 12] [--cold] [--write]`.
+Run: `python -m benchmarks.backfill [--videos 12] [--cold]`.
 
 Starts `factible dev` over a data folder of its own, asks its web server for a backfill by the same
 mutation as the button of the UI, and waits until it is over. Each video is a talk of two claims,
@@ -29,7 +29,6 @@ from typing import Any
 import dagster as dg
 import httpx
 
-from benchmarks.growth import PAGE
 from factible_assets.running.launch import open_instance, prepare_instance
 from factible_assets.settings import Settings
 
@@ -128,11 +127,10 @@ def used(session: int) -> float:
 
 
 def main() -> int:
-    """Measure, print, and write the section."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--videos", type=int, default=12)
     parser.add_argument("--cold", action="store_true", help="With Dagster's own launcher.")
-    parser.add_argument("--write", action="store_true", help=f"Write {PAGE.name}.")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         settings, names = prepare(Path(home) / "home", given.videos, cold=given.cold)

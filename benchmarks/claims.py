@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos
-from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.matching import ClaimMatcher, EmbeddingSimilarity
 from factible_assets.evaluation.metrics.claims import (
     MatchedVideo,
@@ -119,9 +118,7 @@ def _match(video: AnnotatedVideo, claims: Sequence[ClaimDraft]) -> MatchedVideo:
     return MatchedVideo(
         video_id=video.video.video_id,
         system=tuple(SystemClaim(claim.text, claim.importance) for claim in claims),
-        gold=tuple(
-            ClaimEntry(text=claim.text, importance=claim.importance) for claim in video.gold
-        ),
+        gold=video.gold,
         matching=_MATCHER.match([claim.text for claim in claims], gold),
     )
 

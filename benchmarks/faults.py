@@ -10,13 +10,7 @@ one differed.
 With `--wire` pages alone fail, and on the wire: a real server answers 200 with an empty body, a
 notice, binary data, half a page, a bomb or lost characters, and the real fetcher reads that.
 
-With `--pages` pages alone fail, 2, 5 and 10 % of them, and each incomplete verdict is held against
-what the failed pages could have said: its claim is checked again with all of them supporting it,
-all refuting it, all mixed, and none speaking of it. A verdict that has one stance in all of these
-was withheld though it was certain.
-
     python -m benchmarks.faults --runs 1000
-    python -m benchmarks.faults --runs 100 --pages
     python -m benchmarks.faults --runs 40 --wire
 """
 
@@ -29,7 +23,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -46,7 +40,6 @@ from factible_assets.records import (
     Claim,
     Evidence,
     Query,
-    Stance,
     Transcript,
     TranscriptSegment,
     Verdict,
@@ -72,7 +65,6 @@ from factible_assets.stages.ports import (
     Vote,
 )
 from factible_assets.stages.transcript import from_cues
-from factible_assets.stages.urls import canonical_url
 from resources.cache import DiskCache
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
@@ -89,7 +81,6 @@ DEMO_CLAIMS = 12
 
 Door = Literal["search", "page", "age", "queries", "reading", "judging"]
 DOORS: tuple[Door, ...] = ("search", "page", "age", "queries", "reading", "judging")
-PAGE_RATES = (0.02, 0.05, 0.10)
 Value = TypeVar("Value")
 
 
@@ -99,12 +90,8 @@ Value = TypeVar("Value")
 class Faults:
     """Which questions fail in one run. The same seed fails the same questions, in any order."""
 
-    def __init__(
-        self, seed: int, doors: Sequence[Door] = DOORS, rates: Mapping[Door, float] | None = None
-    ) -> None:
+    def __init__(self, seed: int, doors: Sequence[Door] = DOORS) -> None:
         self._seed = seed
-        self.pages: set[str] = set()
-        """Those that failed."""
         chance = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
         # Most runs have a few bad doors, each somewhere between a hiccup and dead.
         count = min(len(doors), chance.choice((1, 1, 1, 2, 2, 3, len(DOORS))))
@@ -112,8 +99,6 @@ class Faults:
         self._rates: dict[Door, float] = {
             door: chance.choice((0.02, 0.1, 0.3, 0.7, 1.0)) for door in bad
         }
-        if rates is not None:
-            self._rates = dict(rates)
         self.struck: Counter[Door] = Counter()
 
     def strikes(self, door: Door, question: Hashable) -> bool:
@@ -183,7 +168,6 @@ class FaultyPages:
         if self.faults is not None:
             await self.faults.linger("page", url)
             if self.faults.strikes("page", url):
-                self.faults.pages.add(canonical_url(url))
                 reason = "it was not done after 45 seconds"
                 return FetchedPage(
                     url=url, outcome="outage", retrieved_at=datetime.now(UTC), reason=reason
@@ -262,25 +246,6 @@ class FaultyReasoner:
         await self.faults.linger(door, question)
         if self.faults.strikes(door, question):
             raise ReasonerOutageError(f"The model gave no answer ({door}): it failed (status 503).")
-
-
-@dataclass
-class WhatIf(FaultyReasoner):
-    """A reasoner for whom the pages that failed all say the same; nothing if the stance is None."""
-
-    pages: frozenset[str] = frozenset()
-    stance: Stance | None = None
-
-    async def read_evidence(
-        self, video: Video, claim: Claim, query: Query, page: PageExcerpt
-    ) -> Judged[EvidenceDraft | None]:
-        """Read a page, or say what it is to have said."""
-        if page.canonical_url not in self.pages:
-            return await super().read_evidence(video, claim, query, page)
-        if self.stance is None:
-            return Judged(None)
-        words = page.text.strip()[:80]
-        return Judged(EvidenceDraft(self.stance, 1.0, 1.0, "It says so.", (words,)))
 
 
 # --- Pages that fail on the wire ----------------------------------------------------------------
@@ -369,26 +334,6 @@ class Case:
         services = struck(self.services, self.memory, faults)
         found = await check_claims(self.video, self.claims, services, self.config)
         return Outcome(seed, faults.struck, compared(self.expected, found.verdicts))
-
-    async def run_without_pages(self, seed: int, rate: float) -> tuple[Outcome, int]:
-        """Check all claims while so many pages fail; count what was withheld though certain."""
-        faults = Faults(seed, rates={"page": rate})
-        services = struck(self.services, self.memory, faults)
-        found = await check_claims(self.video, self.claims, services, self.config)
-        outcome = Outcome(seed, faults.struck, compared(self.expected, found.verdicts))
-        open_ones = [each.claim_id for each in found.verdicts if each.status == "incomplete"]
-        if not open_ones:
-            return outcome, 0
-        could_be: dict[str, set[Stance | None]] = {each: set() for each in open_ones}
-        stances: tuple[Stance | None, ...] = ("supports", "refutes", "mixed", None)
-        for stance in stances:
-            services = struck(self.services, self.memory, NO_FAULTS)
-            mind = WhatIf(services.reasoner, self.memory, None, frozenset(faults.pages), stance)
-            claims = [claim for claim in self.claims if claim.claim_id in could_be]
-            services = replace(services, reasoner=mind)
-            for each in (await check_claims(self.video, claims, services, self.config)).verdicts:
-                could_be[each.claim_id].add(each.stance)
-        return outcome, sum(len(each) == 1 for each in could_be.values())
 
     async def run_on_the_wire(self, seed: int) -> Outcome:
         """Check all claims while some pages answer 200 and are none."""
@@ -538,39 +483,13 @@ async def measure(runs: int, first_seed: int, *, wire: bool) -> int:
     return 1 if different else 0
 
 
-async def measure_pages(runs: int, first_seed: int) -> int:
-    """Print what becomes of verdicts when pages fail; return 1 if one differed or was certain."""
-    withheld = 0
-    async with AsyncExitStack() as stack:
-        case = await prepare(stack)
-        print(f"{'pages out':>10}{'verdicts':>10}{'as without':>12}{'less sure':>11}", end="")
-        print(f"{'incomplete':>12}{'though certain':>16}{'different':>11}")
-        for rate in PAGE_RATES:
-            ends: Counter[str] = Counter()
-            certain = different = 0
-            for seed in range(first_seed, first_seed + runs):
-                outcome, more = await case.run_without_pages(seed, rate)
-                ends.update(outcome.claims)
-                certain += more
-                different += len(outcome.differences)
-            row = (ends["same"], ends["less sure"], ends["incomplete"], certain, different)
-            widths = (12, 11, 12, 16, 11)
-            cells = "".join(f"{n:>{width},}" for n, width in zip(row, widths, strict=True))
-            print(f"{rate:>10.0%}{ends.total():>10,}{cells}")
-            withheld += certain + different
-    return 1 if withheld else 0
-
-
 def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200, help="How many seeds.")
     parser.add_argument("--seed", type=int, default=0, help="The first of them.")
-    parser.add_argument("--pages", action="store_true", help="Pages alone, 2 to 10 %% of them.")
     parser.add_argument("--wire", action="store_true", help="Pages fail on the wire, with 200.")
     options = parser.parse_args()
-    if options.pages:
-        return asyncio.run(measure_pages(options.runs, options.seed))
     return asyncio.run(measure(options.runs, options.seed, wire=options.wire))
 
 

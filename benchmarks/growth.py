@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import hashlib
 import re
 import sys
 import tempfile
@@ -21,15 +20,14 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from benchmarks.homes import SEED, make_home
+from benchmarks.homes import SEED, make_home, sets_of_its_own
 from factible_assets.cli.status import stored
-from factible_assets.records import Evidence, Page, PageText, Record
 from factible_assets.report.data import read_report_data
 from factible_assets.report.writing import read_index_data, write_index, write_report
 from factible_assets.settings import Settings
 from warehouse.rechecks import RecheckLimits, read_plan
 from warehouse.rows import Stamp
-from warehouse.sets import AssetRows, stored_texts
+from warehouse.sets import stored_texts
 from warehouse.store import Warehouse
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
@@ -68,21 +66,7 @@ def one_more(store: Warehouse) -> Callable[[], None]:
 
     def write() -> None:
         run = f"run-{time.time_ns()}"
-        texts = {each: f"{text} {run}" for each, text in held.texts.items()}
-        hashes = {old: hashlib.sha256(text.encode()).hexdigest() for old, text in texts.items()}
-
-        def own(row: Record) -> Record:
-            if isinstance(row, PageText):
-                text = texts[row.content_hash]
-                return PageText(content_hash=hashes[row.content_hash], text=text)
-            if isinstance(row, Page | Evidence) and row.content_hash:
-                return row.model_copy(update={"content_hash": hashes[row.content_hash]})
-            return row
-
-        sets = {
-            asset: AssetRows([own(row) for row in held.of_asset(asset)], code_version="benchmark")
-            for asset in held.sets
-        }
+        sets = sets_of_its_own(held, SEED, run)
         store.write_assets(SEED, sets, stamp=Stamp(run, datetime.now(UTC)))
 
     return write

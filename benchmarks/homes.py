@@ -7,15 +7,18 @@ characters, the mean of recorded pages, with what compresses no better than word
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import duckdb
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
-from factible_assets.records import ALL_RECORDS
+from factible_assets.records import ALL_RECORDS, Evidence, Page, PageText, Record
+from factible_assets.rows import VideoRows
 from factible_assets.running.launch import check_video
 from factible_assets.settings import Settings
 from resources.statements import statements
+from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 
 SEED = "everyday-beliefs-talk"
@@ -47,6 +50,30 @@ def make_home(home: Path, videos: int) -> Settings:
                 connection.execute(_copying(connection, table), part)
             connection.commit()
     return settings
+
+
+def sets_of_its_own(
+    held: VideoRows, video_id: str, ending: str, shared: str = ""
+) -> dict[str, AssetRows]:
+    """Return a checked video's sets as those of a video, with texts that nobody else has.
+
+    Each text ends with the ending, but for the one whose hash is `shared`, and has its own hash.
+    """
+    texts = {old: text if old == shared else f"{text} {ending}" for old, text in held.texts.items()}
+    hashes = {old: hashlib.sha256(text.encode()).hexdigest() for old, text in texts.items()}
+
+    def own(row: Record) -> Record:
+        if isinstance(row, PageText):
+            return PageText(content_hash=hashes[row.content_hash], text=texts[row.content_hash])
+        changed: dict[str, object] = {"video_id": video_id}
+        if isinstance(row, Page | Evidence) and row.content_hash:
+            changed["content_hash"] = hashes[row.content_hash]
+        return row.model_copy(update=changed)
+
+    return {
+        asset: AssetRows([own(row) for row in held.of_asset(asset)], code_version="benchmark")
+        for asset in held.sets
+    }
 
 
 def _copying(connection: duckdb.DuckDBPyConnection, table: str) -> str:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import hashlib
 import multiprocessing
 import sys
 import tempfile
@@ -26,17 +25,14 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
-from benchmarks.growth import section
-from benchmarks.homes import SEED, make_home
-from factible_assets.records import Evidence, Page, PageText, Record
+from benchmarks.growth import PAGE, section
+from benchmarks.homes import SEED, make_home, sets_of_its_own
 from tests.warehouse.lakes import Server, server
 from warehouse.errors import WarehouseError
 from warehouse.lake import Lake
 from warehouse.rows import Stamp
-from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 
-PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 WRITERS = 4
 KEYS = {
     "materializations": "asset, video_id, run_id",
@@ -56,23 +52,7 @@ def write(seed: Path, lake: Lake, videos: Sequence[str], barrier: Barrier | None
         barrier.wait(timeout=300)
     used = time.process_time()
     for name in videos:
-        texts = {
-            old: text if old == shared else f"{text} {name}" for old, text in held.texts.items()
-        }
-        hashes = {old: hashlib.sha256(text.encode()).hexdigest() for old, text in texts.items()}
-
-        def own(row: Record, name: str = name, texts: Any = texts, hashes: Any = hashes) -> Record:
-            if isinstance(row, PageText):
-                return PageText(content_hash=hashes[row.content_hash], text=texts[row.content_hash])
-            changed: dict[str, object] = {"video_id": name}
-            if isinstance(row, Page | Evidence) and row.content_hash:
-                changed["content_hash"] = hashes[row.content_hash]
-            return row.model_copy(update=changed)
-
-        sets = {
-            asset: AssetRows([own(row) for row in held.of_asset(asset)], code_version="benchmark")
-            for asset in held.sets
-        }
+        sets = sets_of_its_own(held, name, name, shared)
         store.write_assets(name, sets, stamp=Stamp(f"run of {name}", datetime.now(UTC)))
     cpu.put(time.process_time() - used)
 

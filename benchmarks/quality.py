@@ -21,6 +21,7 @@ import resource
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,8 +35,9 @@ from benchmarks.evidence import (
     climate_claims,
     vote,
 )
-from benchmarks.pipeline import check, prepare
 from benchmarks.shared import DATA
+from factible_assets.config import FactCheckConfig
+from factible_assets.corpora.published import import_published
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.evaluation.figures import Figure, statistic_interval
 from factible_assets.evaluation.matching import default_matcher
@@ -53,7 +55,11 @@ from factible_assets.evaluation.tables import figure_row
 from factible_assets.reasoners.embedded.embedder import Embedder, minilm
 from factible_assets.reasoners.embedded.reading.evidence import read_page
 from factible_assets.reasoners.embedded.reading.stance import StanceModel, StatementsAndTone
+from factible_assets.running.launch import check_video
+from factible_assets.settings import Settings
 from factible_assets.stages.ports import EvidenceDraft
+from factible_assets.stages.urls import canonical_url
+from resources.archive.store import Archive
 from warehouse.store import Warehouse
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "quality.md"
@@ -328,13 +334,20 @@ _PIPELINE = {
 
 
 def videos_part(_: Engine) -> Part:
-    """Run the pipeline on the annotated videos and score it."""
+    """Run the pipeline on the annotated videos, each in a Dagster run of this process; score it."""
     with tempfile.TemporaryDirectory() as scratch:
-        settings, videos = prepare(Path(scratch))
-        seconds = []
+        settings = Settings(home=Path(scratch))
+        videos = import_published(DATA / "factible", settings.home_corpora).video_ids
+        archive = Archive(settings.archive, canonicalise=canonical_url)
+        for name in ("pages.jsonl", "hits.jsonl"):
+            archive.import_from(DATA / "recorded_web" / name, "recorded")
+        config, seconds = FactCheckConfig(reasoner="embedded"), []
         for number, video_id in enumerate(videos, start=1):
-            seconds.append(check(settings, video_id).seconds)
+            started = time.process_time()
+            outcome = check_video(video_id, settings=settings, config=config)
+            seconds.append(time.process_time() - started)
             sys.stderr.write(f"\rvideos checked: {number} of {len(videos)}")
+            sys.stderr.writelines(f"\n{failure}\n" for failure in outcome.failures)
         sys.stderr.write("\n")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         reading = load_corpora([settings.home_corpora])
