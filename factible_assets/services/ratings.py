@@ -95,33 +95,22 @@ def _rating_set(file: Path, changed_at: int | None, described_at: int | None) ->
     kind = file.suffix.lower()
     if kind not in _DESCRIBED:
         return datasets.load_rating_yaml(file)
-    description = (
-        None if described_at is None else datasets.load_description(datasets.description_of(file))
-    )
-    as_of = (description and description.as_of) or _day_in_name(file)
-    if kind == ".csv":
-        if description is not None and description.columns:
-            return datasets.load_rating_csv(file, description, as_of=as_of)
+    described, layout = None, datasets.OUTLETS
+    if described_at is not None:
+        described = datasets.load_description(datasets.description_of(file))
+    if described is not None and described.columns:
+        if kind == ".json":
+            problem = "columns are for tables; this file is of Media Bias/Fact Check's layout"
+            raise datasets.RatingFileError(datasets.description_of(file), None, problem)
+        layout = described
+    elif kind == ".csv":
         layout = _layout_by_header(file)
-        if description is not None:
-            layout = replace(
-                layout,
-                name=description.name,
-                description=description.description or layout.description,
-                licence=description.licence,
-                citation=description.citation,
-            )
-        return datasets.load_rating_csv(file, layout, as_of=as_of)
-    if description is None:
-        return datasets.load_mbfc_json(file, as_of=as_of)
-    if description.columns:
-        problem = "columns are for tables; this file is of Media Bias/Fact Check's layout"
-        raise datasets.RatingFileError(datasets.description_of(file), None, problem)
-    return replace(
-        datasets.load_mbfc_json(file, name=description.name, as_of=as_of),
-        licence=description.licence,
-        citation=description.citation,
-    )
+    if described is not None:
+        about = {each: getattr(described, each) for each in ("name", "licence", "citation")}
+        words = described.description or layout.description
+        layout = replace(layout, **about, description=words, as_of=described.as_of)
+    layout = replace(layout, as_of=layout.as_of or _day_in_name(file))
+    return (datasets.load_rating_csv if kind == ".csv" else datasets.load_mbfc_json)(file, layout)
 
 
 def _day_in_name(file: Path) -> date | None:

@@ -231,7 +231,7 @@ _MBFC: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
 )
 
 
-def load_mbfc_json(file: Path, *, name: str = "mbfc", as_of: date | None = None) -> RatingSet:
+def load_mbfc_json(file: Path, layout: TableLayout) -> RatingSet:
     """Read a snapshot of Media Bias/Fact Check (https://mediabiasfactcheck.com/methodology/).
 
     The layout is a list of objects with `Source URL`, `Bias`, `Factual Reporting`, `Credibility`
@@ -249,7 +249,7 @@ def load_mbfc_json(file: Path, *, name: str = "mbfc", as_of: date | None = None)
         url = str(row.get("Source URL") or "").strip().lower()
         address, _, path = re.sub(r"^https?:/*", "", url).partition("/")
         host, is_section = host_name(address), path.strip("/` )") not in _FRONT_PAGES
-        rating = _mbfc_rating(name, as_of, host, row) if host is not None else None
+        rating = _mbfc_rating(layout, host, row) if host is not None else None
         if rating is None:
             left_out["no host" if host is None else "no rating"] += 1
         elif is_section:
@@ -261,12 +261,10 @@ def load_mbfc_json(file: Path, *, name: str = "mbfc", as_of: date | None = None)
             sites[host] = rows[0]
         else:
             left_out["a section of a site"] += len(rows)
-    return RatingSet(name, sites, as_of, "Media Bias/Fact Check", dict(left_out))
+    return layout.made(sites, left_out)
 
 
-def _mbfc_rating(
-    name: str, as_of: date | None, host: str, row: Mapping[str, object]
-) -> ListedRating | None:
+def _mbfc_rating(layout: TableLayout, host: str, row: Mapping[str, object]) -> ListedRating | None:
     credibility, factual, bias, medium = (
         " ".join(str(row.get(key) or "").split()).lower()
         for key in ("Credibility", "Factual Reporting", "Bias", "Media Type")
@@ -280,14 +278,14 @@ def _mbfc_rating(
     if source_class == "academic" and bias != "pro-science":
         source_class = "news"
     return ListedRating(
-        dataset=name,
+        dataset=layout.name,
         domain=host,
         rating=min(limits, key=_LISTED_RATINGS.index),
         source_class="satire" if bias == "satire" else source_class,
         reason=f"credibility {credibility or 'not given'}, factual reporting "
         f"{factual or 'not given'}, bias {bias or 'not given'}",
         bias=bias or None,
-        as_of=as_of,
+        as_of=layout.as_of,
     )
 
 
@@ -314,15 +312,16 @@ def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """Where a CSV file keeps what a rating needs, as its description has it (corpora/README.md).
+    """Where a file keeps what a rating needs, as its description has it (corpora/README.md).
 
-    `columns` are named by what they hold. A rating is a number, for which `thresholds` has the
-    least of each rating, the best first, or a text of `scale`, without case and white space, or
-    called by its name. Without `classes` classes have the project's own names.
+    `columns` are named by what they hold, none where a file's layout is known. A rating is a
+    number, for which `thresholds` has the least of each rating, the best first, or a text of
+    `scale`, without case and white space, or called by its name. Without `classes` classes have the
+    project's own names.
     """
 
     name: str
-    columns: Mapping[str, str]
+    columns: Mapping[str, str] = field(default_factory=dict)
     description: str = ""
     thresholds: Mapping[Rating, float] | None = None
     most: float = math.inf
@@ -334,6 +333,11 @@ class TableLayout:
     citation: str = ""
     as_of: date | None = None
     described_in: str = ""
+
+    def made(self, ratings: Mapping[str, ListedRating], left_out: Mapping[str, int]) -> RatingSet:
+        """Return the set that was read so."""
+        about = self.description, dict(left_out), self.licence, self.citation
+        return RatingSet(self.name, ratings, self.as_of, *about)
 
     def rating_of(self, text: str) -> Rating:
         """Return the rating that a text stands for; ValueError says why it is none."""
@@ -370,7 +374,10 @@ DOMAIN_QUALITY = TableLayout(
 )
 
 
-def load_rating_csv(file: Path, layout: TableLayout, *, as_of: date | None = None) -> RatingSet:
+OUTLETS = TableLayout("mbfc", description="Media Bias/Fact Check")
+
+
+def load_rating_csv(file: Path, layout: TableLayout) -> RatingSet:
     """Read a CSV file with a header line, in the given layout.
 
     Of rows that disagree on one host the lower rating holds. Raises RatingFileError.
@@ -391,9 +398,8 @@ def load_rating_csv(file: Path, layout: TableLayout, *, as_of: date | None = Non
         if named and layout.classes is None:
             kind = _chosen(file, line, named, _CLASSES, "class")
         reason, bias = cells["reason"] or f"{column} {value[:12]}", cells["bias"].lower() or None
-        _enter(ratings, ListedRating(layout.name, host, rating, kind, reason, bias, as_of))
-    about = layout.description, dict(left_out), layout.licence, layout.citation
-    return RatingSet(layout.name, ratings, as_of, *about)
+        _enter(ratings, ListedRating(layout.name, host, rating, kind, reason, bias, layout.as_of))
+    return layout.made(ratings, left_out)
 
 
 def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[str, str]]]:

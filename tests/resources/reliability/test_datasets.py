@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from factible_assets.stages import ports
 from resources.reliability.datasets import (
     DOMAIN_QUALITY,
+    OUTLETS,
     RatingDirectory,
     RatingFileError,
     RatingSet,
@@ -54,7 +55,7 @@ def outlet(url: str, **values: str) -> dict[str, str]:
 
 
 def mbfc(folder: Path, *rows: dict[str, str]) -> RatingSet:
-    return load_mbfc_json(written(folder, json.dumps(rows), "mbfc.json"))
+    return load_mbfc_json(written(folder, json.dumps(rows), "mbfc.json"), OUTLETS)
 
 
 def test_the_projects_layout_is_read_whole(tmp_path: Path) -> None:
@@ -213,7 +214,7 @@ def test_of_rows_that_disagree_the_lower_holds(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_no_snapshot_is_refused(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(RatingFileError, match=words):
-        load_mbfc_json(written(tmp_path, text, "mbfc.json"))
+        load_mbfc_json(written(tmp_path, text, "mbfc.json"), OUTLETS)
 
 
 def test_a_table_is_read_by_its_layout(tmp_path: Path) -> None:
@@ -308,7 +309,7 @@ def test_a_host_name_is_clean_or_none(text: str) -> None:
 
 def test_the_published_snapshot_is_read() -> None:
     (file,) = shared_data("factible", "mbfc").glob("*.json")
-    found = load_mbfc_json(file, as_of=date(2025, 12, 7))
+    found = load_mbfc_json(file, OUTLETS)
     rows = len(json.loads(file.read_text("utf-8")))
     assert len(found.ratings) > 7_500
     assert len(found.ratings) + sum(found.left_out.values()) <= rows
