@@ -172,10 +172,6 @@ class SettingsError(FactibleError):
     code = ExitCode.ENVIRONMENT
 
 
-class SetupError(Exception):
-    """A service was asked for and cannot be set up. A sentence that names the setting."""
-
-
 def read_words(path: Path) -> str:
     """Return the text of a file, whatever bytes are in it."""
     return path.read_text(encoding="utf-8", errors="replace")

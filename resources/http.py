@@ -14,13 +14,14 @@ sentences for a person; they never hold a query string, credentials or a header.
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import socket
 import ssl
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -42,6 +43,7 @@ _SLOWING_STATUSES = frozenset({429, 503})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 _SHOWN_CHARACTERS = 120
+_LONGEST_WAIT = 1e9
 _RANDOM = random.SystemRandom()
 
 
@@ -448,18 +450,24 @@ def status_failure(response: Response) -> HttpFailureError | None:
     return kind(reason, http_status=status, final_url=response.url)
 
 
-def retry_after_seconds(headers: httpx.Headers, now: datetime | None = None) -> float | None:
-    """Read Retry-After (RFC 9110, section 10.2.3), in seconds or as a date; None if unreadable."""
-    value = headers.get("retry-after", "").strip()
-    if value.isascii() and value.isdigit():
-        return float(value[:9])
+def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
+    """Read how many seconds a server wants to be left alone; None if it does not say.
+
+    `retry-after-ms` (OpenAI, Azure) before `retry-after` (RFC 9110, section 10.2.3) in seconds,
+    fractions included, or as a date. `headers` are asked for by names in lower case.
+    """
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with suppress(ValueError):
+            seconds = float(headers.get(name, "")) * unit
+            if math.isfinite(seconds):
+                return min(max(0.0, seconds), _LONGEST_WAIT)
     try:
-        moment = parsedate_to_datetime(value)
+        moment = parsedate_to_datetime(headers.get("retry-after", ""))
     except ValueError:
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
 def shown(url: httpx.URL | str) -> str:

@@ -46,10 +46,11 @@ from factible_assets.services.web import (
     open_web,
     youtube_transcripts,
 )
-from factible_assets.settings import Endpoint, SearchProvider, Settings, SetupError, variable
+from factible_assets.settings import Endpoint, SearchProvider, Settings, variable
 from factible_assets.stages.ports import ReasonerOutageError, Services, SilentObserver
 from factible_assets.stages.reliability import rate
 from resources.cache import DiskCache
+from resources.errors import SetupError
 from resources.llm import backend
 from resources.llm.backend import Batching
 from resources.models.base import Receipt, ReceiptFile

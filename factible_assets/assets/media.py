@@ -19,11 +19,11 @@ from factible_assets.assets.common import (
 from factible_assets.checks.structural import judged
 from factible_assets.records import Claim
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
-from factible_assets.settings import SetupError
 from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.media import examine
 from factible_assets.stages.progress import LogObserver
 from factible_assets.wording import cell, table
+from resources.errors import SetupError
 from warehouse.resource import WarehouseResource
 from warehouse.sets import AssetRows
 

@@ -233,7 +233,7 @@ EXIT_CODES = (
 """The exit codes as every help text explains them."""
 
 KNOWN: dict[str, ExitCode] = {
-    "factible_assets.settings.SetupError": ExitCode.ENVIRONMENT,
+    "resources.errors.SetupError": ExitCode.ENVIRONMENT,
     "factible_assets.evaluation.judging.criteria.UnknownCriterionError": ExitCode.USAGE,
     "warehouse.errors.WarehouseError": ExitCode.ENVIRONMENT,
     "warehouse.errors.NotMaterializedError": ExitCode.BAD_INPUT,

@@ -104,7 +104,7 @@ def _services(settings: Settings) -> dict[str, str]:
     """Say which web is searched, and who judges."""
     from factible_assets.services.reasoning import choose_reasoner, plan_models
     from factible_assets.services.search import search_names
-    from factible_assets.settings import SetupError
+    from resources.errors import SetupError
 
     names = search_names(settings)
     live = f"live ({', '.join(names)})" if names else "archive (no search provider is set up)"

@@ -31,8 +31,9 @@ from factible_assets.config import FactCheckConfig, Knob, KnobError, Value, Valu
 from factible_assets.corpora.reading import SUFFIXES, CorporaReading, CorpusVideo
 from factible_assets.errors import FactibleError
 from factible_assets.services.reasoning import plan_models
-from factible_assets.settings import Settings, SetupError
+from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
+from resources.errors import SetupError
 from resources.lines import Document, FileProblem, Place, PlacedError, read_document
 
 STAGES: tuple[str, ...] = ("claims", *ALL_STAGES)

@@ -51,12 +51,13 @@ from factible_assets.experiments.surroundings import (
 from factible_assets.records import Claim, Evidence, Query, Record, Search, Verdict
 from factible_assets.rows import VideoRows
 from factible_assets.services.resource import Occasion, open_services
-from factible_assets.settings import Settings, SetupError
+from factible_assets.settings import Settings
 from factible_assets.stages.flow import check_claims, extract_claims
 from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError, SilentObserver
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.strategies import strategy_named
 from resources.archive.sources import ArchiveError
+from resources.errors import SetupError
 from resources.statements import statements
 from warehouse.publication import remove_database
 from warehouse.rows import Stamp

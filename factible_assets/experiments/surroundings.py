@@ -36,10 +36,11 @@ from factible_assets.services.reasoning import (
 )
 from factible_assets.services.search import search_names
 from factible_assets.services.web import choose_web
-from factible_assets.settings import Settings, SetupError
+from factible_assets.settings import Settings
 from factible_assets.stages.ports import ClaimDrafts
 from factible_assets.stages.urls import canonical_url
 from resources.archive.store import Archive
+from resources.errors import SetupError
 from resources.models.base import read_receipt
 from warehouse.errors import NotMaterializedError
 from warehouse.lake import Lake

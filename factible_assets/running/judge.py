@@ -39,7 +39,7 @@ from factible_assets.services.reasoning import (
     new_budget,
     stage_model,
 )
-from factible_assets.settings import Settings, SetupError
+from factible_assets.settings import Settings
 from resources.cache import DiskCache
 from resources.cache.answers import CachingModel
 from resources.llm.base import BudgetExhaustedError
@@ -237,10 +237,7 @@ async def run_judging(
         cache = DiskCache(settings.cache, settings.cache_policy)
         stack.push_async_callback(cache.aclose)
         clients = await stack.enter_async_context(model_clients(settings, models))
-        try:
-            client = clients.model(info.name, provider=info.provider)
-        except ValueError as error:
-            raise SetupError(str(error)) from error
+        client = clients.model(info.name, provider=info.provider)
 
         async def ask(asked: Inquiry) -> Judged:
             account = budget.account(f"the video {asked.subject.video_id}")

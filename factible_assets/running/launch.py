@@ -49,9 +49,10 @@ from factible_assets.services.dagster_internals import (
 )
 from factible_assets.services.reasoning import Spent, fitting_strategy
 from factible_assets.services.resource import ReportsResource, spent
-from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError, SetupError
+from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError
 from factible_assets.stages.ports import Observer, SilentObserver
 from factible_assets.wording import counted, dollars, web_address
+from resources.errors import SetupError
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
 

@@ -29,9 +29,10 @@ from factible_assets.corpora.reading import load_corpora
 from factible_assets.records import Claim
 from factible_assets.rows import Materialization
 from factible_assets.services.reasoning import choose_reasoner, effort_of, plan_models
-from factible_assets.settings import Settings, SetupError
+from factible_assets.settings import Settings
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.progress import ALL_STAGES
+from resources.errors import SetupError
 from warehouse.beside import read_actions
 from warehouse.store import Warehouse
 

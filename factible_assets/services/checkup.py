@@ -37,7 +37,8 @@ from factible_assets.services.web import (
     wayback_machine,
     youtube_transcripts,
 )
-from factible_assets.settings import SearchProvider, Settings, SetupError, withheld_keys
+from factible_assets.settings import SearchProvider, Settings, withheld_keys
+from resources.errors import SetupError
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
 from resources.scraping.browser import UNSANDBOXED, is_sandboxed
 from resources.search.base import SearchRequest
@@ -233,7 +234,7 @@ async def _models(settings: Settings, stack: AsyncExitStack) -> list[Finding]:
             return [Finding("language model", False, None, f"{plan.missing} is not set.", remedy)]
         clients = await stack.enter_async_context(reasoning.model_clients(settings, plan))
         made = [clients.model(each.name, provider=each.provider) for each in plan.models]
-    except (SetupError, ValueError) as error:
+    except SetupError as error:
         return [Finding("language model", True, False, str(error), "Correct it in .env.")]
     probes = await asyncio.gather(*(model.probe() for model in made))
     return [

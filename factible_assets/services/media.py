@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
 from factible_assets.records import Video
-from factible_assets.settings import Settings, SetupError
+from factible_assets.settings import Settings
 from factible_assets.stages.media import (
     MediaServices,
     NoPictureError,
@@ -46,15 +46,8 @@ def media_services(settings: Settings, http: HttpClient, fetcher: Fetcher) -> Me
         where = {"base_url": address} if address else {}
         return make(http, api_key=key, **where) if key else None
 
-    try:
-        return MediaServices(
-            inspect,
-            fetcher,
-            service("google_vision", GoogleVision),
-            service("sightengine", Sightengine),
-        )
-    except ValueError as error:
-        raise SetupError(f"Pictures cannot be looked up: {error}.") from error
+    vision, faces = service("google_vision", GoogleVision), service("sightengine", Sightengine)
+    return MediaServices(inspect, fetcher, vision, faces)
 
 
 def pictures_of(

@@ -23,7 +23,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from factible_assets.records import Rating
-from factible_assets.settings import SetupError
 from factible_assets.stages import ports
 from factible_assets.stages.reliability import institution_of
 from factible_assets.stages.urls import registrable_domain
@@ -58,18 +57,16 @@ class RatedPages:
 def rating_directory(files: Sequence[Path]) -> datasets.RatingDirectory:
     """Load rating sets, in order of precedence; a file is read again only when it changed.
 
-    Raises SetupError: A file is malformed; the sentence names it, and the line.
+    Raises RatingFileError: A file is malformed; the sentence names it, and the line.
     """
     given = set(files)
-    try:
-        sets = [
+    return datasets.RatingDirectory(
+        [
             _rating_set(file, _changed_at(file), _changed_at(datasets.description_of(file)))
             for file in files
             if not _is_description(file, given)
         ]
-    except datasets.RatingFileError as error:
-        raise SetupError(str(error)) from error
-    return datasets.RatingDirectory(sets)
+    )
 
 
 def _is_description(file: Path, given: set[Path]) -> bool:

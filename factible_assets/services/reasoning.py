@@ -22,11 +22,12 @@ from urllib.parse import urlsplit
 
 from factible_assets.config import StrategyName
 from factible_assets.reasoners.llm.calls import StageModel
-from factible_assets.settings import Settings, SetupError
+from factible_assets.settings import Settings
 from factible_assets.stages.flow import Strategy, StrategyError
 from factible_assets.stages.ports import Reasoner
 from factible_assets.strategies import strategy_named
 from resources.cache import DiskCache
+from resources.errors import SetupError
 from resources.llm.base import Effort, LanguageModel
 from resources.llm.limits import Budget, Ceiling
 from resources.llm.registry import PROJECT_MODELS, ModelInfo, ModelRegistry, RegistryError
@@ -118,10 +119,7 @@ def plan_judge(settings: Settings) -> ModelPlan:
 
 def _registry(settings: Settings) -> ModelRegistry:
     own = settings.own_models
-    try:
-        return ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
-    except RegistryError as error:
-        raise SetupError(str(error)) from error
+    return ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
 
 
 def service_prices(settings: Settings) -> dict[str, float]:
@@ -134,10 +132,7 @@ def service_prices(settings: Settings) -> dict[str, float]:
 
 def _planned(settings: Settings, names: Sequence[str]) -> ModelPlan:
     registry = _registry(settings)
-    try:
-        stages = {stage: _model(settings, registry, stage) for stage in names}
-    except RegistryError as error:
-        raise SetupError(str(error)) from error
+    stages = {stage: _model(settings, registry, stage) for stage in names}
     # Only OpenAI itself always wants a key.
     is_set = settings.openai_base_url or settings.openai_api_key
     lacks = not is_set and any(info.provider == "openai" for info in stages.values())
@@ -328,13 +323,10 @@ async def open_models(
     batches = Batching(settings.home / "batches", hours * 3_600) if hours else None
     plan = plan_models(settings)
     clients = await stack.enter_async_context(model_clients(settings, plan, batches))
-    try:
-        models = {
-            model: CachingModel(clients.model(model.name, provider=model.provider), cache, budget)
-            for model in plan.models
-        }
-    except ValueError as error:
-        raise SetupError(str(error)) from error
+    models = {
+        model: CachingModel(clients.model(model.name, provider=model.provider), cache, budget)
+        for model in plan.models
+    }
     stages = {
         stage: stage_model(settings, stage, models[plan.stages[stage]], ANSWER_TOKENS[stage], _SEED)
         for stage in STAGES

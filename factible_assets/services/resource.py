@@ -28,10 +28,11 @@ from factible_assets.records import Rating
 from factible_assets.services import reasoning
 from factible_assets.services.alive import STOPS
 from factible_assets.services.ratings import RatedPages, rating_directory
-from factible_assets.settings import Settings, SettingsError, SetupError, load_settings
+from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.stages.ports import Observer, RatingDirectory, Services
 from resources.archive.sources import ArchiveError
 from resources.cache import DiskCache
+from resources.errors import SetupError
 from warehouse.store import Warehouse
 
 _BUDGETS = reasoning.RunBudgets()

@@ -15,7 +15,8 @@ from operator import or_
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.services.reasoning import choose_reasoner
-from factible_assets.settings import SearchProvider, Settings, SetupError, variable
+from factible_assets.settings import SearchProvider, Settings, variable
+from resources.errors import SetupError
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
 from resources.search import providers
@@ -147,12 +148,9 @@ def search_service(name: SearchProvider, http: HttpClient, settings: Settings) -
             f"FACTIBLE_SEARCH names {name}, and {missing} is not set. Set it in .env, or leave "
             f"{name} out."
         )
-    try:
-        address, language = asked_at(name, settings)
-        key = (provider.client.setting and value) or None
-        return provider.client(http, api_key=key, base_url=address, language=language)
-    except ValueError as error:
-        raise SetupError(f"{name} cannot be asked: {error}.") from error
+    address, language = asked_at(name, settings)
+    key = (provider.client.setting and value) or None
+    return provider.client(http, api_key=key, base_url=address, language=language)
 
 
 def asked_at(name: SearchProvider, settings: Settings) -> tuple[str, str]:
@@ -181,7 +179,4 @@ def fact_check_lane(settings: Settings, http: HttpClient) -> providers.GoogleFac
     Raises SetupError: Its key is missing, or cannot be used.
     """
     key, address = settings.secret("google_fact_check_api_key"), fact_check_address(settings)
-    try:
-        return providers.GoogleFactChecks(http, api_key=key, base_url=address)
-    except ValueError as error:
-        raise SetupError(f"Prior fact checks cannot be looked up: {error}.") from error
+    return providers.GoogleFactChecks(http, api_key=key, base_url=address)

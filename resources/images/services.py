@@ -17,6 +17,7 @@ from uuid import uuid4
 from pydantic import AliasPath, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from resources.errors import SetupError
 from resources.http import HttpClient, OutageError
 from resources.images.base import ImageAnswer, ImageMatch, MatchKind
 from resources.search.service import Service, whole_number, wrong_shape
@@ -101,7 +102,7 @@ class _Scored(BaseModel):
 class Sightengine(Service):
     """Scores how likely a picture holds a face that was swapped or generated.
 
-    The key is the account's user and secret, as USER:SECRET, else ValueError; it is sent in the
+    The key is the account's user and secret, as USER:SECRET, else SetupError; it is sent in the
     body.
     """
 
@@ -113,7 +114,7 @@ class Sightengine(Service):
         super().__init__(http, base_url=base_url, api_key=api_key)
         self._user, _, self._secret = (self._key or "").partition(":")
         if not self._user or not self._secret:
-            raise ValueError(f"write {self.setting} as USER:SECRET")
+            raise SetupError(f"sightengine cannot be asked: write {self.setting} as USER:SECRET.")
 
     async def ask(self, picture: bytes) -> ImageAnswer:
         """Return the score, from 0 to 1."""

@@ -10,7 +10,6 @@ The wordings of context errors are those of OpenAI, vLLM, llama.cpp, its Python 
 from __future__ import annotations
 
 import json
-import math
 import re
 import ssl
 from abc import ABC, abstractmethod
@@ -26,6 +25,7 @@ from uuid import uuid4
 import httpx
 from pydantic import SecretStr
 
+from resources.errors import SetupError
 from resources.http import RetryPolicy, failed_handshake, retry_after_seconds
 from resources.llm.base import AnswerMode, ModelRequest
 from resources.llm.limits import PerLoop
@@ -121,7 +121,7 @@ class Backend(ABC):
 
     `host` is the server, for sentences; `base_url` its address without credentials. `info` is the
     model, named as the server calls it, and `policy` how long the server is waited for. A key that
-    cannot be sent in a header is a ValueError, which does not repeat it.
+    cannot be sent in a header is a SetupError, which does not repeat it.
     """
 
     cuts_silently = False
@@ -151,7 +151,7 @@ class Backend(ABC):
         self.base_url = f"{parts.scheme}://{self.host}{parts.path}".rstrip("/")
         value = api_key.get_secret_value().strip() if api_key else ""
         if not value.isascii() or not value.isprintable():
-            raise ValueError(
+            raise SetupError(
                 f"The API key for {self.host} holds characters that no key has. Copy it again."
             )
         self._key = SecretStr(value) if value else None
@@ -245,7 +245,7 @@ class Backend(ABC):
         ):
             many = status == HTTPStatus.TOO_MANY_REQUESTS
             failed = "too many requests" if many else "it failed"
-            reason, pause = f"{failed} (status {status}){what}", asked_pause(headers)
+            reason, pause = f"{failed} (status {status}){what}", retry_after_seconds(headers)
             return BackendError("passing", reason, pause, crowded=many)
         return BackendError("lasting", f"it rejected the request (status {status}){what}")
 
@@ -360,22 +360,6 @@ class ErrorBody:
             or bool({self.code, self.type} & _CONTEXT_CODES)
             or bool(_CONTEXT.search(self.message))
         )
-
-
-def asked_pause(headers: Mapping[str, str]) -> float | None:
-    """Read how many seconds a server wants to be left alone; None if it does not say.
-
-    `retry-after-ms` (OpenAI, Azure) before `retry-after` in seconds, fractions included, before
-    `retry-after` as a date (RFC 9110, section 10.2.3).
-    """
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) * unit
-        except ValueError:
-            continue
-        if math.isfinite(seconds):
-            return max(0.0, seconds)
-    return retry_after_seconds(httpx.Headers({"retry-after": headers.get("retry-after", "")}))
 
 
 @cache

@@ -26,6 +26,7 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
+from resources.errors import SetupError
 from resources.lines import PlacedError, read_document
 from resources.llm.base import EFFORTS, Effort
 
@@ -44,7 +45,7 @@ def _free(nothing: dict[str, float]) -> BeforeValidator:
     return BeforeValidator(lambda written: nothing if written == "free" else written)
 
 
-class RegistryError(Exception):
+class RegistryError(SetupError):
     """A registry file that cannot be read, or a model or provider that is not in it."""
 
 

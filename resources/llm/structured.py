@@ -165,7 +165,7 @@ class ModelClients:
         """Return a model, the same one each time.
 
         Raises RegistryError if the model or the provider is not known (see `ModelRegistry.model`),
-        ValueError if the provider's key cannot be sent in a header.
+        SetupError if the provider's key cannot be sent in a header.
         """
         info = self._registry.model(name, provider=provider)
         key = (info.provider, info.name)

@@ -30,6 +30,7 @@ from typing import Any, Final, TypeVar, get_args
 import yaml
 
 from resources import lines
+from resources.errors import SetupError
 from resources.lines import Document, Place, PlacedError, deepest_json_line
 from resources.reliability.base import ListedRating, Rating, SourceClass
 
@@ -102,7 +103,7 @@ def _number(text: str) -> float | None:
 # --- Values of YAML, read strictly --------------------------------------------------------------
 
 
-class RatingFileError(Exception):
+class RatingFileError(SetupError):
     """A rating set that cannot be used. The message names file, line, and remedy."""
 
     def __init__(self, file: Path, line: int | None, problem: str) -> None:

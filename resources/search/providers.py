@@ -22,6 +22,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote_plus
 
+from resources.errors import SetupError
 from resources.http import HttpClient, OutageError
 from resources.search.base import ANSWERS, FactCheckAnswer, PriorFactCheck, SearchHit, SearchRequest
 from resources.search.service import (
@@ -222,7 +223,7 @@ class WikipediaSearch(SearchService):
 
     Articles have no day of publication: they change all the time, so restrictions to a period
     leave none out. In `base_url`, where `/w/api.php` is, `{language}` stands for the edition; a
-    search's own language wins. Raises ValueError for what is no language code.
+    search's own language wins. Raises SetupError for what is no language code.
     """
 
     provider = "wikipedia"
@@ -234,8 +235,10 @@ class WikipediaSearch(SearchService):
         self._editions, self._base = self._base, ""
         self._edition = self._language.strip().lower()
         if _LANGUAGE.fullmatch(self._edition) is None:
-            shown = f"{self._language[:40]!r}"
-            raise ValueError(f"{shown} is no language of Wikipedia; write it as en or de")
+            raise SetupError(
+                f"wikipedia cannot be asked: {self._language[:40]!r} is no language of Wikipedia; "
+                "write it as en or de."
+            )
 
     async def _find(self, request: SearchRequest) -> Findings:
         wish = (request.language or "").strip().lower()

@@ -20,6 +20,7 @@ from http import HTTPStatus
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
+from resources.errors import SetupError
 from resources.http import (
     HttpClient,
     HttpFailureError,
@@ -67,7 +68,7 @@ class Service:
 
     The client's owner closes it, and its guard must allow the service's host: that of `base_url`,
     in place of the usual `address`. `language` is that of what is found, where a service must be
-    told one. Raises ValueError for a key that is empty or that no HTTP header may hold.
+    told one. Raises SetupError for a key that is empty or that no HTTP header may hold.
     """
 
     provider: str
@@ -95,9 +96,9 @@ class Service:
         self._language = language
         self._key = None if api_key is None else api_key.strip()
         if self._key is not None and _KEY.fullmatch(self._key) is None:
-            raise ValueError(
-                "the search API key is empty or holds characters that no key has; check "
-                f"{self.setting}"
+            raise SetupError(
+                f"{self.provider} cannot be asked: its API key is empty or holds characters that "
+                f"no key has; check {self.setting}."
             )
         name, before = self.key_header
         self._keys = {name: f"{before}{self._key}"} if name and self._key else {}

@@ -16,7 +16,7 @@ from factible_assets.definitions import build_defs
 from factible_assets.report.data import read_report_data
 from factible_assets.report.render import render_report
 from factible_assets.services.media import media_services
-from factible_assets.settings import SetupError
+from resources.errors import SetupError
 from tests.assets.conftest import Checked
 
 if TYPE_CHECKING:

@@ -25,10 +25,11 @@ from factible_assets.experiments.runner import (
     score_variants,
 )
 from factible_assets.records import Claim, Evidence, Query, Transcript, Verdict, Video
-from factible_assets.settings import Settings, SetupError
+from factible_assets.settings import Settings
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.ports import SilentObserver
 from factible_assets.stages.transcript import from_text
+from resources.errors import SetupError
 from tests.experiments.killed import VARIANTS
 from tests.experiments.material import CLAIMS, Machine, corpora_of, experiment_of, settings_in
 from tests.warehouse.samples import write_asset

@@ -21,7 +21,8 @@ from factible_assets.running.judge import (
     run_judging,
 )
 from factible_assets.services.reasoning import names_models, plan_judge
-from factible_assets.settings import Settings, SetupError
+from factible_assets.settings import Settings
+from resources.errors import SetupError
 from tests.cli.stored import VIDEO_ID, store_sample
 from tests.evaluation.judging.scripted import answer, scoring
 from tests.resources.llm.servers import CHAT, bodies, depending, fail, say

@@ -9,7 +9,6 @@ import time
 import tracemalloc
 import zlib
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -406,14 +405,6 @@ async def test_the_environments_proxies_are_not_used(
 def test_a_shown_url_keeps_no_secret() -> None:
     text = shown("https://user:pass@site.com/path?api_key=sesame#frag")
     assert text == "https://site.com/path?…"
-
-
-def test_retry_after_may_be_a_date() -> None:
-    now = datetime(2025, 1, 1, 12, 0, 0, tzinfo=UTC)
-    headers = httpx.Headers({"Retry-After": "Wed, 01 Jan 2025 12:00:30 GMT"})
-    assert retry_after_seconds(headers, now) == 30.0
-    assert retry_after_seconds(httpx.Headers({"Retry-After": "soon"}), now) is None
-    assert retry_after_seconds(httpx.Headers({}), now) is None
 
 
 @given(st.text(st.characters(codec="latin-1", exclude_categories=["Cc"]), max_size=40))

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from resources.errors import SetupError
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.images.base import ImageMatch, UnreadableImageError
 from resources.images.inspect import FrameError, frame_at, inspect
@@ -163,7 +164,7 @@ async def test_a_score_out_of_range_is_an_outage(
     server.on("/1.0/check.json", respond_json({"type": {"deepfake": 83}}))
     answer = await Sightengine(http, api_key="u:s", base_url="http://faces.example").ask(b"x")
     assert (answer.outcome, answer.score) == ("outage", None)
-    with pytest.raises(ValueError, match="USER:SECRET"):
+    with pytest.raises(SetupError, match="USER:SECRET"):
         Sightengine(http, api_key="justone")
 
 

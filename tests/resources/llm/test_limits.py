@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.llm.backend import asked_pause
+from resources.http import retry_after_seconds
 from resources.llm.limits import RateLimiter, Turn
 from tests.resources.llm.servers import CHAT, PATIENT, ask, bound, fail, say
 from tests.servers import Exchange, MisbehavingServer
@@ -138,12 +138,12 @@ async def test_a_cancelled_wait_gives_its_turn_back() -> None:
 def test_a_servers_wish_to_wait_is_read_in_all_its_forms(
     headers: dict[str, str], seconds: float | None
 ) -> None:
-    assert asked_pause(headers) == seconds
+    assert retry_after_seconds(headers) == seconds
 
 
 def test_a_date_to_wait_for_is_read_as_the_seconds_until_then() -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-    assert asked_pause({"retry-after": date}) == pytest.approx(3_600, abs=60)
+    assert retry_after_seconds({"retry-after": date}) == pytest.approx(3_600, abs=60)
 
 
 async def test_a_server_that_refuses_a_crowd_is_asked_by_half_as_many_from_then_on() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from resources.errors import SetupError
 from resources.llm.base import (
     ContextTooLongError,
     InvalidAnswerError,
@@ -689,7 +690,7 @@ async def test_the_key_is_sent_and_appears_nowhere_else(
 async def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(
     server: MisbehavingServer,
 ) -> None:
-    with pytest.raises(ValueError, match="Copy it again") as caught:
+    with pytest.raises(SetupError, match="Copy it again") as caught:
         async with bound(server, key=f"{CANARY}é"):
             pass
     assert CANARY not in str(caught.value)

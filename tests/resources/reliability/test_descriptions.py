@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.services.ratings import rating_directory
-from factible_assets.settings import SetupError
+from resources.errors import SetupError
 from resources.reliability.datasets import (
     RatingFileError,
     RatingSet,

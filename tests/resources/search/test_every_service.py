@@ -12,6 +12,7 @@ from factible_assets.config import SearchConfig
 from factible_assets.records import Query
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.search import gather_hits
+from resources.errors import SetupError
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
 from resources.reliability.datasets import RatingDirectory
@@ -228,7 +229,7 @@ async def test_a_name_that_leads_nowhere_is_an_outage(http: HttpClient, name: st
 async def test_what_cannot_be_a_key_is_refused_without_showing_it(
     http: HttpClient, service: type[Service], setting: str, key: str
 ) -> None:
-    with pytest.raises(ValueError, match=setting) as refusal:
+    with pytest.raises(SetupError, match=setting) as refusal:
         service(http, api_key=key)
     assert not key.strip() or key not in str(refusal.value)
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resources.errors import SetupError
 from resources.http import HttpClient
 from resources.search.providers import WikipediaSearch, cut_query
 from tests.resources.search.asking import ask, parameters
@@ -84,7 +85,7 @@ async def test_what_is_no_language_never_becomes_a_host(
 
 
 async def test_a_default_that_is_no_language_is_refused(http: HttpClient) -> None:
-    with pytest.raises(ValueError, match="'no lang' is no language of Wikipedia"):
+    with pytest.raises(SetupError, match="'no lang' is no language of Wikipedia"):
         WikipediaSearch(http, language="no lang")
 
 
