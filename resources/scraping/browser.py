@@ -79,7 +79,7 @@ _ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "FONTCONFIG
 
 _UNLOADED = frozenset({"image", "media", "font", "texttrack", "ping"})
 _ESSENTIAL = frozenset({"document", "script", "xhr", "fetch"})
-_OWN_ABORTS = ("ERR_BLOCKED_BY_CLIENT", "ERR_ABORTED", "ERR_TUNNEL_CONNECTION_FAILED")
+_OWN_ABORTS = ("ERR_BLOCKED_BY_CLIENT", "ERR_ABORTED", "ERR_SOCKS_CONNECTION")
 
 _POLL_SECONDS = 0.15
 _QUIET_POLLS = 3
@@ -346,7 +346,7 @@ class _Process:
                 args=list(_ARGUMENTS),
                 env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
                 # A port where nothing listens: only the pages' own proxies lead anywhere.
-                proxy={"server": "http://127.0.0.1:9"},
+                proxy={"server": "socks5://127.0.0.1:9"},
                 handle_sigint=False,
                 handle_sigterm=False,
                 handle_sighup=False,
@@ -376,7 +376,7 @@ _PROCESSES: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Process]] = 
 @asynccontextmanager
 async def _context(browser: PlaywrightBrowser, proxy_port: int) -> AsyncIterator[BrowserContext]:
     context = await browser.new_context(
-        proxy={"server": f"http://127.0.0.1:{proxy_port}"},
+        proxy={"server": f"socks5://127.0.0.1:{proxy_port}"},
         user_agent=(
             "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; "
             f"{_PRODUCT}) Chrome/{browser.version} Safari/537.36"

@@ -1,19 +1,20 @@
-"""A forward proxy on loopback through which one browser page reaches the web, and nothing else.
+"""A SOCKS proxy on loopback through which one browser page reaches the web, and nothing else.
 
-What belongs here: carrying a browser's requests to targets that the network guard has checked,
+What belongs here: carrying a browser's connections to targets that the network guard has checked,
 within a bound on bytes. What does not: the browser (browser.py), the policy on targets
 (resources.network_guard).
 
-A browser given this proxy resolves no name and opens no connection of its own. Redirects, scripts,
-workers, preflights, beacons and web sockets all arrive here (interception would not see all of
-them), so each is resolved, checked and connected by the guard in one step. TLS stays between the
-browser and the site.
+A browser given this proxy (SOCKS 5, RFC 1928) resolves no name and opens no connection of its own.
+Redirects, scripts, workers, preflights, beacons and web sockets all arrive here (interception would
+not see all of them), so each is resolved, checked and connected by the guard in one step, and a
+connection leads to one host. TLS stays between the browser and the site.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -22,12 +23,14 @@ import httpx
 
 from resources.network_guard import ForbiddenTargetError, GuardedBackend, NetworkGuard, host_of
 
-_MAX_HEAD = 65_536
 _BLOCK = 65_536
 _CONNECT_SECONDS = 10.0
-_ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
-_HOP_HEADERS = (b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization")
 _LOST = (OSError, httpcore.NetworkError, httpcore.TimeoutException, asyncio.IncompleteReadError)
+
+# RFC 1928, sections 3 to 6.
+_VERSION, _NO_AUTHENTICATION, _CONNECT, _NAME = 5, 0, 1, 3
+_ADDRESS_BYTES = {1: 4, 4: 16}
+_CONNECTED, _REFUSED, _UNREACHABLE, _UNKNOWN_COMMAND = 0, 2, 4, 7
 
 
 @dataclass(eq=False)
@@ -35,7 +38,7 @@ class GuardedProxy:
     """Listens on an ephemeral `port` of 127.0.0.1 while it is open; use it with `async with`.
 
     The guard decides about every target; after `max_bytes` in all, every connection is cut.
-    `received` counts what sites sent so far, `refused` has a sentence for each request that the
+    `received` counts what sites sent so far, `refused` has a sentence for each connection that the
     guard refused, `failures` the host of each target that could not be reached.
     """
 
@@ -49,7 +52,7 @@ class GuardedProxy:
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_MAX_HEAD)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -67,7 +70,7 @@ class GuardedProxy:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         try:
-            with contextlib.suppress(*_LOST, asyncio.LimitOverrunError):
+            with contextlib.suppress(*_LOST):
                 await self._serve(reader, writer)
         except asyncio.CancelledError:
             writer.transport.abort()
@@ -77,30 +80,34 @@ class GuardedProxy:
                 await writer.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        method, url = _target(head)
-        upstream = 400 if url is None else await self._connect(url)
-        if url is None or isinstance(upstream, int):
-            refusal = f"HTTP/1.1 {upstream} -\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-            writer.write(refusal.encode())
-            await writer.drain()
+        version, methods = await reader.readexactly(2)
+        if version != _VERSION:
             return
-        try:
-            if method == b"CONNECT":
-                writer.write(_ESTABLISHED)
-            else:
-                await upstream.write(_rewritten(head, method + b" " + url.raw_path + b" HTTP/1.1"))
-            await self._carry(reader, writer, upstream, raw=method == b"CONNECT")
-        finally:
-            await upstream.aclose()
+        await reader.readexactly(methods)
+        writer.write(bytes([_VERSION, _NO_AUTHENTICATION]))
+        _, command, _, kind = await reader.readexactly(4)
+        if kind != _NAME and kind not in _ADDRESS_BYTES:
+            return
+        length = _ADDRESS_BYTES.get(kind) or (await reader.readexactly(1))[0]
+        address = await reader.readexactly(length)
+        port = int.from_bytes(await reader.readexactly(2))
+        host = address.decode("latin-1") if kind == _NAME else str(ipaddress.ip_address(address))
+        upstream = await self._connect(host, port) if command == _CONNECT else _UNKNOWN_COMMAND
+        reply = upstream if isinstance(upstream, int) else _CONNECTED
+        # The address that was connected to is nobody's business: 0.0.0.0:0.
+        writer.write(bytes([_VERSION, reply, 0, 1, 0, 0, 0, 0, 0, 0]))
+        await writer.drain()
+        if not isinstance(upstream, int):
+            try:
+                await self._carry(reader, writer, upstream)
+            finally:
+                await upstream.aclose()
 
     async def _carry(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         upstream: httpcore.AsyncNetworkStream,
-        *,
-        raw: bool,
     ) -> None:
         """Carry bytes both ways until the site has said all, or the browser has gone."""
 
@@ -109,14 +116,12 @@ class GuardedProxy:
                 await upstream.write(block)
 
         async def to_browser() -> None:
-            block = await (upstream.read(_BLOCK) if raw else _answer_head(upstream))
-            while block:
+            while block := await upstream.read(_BLOCK):
                 self.received += len(block)
                 if self.received > self.max_bytes:
                     return
                 writer.write(block)
                 await writer.drain()
-                block = await upstream.read(_BLOCK)
 
         ways = [asyncio.create_task(to_site()), asyncio.create_task(to_browser())]
         try:
@@ -127,56 +132,17 @@ class GuardedProxy:
             # What ended a way (a lost connection, too many bytes) ends the other in any case.
             await asyncio.gather(*ways, return_exceptions=True)
 
-    async def _connect(self, url: httpx.URL) -> httpcore.AsyncNetworkStream | int:
-        """Return a connection to a target, or the status that refuses it."""
-        host, port = host_of(url), url.port or (443 if url.scheme == "https" else 80)
+    async def _connect(self, host: str, port: int) -> httpcore.AsyncNetworkStream | int:
+        """Return a connection to a target, or the reply that refuses it."""
         try:
+            url = httpx.URL(scheme="https", host=host, port=port)
             self.guard.check_url(url)
             return await GuardedBackend(self.guard).connect_tcp(
-                host, port, timeout=_CONNECT_SECONDS
+                host_of(url), port, timeout=_CONNECT_SECONDS
             )
-        except ForbiddenTargetError as error:
-            self.refused.append(f"{host[:80]}: {error.reason}")
-            return 403
+        except (ForbiddenTargetError, httpx.InvalidURL) as error:
+            self.refused.append(f"{host[:80]}: {error}")
+            return _REFUSED
         except (httpcore.ConnectError, httpcore.ConnectTimeout):
             self.failures.append(host)
-            return 502
-
-
-def _target(head: bytes) -> tuple[bytes, httpx.URL | None]:
-    """Read method and target; a request in any form but a proxy's has no target."""
-    method, _, rest = head.split(b"\r\n", 1)[0].partition(b" ")
-    target, _, version = rest.decode("ascii", "replace").partition(" ")
-    if not version or " " in version:  # method, target, version (RFC 9112, section 3)
-        return method, None
-    try:
-        url = httpx.URL(f"https://{target}/" if method == b"CONNECT" else target)
-    except (httpx.InvalidURL, ValueError):
-        return method, None
-    return method, url if url.scheme == "http" or method == b"CONNECT" else None
-
-
-def _rewritten(head: bytes, first_line: bytes) -> bytes:
-    """Replace the first line and close after this exchange: the next may be for another host."""
-    lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")[1:]
-    kept = [line for line in lines if line.partition(b":")[0].lower() not in _HOP_HEADERS]
-    return b"\r\n".join([first_line, *kept, b"Connection: close", b"", b""])
-
-
-async def _answer_head(upstream: httpcore.AsyncNetworkStream) -> bytes:
-    """Read the answer's head, without interim ones (1xx), and what came behind it."""
-    buffer = b""
-    while True:
-        while b"\r\n\r\n" not in buffer and len(buffer) <= _MAX_HEAD:
-            block = await upstream.read(_BLOCK)
-            if not block:
-                raise ConnectionResetError
-            buffer += block
-        head, end, rest = buffer.partition(b"\r\n\r\n")
-        first_line = head.split(b"\r\n", 1)[0]
-        version, _, status = first_line.partition(b" ")
-        if not end or not version.startswith(b"HTTP/1."):
-            raise ConnectionResetError
-        if not status.startswith(b"1"):
-            return _rewritten(head + end, first_line) + rest
-        buffer = rest
+            return _UNREACHABLE

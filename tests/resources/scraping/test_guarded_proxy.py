@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 
@@ -25,114 +27,105 @@ async def proxy(server: MisbehavingServer) -> AsyncIterator[GuardedProxy]:
         yield opened
 
 
-async def say(proxy: GuardedProxy, *messages: str, reads: int = -1) -> bytes:
-    """Send messages and read what comes until the proxy closes."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+CONNECTED, REFUSED, UNREACHABLE = (bytes([5, reply, 0, 1, 0, 0, 0, 0, 0, 0]) for reply in (0, 2, 4))
+QUESTION = "GET /page?a=b HTTP/1.1\r\nHost: site.example\r\nConnection: close\r\n\r\n"
+
+
+def target(host: str, port: int = 80, command: int = 1) -> bytes:
+    """A wish to be connected, with the host as a name or, where it is one, as an address."""
     try:
-        for message in messages:
-            writer.write(message.replace("\n", "\r\n").encode("latin-1"))
+        address = ipaddress.ip_address(host).packed
+        place = bytes([1 if len(address) == 4 else 4]) + address
+    except ValueError:
+        place = bytes([3, len(host)]) + host.encode()
+    return bytes([5, command, 0]) + place + port.to_bytes(2)
+
+
+async def say(proxy: GuardedProxy, *messages: bytes) -> bytes:
+    """Greet, send messages, and read what comes until the proxy closes."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+    said = b""
+    try:
+        for message in (b"\x05\x02\x00\x02", *messages):
+            writer.write(message)
             await writer.drain()
             await asyncio.sleep(0.05)
         async with asyncio.timeout(5):
-            return await reader.read(reads)
+            while block := await reader.read(65_536):
+                said += block
     except ConnectionError:
-        return b""
+        pass
     finally:
         writer.close()
+    return said.removeprefix(b"\x05\x00")
 
 
-async def test_a_request_is_carried_in_the_form_that_sites_expect(
+async def test_a_connection_carries_bytes_as_they_are(
     server: MisbehavingServer, proxy: GuardedProxy
 ) -> None:
-    answer = await say(
-        proxy,
-        "GET http://site.example/page?a=b HTTP/1.1\nHost: site.example\n"
-        "Proxy-Connection: keep-alive\nConnection: keep-alive\nX-Own: 1\n\n",
-    )
-    assert answer.startswith(b"HTTP/1.1 200")
-    assert answer.endswith(b"the page")
+    said = await say(proxy, target("site.example"), QUESTION.encode())
+    assert said.startswith(CONNECTED + b"HTTP/1.1 200")
+    assert said.endswith(b"the page")
     asked = server.asked[0]
     assert (asked.method, asked.target, asked.host) == ("GET", "/page?a=b", "site.example")
     assert asked.headers["connection"] == "close"
-    assert asked.headers["x-own"] == "1"
-    assert "proxy-connection" not in asked.headers
-    assert proxy.received == len(answer)
-
-
-async def test_a_second_request_never_travels_down_the_first_one_s_pipe(
-    server: MisbehavingServer, proxy: GuardedProxy
-) -> None:
-    first = "GET http://site.example/page HTTP/1.1\nHost: site.example\n\n"
-    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
-    writer.write(first.replace("\n", "\r\n").encode())
-    head = await reader.readuntil(b"\r\n\r\n")
-    writer.close()
-    assert b"connection: close" in head.lower()
-    assert b"keep-alive" not in head.lower()
-
-
-async def test_a_tunnel_carries_bytes_as_they_are(
-    server: MisbehavingServer, proxy: GuardedProxy
-) -> None:
-    answer = await say(
-        proxy,
-        "CONNECT site.example:443 HTTP/1.1\nHost: site.example:443\n\n",
-        "GET /page HTTP/1.1\nHost: inner\nConnection: keep-alive\n\n",
-        reads=4_096,
-    )
-    assert answer.startswith(b"HTTP/1.1 200 Connection established\r\n\r\n")
-    assert server.asked[0].headers["connection"] == "keep-alive"
+    assert proxy.received == len(said) - len(CONNECTED)
 
 
 @pytest.mark.parametrize(
-    "request_line",
+    ("host", "port"),
     [
-        "GET http://127.0.0.1/page HTTP/1.1",
-        "GET http://localhost/page HTTP/1.1",
-        "GET http://[::1]/page HTTP/1.1",
-        "GET http://169.254.169.254/latest/meta-data/ HTTP/1.1",
-        "GET http://0x7f000001/ HTTP/1.1",
-        "GET http://site.test:22/ HTTP/1.1",
-        "GET http://user:word@site.example/page HTTP/1.1",
-        "CONNECT 127.0.0.1:443 HTTP/1.1",
-        "CONNECT [::ffff:10.0.0.1]:443 HTTP/1.1",
-        "CONNECT printer.local:443 HTTP/1.1",
-        "CONNECT site.test:25 HTTP/1.1",
-        "CONNECT site.test:99999 HTTP/1.1",
+        ("127.0.0.1", 80),
+        ("localhost", 80),
+        ("::1", 80),
+        ("169.254.169.254", 80),
+        ("0x7f000001", 80),
+        ("::ffff:10.0.0.1", 443),
+        ("printer.local", 443),
+        ("user:word@site.example", 80),
+        ("[::1", 80),
+        ("", 80),
+        ("site.test", 22),
+        ("site.test", 25),
     ],
 )
-async def test_what_the_guard_refuses_is_answered_403(
-    server: MisbehavingServer, proxy: GuardedProxy, request_line: str
+async def test_what_the_guard_refuses_is_not_connected_to(
+    server: MisbehavingServer, proxy: GuardedProxy, host: str, port: int
 ) -> None:
-    answer = await say(proxy, f"{request_line}\nHost: site.example\n\n")
-    assert answer.startswith(b"HTTP/1.1 403")
+    assert await say(proxy, target(host, port), QUESTION.encode()) == REFUSED
     assert (server.asked, proxy.failures, len(proxy.refused)) == ([], [], 1)
 
 
 @pytest.mark.parametrize(
     "message",
     [
-        "GET /page HTTP/1.1\nHost: site.example\n\n",
-        "GET https://site.example/page HTTP/1.1\nHost: site.example\n\n",
-        "GET ftp://site.example/page HTTP/1.1\nHost: site.example\n\n",
-        "CONNECT site.example:port HTTP/1.1\n\n",
-        "nonsense\n\n",
-        "\n\n",
+        target("site.example", command=2),  # to listen for the site
+        target("site.example", command=3),  # datagrams
+        b"\x05\x01\x00\x09site.example",
+        b"GET http://site.example/page HTTP/1.1\r\n\r\n",
     ],
 )
-async def test_what_is_no_request_to_a_proxy_is_answered_400(
-    server: MisbehavingServer, proxy: GuardedProxy, message: str
+async def test_whoever_wants_anything_else_is_turned_away(
+    server: MisbehavingServer, proxy: GuardedProxy, message: bytes
 ) -> None:
-    assert (await say(proxy, message)).startswith(b"HTTP/1.1 400")
+    assert not (await say(proxy, message)).startswith(CONNECTED)
     assert server.asked == []
+
+
+async def test_whoever_does_not_speak_socks_is_told_nothing(proxy: GuardedProxy) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+    writer.write(b"GET http://site.example/page HTTP/1.1\r\n\r\n")
+    async with asyncio.timeout(5):
+        with suppress(ConnectionError):
+            assert await reader.read() == b""
+    writer.close()
 
 
 async def test_a_site_that_cannot_be_reached_is_named(server: MisbehavingServer) -> None:
     async with MisbehavingServer() as gone:
         names = gone.names
     async with GuardedProxy(NetworkGuard(names)) as proxy:
-        answer = await say(proxy, "GET http://site.example/ HTTP/1.1\nHost: site.example\n\n")
-        assert answer.startswith(b"HTTP/1.1 502")
+        assert await say(proxy, target("site.example")) == UNREACHABLE
         assert (proxy.failures, proxy.refused) == (["site.example"], [])
 
 
@@ -140,25 +133,15 @@ async def test_a_page_receives_no_more_than_it_may(
     server: MisbehavingServer, proxy: GuardedProxy
 ) -> None:
     server.on("/huge", huge(10_000_000, declared=False))
-    question = "GET http://site.example/huge HTTP/1.1\nHost: site.example\n\n"
-    assert len(await say(proxy, question)) <= 100_000
-    assert await say(proxy, "GET http://site.example/page HTTP/1.1\nHost: s\n\n") == b""
+    question = b"GET /huge HTTP/1.1\r\nHost: site.example\r\nConnection: close\r\n\r\n"
+    assert len(await say(proxy, target("site.example"), question)) <= 100_000 + len(CONNECTED)
+    assert await say(proxy, target("site.example"), QUESTION.encode()) == CONNECTED
 
 
-@pytest.mark.parametrize("behaviour", [reset(), garbage(), garbage(b"HTTP/1.1\r\n\r\n")])
+@pytest.mark.parametrize("behaviour", [reset(), garbage()])
 async def test_a_broken_answer_ends_the_connection(
     server: MisbehavingServer, proxy: GuardedProxy, behaviour: object
 ) -> None:
-    server.on("/broken", behaviour)  # type: ignore[arg-type] # parametrize knows no types
-    answer = await say(proxy, "GET http://site.example/broken HTTP/1.1\nHost: site.example\n\n")
-    assert b"200" not in answer
-
-
-async def test_interim_answers_go_before_the_answer(
-    server: MisbehavingServer, proxy: GuardedProxy
-) -> None:
-    hints = b"HTTP/1.1 103 Early Hints\r\nLink: <http://127.0.0.1/>\r\n\r\n"
-    final = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-    server.on("/", garbage(hints + final))
-    answer = await say(proxy, "GET http://site.example/ HTTP/1.1\nHost: site.example\n\n")
-    assert answer == b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+    server.on("/page", behaviour)  # type: ignore[arg-type] # parametrize knows no types
+    said = await say(proxy, target("site.example"), QUESTION.encode())
+    assert b"200" not in said
