@@ -87,15 +87,11 @@ async def examine(settings: Settings, *, network: bool = False) -> list[Finding]
     """Look at every part, at all at once; with `network` at what needs no configuration too."""
     async with AsyncExitStack() as stack:
         http = await stack.enter_async_context(service_client(settings, retry=_IMPATIENT))
-        web = list(_services(settings, http, network=network))
         found: list[Any] = await asyncio.gather(
             asyncio.to_thread(_kept_here, settings),
             asyncio.to_thread(_rating_sets, settings),
             _models(settings, stack),
-            *web[: len(PROVIDERS) + 1],
-            asyncio.to_thread(_browser, settings),
-            asyncio.to_thread(_stance_model, settings),
-            *web[len(PROVIDERS) + 1 :],
+            *_services(settings, http, network=network),
         )
     return _advised_offline(
         [one for each in found for one in (each if isinstance(each, list) else [each])]
@@ -289,6 +285,8 @@ def _services(
         idle = Finding(idle.service, False, None, "Switched off (FACTIBLE_FACT_CHECKS).")
     answer = "Google's Fact Check Tools answer."
     yield _asked(idle, fact_checks, answer, asks=asks_fact_checkers(settings))
+    yield asyncio.to_thread(_browser, settings)
+    yield asyncio.to_thread(_stance_model, settings)
     idle = Finding("jina", False, None, "This machine fetches pages itself.")
     yield _asked(idle, jina, "It fetches pages.", asks=settings.pages == "jina")
     remedy = "For copies of pages that are gone: set FACTIBLE_WAYBACK=true."

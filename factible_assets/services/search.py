@@ -148,19 +148,12 @@ def search_service(name: SearchProvider, http: HttpClient, settings: Settings) -
             f"FACTIBLE_SEARCH names {name}, and {missing} is not set. Set it in .env, or leave "
             f"{name} out."
         )
-    address, language = asked_at(name, settings)
-    key = (provider.client.setting and value) or None
-    return provider.client(http, api_key=key, base_url=address, language=language)
-
-
-def asked_at(name: SearchProvider, settings: Settings) -> tuple[str, str]:
-    """Return where a provider is asked, and in which language."""
-    provider = PROVIDERS[name]
-    if name == "searxng":
-        address = provider.value(settings)
-    else:
-        address = settings.endpoints.get(name, provider.client.address)
-    return address, settings.languages[0].partition("-")[0].lower()
+    return provider.client(
+        http,
+        api_key=value if value and provider.client.setting else None,
+        base_url=value if name == "searxng" else settings.endpoints.get(name, ""),
+        language=settings.languages[0].partition("-")[0].lower(),
+    )
 
 
 def asks_fact_checkers(settings: Settings) -> bool:
@@ -168,15 +161,13 @@ def asks_fact_checkers(settings: Settings) -> bool:
     return settings.fact_checks == "auto" and settings.google_fact_check_api_key is not None
 
 
-def fact_check_address(settings: Settings) -> str:
-    """Return where prior fact checks are looked up."""
-    return settings.endpoints.get("google_fact_check", providers.GoogleFactChecks.address)
-
-
 def fact_check_lane(settings: Settings, http: HttpClient) -> providers.GoogleFactChecks:
     """Return who knows what fact-checkers have published.
 
     Raises SetupError: Its key is missing, or cannot be used.
     """
-    key, address = settings.secret("google_fact_check_api_key"), fact_check_address(settings)
+    key, address = (
+        settings.secret("google_fact_check_api_key"),
+        settings.endpoints.get("google_fact_check", ""),
+    )
     return providers.GoogleFactChecks(http, api_key=key, base_url=address)

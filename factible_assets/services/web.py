@@ -11,8 +11,6 @@ this machine, is thereby never open to an address that stands in a page or in a 
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -20,9 +18,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from factible_assets.services.search import (
-    asked_at,
     asks_fact_checkers,
-    fact_check_address,
     fact_check_lane,
     search_names,
     search_service,
@@ -136,18 +132,15 @@ async def _live(
         asked = f"rdap {settings.endpoints.get('rdap', BOOTSTRAP_URL)}, whois"
         asked = f"{asked} {settings.whois}" if settings.whois else asked
         ages = CachingAges(registries.age, kept, identity=asked)
-    searchers = []
-    for name in names:
-        asked = " ".join((name, *asked_at(name, settings)))
-        service = search_service(name, services, settings)
-        searchers.append(CachingSearch(service, kept, identity=asked, renew=renew))
+    asked_live = [search_service(name, services, settings) for name in names]
     lane = None
     if asks_fact_checkers(settings):
-        asked = f"google_fact_check {fact_check_address(settings)}"
-        fact_checks = fact_check_lane(settings, services)
-        lane = CachingFactChecks(fact_checks, kept, identity=asked, renew=renew)
+        checks = fact_check_lane(settings, services)
+        lane = CachingFactChecks(checks, kept, identity=checks.identity, renew=renew)
     return OpenWeb(
-        MergedSearch(searchers),
+        MergedSearch(
+            [CachingSearch(each, kept, identity=each.identity, renew=renew) for each in asked_live]
+        ),
         ArchivingFetcher(
             CachingFetcher(fetcher.fetch, kept, identity=identity, renew=renew).fetch,
             Archive(settings.archive, canonicalise=canonical_url),
@@ -188,10 +181,7 @@ def browser_executable(settings: Settings) -> str | None:
     """Return the browser that draws pages, None if there is none or it is switched off."""
     if settings.browser == "off" or find_spec("playwright") is None:
         return None
-    variables = {"PATH": os.environ.get("PATH", os.defpath)}
-    if settings.browser != "auto":
-        return shutil.which(settings.browser, path=variables["PATH"])
-    return find_browser(variables)
+    return find_browser("" if settings.browser == "auto" else settings.browser)
 
 
 def jina_reader(settings: Settings, http: HttpClient) -> JinaReader:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import base64
 from typing import Any
-from uuid import uuid4
 
+import httpx
 from pydantic import AliasPath, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
@@ -122,15 +122,9 @@ class Sightengine(Service):
         return ImageAnswer(score=score, **answer)
 
     async def _score(self, picture: bytes) -> float:
-        boundary = uuid4().hex
         fields = {"models": "deepfake", "api_user": self._user, "api_secret": self._secret}
-        part = f'--{boundary}\r\nContent-Disposition: form-data; name="'
-        head = "".join(f'{part}{name}"\r\n\r\n{value}\r\n' for name, value in fields.items())
-        head += f'{part}media"; filename="picture"\r\n\r\n'
-        body = head.encode() + picture + f"\r\n--{boundary}--\r\n".encode()
-        said = await self._post(
-            "/1.0/check.json", body, f"multipart/form-data; boundary={boundary}"
-        )
+        form = httpx.Request("POST", self._base, data=fields, files={"media": ("picture", picture)})
+        said = await self._post("/1.0/check.json", form.read(), form.headers["content-type"])
         try:
             return _Scored.model_validate(said).deepfake
         except ValidationError:

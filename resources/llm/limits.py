@@ -169,14 +169,10 @@ _SLACK = 1e-9  # Dollars by which sums of binary fractions may be off.
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """The most US dollars to spend; None for no limit. `setting` is what raises it, in words."""
+    """The most US dollars to spend, from 0; None for no limit. `setting` is what raises it."""
 
     usd: float | None = None
     setting: str = "the budget"
-
-    def __post_init__(self) -> None:
-        if self.usd is not None and self.usd < 0:
-            raise ValueError(f"The ceiling of {self.setting} is negative; set it to 0 or more.")
 
 
 @dataclass(slots=True)

@@ -31,6 +31,7 @@ from typing import Self, TypeVar
 from urllib.parse import quote
 
 import httpx
+from filelock import FileLock, Timeout
 
 from resources import http
 from resources.models import base
@@ -346,19 +347,14 @@ class ModelStore:
     @contextmanager
     def _alone(self, name: str) -> Iterator[None]:
         """Hold a lock that the system releases when the process ends, however it ends."""
-        import fcntl  # noqa: PLC0415 - absent on Windows, where finding models still works
-
         try:
             (self._folder / _PARTIAL).mkdir(parents=True, exist_ok=True)
-            with (self._folder / _PARTIAL / f"{name}.lock").open("wb") as lock:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError as error:
-                    raise base.ModelStoreError(
-                        f"The model {name} is being fetched or removed by another process. Wait "
-                        "for it."
-                    ) from error
+            with FileLock(self._folder / _PARTIAL / f"{name}.lock", timeout=0):
                 yield
+        except Timeout as error:
+            raise base.ModelStoreError(
+                f"The model {name} is being fetched or removed by another process. Wait for it."
+            ) from error
         except OSError as error:
             raise base.ModelStoreError(
                 f"The folder {self._folder} cannot be written ({error.strerror or error}). Free "

@@ -22,7 +22,7 @@ import contextlib
 import logging
 import os
 import shutil
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -110,14 +110,13 @@ class Drawn:
     foreign_failure: str | None = None
 
 
-def find_browser(environment: Mapping[str, str] | None = None) -> str | None:
-    """Return the browser's executable: the one that FACTIBLE_BROWSER names, else one on PATH."""
-    variables = os.environ if environment is None else environment
-    named = variables.get(BROWSER_VARIABLE)
-    if named:
-        return shutil.which(named, path=variables.get("PATH"))
-    found = (shutil.which(name, path=variables.get("PATH")) for name in _NAMES)
-    return next((path for path in found if path is not None), None)
+def find_browser(named: str | None = None) -> str | None:
+    """Return the browser's executable: the one that is named, else one on PATH.
+
+    None: as FACTIBLE_BROWSER says.
+    """
+    named = os.environ.get(BROWSER_VARIABLE) if named is None else named
+    return next(filter(None, map(shutil.which, [named] if named else _NAMES)), None)
 
 
 @dataclass(eq=False)

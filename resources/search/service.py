@@ -68,7 +68,8 @@ class Service:
 
     The client's owner closes it, and its guard must allow the service's host: that of `base_url`,
     in place of the usual `address`. `language` is that of what is found, where a service must be
-    told one. Raises SetupError for a key that is empty or that no HTTP header may hold.
+    told one. `identity` is what of all this changes its answers. Raises SetupError for a key that
+    is empty or that no HTTP header may hold.
     """
 
     provider: str
@@ -100,6 +101,7 @@ class Service:
                 f"{self.provider} cannot be asked: its API key is empty or holds characters that "
                 f"no key has; check {self.setting}."
             )
+        self.identity = f"{self.provider} {self._base} {language}"
         name, before = self.key_header
         self._keys = {name: f"{before}{self._key}"} if name and self._key else {}
 

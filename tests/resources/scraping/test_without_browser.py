@@ -62,11 +62,15 @@ async def test_without_the_setting_the_page_still_says_what_it_needs(
     assert page.tried == (f"scraped: {page.reason}",)
 
 
-def test_a_named_browser_goes_before_those_on_the_path(tmp_path: Path) -> None:
+def test_a_named_browser_goes_before_those_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("mine", "chromium"):
         (tmp_path / name).write_text("")
         (tmp_path / name).chmod(0o755)
-    environment = {"PATH": str(tmp_path), "FACTIBLE_BROWSER": str(tmp_path / "mine")}
-    assert find_browser(environment) == str(tmp_path / "mine")
-    assert find_browser({"PATH": str(tmp_path)}) == str(tmp_path / "chromium")
-    assert find_browser({"PATH": str(tmp_path / "nowhere")}) is None
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("FACTIBLE_BROWSER", str(tmp_path / "mine"))
+    assert find_browser() == find_browser("mine") == str(tmp_path / "mine")
+    assert find_browser("") == str(tmp_path / "chromium")
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    assert find_browser("") is find_browser("mine") is None
