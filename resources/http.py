@@ -402,7 +402,8 @@ class HttpClient:
             )
             head = Response(str(ask.url), raw.status, answer.headers, b"", framed=framed)
             target = head.redirect() if ask.method == "GET" else None
-            return target or await _read(raw, head, ask, self._limits.max_bytes)
+            with about(head):
+                return target or await _read(raw, head, ask, self._limits.max_bytes)
 
     def _open_pool(self) -> httpcore.AsyncConnectionPool:
         loop = asyncio.get_running_loop()
@@ -494,19 +495,11 @@ async def _read(raw: httpcore.Response, head: Response, ask: _Ask, most: int) ->
     host = host_of(httpx.URL(head.url))
     is_success = HTTPStatus.OK <= raw.status < HTTPStatus.MULTIPLE_CHOICES
     if is_success and not ask.accepts(head.media_type):
-        raise UnavailableError(
-            f"unsupported content type: {head.media_type or 'none declared'}",
-            http_status=raw.status,
-            final_url=head.url,
-        )
+        raise UnavailableError(f"unsupported content type: {head.media_type or 'none declared'}")
     if ask.method == "HEAD" or (ask.sink is not None and not is_success):
         return head
     most = most if ask.max_bytes is None else ask.max_bytes
-    too_large = TooLargeError(
-        f"{host} sent more than {most / 1e6:g} MB; reading stopped there",
-        http_status=head.status,
-        final_url=head.url,
-    )
+    too_large = TooLargeError(f"{host} sent more than {most / 1e6:g} MB; reading stopped there")
     too_large.media_type = head.media_type
     encoding = head.headers.get("content-encoding", "").strip().lower()
     if encoding not in _ENCODINGS:

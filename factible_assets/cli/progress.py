@@ -26,9 +26,9 @@ from factible_assets.stages.ports import Observer, SilentObserver
 from factible_assets.wording import WAITING, clock, counted, dollars, plain, verdict_words
 
 if TYPE_CHECKING:
-    from factible_assets.services.reasoning import Spent
+    from resources.llm.limits import Budget
 
-Costs: TypeAlias = "Callable[[], Spent]"
+Costs: TypeAlias = "Callable[[], Budget]"
 
 STOPPING = "Stopping: closing what is open. Ctrl-C again leaves at once."
 
@@ -38,7 +38,7 @@ def _cost(costs: Costs | None) -> str:
     spent = costs() if costs else None
     if spent is None or not spent.calls:
         return ""
-    return f"{counted(spent.calls, 'model call')}, {dollars(spent.usd)}"
+    return f"{counted(spent.calls, 'model call')}, {dollars(spent.spent)}"
 
 
 class PlainObserver(SilentObserver):

@@ -47,18 +47,19 @@ from factible_assets.services.dagster_internals import (
     know_newest_revisions,
     leave_logging_alone,
 )
-from factible_assets.services.reasoning import Spent, fitting_strategy
+from factible_assets.services.reasoning import fitting_strategy
 from factible_assets.services.resource import ReportsResource, spent
 from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError
 from factible_assets.stages.ports import Observer, SilentObserver
 from factible_assets.wording import counted, dollars, web_address
 from resources.errors import SetupError
+from resources.llm.limits import Budget
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
 
 Result = TypeVar("Result")
 
-Watch: TypeAlias = Callable[[Callable[[], Spent]], AbstractContextManager[Observer]]
+Watch: TypeAlias = Callable[[Callable[[], Budget]], AbstractContextManager[Observer]]
 """Opens a watcher of one run, which can ask what its models have cost so far."""
 
 _OPENING_SECONDS = 120
@@ -353,7 +354,7 @@ def check_video(
         cost, paid = spent(run_id), ""
         if cost.calls:
             calls = counted(cost.calls, "model call")
-            paid = f" Answers are kept and not paid again ({calls}, {dollars(cost.usd)} so far)."
+            paid = f" Answers are kept and not paid again ({calls}, {dollars(cost.spent)} so far)."
         raise FactibleError(
             f"Stopped: the run {run_id[:8]} is canceled, and nothing is half-written.{paid}",
             remedy,

@@ -258,14 +258,6 @@ def fitting_strategy(name: StrategyName, wish: str, settings: Settings) -> Strat
 # --- What they may cost -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Model calls that were settled, and what they cost in US dollars."""
-
-    calls: int = 0
-    usd: float = 0.0
-
-
 def new_budget(name: str, settings: Settings) -> Budget:
     """Return what may be spent on a run, or on a judging, and on each video in it."""
     return Budget(
@@ -291,11 +283,10 @@ class RunBudgets:
                     self._budgets.popitem(last=False)
             return self._budgets[run_id].account(f"the video {video_id}")
 
-    def spent(self, run_id: str) -> Spent:
-        """Return what a run has spent so far; nothing if it asked no model."""
+    def of_run(self, run_id: str) -> Budget:
+        """Return what a run has spent so far; an unused budget if it asked no model."""
         with self._lock:
-            budget = self._budgets.get(run_id)
-        return Spent() if budget is None else Spent(budget.calls, budget.spent)
+            return self._budgets.get(run_id) or Budget("this run", Ceiling())
 
 
 # --- Opening them -------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from factible_assets.stages.ports import Observer, RatingDirectory, Services
 from resources.archive.sources import ArchiveError
 from resources.cache import DiskCache
 from resources.errors import SetupError
+from resources.llm.limits import Budget
 from warehouse.store import Warehouse
 
 _BUDGETS = reasoning.RunBudgets()
@@ -100,9 +101,9 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
             yield opened
 
 
-def spent(run_id: str) -> reasoning.Spent:
+def spent(run_id: str) -> Budget:
     """Tell what the models of a run in this process have cost so far."""
-    return _BUDGETS.spent(run_id)
+    return _BUDGETS.of_run(run_id)
 
 
 @asynccontextmanager

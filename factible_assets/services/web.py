@@ -206,7 +206,7 @@ def domain_registry(settings: Settings, http: HttpClient) -> RdapRegistry:
 
 
 def youtube_transcripts(settings: Settings) -> YouTubeTranscripts:
-    """Return a YouTube client for the running event loop; it holds nothing open.
+    """Return a YouTube client; it holds nothing open.
 
     Where YouTube refuses this address, a plain proxy is asked before Webshare's.
     """

@@ -38,15 +38,14 @@ class GuardedProxy:
     """Listens on an ephemeral `port` of 127.0.0.1 while it is open; use it with `async with`.
 
     The guard decides about every target; after `max_bytes` in all, every connection is cut.
-    `received` counts what sites sent so far, `refused` has a sentence for each connection that the
-    guard refused, `failures` the host of each target that could not be reached.
+    `received` counts what sites sent so far, `failures` has the host of each target that could not
+    be reached.
     """
 
     guard: NetworkGuard
     max_bytes: int = 30_000_000
     port: int = 0
     received: int = 0
-    refused: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     _server: asyncio.Server | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -140,8 +139,7 @@ class GuardedProxy:
             return await GuardedBackend(self.guard).connect_tcp(
                 host_of(url), port, timeout=_CONNECT_SECONDS
             )
-        except (ForbiddenTargetError, httpx.InvalidURL) as error:
-            self.refused.append(f"{host[:80]}: {error}")
+        except (ForbiddenTargetError, httpx.InvalidURL):
             return _REFUSED
         except (httpcore.ConnectError, httpcore.ConnectTimeout):
             self.failures.append(host)

@@ -382,15 +382,11 @@ _MARKS = (
 
 @dataclass(frozen=True)
 class JinaReader(Fetching):
-    """Fetches pages through Jina's Reader, which knows no conditions. The client's owner closes it.
-
-    `guard` checks by its form each URL that is handed over.
-    """
+    """Fetches pages through Jina's Reader, without conditions. The client's owner closes it."""
 
     http: HttpClient
     api_key: str | None = field(default=None, repr=False)
     base_url: str = JINA_URL
-    guard: NetworkGuard = field(default_factory=NetworkGuard)
 
     async def _obtain(
         self, url: str, known: FetchedPage | None, tried: list[tuple[str, str]]
@@ -398,7 +394,7 @@ class JinaReader(Fetching):
         del known
         try:
             try:
-                self.guard.check_url(httpx.URL(url))
+                NetworkGuard().check_url(httpx.URL(url))
             except (httpx.InvalidURL, ValueError) as error:
                 raise UnavailableError("this is not a URL that can be fetched") from error
             except ForbiddenTargetError as error:

@@ -31,7 +31,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -249,7 +248,7 @@ _SENTENCES: Mapping[str, tuple[type[base.Missing], str]] = {
 
 @dataclass(kw_only=True)
 class YouTubeTranscripts:
-    """The provider of YouTube's captions. It belongs to the event loop that uses it first.
+    """The provider of YouTube's captions; it holds nothing open.
 
     A language stands for all its variants: with en, captions in en-GB are welcome. Among the
     captions of a language, those that a person wrote come before a recogniser's, then the exact
@@ -265,14 +264,8 @@ class YouTubeTranscripts:
     """Asked once more through it when YouTube refuses this address."""
     seconds: float = 40.0
     """The time that one attempt may take, with all its requests."""
-    concurrency: int = 4
-    """Videos asked for at once."""
     origin: str = ORIGIN
     """Where https://www.youtube.com is really asked."""
-
-    @cached_property
-    def _slots(self) -> asyncio.Semaphore:
-        return asyncio.Semaphore(self.concurrency)
 
     async def transcript(self, video_id: str) -> base.TranscriptAnswer:
         """Obtain one video's captions and details. Never raises for a video: it answers so.
@@ -287,10 +280,9 @@ class YouTubeTranscripts:
             )
         attempts = 1 if self.proxy is None else 2
         try:
-            async with self._slots:
-                # The session keeps its own deadline; this is for a server that stalls it unseen.
-                async with asyncio.timeout(attempts * self.seconds + _BACKSTOP_SECONDS):
-                    return await asyncio.to_thread(self._ask, video_id)
+            # The session keeps its own deadline; this is for a server that stalls it unseen.
+            async with asyncio.timeout(attempts * self.seconds + _BACKSTOP_SECONDS):
+                return await asyncio.to_thread(self._ask, video_id)
         except TimeoutError:
             why = f"For the video {video_id}, YouTube was not done in time. Try again later."
             return base.Outage(why)

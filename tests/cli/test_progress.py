@@ -7,8 +7,8 @@ from rich.console import Console
 
 from factible_assets.cli.output import wishes, without_controls
 from factible_assets.cli.progress import STOPPING, LiveObserver, PlainObserver, watching
-from factible_assets.services.reasoning import Spent
 from factible_assets.wording import plain
+from resources.llm.limits import Budget, Ceiling
 from tests.report import samples
 
 
@@ -67,11 +67,15 @@ def test_a_verdict_becomes_a_line_that_stays_and_its_claim_is_no_longer_open() -
 
 
 def test_the_costs_so_far_are_shown_live_and_in_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    def costs() -> Spent:
-        return Spent(calls=14, usd=0.0031)
+    def costs() -> Budget:
+        budget = Budget("this run", Ceiling())
+        budget.calls, budget.spent = 14, 0.0031
+        return budget
 
     assert "14 model calls, $0.0031 so far" in drawn(LiveObserver(costs=costs))
-    assert "no model cost so far" in drawn(LiveObserver(costs=Spent))
+    assert "no model cost so far" in drawn(
+        LiveObserver(costs=lambda: Budget("this run", Ceiling()))
+    )
     PlainObserver(costs).verdict_reached(samples.claim(0), samples.verdict(0, "supports"))
     assert capsys.readouterr().err.endswith("[14 model calls, $0.0031 so far]\n")
 

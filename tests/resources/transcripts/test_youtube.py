@@ -497,24 +497,6 @@ async def test_a_page_without_details_is_said_to_be_silent(server: MisbehavingSe
 # --- Several at once ----------------------------------------------------------------------------
 
 
-async def test_no_more_videos_are_asked_for_at_once_than_allowed(server: MisbehavingServer) -> None:
-    at_once = peak = 0
-
-    async def counted(exchange: Exchange) -> None:
-        nonlocal at_once, peak
-        at_once += 1
-        peak = max(peak, at_once)
-        await asyncio.sleep(0.05)
-        at_once -= 1
-        await respond(watch_page())(exchange)
-
-    server.on(WATCH, counted)
-    provider = youtube(server, concurrency=2)
-    answers = await asyncio.gather(*(provider.transcript(VIDEO) for _ in range(6)))
-    assert all(isinstance(answer, Found) for answer in answers)
-    assert peak == 2
-
-
 async def test_videos_asked_for_together_keep_their_own_words(server: MisbehavingServer) -> None:
     async def by_video(exchange: Exchange) -> None:
         body = exchange.asked.json
@@ -528,7 +510,7 @@ async def test_videos_asked_for_together_keep_their_own_words(server: Misbehavin
 
     server.on(PLAYER, by_video)
     server.on(CAPTIONS, words)
-    provider = youtube(server, concurrency=8)
+    provider = youtube(server)
     videos = [f"video-{number:05d}" for number in range(24)]
     answers = await asyncio.gather(*(provider.transcript(video) for video in videos))
     said = [answer.transcript.cues[0].text for answer in answers if isinstance(answer, Found)]
