@@ -42,9 +42,8 @@ def media_services(settings: Settings, http: HttpClient, fetcher: Fetcher) -> Me
     """
 
     def service(name: Endpoint, make: Callable[..., Service]) -> Service | None:
-        key, address = settings.secret(f"{name}_api_key"), settings.endpoints.get(name)
-        where = {"base_url": address} if address else {}
-        return make(http, api_key=key, **where) if key else None
+        key, address = settings.secret(f"{name}_api_key"), settings.endpoints.get(name, "")
+        return make(http, api_key=key, base_url=address) if key else None
 
     vision, faces = service("google_vision", GoogleVision), service("sightengine", Sightengine)
     return MediaServices(inspect, fetcher, vision, faces)

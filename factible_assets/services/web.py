@@ -157,8 +157,8 @@ async def _page_fetcher(
 ) -> tuple[Fetching, str]:
     """Return who fetches pages, and what the cache must know of it."""
     if settings.pages == "jina":
-        address = settings.endpoints.get("jina", JINA_URL)
-        return jina_reader(settings, services), f"jina {address}"
+        reader = jina_reader(settings, services)
+        return reader, f"jina {reader.base_url}"
     guard = NetworkGuard(names=NameTable(settings.hosts))
     http = await stack.enter_async_context(
         HttpClient(guard=guard, limits=_SLOW_PAGES, retry=RetryPolicy(after_silence=False))

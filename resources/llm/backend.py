@@ -160,9 +160,6 @@ class Backend(ABC):
         self._batching = batching
         self._begin()
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.info.name!r} at {self.base_url})"
-
     @abstractmethod
     def _begin(self) -> None:
         """Make ready what this kind of server needs."""

@@ -13,7 +13,6 @@ import shutil
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
@@ -71,14 +70,6 @@ class TokenScale:
         return int(size / self.bytes_per_token) + 1 + messages * _MESSAGE_TOKENS
 
 
-@dataclass(frozen=True, slots=True)
-class FittedText:
-    """A text that fits, and how many characters of its trimmable parts were left out."""
-
-    text: str
-    trimmed_characters: int = 0
-
-
 def size_of(messages: Sequence[Message]) -> int:
     """Return the bytes of all contents in UTF-8."""
     return sum(len(message["content"].encode("utf-8")) for message in messages)
@@ -89,16 +80,17 @@ def sendable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def fit(parts: Sequence[Part], room: int, scale: TokenScale) -> FittedText | None:
+def fit(parts: Sequence[Part], room: int, scale: TokenScale) -> tuple[str, int] | None:
     """Join the parts, cutting the ends of the trimmable ones in proportion where need be.
 
-    `room` are tokens by the scale's estimate. None if it does not fit however much is cut.
+    Returns the text, and how many characters of its trimmable parts were left out; None if it does
+    not fit however much is cut. `room` are tokens by the scale's estimate.
     """
     whole = "".join(part.text for part in parts)
     allowed = int(room * scale.bytes_per_token)
     total = len(whole.encode())
     if total <= allowed:
-        return FittedText(whole)
+        return whole, 0
     trimmable = sum(len(part.text.encode()) for part in parts if part.trimmable)
     marks = sum(len(TRIM_MARK.encode()) for part in parts if part.trimmable)
     left = allowed - (total - trimmable) - marks
@@ -115,7 +107,7 @@ def fit(parts: Sequence[Part], room: int, scale: TokenScale) -> FittedText | Non
         kept = kept[:end] if end > len(kept) * 0.9 else kept  # to a whole word where one ends near
         lost += len(part.text) - len(kept)
         texts.append(kept + TRIM_MARK)
-    return FittedText("".join(texts), lost)
+    return "".join(texts), lost
 
 
 class PromptFolder:

@@ -90,9 +90,6 @@ class StructuredModel:
         self._kept = kept
         self._wider = 1
 
-    def __repr__(self) -> str:
-        return f"StructuredModel({self.identity})"
-
     async def complete(
         self,
         request: base.ModelRequest[base.Answer],
@@ -149,9 +146,6 @@ class ModelClients:
         self._policy, self._kept, self._batches = policy or CallPolicy(), kept, batches
         self._limiters: dict[str, RateLimiter] = {}
         self._models: dict[tuple[str, str], StructuredModel] = {}
-
-    def __repr__(self) -> str:
-        return f"ModelClients({', '.join(name for _, name in self._models) or 'none made'})"
 
     async def __aenter__(self) -> Self:
         return self
@@ -372,9 +366,9 @@ class _Conversation(Generic[base.Answer]):
                 f"{limit:,} are kept for the answer. Shorten the prompt, lower the limit on the "
                 "answer, or use a model with a larger window."
             )
-        worded = [fixed[0], {"role": "user", "content": fitted.text}, *self.corrections]
+        text, trimmed = fitted
+        worded = [fixed[0], {"role": "user", "content": text}, *self.corrections]
         messages = tuple(message for message in worded if message["content"])
-        trimmed = fitted.trimmed_characters
         return _Prompt(messages, limit, mode, trimmed, size_of(messages) + beside)
 
     async def _once(self, prompt: _Prompt) -> tuple[Reply, base.ModelCall]:

@@ -196,13 +196,12 @@ class SemanticScholarSearch(SearchService):
             raise wrong_shape("has no total")
         # The list is left out where it would be empty.
         papers = objects(answer.get("data", []), "papers")
-        urls = []
+        addressed = []
         for paper in papers:
             paper_id, pdf = text(paper.get("paperId")), paper.get("openAccessPdf")
             pdf_url = text(pdf.get("url")) if isinstance(pdf, Mapping) else ""
             page = f"https://www.semanticscholar.org/paper/{paper_id}" if paper_id else ""
-            urls.append({"url": pdf_url or text(paper.get("url")) or page})
-        addressed = [{**paper, **url} for paper, url in zip(papers, urls, strict=True)]
+            addressed.append({**paper, "url": pdf_url or text(paper.get("url")) or page})
         hits = hits_of(
             addressed, "paper", request.offset, snippet="abstract", day="publicationDate"
         )

@@ -18,15 +18,14 @@ def test_what_is_fitted_fits_and_only_trimmable_ends_are_missing(
     fitted = fit(parts, room, scale)
     if fitted is None:
         return
-    assert len(fitted.text.encode()) <= room * scale.bytes_per_token
-    if not fitted.trimmed_characters:
-        assert fitted.text.replace(TRIM_MARK, "") == "".join(p.text for p in parts).replace(
-            TRIM_MARK, ""
-        )
+    said, trimmed = fitted
+    assert len(said.encode()) <= room * scale.bytes_per_token
+    if not trimmed:
+        assert said.replace(TRIM_MARK, "") == "".join(p.text for p in parts).replace(TRIM_MARK, "")
     position = 0
     for part in parts:
         if not part.trimmable:
-            found = fitted.text.find(part.text, position)
+            found = said.find(part.text, position)
             assert found >= position
             position = found + len(part.text)
 
@@ -34,15 +33,15 @@ def test_what_is_fitted_fits_and_only_trimmable_ends_are_missing(
 def test_several_trimmable_parts_give_way_in_proportion() -> None:
     fitted = fit([Part("a" * 9_000, True), Part("|"), Part("b" * 3_000, True)], 1_000, TokenScale())
     assert fitted is not None
-    first, _, second = fitted.text.partition("|")
+    said, trimmed = fitted
+    first, _, second = said.partition("|")
     assert first.count("a") == pytest.approx(3 * second.count("b"), abs=4)
-    assert fitted.trimmed_characters == 12_000 - first.count("a") - second.count("b")
+    assert trimmed == 12_000 - first.count("a") - second.count("b")
 
 
 def test_a_prompt_that_fits_is_left_alone() -> None:
     fitted = fit([Part("Read: "), Part("short", True)], 100, TokenScale())
-    assert fitted is not None
-    assert (fitted.text, fitted.trimmed_characters) == ("Read: short", 0)
+    assert fitted == ("Read: short", 0)
 
 
 def test_a_part_of_which_nothing_useful_would_stay_does_not_fit() -> None:
