@@ -84,8 +84,8 @@ def names_models(settings: Settings) -> bool:
     return bool(settings.openai_api_key or settings.openai_base_url or any(named))
 
 
-def plan_models(settings: Settings) -> ModelPlan:
-    """Find out which model each stage uses.
+def plan_models(settings: Settings, names: Sequence[str] = STAGES) -> ModelPlan:
+    """Find out which model each of the named stages uses.
 
     A model is named as in models.yaml, or with its provider before it (ollama/qwen3:4b). One that
     is not listed belongs to OpenAI or the server at OPENAI_BASE_URL, if there is a key or an
@@ -93,7 +93,12 @@ def plan_models(settings: Settings) -> ModelPlan:
 
     Raises SetupError: A registry cannot be read, or a model or provider is not known.
     """
-    return _planned(settings, STAGES)
+    registry = _registry(settings)
+    stages = {stage: _model(settings, registry, stage) for stage in names}
+    # Only OpenAI itself always wants a key.
+    is_set = settings.openai_base_url or settings.openai_api_key
+    lacks = not is_set and any(info.provider == "openai" for info in stages.values())
+    return ModelPlan(registry, stages, "OPENAI_API_KEY" if lacks else None)
 
 
 def plan_judge(settings: Settings) -> ModelPlan:
@@ -108,7 +113,7 @@ def plan_judge(settings: Settings) -> ModelPlan:
         raise SetupError(
             f"No language model is set up that could judge. Set OPENAI_API_KEY in .env, or {other}"
         )
-    plan = _planned(settings, (JUDGE,))
+    plan = plan_models(settings, (JUDGE,))
     if plan.missing is not None:
         raise SetupError(
             f"The model {plan.stages[JUDGE].name} is to judge, and {plan.missing} is not set. Set "
@@ -128,15 +133,6 @@ def service_prices(settings: Settings) -> dict[str, float]:
     Raises SetupError: A registry cannot be read.
     """
     return _registry(settings).services
-
-
-def _planned(settings: Settings, names: Sequence[str]) -> ModelPlan:
-    registry = _registry(settings)
-    stages = {stage: _model(settings, registry, stage) for stage in names}
-    # Only OpenAI itself always wants a key.
-    is_set = settings.openai_base_url or settings.openai_api_key
-    lacks = not is_set and any(info.provider == "openai" for info in stages.values())
-    return ModelPlan(registry, stages, "OPENAI_API_KEY" if lacks else None)
 
 
 def _model(settings: Settings, registry: ModelRegistry, stage: str) -> ModelInfo:

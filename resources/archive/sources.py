@@ -55,7 +55,6 @@ class ArchiveImportError(ArchiveError):
     def __init__(self, path: Path, problem: str, remedy: str, line: int | None = None) -> None:
         place = str(path) if line is None else f"{path}, line {line}"
         super().__init__(f"{place}: {problem} {remedy} Nothing was imported.")
-        self.path = path
         self.line = line
 
 

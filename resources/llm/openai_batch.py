@@ -190,16 +190,13 @@ class OpenAIBatches(OpenAIBackend):
             if sent.batch is None:
                 # Somebody may have begun it, and been killed before saying so.
                 listed = (await client.batches.list(limit=_LISTED)).data
-                begun = [batch.id for batch in listed if batch.input_file_id == sent.file]
-                sent.batch = (
-                    begun[0]
-                    if begun
-                    else (
-                        await client.batches.create(
-                            input_file_id=sent.file, endpoint=_ENDPOINT, completion_window="24h"
-                        )
-                    ).id
-                )
+                begun = [batch for batch in listed if batch.input_file_id == sent.file]
+                made = begun or [
+                    await client.batches.create(
+                        input_file_id=sent.file, endpoint=_ENDPOINT, completion_window="24h"
+                    )
+                ]
+                sent.batch = made[0].id
                 await asyncio.to_thread(sent.write)
             batch = await self._ended(client, sent.batch)
             if batch.status == "failed":
