@@ -1,38 +1,24 @@
 """The page that compares the variants of an experiment: one self-contained HTML document.
 
 What belongs here: what the page shows, the geometry of its drawings (so that the template only
-writes places down), the template engine, the content security policy. What does not: figures and
-tests (comparison.py), where it is written (cli/).
-
-Names and descriptions come from files that anybody may have written. They are escaped by the
-engine; and the document's policy allows no script, no request, no style sheet but the one whose
-hash it names, and no image but those that it carries itself.
+writes places down). What does not: figures and tests (comparison.py), how a page is made of a
+template, and under which policy (report/render.py), where it is written (cli/).
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from importlib.resources import files
 from typing import NamedTuple
 
 import jinja2
-from markupsafe import Markup
 
-import factible_assets
 from factible_assets.evaluation.charts import inline_charts
 from factible_assets.evaluation.scoring import Evaluation
 from factible_assets.experiments.comparison import Comparison, MetricComparison
 from factible_assets.experiments.plan import shown
-
-_TEMPLATE = "comparison.html.jinja"
-_STYLE = "comparison.css"
-# Not characters of a document (HTML standard, section 13.1.4).
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+from factible_assets.report.render import document, environment
 
 _GAINS = ("F1", "stance accuracy")
 _FAMILIES = (
@@ -48,38 +34,29 @@ def render_page(comparison: Comparison, evaluations: Mapping[str, Evaluation] | 
 
     `evaluations`, by variant, are those of which pictures are shown, variant by variant.
     """
-    style = files(__package__).joinpath(_STYLE).read_text("utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
     known = [each for each in comparison.metrics if each.is_known]
-    html = (
-        _environment()
-        .get_template(_TEMPLATE)
-        .render(
-            comparison=comparison,
-            varied=_varied(comparison),
-            families=[
-                (title, [each for each in known if each.family == family])
-                for family, title in _FAMILIES
-            ],
-            undefined=[each.name for each in comparison.metrics if not each.is_known],
-            headlines={each.name for each in comparison.headlines},
-            strips=lambda metric: strips(metric, comparison.baseline),
-            scatters=_scatters(comparison),
-            drawn={
-                name: (inline_charts(each), each.confusion)
-                for name, each in (evaluations or {}).items()
-                if each.videos
-            },
-            # A file of this package, not text from outside.
-            style=Markup(style),  # noqa: S704
-            policy=(
-                f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
-                "base-uri 'none'; form-action 'none'"
-            ),
-            version=factible_assets.__version__,
-        )
+    html, _ = document(
+        _environment(),
+        "comparison.html.jinja",
+        ("comparison.css",),
+        pictures=True,
+        comparison=comparison,
+        varied=_varied(comparison),
+        families=[
+            (title, [each for each in known if each.family == family])
+            for family, title in _FAMILIES
+        ],
+        undefined=[each.name for each in comparison.metrics if not each.is_known],
+        headlines={each.name for each in comparison.headlines},
+        strips=lambda metric: strips(metric, comparison.baseline),
+        scatters=_scatters(comparison),
+        drawn={
+            name: (inline_charts(each), each.confusion)
+            for name, each in (evaluations or {}).items()
+            if each.videos
+        },
     )
-    return _UNPRINTABLE.sub("\ufffd", html.lstrip()) + "\n"
+    return html
 
 
 def _varied(comparison: Comparison) -> dict[str, str]:
@@ -130,20 +107,9 @@ def _scatters(comparison: Comparison) -> list[Scatter]:
 
 @cache
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("factible_assets.experiments", package_path=""),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        number=number,
-        signed=signed,
-        p=p_value,
-        moment=lambda value: f"{value.day} {value:%B %Y, %H:%M} UTC",
-    )
-    return environment
+    engine = environment("factible_assets.experiments")
+    engine.filters.update(number=number, signed=signed, p=p_value)
+    return engine
 
 
 def number(value: float | None) -> str:

@@ -89,13 +89,15 @@ def document(
     scripts: tuple[str, ...] = (),
     *,
     frames: str | None = None,
+    pictures: bool = False,
     sends: bool = False,
     **values: Any,
 ) -> tuple[str, str]:
     """Return a page and the policy that it is shown under, which stands in it too.
 
     Style sheets and scripts are files beside the templates; `frames` is the one origin that may be
-    framed, and with `sends` forms and scripts may ask the server that the page is from.
+    framed, with `pictures` the page may show those that it carries, and with `sends` forms and
+    scripts may ask the server that the page is from.
     """
     style, script = _text_of(engine, styles), _text_of(engine, scripts)
     none, own = "'none'", "'self'"
@@ -104,6 +106,7 @@ def document(
         f"script-src {_hash_source(script)}",
         f"style-src {_hash_source(style)}",
         f"frame-src {frames or none}",
+        *(["img-src data:"] if pictures else []),
         *([f"connect-src {own}"] if sends else []),
         "base-uri 'none'",
         f"form-action {own if sends else none}",
