@@ -13,6 +13,7 @@ from typing import Any, Final
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.measures import HEADLINES, measure_of, overview
 from factible_assets.evaluation.scoring import Evaluation
+from factible_assets.wording import cell, table
 
 UNDEFINED: Final = "undefined"
 HEADINGS: Final = ("metric", "averaging", "value", "95 % interval", "baseline", "n", "unit")
@@ -72,19 +73,18 @@ def basis(evaluation: Evaluation) -> str:
 
 def figures_markdown(evaluation: Evaluation) -> str:
     """Return all figures of a corpus as a table in Markdown."""
-    lines = [_line(figure_row(figure)) for figure in evaluation.figures]
-    return "\n".join([basis(evaluation), "", _line(HEADINGS), _line(["---"] * 7), *lines])
+    rows = ([*map(cell, figure_row(figure))] for figure in evaluation.figures)
+    return f"{basis(evaluation)}\n\n{table(HEADINGS, rows)}"
 
 
 def videos_markdown(evaluation: Evaluation) -> str:
     """Return the main figures of each video as a table in Markdown."""
     columns = overview("videos")
-    lines = []
+    rows = []
     for video_id, figures in evaluation.per_video.items():
         values = {figure.name: number(figure.value) for figure in figures}
-        lines.append(_line([video_id, *(values[name] for name in columns)]))
-    rule = ["---"] * (len(columns) + 1)
-    return "\n".join([_line(["video", *columns]), _line(rule), *lines])
+        rows.append([cell(video_id), *(values[name] for name in columns)])
+    return table(("video", *columns), rows)
 
 
 def document(evaluation: Evaluation) -> dict[str, Any]:
@@ -103,7 +103,3 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "figures": said(evaluation.figures),
         "per_video": {video: said(each) for video, each in evaluation.per_video.items()},
     }
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from factible_assets.evaluation.figures import (
     RESAMPLES,
+    Figure,
     Interval,
     Ratio,
     pooled_interval,
@@ -31,33 +32,22 @@ Pair = tuple[float, int]
 """What the judge and a person gave to the same thing. The judge's may be a mean of several."""
 
 
-@dataclass(frozen=True, slots=True)
-class Agreed:
-    """One measure of agreement; `value` is None where it is undefined."""
-
-    name: str
-    value: float | None
-    n: int
-    interval: Interval | None
-    baseline: float | None = None
-    """What always giving the people's commonest score has; None where nothing is trivial."""
-
-
 def agreement(
     videos: Mapping[str, Sequence[Pair]], *, resamples: int = RESAMPLES
-) -> tuple[Agreed, ...]:
+) -> tuple[Figure, ...]:
     """Return exact agreement, quadratic-weighted kappa and Spearman's rank correlation.
 
-    Videos are resampled whole for the intervals.
+    Videos are resampled whole for the intervals. The baseline is what always giving the people's
+    commonest score has; None where nothing is trivial.
     """
     groups = [pairs for pairs in videos.values() if pairs]
     pairs = [pair for group in groups for pair in group]
 
     def agreed(
         name: str, of: Callable[[Sequence[Pair]], float | None], baseline: float | None = None
-    ) -> Agreed:
+    ) -> Figure:
         interval = statistic_interval(groups, of, resamples=resamples)
-        return Agreed(name, of(pairs), len(pairs), interval, baseline)
+        return Figure(name, of(pairs), len(pairs), "scores", interval, baseline, "micro")
 
     return (
         agreed("exact agreement", exact_agreement, commonest_share(pairs)),
@@ -130,7 +120,7 @@ class CriterionFigures:
     mean: float | None
     interval: Interval | None
     counts: tuple[int, int, int]
-    agreed: tuple[Agreed, ...]
+    agreed: tuple[Figure, ...]
 
 
 def figures(
