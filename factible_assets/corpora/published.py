@@ -15,14 +15,13 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Final
 
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry, is_usable_id
 from factible_assets.corpora.reading import CorporaReading, load_ground_truth
-from factible_assets.corpora.writing import write_corpus
+from factible_assets.corpora.writing import WrittenCorpus, write_corpus
 from resources.lines import FileProblem
 from resources.transcripts.base import TimedText, TranscriptError
 from resources.transcripts.file import read_transcript
@@ -35,23 +34,6 @@ _KINDS: Final = {"misinfo": "misinformation"}
 """Short forms of the layout, and the words of the paper's table."""
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusImport:
-    """What an import wrote, and a sentence for everything that it had to leave out."""
-
-    file: Path
-    name: str
-    video_ids: tuple[str, ...]
-    claims: int
-    transcripts: int
-    left_out: tuple[str, ...]
-
-    @property
-    def videos(self) -> int:
-        """How many videos the corpus lists."""
-        return len(self.video_ids)
-
-
 def import_published(
     folder: Path,
     destination: Path,
@@ -60,7 +42,7 @@ def import_published(
     web: str = "archive",
     replace: bool = False,
     listing: CorporaReading | None = None,
-) -> CorpusImport:
+) -> WrittenCorpus:
     """Write a corpus file and its transcripts from a published folder.
 
     The corpus is `destination/NAME.yaml`, with the transcripts as segment lists in
@@ -125,14 +107,7 @@ def import_published(
             written = json.dumps(segments, ensure_ascii=False, indent=1)
             beside[f"{name}/{video_id}.json"] = written.encode()
     corpus = CorpusFile(corpus=name, web=web, videos=tuple(entries))
-    return CorpusImport(
-        file=write_corpus(destination, corpus, beside, replace=replace),
-        name=name,
-        video_ids=tuple(entry.video_id for entry in entries),
-        claims=sum(len(entry.claims or ()) for entry in entries),
-        transcripts=len(beside),
-        left_out=tuple(left_out),
-    )
+    return write_corpus(destination, corpus, beside, left_out, replace=replace)
 
 
 def _listed_rows(index: Path) -> dict[str, Mapping[str, str]]:

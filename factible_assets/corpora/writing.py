@@ -13,7 +13,8 @@ from __future__ import annotations
 import contextlib
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -157,10 +158,32 @@ def _listed(video: CorpusVideo) -> str:
     return f"The video {name!r} is listed already, in {video.file}, line {video.line}."
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenCorpus:
+    """A corpus that was written, and a sentence for everything that had to be left out of it."""
+
+    file: Path
+    name: str
+    video_ids: tuple[str, ...]
+    claims: int
+    transcripts: int
+    left_out: tuple[str, ...]
+
+    @property
+    def videos(self) -> int:
+        """How many videos the corpus lists."""
+        return len(self.video_ids)
+
+
 def write_corpus(
-    destination: Path, corpus: CorpusFile, beside: Mapping[str, bytes], *, replace: bool = False
-) -> Path:
-    """Write `destination/NAME.yaml` and the files that it names; return its path.
+    destination: Path,
+    corpus: CorpusFile,
+    beside: Mapping[str, bytes],
+    left_out: Iterable[str] = (),
+    *,
+    replace: bool = False,
+) -> WrittenCorpus:
+    """Write `destination/NAME.yaml` and the transcripts that it names.
 
     Writing the same again changes nothing. `beside` are the files that its entries name, by their
     path relative to the destination; with `replace` one with other content is overwritten.
@@ -194,7 +217,14 @@ def write_corpus(
         _write(destination / name, data)
     # Last, so that no corpus is ever seen that names files which are not there.
     _write(file, content)
-    return file
+    return WrittenCorpus(
+        file=file,
+        name=corpus.corpus or file.stem,
+        video_ids=tuple(entry.video_id for entry in corpus.videos),
+        claims=sum(len(entry.claims or ()) for entry in corpus.videos),
+        transcripts=len(beside),
+        left_out=tuple(left_out),
+    )
 
 
 def _bytes_of(target: Path) -> bytes | None:

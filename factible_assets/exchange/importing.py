@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from factible_assets.corpora.format import CorpusError, CorpusFile
-from factible_assets.corpora.published import CorpusImport, import_published
+from factible_assets.corpora.published import import_published
 from factible_assets.corpora.reading import SUFFIXES, CorporaReading, load_corpus
-from factible_assets.corpora.writing import write_corpus
+from factible_assets.corpora.writing import WrittenCorpus, write_corpus
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import read_averitec
 from factible_assets.exchange.claim_review import read_claim_reviews
@@ -44,7 +44,7 @@ def import_corpus(
     limit: int | None = None,
     replace: bool = False,
     listing: CorporaReading | None = None,
-) -> CorpusImport:
+) -> WrittenCorpus:
     """Write a corpus file, and the transcripts that it names, from data of another form.
 
     `path` is a file, or a folder of the published layout, and names the corpus if nothing does.
@@ -77,23 +77,11 @@ def import_corpus(
     more = len(problems) - _MAX_TOLD
     if not made.corpus.videos:
         _refuse(path, problems)
-    return CorpusImport(
-        file=write_corpus(
-            destination,
-            made.corpus,
-            {place: text.encode() for place, text in made.transcripts.items()},
-            replace=replace,
-        ),
-        name=named,
-        video_ids=tuple(entry.video_id for entry in made.corpus.videos),
-        claims=len(made.corpus.videos),
-        transcripts=len(made.transcripts),
-        # A large file may have a million.
-        left_out=(
-            *(str(problem) for problem in problems[:_MAX_TOLD]),
-            *([f"{more:,} more problems like these."] if more > 0 else ()),
-        ),
-    )
+    beside = {place: words.encode() for place, words in made.transcripts.items()}
+    # A large file may have a million.
+    left_out = [str(problem) for problem in problems[:_MAX_TOLD]]
+    left_out += [f"{more:,} more problems like these."] if more > 0 else []
+    return write_corpus(destination, made.corpus, beside, left_out, replace=replace)
 
 
 def detect(path: Path) -> ImportFormat:
@@ -150,7 +138,7 @@ def _refuse(path: Path, problems: Sequence[FileProblem]) -> NoReturn:
 
 def _import_listing(
     path: Path, destination: Path, name: str | None, web: str | None, *, replace: bool
-) -> CorpusImport:
+) -> WrittenCorpus:
     """Copy a corpus file and its transcripts into a folder of corpora, where it is in use.
 
     What it lists on demand is then listed for good; ground truth of other files is written in.
@@ -180,11 +168,4 @@ def _import_listing(
     copy = CorpusFile(
         corpus=named, description=corpus.description, web=web or corpus.web, videos=tuple(entries)
     )
-    return CorpusImport(
-        file=write_corpus(destination, copy, beside, replace=replace),
-        name=named,
-        video_ids=tuple(listed),
-        claims=sum(len(entry.claims or ()) for entry in entries),
-        transcripts=len(beside),
-        left_out=(),
-    )
+    return write_corpus(destination, copy, beside, replace=replace)

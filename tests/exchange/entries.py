@@ -61,7 +61,7 @@ def stored(folder: Path, *claims: ClaimEntry, **known: Any) -> list[CorpusVideo]
     made = corpus_of_claims("tried", stated, folder / "given", web="auto")
     assert made.problems == ()
     beside = {place: text.encode() for place, text in made.transcripts.items()}
-    file = write_corpus(folder, made.corpus, beside, replace=True)
+    file = write_corpus(folder, made.corpus, beside, replace=True).file
     reading = load_corpus(file)
     assert [str(problem) for problem in reading.problems] == []
     return list(reading.videos())
