@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -50,7 +51,8 @@ _FAKE_PLAYER = """<!DOCTYPE html><title>player</title><body><script>
 </script>"""
 """Answers as YouTube's player does: it speaks when spoken to."""
 
-_SHARED: WeakKeyDictionary[Browser, BrowserContext] = WeakKeyDictionary()
+_NUMBERS = count()
+_SHARED: WeakKeyDictionary[Browser, Page] = WeakKeyDictionary()
 _MUTE_PLAYER = "<!DOCTYPE html><title>player</title>Error 153"
 
 
@@ -81,7 +83,8 @@ class Visit:
     def load(self, source: str, fragment: str = "") -> None:
         """Open another page, or the same anew."""
         self.source = source
-        self.page.goto(f"{SITE}/page{fragment}")
+        # At an address of its own: with another fragment alone, nothing would be loaded.
+        self.page.goto(f"{SITE}/page-{next(_NUMBERS)}{fragment}")
 
     def answer(self, route: Route) -> None:
         request = route.request
@@ -143,29 +146,34 @@ def visit(
 ) -> Iterator[Visit]:
     """Open a page as a web server delivers it. Times out after 30 s, however slow the machine.
 
-    Visits without options share a profile, which is left as it was found.
+    Visits without options share one page, which is left as it was found.
     """
     is_shared = not (mute or options)
-    context = _SHARED.get(browser) if is_shared else None
-    if context is None:
-        context = browser.new_context(reduced_motion="reduce", **options)
+    page = _SHARED.get(browser) if is_shared else None
+    if page is None:
+        page = browser.new_context(reduced_motion="reduce", **options).new_page()
+        page.context.add_init_script(_WATCH)
     if is_shared:
-        _SHARED[browser] = context
-    page = context.new_page()
+        _SHARED[browser] = page
     page.set_viewport_size({"width": width, "height": 800})
-    opened = Visit(context, page, _MUTE_PLAYER if mute else _FAKE_PLAYER, source)
-    page.on("console", lambda message: opened.errors.append(message.text))
-    page.on("pageerror", lambda error: opened.errors.append(str(error)))
-    # What a page opens is answered too, where it has the profile to itself.
-    answered = page if is_shared else context
-    answered.route("**/*", opened.answer)
-    answered.add_init_script(_WATCH)
+    opened = Visit(page.context, page, _MUTE_PLAYER if mute else _FAKE_PLAYER, source)
+    listeners: dict[str, Any] = {
+        "console": lambda message: opened.errors.append(message.text),
+        "pageerror": lambda error: opened.errors.append(str(error)),
+    }
+    for event, heard in listeners.items():
+        page.on(event, heard)  # type: ignore[call-overload]
+    # What a page opens is answered too.
+    page.context.route("**/*", opened.answer)
     opened.load(source, fragment)
     try:
         yield opened
     finally:
         if is_shared:
             page.evaluate("localStorage.clear()")
-            page.close()
+            page.emulate_media(color_scheme="light", media="screen")
+            page.context.unroute_all()
+            for event, heard in listeners.items():
+                page.remove_listener(event, heard)
         else:
-            context.close()
+            page.context.close()
