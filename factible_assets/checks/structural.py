@@ -93,9 +93,9 @@ def _result(asset: str, findings: Sequence[Finding]) -> dg.AssetCheckResult:
         metadata[each.rule.name] = dg.MetadataValue.text(f"{outcome}: {each.rule.description}")
     if broken:
         rows = [
-            (finding.rule.name, cell(each.row), cell(each.problem, 300))
+            (finding.rule.name, cell(row), cell(problem, 300))
             for finding in broken
-            for each in finding.violations
+            for row, problem in finding.violations
         ]
         shown = table(("rule", "row", "problem"), rows[:_MAX_SHOWN])
         metadata["rows"] = dg.MetadataValue.md(shown)
@@ -111,6 +111,6 @@ def _result(asset: str, findings: Sequence[Finding]) -> dg.AssetCheckResult:
 
 
 def _sentence(finding: Finding) -> str:
-    more = len(finding.violations) - 1
+    (row, problem), more = finding.violations[0], len(finding.violations) - 1
     others = f" and {more} more" if more else ""
-    return f"{finding.violations[0]}{others}."
+    return f"{row}: {problem}{others}."

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, get_args
 from pydantic import ValidationError
 
 from factible_assets.config import SearchConfig
-from factible_assets.records import ASSET_RECORDS, Claim, Query, Record, Stance, Verdict
+from factible_assets.records import Claim, Query, Record, Stance, Verdict
 from factible_assets.rows import VideoRows
 from factible_assets.stages import ids
 from factible_assets.stages.search import identity_of, is_reupload, is_the_video
@@ -27,26 +27,6 @@ from factible_assets.stages.urls import domain_of, published_at
 _ROUNDING = 1e-6
 _SLACK_SECONDS = 10.0
 _SLACK_SHARE = 0.05
-
-_NAMES = {
-    "videos": "video {video_id}",
-    "transcripts": "transcript",
-    "transcript_segments": "caption {position}",
-    "claims": "claim {claim_id}",
-    "queries": "query {query_id}",
-    "searches": "search of {query_id} with {provider}, page {page}",
-    "search_hits": "hit {hit_id}",
-    "prior_fact_checks": "prior fact check {prior_fact_check_id}",
-    "reliability_ratings": "rating of {domain}",
-    "pages": "page {page_id}",
-    "page_texts": "page text {content_hash:.12}",
-    "evidence": "evidence {evidence_id}",
-    "verdicts": "verdict on {claim_id}",
-    "steps": "step {position} for {claim_id}",
-    "media": "finding {finding_id}",
-    "llm_calls": "model call {call_id}",
-}
-"""How a row of each table is named to a person."""
 
 _DERIVED: Mapping[str, Callable[[Any], dict[str, object]]] = {
     "transcripts": lambda row: {"content_hash": ids.content_hash(row.text)},
@@ -95,17 +75,6 @@ Find: TypeAlias = Callable[[JudgedRows], Breaches]
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
-    """One row that breaks a rule: which, by its name, and how."""
-
-    row: str
-    problem: str
-
-    def __str__(self) -> str:
-        return f"{self.row}: {self.problem}"
-
-
-@dataclass(frozen=True, slots=True)
 class Rule:
     """One rule over the rows of one asset, in a sentence; who breaks a blocking one is refused."""
 
@@ -118,10 +87,13 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one rule found in the rows of one video. Without violations the rule holds."""
+    """What one rule found in the rows of one video. Without violations the rule holds.
+
+    Of each row that breaks it there is the name, and how.
+    """
 
     rule: Rule
-    violations: tuple[Violation, ...]
+    violations: tuple[tuple[str, str], ...]
 
     @property
     def refuses(self) -> bool:
@@ -143,18 +115,27 @@ def rule(asset: str, *, blocking: bool = True) -> Callable[[Find], Find]:
 
 
 def rules_of(asset: str) -> tuple[Rule, ...]:
-    """Return the rules of one asset, in order."""
-    return tuple(each for each in ALL_RULES if each.asset == asset)
+    """Return the rules of one asset: those of every asset, then its own, in order."""
+    general = [rows_are_valid, ids_are_derived, references_lead_to_rows]
+    if asset in {"transcripts", "media"}:
+        # Who finds out about pictures is not shown the claims; captions have texts of their own.
+        general.remove(references_lead_to_rows)
+    return (
+        *(Rule(asset, each.__name__, str(each.__doc__), partial(each, asset)) for each in general),
+        *(each for each in _SPECIFIC if each.asset == asset),
+    )
 
 
 def judge(assets: Iterable[str], rows: JudgedRows) -> tuple[Finding, ...]:
     """Hold the rows of some assets against all of their rules. Pure and deterministic."""
 
     def name(row: Record | str) -> str:
-        return row if isinstance(row, str) else _NAMES[row.table].format_map(row.__dict__)
+        if isinstance(row, str):
+            return row
+        return " ".join([type(row).__name__, *(str(getattr(row, each)) for each in row.key)])
 
     return tuple(
-        Finding(each, tuple(Violation(name(row), problem) for row, problem in each.find(rows)))
+        Finding(each, tuple((name(row), problem) for row, problem in each.find(rows)))
         for asset in assets
         for each in rules_of(asset)
     )
@@ -446,14 +427,3 @@ def verdicts_count_their_evidence(rows: JudgedRows) -> Breaches:
             there = stances[verdict.claim_id, stance]
             if count != there:
                 yield verdict, f"it counts {count} sources as {stance}, and there are {there}"
-
-
-def _rules(asset: str) -> Iterator[Rule]:
-    for find in (rows_are_valid, ids_are_derived, references_lead_to_rows):
-        # Who finds out about pictures is not shown the claims; captions have texts of their own.
-        if find is not references_lead_to_rows or asset not in {"transcripts", "media"}:
-            yield Rule(asset, find.__name__, str(find.__doc__), partial(find, asset))
-    yield from (each for each in _SPECIFIC if each.asset == asset)
-
-
-ALL_RULES: tuple[Rule, ...] = tuple(each for asset in ASSET_RECORDS for each in _rules(asset))

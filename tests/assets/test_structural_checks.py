@@ -13,7 +13,7 @@ from factible_assets.definitions import build_defs
 from factible_assets.launchpad import run_config_for
 from factible_assets.records import METHOD, Evidence, Verdict
 from factible_assets.stages.flow import FlowResult, check_claims
-from factible_assets.stages.integrity import ALL_RULES
+from factible_assets.stages.integrity import rules_of
 from tests.assets.conftest import DEMO_VIDEO, Pipeline
 
 ONE_CLAIM = FactCheckConfig(
@@ -38,7 +38,7 @@ def test_a_run_records_every_check_for_its_video_and_checks_can_run_alone(
     assert result.success
     found = evaluations(result)
     assert set(found) == {(asset, "integrity") for asset in METHOD}
-    for rule in (each for each in ALL_RULES if each.asset in METHOD):
+    for rule in (rule for asset in METHOD for rule in rules_of(asset)):
         told = found[rule.asset, "integrity"].metadata[rule.name].value
         assert told == f"holds: {rule.description}"
     assert all(each.passed for each in found.values())
