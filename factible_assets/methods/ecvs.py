@@ -1,9 +1,10 @@
-"""ECVS: its confidence calculus as written and corrected, claim classes, verdicts in words.
+"""ECVS: its confidence calculus as written and corrected, and claim classes.
 
-What belongs here: equations 9 to 19, algorithms 1 and 4 to 6, table 1, the parameters of table 3.
+What belongs here: equations 9 to 19, algorithms 1, 4 and 5, table 1, the parameters of table 3.
 What does not: which domains are in which tier (corpora/credibility_tiers.yaml), the engine's own
-ratings (stages/reliability.py), asking models (reasoners/llm), other scales (scales.py), algorithm
-3, a baseline that nothing is checked by (benchmarks/lexical.py).
+ratings (stages/reliability.py), asking models and reading what they answer, as algorithm 6 does
+(reasoners/llm), scales (scales.py), algorithm 3, a baseline that nothing is checked by
+(benchmarks/lexical.py).
 
 What the formulas of section 5 say when they are taken at their word (each a test):
 
@@ -269,45 +270,3 @@ def claim_class(claim: str) -> ClaimClass:
         if re.search(rf"(?<!\w)(?:{words})(?!\w)", claim, re.IGNORECASE)
     )
     return next(found, "general")
-
-
-# --- TRUE, FALSE or CAN'T SAY (section 7, algorithm 6) ------------------------------------------
-
-ThreeWay = Literal["TRUE", "FALSE", "CAN'T SAY"]
-_LABELLED = re.compile(
-    r"^\W*(?:final\s+|my\s+)?(?:verdict|answer|conclusion|label)\W*?(?:[:=]|\bis\b)\W*(?P<said>.+)$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_ALONE = re.compile(
-    r"^\W*(?:true|false|can(?:no|['\u2019])t\s+say|unproven)\W*$", re.IGNORECASE | re.MULTILINE
-)
-_UNDECIDED = re.compile(
-    r"\b(?:can(?:no|['\u2019]|\s+no)?t|unable\s+to|impossible\s+to)\s+(?:say|tell|be\s+determined)"
-    r"|\b(?:unproven|undetermined|unclear|unverifi\w+|insufficient|not\s+enough|mixed)\b",
-    re.IGNORECASE,
-)
-_SAID = re.compile(
-    r"(?<![^\W_])(?P<denied>(?:not|isn['\u2019]t)\s+(?:\w+\s+)?|un-?|in(?=accurate))?"
-    r"(?P<word>true|correct|accurate|false|incorrect)(?![^\W_])",
-    re.IGNORECASE,
-)
-_FALSE = frozenset({"false", "incorrect"})
-
-
-def read_verdict(answer: str) -> ThreeWay:
-    """Read a verdict, forgiving how it is written; CAN'T SAY where none can be told (algorithm 6).
-
-    To the letter the algorithm finds TRUE in "NOT TRUE". The last line that is labelled as the
-    verdict counts, because models that reason aloud name it last; without one, a line that is
-    nothing but the verdict.
-    """
-    labelled = [match["said"] for match in _LABELLED.finditer(answer)]
-    alone = [match[0] for match in _ALONE.finditer(answer)]
-    said = (labelled or alone or [""])[-1]
-    found = {
-        (match["word"].casefold() in _FALSE) == bool(match["denied"])
-        for match in _SAID.finditer(said)
-    }
-    if len(found) != 1 or _UNDECIDED.search(said):
-        return "CAN'T SAY"
-    return "TRUE" if found.pop() else "FALSE"

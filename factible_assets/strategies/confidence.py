@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from factible_assets.methods import ecvs as calculus
 from factible_assets.methods.ecvs import PREDICTION, SEARCH, Confidence, Source, claim_class
-from factible_assets.methods.scales import THREE_WAY
+from factible_assets.methods.scales import THREE_WAY, stance_of
 from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.investigation import judge_three_way
 from factible_assets.records import Evidence, Verdict
@@ -85,10 +85,11 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
         with check.trace.step("judge", "TRUE, FALSE or CAN'T SAY") as note:
             async with asking(check, "three_way", "verdicts") as desk:
                 answer = await judge_three_way(desk, opinion.rows)
-            said = note.got = calculus.read_verdict(f"VERDICT: {' '.join(answer.verdict.split())}")
+            note.got = answer.verdict.upper()
     except ports.ReasonerError as failure:
         return conclude(opinion, None, failure, basis=check.basis)
-    draft = ports.VerdictDraft(THREE_WAY[said], opinion.vote.confidence, answer.reasoning)
+    said = stance_of(answer.verdict, THREE_WAY)
+    draft = ports.VerdictDraft(said, opinion.vote.confidence, answer.reasoning)
     return conclude(opinion, draft, basis=check.basis)
 
 

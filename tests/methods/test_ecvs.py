@@ -27,7 +27,6 @@ from factible_assets.methods.ecvs import (
     evidence_share,
     hedging_density,
     percentage,
-    read_verdict,
     tone,
     volume,
     weighted_credibility,
@@ -300,33 +299,3 @@ def test_every_listed_domain_lies_in_the_range_of_a_tier() -> None:
 )
 def test_papers_gain_by_citations(citations: int | None, expected: float) -> None:
     assert academic_credibility(citations) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("answer", "read"),
-    [
-        ("VERDICT: TRUE\nREASONING: because", "TRUE"),
-        ("Reasons first.\nVERDICT: [FALSE]", "FALSE"),
-        ("VERDICT: CAN'T SAY", "CAN'T SAY"),
-        ("no label at all", "CAN'T SAY"),
-        ("**Verdict:** true.", "TRUE"),
-        ("VERDICT: NOT TRUE", "FALSE"),
-        ("VERDICT: UNTRUE", "FALSE"),
-        ("VERDICT: NOT FALSE", "TRUE"),
-        ("VERDICT: TRUE or FALSE, I cannot tell", "CAN'T SAY"),
-        ("Verdict: Can\u2019t say", "CAN'T SAY"),
-        ("My verdict is false", "FALSE"),
-        ("VERDICT: TRUE\nOn reflection.\nVERDICT: FALSE", "FALSE"),
-        ("Long thoughts on what is true.\n\nFALSE", "FALSE"),
-        ('{"verdict": "TRUE"}', "TRUE"),
-        ("VERDICT: This is inaccurate", "FALSE"),
-        ("VERDICT:", "CAN'T SAY"),
-    ],
-)
-def test_a_models_verdict_is_read_with_tolerance(answer: str, read: str) -> None:
-    assert read_verdict(answer) == read
-
-
-@given(st.text())
-def test_any_answer_at_all_is_one_of_three(answer: str) -> None:
-    assert read_verdict(answer) in {"TRUE", "FALSE", "CAN'T SAY"}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
 
 from factible_assets.config import config_of
 from factible_assets.methods.ecvs import Source, corrected
+from factible_assets.reasoners.llm.answers import ThreeWayAnswer
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.records import Claim
 from factible_assets.stages.flow import FlowResult, check_claims
@@ -103,11 +105,20 @@ TOLD = {
             for at in (1, 2, 3)
         ]
     },
-    "ThreeWayAnswer": {"reasoning": "Trials show it.", "verdict": "**Not true**"},
+    "ThreeWayAnswer": {"reasoning": "Trials show it.", "verdict": "**False.**"},
 }
 
 
-async def test_a_model_says_true_or_false_however_it_writes_it_and_the_vote_decides() -> None:
+@pytest.mark.parametrize("said", ["CAN'T SAY", "Can\u2019t say.", " **can't say** "])
+def test_a_models_verdict_is_one_of_three_however_it_is_dressed(said: str) -> None:
+    answer = ThreeWayAnswer.model_validate({"reasoning": "", "verdict": said})
+    assert answer.verdict == "can't say"
+    for none in ("NOT TRUE", "TRUE or FALSE", ""):
+        with pytest.raises(ValidationError):
+            ThreeWayAnswer.model_validate({"reasoning": "", "verdict": none})
+
+
+async def test_a_model_says_true_or_false_and_the_vote_decides() -> None:
     result = await checked(world_of(HEALTH, "+++"), HEALTH, Told(TOLD))
     (verdict,) = result.verdicts
     assert verdict.stance == verdict.vote_stance

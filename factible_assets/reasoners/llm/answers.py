@@ -19,8 +19,12 @@ from pydantic_core import CoreSchema
 
 from factible_assets.records import Answered, Confidence, QueryType, Score, Stance, Veracity
 
-fold = BeforeValidator(lambda value: value.strip().lower() if isinstance(value, str) else value)
-"""Forgives "SUPPORTS" and " high ": models that are not constrained write so."""
+fold = BeforeValidator(
+    lambda said: (
+        said.strip("*. \n").lower().replace("\u2019", "'") if isinstance(said, str) else said
+    )
+)
+"""Forgives "SUPPORTS", " high " and "**True.**": models that are not constrained write so."""
 
 Tier = Literal["pillar", "evidence", "background", "aside"]
 """What would become of the thesis if the claim were false (Factible, table 3)."""
@@ -133,6 +137,10 @@ TruthLabel = Literal["true", "false", "unproven"]
 """What a claim is found to be (AgentFact, section III-B)."""
 
 
+ThreeWay = Literal["true", "false", "can't say"]
+"""What a claim is found to be (ECVS, section 7, algorithm 6, which looks for it in free words)."""
+
+
 class PlannedStep(Shape):
     step: str
     technique: Annotated[Technique, fold]
@@ -208,4 +216,4 @@ class VeracityAnswer(Shape):
 
 class ThreeWayAnswer(Shape):
     reasoning: str
-    verdict: str
+    verdict: Annotated[ThreeWay, fold]

@@ -260,7 +260,7 @@ async def judge_veracity(
 
 
 async def judge_three_way(desk: Desk, rows: Sequence[Evidence]) -> answers.ThreeWayAnswer:
-    """Return a verdict in the model's words, and its reasoning."""
+    """Return TRUE, FALSE or CAN'T SAY, and the reasoning."""
     answer = await desk.ask("User", answers.ThreeWayAnswer, sources=_rated(rows))
     reasoning = clip(plain(answer.reasoning), _EXPLANATION_WORDS)
     return answer.model_copy(update={"reasoning": reasoning})
