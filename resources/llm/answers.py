@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 from resources.llm.base import Answer
 
@@ -107,6 +108,26 @@ def read_answer(text: str | None, output_type: type[Answer]) -> Answer:
         raise UnreadableAnswerError("The answer held more than one JSON object; give one only.")
     problems.append("The answer held no complete JSON object.")
     raise UnreadableAnswerError(problems[0])
+
+
+def read_beginning(text: str, output_type: type[Answer]) -> Answer | None:
+    """Read what is whole of an answer that was cut off in its last list; None if that is no answer.
+
+    The item in which it was cut off is left out, unless nothing but its end was missing.
+    """
+    try:
+        begun = from_json(text[max(0, text.find("{")) :], allow_partial=True)
+    except ValueError:
+        return None
+    for _ in range(2):
+        try:
+            return output_type.model_validate(begun)
+        except ValidationError:
+            lists = [each for each in begun.values() if each and isinstance(each, list)]
+            if not lists:
+                return None
+            lists[-1].pop()
+    return None
 
 
 def _candidates(text: str) -> Iterator[str]:

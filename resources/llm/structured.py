@@ -240,8 +240,10 @@ class _Conversation(Generic[base.Answer]):
                 await self._record(call, outcome="refused", reason=reason)
                 raise base.RefusedError(f"{self.name} declined to answer: {reason}")
             if reply.finish == "length":
-                await self._widen(call, limit, reply.text or "")
-                continue
+                begun = await self._widen(call, limit, reply.text or "")
+                if begun is None:
+                    continue
+                return base.ModelAnswer(begun, tuple(self.calls))
             tries -= 1
             try:
                 value = answers.read_answer(reply.text, self.request.output_type)
@@ -264,8 +266,11 @@ class _Conversation(Generic[base.Answer]):
             "structured outputs, helps."
         )
 
-    async def _widen(self, call: base.ModelCall, limit: int, text: str) -> None:
-        """Give a cut-off answer more room, once, unless it runs in circles and would never end."""
+    async def _widen(self, call: base.ModelCall, limit: int, text: str) -> base.Answer | None:
+        """Give a cut-off answer more room, once; return the beginning of one that runs in circles.
+
+        That would never end, and what small models list before they begin to turn is often good.
+        """
         thoughts = f", {call.thought_tokens:,} of them thoughts" if call.thought_tokens else ""
         reason = f"the answer was cut off at its limit of {limit:,} tokens{thoughts}"
         circles = len(text) >= _CIRCLE and any(
@@ -276,12 +281,16 @@ class _Conversation(Generic[base.Answer]):
             reason += ", saying the same again and again"
         await self._record(call, outcome="truncated", reason=reason)
         if circles:
-            raise base.TruncatedError(f"{self.name}: {reason}. A larger model helps.")
+            begun = answers.read_beginning(text, self.request.output_type)
+            if begun is None:
+                raise base.TruncatedError(f"{self.name}: {reason}. A larger model helps.")
+            return begun
         before, self.wider = self.wider, self.wider * _WIDER
         if before >= _WIDER or self._limit() <= limit:
             raise base.TruncatedError(
                 f"{self.name}: {reason}. {self.request.remedy}, or ask for less."
             )
+        return None
 
     def _limit(self) -> int:
         """Return the room for thoughts and answer: at most half of the window."""

@@ -76,6 +76,15 @@ _SHORTEST_NAME = 2
 _MOST_NAMES = 0.34
 _MISSPELT = 75.0
 _LEAST_SHARED = 0.5
+_OF_THE_VIDEO = re.compile(
+    r"(?:in (?:the|this) (?:video|talk|transcript), )?"
+    r"(?:the|this) (?:video|talk|transcript|speaker|narrator|host|presenter) (?:also )?"
+    r"(?:(?P<said>(?:say|state|claim|explain|note|argue|suggest|mention|show)s? that"
+    r"|(?:say|state|claim)s),?|(?:mention|discusse|describe|emphasi[sz]e|highlight|present"
+    r"|introduce|cover|talks? about|explain|show)s?)\s+",
+    re.IGNORECASE,
+)
+"""How small models begin a claim, although they are told to state what was said."""
 _AROUND_SOURCE = 300
 """Characters on either side of a claim's source in which its pronouns may be resolved."""
 _MOST_CANDIDATES = 60
@@ -217,6 +226,10 @@ def _candidates(
             # One that is too long is shortened without changing what it says, or given up.
             short = source if len(source.split()) <= CLAIM_WORDS else ""
             worded = whole_sentences(plain(claim.text), CLAIM_WORDS) or short
+            if told := _OF_THE_VIDEO.match(worded):
+                # What a video speaks of is a heading, no statement.
+                worded = worded[told.end() :] if told["said"] else ""
+                worded = worded[:1].upper() + worded[1:]
             if claim.kind not in {"fact", "credential"} or not worded or worded.endswith("?"):
                 continue
             place = place_of(claim.source) or place_of(worded)

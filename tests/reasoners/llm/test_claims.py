@@ -96,6 +96,24 @@ async def test_what_cannot_be_checked_is_left_out(kind: str) -> None:
     assert found.claims == ()
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("The video states that sugar makes children hyperactive.", True),
+        ("The speaker also claims sugar makes children hyperactive.", True),
+        ("In this video, the speaker mentions sugar and hyperactive children.", False),
+        ("The video discusses how sugar makes children hyperactive.", False),
+    ],
+)
+async def test_what_the_video_does_is_no_claim_and_what_it_says_is_one(
+    said: str, kept: bool
+) -> None:
+    found = await drafts(answer(stated(said)))
+    assert [claim.text for claim in found.claims] == (
+        ["Sugar makes children hyperactive."] if kept else []
+    )
+
+
 async def test_a_claim_that_the_video_does_not_make_is_left_out() -> None:
     invented = stated(
         "The moon landing was filmed in Nevada by Stanley Kubrick.", "moon nevada film"

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from resources.errors import SetupError
 from resources.llm.base import (
@@ -225,6 +226,24 @@ async def test_a_cut_off_answer_that_runs_in_circles_is_given_no_more_room(
         with pytest.raises(TruncatedError, match=r"200 tokens, saying the same again") as caught:
             await model.complete(ask())
     assert [call.outcome for call in caught.value.calls] == ["truncated"]
+
+
+class Searches(BaseModel):
+    searches: list[Leaning]
+
+
+@both
+async def test_what_was_listed_before_an_answer_ran_in_circles_is_kept(
+    server: MisbehavingServer, dialect: Dialect
+) -> None:
+    first = '{"stance": "refutes", "score": 7, "note": "a"}, '
+    turning = first.replace('"a"', '"b"')
+    begun = '{"searches": [' + first + turning * 30 + '{"stance": "refu'
+    server.on(CHAT[dialect], say(dialect, begun, finish="length"))
+    async with bound(server, dialect) as model:
+        answer = await model.complete(replace(ask(), output_type=Searches))
+    assert [each.note for each in answer.value.searches] == ["a", *"b" * 30]
+    assert [call.outcome for call in answer.calls] == ["truncated"]
 
 
 @both
