@@ -20,6 +20,7 @@ from resources.llm.base import (
     LanguageModel,
     ModelError,
     ModelOutageError,
+    ModelRequest,
     Part,
     RefusedError,
     TruncatedError,
@@ -241,7 +242,9 @@ async def test_what_was_listed_before_an_answer_ran_in_circles_is_kept(
     begun = '{"searches": [' + first + turning * 30 + '{"stance": "refu'
     server.on(CHAT[dialect], say(dialect, begun, finish="length"))
     async with bound(server, dialect) as model:
-        answer = await model.complete(replace(ask(), output_type=Searches))
+        answer = await model.complete(
+            ModelRequest("You search.", "What for?", Searches, max_tokens=200)
+        )
     assert [each.note for each in answer.value.searches] == ["a", *"b" * 30]
     assert [call.outcome for call in answer.calls] == ["truncated"]
 
