@@ -33,6 +33,12 @@ class FactibleError(Exception):
             self.code = code
 
 
+class UsageError(FactibleError):
+    """A command whose words contradict each other, or name what there is not."""
+
+    code = ExitCode.USAGE
+
+
 def first_of(group: ExceptionGroup[Exception]) -> Exception:
     """Return what a task raised, without the groups around it: the rest was cancelled for it."""
     first = group.exceptions[0]

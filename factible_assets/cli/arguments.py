@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from factible_assets.config import FactCheckConfig, Knob, KnobError, config_of, knobs
 from factible_assets.corpora.reading import load_corpora
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import UsageError
 from factible_assets.settings import SettingsError, load_settings
 
 _GIVEN = "factible.knobs"
@@ -108,15 +108,14 @@ def given_knobs(context: typer.Context, **others: object) -> dict[str, object]:
 def checked_config(given: dict[str, object], command: str = "check") -> FactCheckConfig:
     """Return the run's knobs; options that were not given keep their defaults.
 
-    Raises FactibleError: A value is out of its range; the sentence names the option.
+    Raises UsageError: A value is out of its range; the sentence names the option.
     """
     try:
         return config_of(given)
     except KnobError as error:
-        raise FactibleError(
+        raise UsageError(
             f"{_name(error.knob)} {given.get(error.knob)!r} cannot be used: {error.reason}.",
             f"factible {command} --help describes the options.",
-            ExitCode.USAGE,
         ) from error
 
 

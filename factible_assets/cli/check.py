@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rich.table import Table
-from rich.text import Text
 from typer import Argument, Context, Exit, Option, Typer
 
 from factible_assets.cli.arguments import (
@@ -38,7 +37,7 @@ from factible_assets.cli.output import (
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
 from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import bare_id
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.records import Verdict
 from factible_assets.running.targets import enlist, resolve
 from factible_assets.settings import Settings, load_settings
@@ -108,14 +107,11 @@ def check(
     from factible_assets.running.result import stored_result
 
     if pages is not None and web is not None:
-        raise FactibleError(
-            "--pages and --web both say where to look.", "Give one of them.", ExitCode.USAGE
-        )
+        raise UsageError("--pages and --web both say where to look.", "Give one of them.")
     if pages_rating is not None and pages is None:
-        raise FactibleError(
+        raise UsageError(
             "--pages-rating says how reliable the pages of --pages are.",
             "Add --pages FOLDER, or leave it out.",
-            ExitCode.USAGE,
         )
     if pages is not None and pages_rating is None:
         pages_rating = "medium"
@@ -215,25 +211,21 @@ def _show(checked: Checked) -> None:
 def _verdicts_table(checked: Checked) -> Table:
     """Return the claims in order of time, with their verdicts; in one cell where room is scarce."""
     narrow = stdout().width < NARROW
-    drawn = Table(title=plain(checked.data.video.title), title_justify="left", show_lines=narrow)
-    drawn.add_column("at", justify="right", no_wrap=True)
-    drawn.add_column("claim", ratio=3, overflow="fold")
-    aligned: Any = {"verdict": "left"}
+    headings: Sequence[str] = ("at", "claim", "verdict")
     if not narrow:
-        aligned |= {"confidence": "left", "for : against": "center", "origins": "right"}
-    for heading, justify in aligned.items():
-        drawn.add_column(heading, justify=justify, no_wrap=True)
+        headings = (*headings, "confidence", "for : against", "origins")
+    rows = []
     for claim in checked.data.in_time:
         verdict = checked.verdicts.get(claim.claim_id)
-        cells: list[str | Text] = ["not judged", "–", "–", "–"]
+        cells: list[object] = ["not judged", None, None, None]
         if verdict is not None:
             words, balance = outcome_text(verdict), f"{verdict.supporting} : {verdict.refuting}"
-            cells = [words, _confidence(verdict), balance, str(verdict.independent_origins)]
+            cells = [words, _confidence(verdict), balance, verdict.independent_origins]
             if narrow:
                 words.append(f"\n{_confidence(verdict)}, {balance}", style="default")
-        cells = cells[:1] if narrow else cells
-        drawn.add_row(clock(claim.start_seconds), plain(claim.text), *cells)
-    return drawn
+        rows.append([clock(claim.start_seconds), claim.text, *cells][: len(headings)])
+    title, whole = plain(checked.data.video.title), {*headings} - {"claim"}
+    return table(headings, rows, title=title, numbers=("at", "origins"), whole=whole, lines=narrow)
 
 
 def _confidence(verdict: Verdict) -> str:

@@ -19,7 +19,7 @@ from factible_assets.cli.output import note, result, stderr, table, wishes
 from factible_assets.corpora.format import rendered_json_schema
 from factible_assets.corpora.reading import CorporaReading, load_corpora, load_corpus
 from factible_assets.corpora.writing import LOCAL_CORPUS, list_new_video
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import write_averitec
 from factible_assets.exchange.claim_review import reviews_of_corpus
@@ -90,9 +90,7 @@ def add(
         first = error.errors(include_url=False)[0]
         name = f"--{str(first['loc'][0]).replace('_', '-')}: " if first["loc"] else ""
         words = first["msg"].removeprefix("Value error, ")
-        raise FactibleError(
-            f"{name}{words}.", "See: factible corpus add --help", ExitCode.USAGE
-        ) from error
+        raise UsageError(f"{name}{words}.", "See: factible corpus add --help") from error
     result({"video_id": entry.video_id, "corpus": file}, f"{entry.video_id} is listed in {file}")
 
 
@@ -241,9 +239,7 @@ def export(
     What was found by checking is exported by: factible export
     """
     if wishes.json and output is None:
-        raise FactibleError(
-            "--json tells where a file is.", "Name it with --output.", ExitCode.USAGE
-        )
+        raise UsageError("--json tells where a file is.", "Name it with --output.")
     reading = load_corpora(load_settings().corpus_folders)
     corpus = reading.corpus(name)
     if corpus is None:

@@ -17,7 +17,7 @@ from typer import Argument, Exit, Option
 from factible_assets.cli.output import between, note, result, table, wishes
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.corpora.writing import bare_id
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.running.targets import open_store, unchecked
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, dollars, plain
@@ -92,25 +92,20 @@ def evaluate(
     from factible_assets.evaluation.tables import document
 
     if model is not None and matcher != "embeddings":
-        raise FactibleError(
-            f"A model is of no use to the matcher {matcher}.",
-            "Leave out --matcher or --model.",
-            ExitCode.USAGE,
+        raise UsageError(
+            f"A model is of no use to the matcher {matcher}.", "Leave out --matcher or --model."
         )
     if published is not None:
         if corpus:
-            raise FactibleError(
-                "A published evaluation has no corpora.", "Leave out --corpus.", ExitCode.USAGE
-            )
+            raise UsageError("A published evaluation has no corpora.", "Leave out --corpus.")
         printing = _from_source("printing")
         similarity = None if matcher == "recorded" else _similarity(matcher, model)
         printing.reproduce(published, similarity, details=details, as_json=wishes.json)
         return
     if matcher == "recorded":
-        raise FactibleError(
+        raise UsageError(
             "Only published evaluations have recorded matches.",
             "Choose another matcher, or add --published DIR.",
-            ExitCode.USAGE,
         )
     settings = load_settings()
     store, reading = open_store(settings), _listed(settings)

@@ -16,7 +16,7 @@ from typer import Argument, Exit, Option, Typer
 
 from factible_assets.cli.output import between, complain, note, print_json, result, table
 from factible_assets.corpora.reading import CorporaReading, load_corpora
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, plain
 
@@ -201,10 +201,8 @@ def compare(
     known = {each.name: each for each in comparison.metrics}
     for each in metric or ():
         if each not in known:
-            raise FactibleError(
-                f"There is no metric {plain(each, 80)}.",
-                f"Known: {', '.join(known)}.",
-                ExitCode.USAGE,
+            raise UsageError(
+                f"There is no metric {plain(each, 80)}.", f"Known: {', '.join(known)}."
             )
     chosen = [known[each] for each in metric] if metric else comparison.headlines
     path = output or settings.reports / f"experiment-{experiment.name}.html"

@@ -22,7 +22,7 @@ from rich.text import Text
 from typer import Argument, Exit, Option, Typer, confirm
 
 from factible_assets.cli.output import NARROW, note, result, stderr, stdout, table
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import (
     Settings,
     allow,
@@ -225,11 +225,7 @@ async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Recei
         note(f"  from     {settings.model_hub} {model.repo} at {plain(offer.commit)}")
         note(f"  size     {offer.size / 1e6:,.1f} MB in {len(offer.files)} files")
         if not yes and not sys.stdin.isatty():
-            raise FactibleError(
-                "Nobody can be asked whether to fetch this.",
-                "Add --yes to fetch it.",
-                ExitCode.USAGE,
-            )
+            raise UsageError("Nobody can be asked whether to fetch this.", "Add --yes to fetch it.")
         if not yes and not confirm("Fetch it?", err=True):
             return None
         settings.ensure_home()
@@ -289,10 +285,9 @@ def restore() -> None:
             "Put a backup of the warehouse there, and run the command again.",
         )
     if path.exists() and _is_whole(path, copy):
-        raise FactibleError(
+        raise UsageError(
             f"There is nothing to restore: {path} can be read and holds all that {copy} does.",
             "To replace it all the same, move it away first.",
-            ExitCode.USAGE,
         )
     aside = restore_copy(copy, path, moment=datetime.now(UTC))
     videos = len(Warehouse(path).video_ids())

@@ -160,6 +160,7 @@ def table(
     numbers: Container[str] = (),
     whole: Container[str] = (),
     lines: bool = False,
+    bare: bool = False,
 ) -> Table:
     """Return a table.
 
@@ -171,11 +172,14 @@ def table(
         numbers: The headings whose columns are aligned to the right.
         whole: The headings whose cells are never broken.
         lines: Whether rows have lines between them.
+        bare: Whether there is no frame around them, for what is copied and compared.
     """
+    from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(title=title, title_justify="left", show_lines=lines)
+    frame = box.SIMPLE_HEAD if bare else box.HEAVY_HEAD
+    drawn = Table(title=title, title_justify="left", show_lines=lines, box=frame)
     for heading in headings:
         drawn.add_column(
             heading,

@@ -22,7 +22,7 @@ from typer import Argument, Option
 from factible_assets.cli.arguments import video_ids
 from factible_assets.cli.output import note, result, wishes
 from factible_assets.corpora.writing import bare_id
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import FactibleError, UsageError
 from factible_assets.files import write_whole
 from factible_assets.running.targets import open_store, unchecked
 from factible_assets.settings import Settings, load_settings
@@ -56,17 +56,12 @@ def report(
     An id that begins with a dash follows two dashes: factible report -- -LDjqcvSbP4
     """
     if [video is not None, every, index].count(True) != 1:
-        raise FactibleError(
+        raise UsageError(
             "The command needs one of three: a video, --all or --index.",
             "For example: factible report everyday-beliefs-talk",
-            ExitCode.USAGE,
         )
     if video is None and output is not None:
-        raise FactibleError(
-            "--output names the file of one report.",
-            "Leave it out, or name a video.",
-            ExitCode.USAGE,
-        )
+        raise UsageError("--output names the file of one report.", "Leave it out, or name a video.")
     from factible_assets.report.writing import (
         INDEX,
         publish_all,
@@ -243,13 +238,9 @@ def export(
     from factible_assets.report.data import read_report_data
 
     if videos and corpus is not None:
-        raise FactibleError(
-            "Videos and --corpus both say what to export.", "Give one of them.", ExitCode.USAGE
-        )
+        raise UsageError("Videos and --corpus both say what to export.", "Give one of them.")
     if base_url is not None and not base_url.startswith(("http://", "https://")):
-        raise FactibleError(
-            f"--base-url {base_url} is no web address.", "Begin it with https://", ExitCode.USAGE
-        )
+        raise UsageError(f"--base-url {base_url} is no web address.", "Begin it with https://")
     chosen = list(dict.fromkeys(formats or (_OF_ONE_CLAIM if claim else list(ExportFormat))))
     settings = load_settings()
     only = _only(videos or [], claim, chosen, settings) if claim is not None else None
@@ -285,10 +276,9 @@ def export(
 def _only(videos: list[str], claim: str, chosen: list[ExportFormat], settings: Settings) -> str:
     """Return the id of the one claim that is wanted."""
     if len(videos) != 1 or set(chosen) - set(_OF_ONE_CLAIM):
-        raise FactibleError(
+        raise UsageError(
             "--claim is for one claim of one video, as claimreview or markdown.",
             "Such as: factible export VIDEO --claim 1 --format markdown",
-            ExitCode.USAGE,
         )
     from factible_assets.running.review import open_claim
 

@@ -14,7 +14,7 @@ from typer import Argument, Exit, Option
 
 from factible_assets.cli.arguments import video_ids
 from factible_assets.cli.output import complain, note, result, sentence, stdout, table, wishes
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import act_words, counted, plain, verdict_words
 
@@ -172,7 +172,7 @@ def review(
 
 def _refuse(wanted: Any, words: str, remedy: str = "Leave the other options out.") -> None:
     if wanted:
-        raise FactibleError(words, remedy, ExitCode.USAGE)
+        raise UsageError(words, remedy)
 
 
 def _apply(

@@ -28,9 +28,7 @@ from typing import Annotated, Any, NoReturn
 import duckdb
 import polars as pl
 import polars.selectors as cs
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from typer import Argument, Option, echo
 
 from factible_assets.cli.output import (
@@ -39,10 +37,11 @@ from factible_assets.cli.output import (
     note,
     sentence,
     stdout,
+    table,
     wishes,
     without_controls,
 )
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import FactibleError, UsageError
 from factible_assets.files import write_whole
 from factible_assets.running.targets import open_store
 from factible_assets.settings import load_settings
@@ -68,15 +67,6 @@ _FIRST, _NEXT = "factible> ", "     ...> "
 _HISTORY_LENGTH = 1_000
 _HEARING_SECONDS = 0.1
 _SCHEMA = re.compile(r"\.schema\s+(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*;?\s*$")
-_QUOTED = re.compile(
-    r"'(?:[^']|'')*'"  # text
-    r'|"(?:[^"]|"")*"'  # a name
-    r"|--[^\n]*(?:\n|$)"  # a comment to the end of the line
-    r"|/\*.*?\*/"  # a comment
-    r"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$",  # text between dollars
-    re.DOTALL,
-)
-_OPEN = re.compile(r"['\"]|/\*|\$\w*\$")
 
 
 class Format(StrEnum):
@@ -123,24 +113,19 @@ def sql(
     Example: factible sql -p video=my-talk 'from current_claims where video_id = $video'
     """
     if wishes.json and form not in {None, Format.JSON}:
-        raise FactibleError(
-            f"--json and --format {form} say how to write the answer.",
-            "Give one of them.",
-            ExitCode.USAGE,
+        raise UsageError(
+            f"--json and --format {form} say how to write the answer.", "Give one of them."
         )
     form = Format.JSON if wishes.json else form or Format.TABLE
     if form is Format.PARQUET and output is None and sys.stdout.isatty():
-        raise FactibleError(
-            "Parquet is no text for a terminal.", "Name a file with --output.", ExitCode.USAGE
-        )
+        raise UsageError("Parquet is no text for a terminal.", "Name a file with --output.")
     given: dict[str, Any] = {}
     for pair in param or ():
         name, equals, value = pair.partition("=")
         if not equals or not name.isidentifier():
-            raise FactibleError(
+            raise UsageError(
                 f"The parameter {pair!r} cannot be used.",
                 "Write NAME=VALUE, and $NAME in the query.",
-                ExitCode.USAGE,
             )
         given[name] = value
         with contextlib.suppress(json.JSONDecodeError):
@@ -260,17 +245,13 @@ def _draw(frame: pl.DataFrame, console: Console) -> None:
     if not frame.width:
         return
     if not console.is_terminal or frame.width * _NARROWEST_COLUMN <= console.width:
-        drawn = Table(box=box.SIMPLE_HEAD)
-        for name, kind in frame.schema.items():
-            justify: Any = "right" if kind.is_numeric() else "left"
-            drawn.add_column(plain(name), justify=justify, overflow="fold")
-        for row in frame.iter_rows():
-            drawn.add_row(*map(_cell, row))
-        console.print(drawn)
+        numbers = {plain(name) for name, kind in frame.schema.items() if kind.is_numeric()}
+        rows = ([_cell(value) for value in row] for row in frame.iter_rows())
+        console.print(table(map(plain, frame.columns), rows, numbers=numbers, bare=True))
         return
     for number, fields in enumerate(frame.iter_rows(named=True), start=1):
         console.print(f"── row {number} ──", style="dim")
-        console.print(grid((plain(name), _cell(value)) for name, value in fields.items()))
+        console.print(grid((plain(name), plain(_cell(value))) for name, value in fields.items()))
 
 
 def _cell(value: Any) -> str:
@@ -279,8 +260,8 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list):
-        return plain(", ".join(str(part) for part in value))
-    return plain(str(value))
+        return ", ".join(str(part) for part in value)
+    return str(value)
 
 
 def _encoded(frame: pl.DataFrame, form: Format) -> bytes:
@@ -322,8 +303,8 @@ def _encoded(frame: pl.DataFrame, form: Format) -> bytes:
 
 def is_complete(text: str) -> bool:
     """Tell whether a statement ends here: with a semicolon that is in no text and no comment."""
-    bare = _QUOTED.sub(" ", text)
-    return bare.rstrip().endswith(";") and _OPEN.search(bare) is None
+    places = [place for place, _ in duckdb.tokenize(text)]
+    return bool(places) and text.encode()[places[-1] :].startswith(b";")
 
 
 def _talk(store: Warehouse, form: Format, given: dict[str, Any], history: Path) -> None:

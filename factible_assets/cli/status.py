@@ -13,15 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 from typer import Option
 
-from factible_assets.cli.output import grid, note, result, stdout, wishes
+from factible_assets.cli.output import grid, note, result, table, wishes
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import UsageError
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, dollars, in_bytes, plain
 from resources.statements import statements
@@ -156,9 +154,7 @@ def runs(
     """
     unknown = sorted({*(status or [])} - {*_STATUSES})
     if unknown:
-        raise FactibleError(
-            f"There is no status {unknown[0]!r}.", f"Use {', '.join(_STATUSES)}.", ExitCode.USAGE
-        )
+        raise UsageError(f"There is no status {unknown[0]!r}.", f"Use {', '.join(_STATUSES)}.")
     found = read_runs(
         load_settings(),
         video=bare_id(video) if video else None,
@@ -166,33 +162,27 @@ def runs(
         statuses=status or (),
         limit=limit,
     )
-    if wishes.json:
-        result(found)
-        return
-    if not found:
+    if not (found or wishes.json):
         note("There are no such runs." if video or job or status else "There are no runs yet.")
         return
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("run", "started (UTC)", "job", "status", "took", "cost"):
-        justify: Any = "right" if heading in {"took", "cost"} else "left"
-        drawn.add_column(heading, justify=justify, no_wrap=True)
-    drawn.add_column("video", overflow="fold")
-    for row in found:
-        seconds, cost = row["seconds"], row["cost_usd"]
-        drawn.add_row(
-            row["id"],
-            f"{row['started_at'] or row['created_at']:%m-%d %H:%M}",
-            row["job"],
+    *headings, last = ("run", "started (UTC)", "job", "status", "took", "cost", "video")
+    rows = (
+        (
+            *(row["id"], f"{row['started_at'] or row['created_at']:%m-%d %H:%M}", row["job"]),
             Text(row["status"], style=_RUN_STYLES.get(row["status"], "")),
-            "–" if seconds is None else f"{seconds:.0f} s",
-            "–" if cost is None else dollars(cost),
-            plain(row["video"] or "–"),
+            None if row["seconds"] is None else f"{row['seconds']:.0f} s",
+            None if row["cost_usd"] is None else dollars(row["cost_usd"]),
+            row["video"],
         )
-    stdout().print(drawn)
-    # Below the table, for a column of sentences leaves no room on a narrow screen.
-    for row in found:
-        for failure in row["failures"]:
-            stdout().print(f"{row['id']}  {plain(failure)}", style="red")
+        for row in found
+    )
+    failures = [(row["id"], plain(failure)) for row in found for failure in row["failures"]]
+    result(
+        found,
+        table((*headings, last), rows, numbers=headings[-2:], whole=headings, bare=True),
+        # Below the table, for a column of sentences leaves no room on a narrow screen.
+        *(Text(f"{run}  {failure}", style="red") for run, failure in failures),
+    )
 
 
 def read_runs(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from factible_assets.corpora.format import VideoEntry
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.corpora.writing import LOCAL_CORPUS, add_video, bare_id, copied_name
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import FactibleError, UsageError
 from factible_assets.files import digest, slug, write_whole
 from factible_assets.records import Rating
 from factible_assets.settings import Settings
@@ -52,10 +52,9 @@ def resolve(target: str, title: str | None, settings: Settings) -> Target:
     if path.is_file():
         return _of_file(path, title, settings)
     if title is not None:
-        raise FactibleError(
+        raise UsageError(
             f"--title names the video of a transcript file, and {plain(target)} is no file.",
             "Leave it out, or correct the path.",
-            ExitCode.USAGE,
         )
     video_id = bare_id(target)
     reading = load_corpora(settings.corpus_folders)

@@ -173,7 +173,7 @@ def test_a_statement_ends_with_a_semicolon_outside_of_texts_and_comments(
     assert is_complete(text) is complete
 
 
-@given(st.text(alphabet=st.characters(exclude_characters="'", exclude_categories=["Cs"])))
+@given(st.text(alphabet=st.characters(exclude_characters="'\0", exclude_categories=["Cs"])))
 def test_nothing_inside_of_a_text_ends_a_statement(inside: str) -> None:
     assert not is_complete(f"select '{inside}'")
     assert is_complete(f"select '{inside}';")
