@@ -132,7 +132,7 @@ class Desk:
 Outcome = Judged[Value] | ReasonerOutageError | ReasonerRefusalError
 """What came of one item."""
 
-_ONES_FAULT = frozenset({"truncated", "invalid"})
+ONES_FAULT = frozenset({"truncated", "invalid"})
 """What a call may have come to because of one item in it."""
 
 
@@ -243,7 +243,7 @@ class Batches(Generic[Item, Answer, Value]):
         except (ReasonerOutageError, ReasonerRefusalError) as failure:
             if single:
                 return [failure]
-            ones = bool(desk.calls) and desk.calls[-1].outcome in _ONES_FAULT
+            ones = bool(desk.calls) and desk.calls[-1].outcome in ONES_FAULT
             if type(failure) is ReasonerOutageError and not ones:
                 rest = (
                     ReasonerOutageError(failure.reason, lasting=failure.lasting) for _ in items[1:]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from factible_assets.reasoners.embedded.page_text import instructs_reader
-from factible_assets.reasoners.llm.calls import Batches, Desk, StageModel
+from factible_assets.reasoners.llm.calls import ONES_FAULT, Batches, Desk, StageModel
 from factible_assets.reasoners.llm.claims import Windowing, find_claims
 from factible_assets.reasoners.llm.evidence import (
     Source,
@@ -21,7 +21,12 @@ from factible_assets.reasoners.llm.evidence import (
     settle_reading,
 )
 from factible_assets.reasoners.llm.prompts import StageName, load_prompt
-from factible_assets.reasoners.llm.queries import AskedClaim, ask_queries, settle_queries
+from factible_assets.reasoners.llm.queries import (
+    AskedClaim,
+    ask_queries,
+    plain_queries,
+    settle_queries,
+)
 from factible_assets.reasoners.llm.verdict import reach_verdict
 from factible_assets.records import (
     Basis,
@@ -121,10 +126,17 @@ class LlmReasoner:
     ) -> ports.Judged[tuple[ports.QueryDraft, ...]]:
         """Word the searches that would find evidence for and against a claim.
 
-        Claims of a video that are asked about at the same time are asked about in one call.
+        Claims of a video that are asked about at the same time are asked about in one call. What a
+        small model cannot word is searched for in the claim's own words: the next try would fail
+        in the same way.
         """
         asked = AskedClaim(video, claim, max_queries)
-        return await self._queries.ask(f"{claim.video_id} {max_queries}", asked)
+        try:
+            return await self._queries.ask(f"{claim.video_id} {max_queries}", asked)
+        except ports.ReasonerOutageError as outage:
+            if not outage.calls or outage.calls[-1].outcome not in ONES_FAULT:
+                raise
+            return ports.Judged(plain_queries(asked), tuple(outage.calls))
 
     async def read_evidence(
         self, video: Video, claim: Claim, query: Query, page: ports.PageExcerpt

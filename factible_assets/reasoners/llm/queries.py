@@ -74,12 +74,14 @@ async def settle_queries(
         drafts = (await ask_queries(desk, [asked])).get(0)
     drafts = drafts or []
     if not any(draft.seeks_opposite for draft in drafts):
-        most = max(_TYPES, asked.max_queries)
-        own = write_queries(
-            asked.claim, embedder=TfidfEmbedder(), video=asked.video, max_queries=most
-        )
-        drafts = [*drafts, *(draft for draft in own if draft.seeks_opposite)]
+        drafts = [*drafts, *(draft for draft in plain_queries(asked) if draft.seeks_opposite)]
     return tuple(drafts)
+
+
+def plain_queries(asked: AskedClaim) -> tuple[QueryDraft, ...]:
+    """Word the searches for a claim without a model, in the claim's own words."""
+    most = max(_TYPES, asked.max_queries)
+    return write_queries(asked.claim, embedder=TfidfEmbedder(), video=asked.video, max_queries=most)
 
 
 def search_words(text: str) -> str:

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from factible_assets.config import QueriesConfig
 from factible_assets.reasoners.llm.queries import search_words
-from factible_assets.stages.ports import QueryDraft
+from factible_assets.stages.ports import QueryDraft, ReasonerOutageError
 from factible_assets.stages.queries import build_queries
+from resources.llm.base import ModelOutageError, TruncatedError
 from tests.reasoners.llm.material import CLAIM, VIDEO, reasoner
-from tests.reasoners.llm.scripted import take_apart
+from tests.reasoners.llm.scripted import report, take_apart
 
 
 def worded(
@@ -38,6 +39,23 @@ async def test_queries_keep_their_type_priority_and_direction() -> None:
         QueryDraft("sugar hyperactive children 2012", "direct", 1),
         QueryDraft("sugar hyperactivity myth 2012", "context", 2, seeks_opposite=True),
     )
+
+
+@pytest.mark.parametrize("outcome", ["truncated", "invalid"])
+async def test_what_a_model_cannot_word_is_searched_for_in_the_words_of_the_claim(
+    outcome: Literal["truncated", "invalid"],
+) -> None:
+    mind, _ = reasoner(TruncatedError("It ran in circles.", (report(outcome=outcome),)))
+    judged = await mind.write_queries(VIDEO, CLAIM, max_queries=3)
+    assert any(draft.seeks_opposite for draft in judged.value)
+    assert all("sugar" in draft.text.lower() for draft in judged.value)
+    assert [call.outcome for call in judged.calls] == [outcome]
+
+
+async def test_a_service_that_is_away_words_nothing_and_stays_an_outage() -> None:
+    mind, _ = reasoner(ModelOutageError("It is away.", (report(outcome="infra_error"),)))
+    with pytest.raises(ReasonerOutageError):
+        await mind.write_queries(VIDEO, CLAIM, max_queries=3)
 
 
 async def test_a_model_that_forgets_the_contrary_is_helped_out() -> None:
