@@ -18,7 +18,7 @@ from factible_assets.reasoners.llm import prompts
 from factible_assets.reasoners.llm.prompts import Piece, Prompt, StageName, claim_pieces, video_data
 from factible_assets.reasoners.llm.wording import plain
 from factible_assets.records import Claim, LlmCall, Query, Video
-from factible_assets.stages.ports import Judged, ReasonerOutageError, ReasonerRefusalError
+from factible_assets.stages.ports import Judged, Once, ReasonerOutageError, ReasonerRefusalError
 from resources.llm import base
 from resources.llm.base import LanguageModel, Manner, ModelCall, ModelRequest, Part
 
@@ -136,17 +136,11 @@ ONES_FAULT = frozenset({"truncated", "invalid"})
 """What a call may have come to because of one item in it."""
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class _Batch(Generic[Item, Value]):
-    waiting: list[tuple[Item, asyncio.Future[Judged[Value]]]] = field(default_factory=list)
-    task: asyncio.Task[None] | None = None
-
-    def release(self, task: asyncio.Task[None]) -> None:
-        """Hand whoever waits still what ended the task: nobody waits for what will not come."""
-        defect = None if task.cancelled() else task.exception()
-        for _, answer in self.waiting:
-            if not answer.done():
-                answer.cancel() if defect is None else answer.set_exception(defect)
+    waiting: list[Item]
+    answers: Once[None, Sequence[tuple[Item, Outcome[Value]]]]
+    """By whoever waits; asked for once for them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,56 +173,44 @@ class Batches(Generic[Item, Answer, Value]):
 
         Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
         """
-        loop = asyncio.get_running_loop()
-        key = (loop, subject)
+        key = asyncio.get_running_loop(), subject
         batch = self._open.get(key)
         if batch is None:
-            batch = self._open[key] = _Batch()
-            batch.task = loop.create_task(self._serve(key, batch, item))
-            batch.task.add_done_callback(batch.release)
-        answer: asyncio.Future[Judged[Value]] = loop.create_future()
-        batch.waiting.append((item, answer))
+            batch = self._open[key] = _Batch([], Once(lambda _: self._serve(key)))
+        batch.waiting.append(item)
         try:
-            return await answer
-        except asyncio.CancelledError:
-            # Whoever is cancelled last takes the question with him.
-            if batch.task and all(each.cancelled() for _, each in batch.waiting):
-                batch.task.cancel()
-                if self._open.get(key) is batch:
-                    del self._open[key]
-            raise
+            answers = await batch.answers.get(None)
+        finally:
+            batch.waiting[:] = [each for each in batch.waiting if each is not item]
+            if not batch.waiting and self._open.get(key) is batch:
+                del self._open[key]
+        outcome = next(each for asked, each in answers if asked is item)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     async def _serve(
-        self, key: tuple[asyncio.AbstractEventLoop, str], batch: _Batch[Item, Value], first: Item
-    ) -> None:
+        self, key: tuple[asyncio.AbstractEventLoop, str]
+    ) -> Sequence[tuple[Item, Outcome[Value]]]:
+        batch = self._open[key]
         try:
             if self.gather is not None:
-                await self.gather(first)
+                await self.gather(batch.waiting[0])
         finally:
-            # What comes from now on is another batch; a cancelled one has left already.
+            # What comes from now on is another batch; one that all have left is none already.
             if self._open.get(key) is batch:
                 del self._open[key]
-        present = [each for each in batch.waiting if not each[1].done()]
-        present.sort(key=lambda each: self.order(each[0]))
-        singles = [each for each in present if self.alone(each[0])]
-        rest = [each for each in present if each not in singles]
+        present = sorted(batch.waiting, key=self.order)
+        singles = [each for each in present if self.alone(each)]
+        rest = [each for each in present if not self.alone(each)]
         count = math.ceil(len(rest) / self.size)
         groups = [*(rest[at::count] for at in range(count)), *([each] for each in singles)]
-        await asyncio.gather(*(self._answer(group) for group in groups))
-
-    async def _answer(self, group: Sequence[tuple[Item, asyncio.Future[Judged[Value]]]]) -> None:
-        outcomes: Sequence[Outcome[Value] | Exception]
-        try:
-            outcomes = await self._outcomes([item for item, _ in group])
-        except Exception as defect:  # noqa: BLE001 - raised where each of them waits
-            outcomes = [defect] * len(group)
-        for (_, answer), outcome in zip(group, outcomes, strict=True):
-            if answer.done():
-                continue
-            if isinstance(outcome, Exception):
-                answer.set_exception(outcome)
-            else:
-                answer.set_result(outcome)
+        found = await asyncio.gather(*map(self._outcomes, groups))
+        return [
+            pair
+            for group, outcomes in zip(groups, found, strict=True)
+            for pair in zip(group, outcomes, strict=True)
+        ]
 
     async def _outcomes(self, items: Sequence[Item]) -> Sequence[Outcome[Value]]:
         """Return what came of each item. The calls that they share are recorded with the first.
