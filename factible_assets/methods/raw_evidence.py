@@ -183,7 +183,6 @@ _JUDGEMENT = re.compile(
     r"(?:the|this|that) (?:claim|statement|assertion)\b",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"[\"\u201c\u201e\u00ab]([^\"\u201c\u201d\u00ab\u00bb]+)[\"\u201d\u00bb]")
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![\"\u201c])\b[A-Z][\w'\u2019-]*[a-z]\w*|\b[A-Z]{2,}\b")
 _LETTERS = re.compile(r"\w+")
 
@@ -208,8 +207,6 @@ def unfounded(sentence: str, passage: str) -> list[str]:
     """
     stated = {number.value for number in find_numbers(passage)}
     words = {fold(word) for word in _LETTERS.findall(passage)}
-    find = QuoteFinder(passage).find
-    quotes = [each for each in _QUOTED.findall(sentence) if len(each.split()) > 1]
     wrong = [
         sentence[number.start : number.end]
         for number in find_numbers(sentence)
@@ -220,8 +217,8 @@ def unfounded(sentence: str, passage: str) -> list[str]:
         for name in _NAME.findall(sentence)
         if not {fold(part) for part in _LETTERS.findall(name)} - {"s"} <= words | STOP_WORDS
     ]
-    wrong += [each for each in quotes if find(each.rstrip(".,;: ")) is None and each not in passage]
-    return wrong
+    misquotes = QuoteFinder(passage).misquotes(sentence)
+    return [*wrong, *(each for each in misquotes if each not in passage)]
 
 
 def check_summary(summary: str, passage: str) -> CheckedSummary:

@@ -44,6 +44,8 @@ from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of, published_at
 from resources.scraping.base import FetchedPage
 
+QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)["\u201d\u00bb]')
+"""Words in quotation marks."""
 MIN_QUOTE_CHARACTERS = 12
 """Letters and digits of the shortest quote: a lone word stands in every text and shows nothing."""
 MIN_QUOTE_WORDS = 4
@@ -71,7 +73,6 @@ _FOLDED = str.maketrans(
 )
 _INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
 _WRAPPING = " \t\n\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019…"
-_QUOTED = re.compile(r"[\"\u201c\u201e\u00ab]([^\"\u201c\u201d\u00ab\u00bb]+)[\"\u201d\u00bb]")
 _WORD = re.compile(r"\w+")
 
 
@@ -311,11 +312,7 @@ def check_words(draft: EvidenceDraft, text: str) -> dict[str, Any]:
     finder = QuoteFinder(text)
     places = [finder.find(quote) for quote in draft.quotes if quote.strip()]
     verified = [whole_sentences(text, *place) for place in places if place is not None]
-    misquotes = sum(
-        sum(map(str.isalnum, each)) >= MIN_QUOTE_CHARACTERS
-        and finder.find(each.rstrip(".,;: ")) is None
-        for each in _QUOTED.findall(draft.summary)
-    )
+    misquotes = len(finder.misquotes(draft.summary))
     columns: dict[str, Any] = {
         "stance": draft.stance,
         "stance_confidence": clamped(draft.stance_confidence),
@@ -385,6 +382,15 @@ class QuoteFinder:
             if start >= 0:
                 return origins[start], origins[start + len(wanted) - 1] + 1
         return None
+
+    def misquotes(self, words: str) -> list[str]:
+        """Return what words quote and the text does not say; what is too short shows nothing."""
+        return [
+            each
+            for each in QUOTED.findall(words)
+            if sum(map(str.isalnum, each)) >= MIN_QUOTE_CHARACTERS
+            and self.find(each.rstrip(".,;: ")) is None
+        ]
 
 
 def _folded(text: str) -> tuple[str, list[int]]:

@@ -9,7 +9,6 @@ Source of the method: Factible, section 1.3.5, step 2.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import get_args
@@ -19,7 +18,7 @@ from factible_assets.reasoners.llm.calls import Desk
 from factible_assets.reasoners.llm.prompts import Piece, one_line, source_pieces
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Evidence, Stance
-from factible_assets.stages.evidence import MIN_QUOTE_CHARACTERS, QuoteFinder
+from factible_assets.stages.evidence import QUOTED, QuoteFinder
 from factible_assets.stages.ports import VerdictDraft
 
 SUMMARY_WORDS = 110
@@ -33,7 +32,6 @@ CARRIERS: dict[Stance, frozenset[Stance]] = {
 """What at least one source must have been read as for a verdict to follow from the evidence."""
 
 _UNSETTLED = "The sources that were read do not settle the claim."
-_QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)["\u201d\u00bb]')
 
 
 async def reach_verdict(desk: Desk, evidence: Sequence[Evidence], most: int) -> VerdictDraft:
@@ -111,11 +109,5 @@ def _quoting_only(summary: str, evidence: Sequence[Evidence]) -> str:
         for text in (row.quote, row.summary, row.title)
         if text
     )
-    finder = QuoteFinder(given)
-
-    def borne_out(match: re.Match[str]) -> str:
-        words = match[1]
-        short = sum(character.isalnum() for character in words) < MIN_QUOTE_CHARACTERS
-        return match[0] if short or finder.find(words.rstrip(".,;: ")) else words
-
-    return _QUOTED.sub(borne_out, summary)
+    wrong = QuoteFinder(given).misquotes(summary)
+    return QUOTED.sub(lambda match: match[1] if match[1] in wrong else match[0], summary)
