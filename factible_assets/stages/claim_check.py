@@ -23,6 +23,7 @@ from factible_assets.records import (
     Query,
     Search,
     SearchHit,
+    StepKind,
     Verdict,
     Video,
 )
@@ -122,8 +123,7 @@ class ClaimCheck:
         """Put together what was gathered; a claim that nothing was asked for says so in a row."""
         if not queries:
             queries = [self.unasked("No query was written: the check ended before.")]
-        places = self.config.search.max_results
-        return CaseFile(self.claim, queries, found.searches, found.hits, evidence, places)
+        return CaseFile(self.claim, queries, found.searches, found.hits, evidence)
 
     async def gather(self, queries: Sequence[Query], by: Reading | None = None) -> CaseFile:
         """Ask some searches, and read what they find."""
@@ -248,6 +248,53 @@ class ClaimCheck:
             rows = (*read, *skipped)
             return await asyncio.to_thread(label_origins, rows, self.stories)
 
+    async def look_further(
+        self,
+        case: CaseFile,
+        queries: Sequence[Query],
+        *,
+        searching: str,
+        reading: tuple[StepKind, str],
+        asked: str = "",
+        sought: str | None = None,
+        by: Reading | None = None,
+        told: Callable[[Sequence[Evidence]], str] = lambda rows: f"{len(rows)} sources speak of it",
+    ) -> tuple[CaseFile, list[Evidence]]:
+        """Ask further searches of a case and read what is new, each noted as a step.
+
+        Returns the wider case, and what now speaks of the claim. No page is read twice; what the
+        budget leaves unread says so in its row. `searching` and `reading` are how the steps are
+        called, and `told` what the second says of what was read; see `read`.
+        """
+        with self.trace.step("retrieve", searching, asked) as note:
+            found = await self.search(queries)
+            note.used = [query.query_id for query in queries]
+            note.made = [hit.hit_id for hit in found.hits]
+            note.got = f"{len(found.hits)} results"
+            if not found.hits:
+                note.status, note.reason = "no_evidence", "Nothing was found."
+            if failed := [each for each in found.searches if each.status == "infra_error"]:
+                note.status = "infra_error"
+                note.reason = "; ".join(each.reason for each in failed if each.reason)
+        known = {row.canonical_url for row in case.evidence if row.status != "skipped"}
+        fresh = [hit for hit in found.hits if hit.canonical_url not in known]
+        with self.trace.step(*reading, sought or "", always=True) as note:
+            rows = await self.read(queries, fresh, sought, by)
+            speaking = [row for row in rows if row.status == "ok"]
+            note.made = [row.evidence_id for row in speaking]
+            note.got = told(speaking)
+            if not speaking:
+                note.status, note.reason = "no_evidence", "No page speaks of it."
+        by_address = {row.canonical_url: row for row in (*case.evidence, *rows)}
+        wider = replace(
+            case,
+            queries=(*case.queries, *queries),
+            searches=(*case.searches, *found.searches),
+            hits=(*case.hits, *found.hits),
+            evidence=label_origins(tuple(by_address.values()), self.stories),
+        )
+        return wider, speaking
+
     async def _read_all(self, chosen: Sequence[Candidate], by: Reading) -> tuple[Evidence, ...]:
         enough = self.config.evidence.enough_origins
         done, observer = count(1), self.services.observer
@@ -337,7 +384,10 @@ class ClaimCheck:
 
     def form_opinion(self, case: CaseFile) -> Opinion:
         """Count the vote on what was gathered, and tell what of it could still change."""
-        return form_opinion(case, self.stories, self.config.verdicts, basis=self.basis)
+        places = self.config.search.max_results
+        return form_opinion(
+            case, self.stories, self.config.verdicts, basis=self.basis, places=places
+        )
 
     async def judge(self, case: CaseFile) -> Verdict | None:
         """Reach the verdict: the vote decides, the reasoner words it and is kept beside it."""

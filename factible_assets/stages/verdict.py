@@ -296,8 +296,6 @@ class CaseFile:
     searches: Sequence[Search] = ()
     hits: Sequence[SearchHit] = ()
     evidence: Sequence[Evidence] = ()
-    places: int = 0
-    """Sources that may be read for one query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,9 +316,12 @@ class Opinion:
 
 
 def form_opinion(
-    case: CaseFile, stories: StoryIndex, config: VerdictsConfig, *, basis: Basis
+    case: CaseFile, stories: StoryIndex, config: VerdictsConfig, *, basis: Basis, places: int = 0
 ) -> Opinion:
-    """Count the vote on a case and tell what of it could change with what is missing."""
+    """Count the vote on a case and tell what of it could change with what is missing.
+
+    `places` are the sources that may be read for one query.
+    """
     rows = bundle(case.evidence)
     seen = decide(tally(rows, stories), config, basis)
     unread = [row for row in case.evidence if _is_unread(row)]
@@ -329,7 +330,7 @@ def form_opinion(
     # query left free: where all were taken, the rest of an answer would have been too many.
     partial = [row for row in case.searches if row.status != "infra_error" and row.reason]
     taken = Counter(row.query_id for row in case.evidence if row.status != "skipped")
-    unfound = sum(max(0, case.places - taken[each]) for each in {row.query_id for row in partial})
+    unfound = sum(max(0, places - taken[each]) for each in {row.query_id for row in partial})
     declined = sum(row.status == "skipped" and row.basis is not None for row in case.evidence)
     # An address that did not answer may have led elsewhere: it may be worth an unknown one.
     absent: list[Rating] = ["high"] * unfound

@@ -24,15 +24,13 @@ from functools import partial
 from factible_assets.methods.scales import UNPROVEN, stance_of
 from factible_assets.reasoners.llm import investigation
 from factible_assets.reasoners.llm.engine import asking
-from factible_assets.records import Evidence, Query, Search, SearchHit
+from factible_assets.records import Evidence
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
-from factible_assets.stages.origins import label_origins
 from factible_assets.stages.progress import Note
 from factible_assets.stages.queries import build_queries
 from factible_assets.stages.reviews import corrected_queries
-from factible_assets.stages.search import Gathered
 from factible_assets.stages.verdict import DEFINITE, CaseFile, conclude, confidence_of, decided_by
 
 BATCH = 3
@@ -48,12 +46,9 @@ class _Inquiry:
     """One claim's investigation: what was asked, found, kept and thought so far."""
 
     check: ClaimCheck
-    plan: investigation.Plan = field(default_factory=lambda: investigation.Plan((), (), ()))
+    case: CaseFile  # Everything that was gathered
+    plan: investigation.Plan = field(default_factory=lambda: investigation.Plan((), ()))
     asked: list[str] = field(default_factory=list)  # The searches in the plans' own words
-    queries: tuple[Query, ...] = ()
-    searches: list[Search] = field(default_factory=list)
-    hits: list[SearchHit] = field(default_factory=list)
-    evidence: dict[str, Evidence] = field(default_factory=dict)  # By address
     pool: dict[int, Evidence] = field(default_factory=dict)
     """What was read and speaks, numbered from 1 for the model."""
     waiting: list[int] = field(default_factory=list)
@@ -103,7 +98,7 @@ class _Inquiry:
                     self.plan = await investigation.make_plan(desk, self.asked, failed)
             except ports.ReasonerOutageError as outage:
                 if first:
-                    self.queries = (check.unasked(outage.reason, failed=True),)
+                    self.case = check.case_of([check.unasked(outage.reason, failed=True)])
                 raise
             except ports.ReasonerRefusalError as refusal:
                 if not first:
@@ -115,7 +110,7 @@ class _Inquiry:
             note.got = " ".join(self.plan.steps) or "No steps; the claim's own words are searched."
 
     def _why_not_settled(self) -> str:
-        thought, vote = self.thought, self.check.form_opinion(self._case()).vote.stance
+        thought, vote = self.thought, self.check.form_opinion(self.case).vote.stance
         if thought is None:
             return f"{len(self.pool)} sources were read, and none of them was of use."
         return (
@@ -133,42 +128,26 @@ class _Inquiry:
 
     async def _retrieve(self, item: investigation.Item) -> None:
         """Search for an item, and condense what the pages say of it; no page is read twice."""
-        check, trace = self.check, self.check.trace
-        what = "validation list" if item.is_statement else "search list"
+        check, known = self.check, {query.query_id for query in self.case.queries}
         draft = ports.QueryDraft(item.query, "direct" if item.is_statement else "context", 1)
         (worded,) = build_queries(check.claim, [draft], check.config.queries, basis=check.basis)
         self.asked.append(item.query)
-        known = {query.query_id for query in self.queries}
-        queries = corrected_queries(check.claim, [*self.queries, worded], check.corrections)
+        queries = corrected_queries(check.claim, [*self.case.queries, worded], check.corrections)
         new = [query for query in queries if query.query_id not in known]
         if not new:
             return
-        with trace.step("retrieve", what, item.query) as note:
-            self.queries = queries
-            found = await check.search(new)
-            self.searches += found.searches
-            self.hits += found.hits
-            note.used = [query.query_id for query in new]
-            note.made = [hit.hit_id for hit in found.hits]
-            note.got = f"{len(found.hits)} results"
-            if not found.hits:
-                note.status, note.reason = "no_evidence", "Nothing was found."
-            if any(search.status == "infra_error" for search in found.searches):
-                note.status = "infra_error"
-                note.reason = "; ".join(each.reason for each in found.searches if each.reason)
-        read = {url for url, row in self.evidence.items() if row.status != "skipped"}
-        fresh = [hit for hit in found.hits if hit.canonical_url not in read]
-        with trace.step("summarise", "query-guided condensing", item.sought, always=True) as note:
-            rows = await check.read(new, fresh, item.sought)
-            self.evidence |= {row.canonical_url: row for row in rows}
-            speaking = [row for row in rows if row.status == "ok"]
-            for row in speaking:
-                self.pool[len(self.pool) + 1] = row
-                self.waiting.append(len(self.pool))
-            note.made = [row.evidence_id for row in speaking]
-            note.got = f"{len(speaking)} sources: {', '.join(map(investigation.trust, speaking))}"
-            if not speaking:
-                note.status, note.reason = "no_evidence", "No page speaks of it."
+        self.case, speaking = await check.look_further(
+            self.case,
+            new,
+            searching="validation list" if item.is_statement else "search list",
+            reading=("summarise", "query-guided condensing"),
+            asked=item.query,
+            sought=item.sought,
+            told=lambda rows: f"{len(rows)} sources: {', '.join(map(investigation.trust, rows))}",
+        )
+        for row in speaking:
+            self.pool[len(self.pool) + 1] = row
+            self.waiting.append(len(self.pool))
 
     async def _reason(self, least: int) -> bool:
         """Reason over what waits, in batches, while so many wait; return whether it is enough."""
@@ -214,7 +193,7 @@ class _Inquiry:
         """Tell whether a label is decided; with `escalate`, not the first that the vote denies."""
         if thought.label == "unproven" or thought.confidence < ENOUGH or not thought.evidence:
             return False
-        vote = self.check.form_opinion(self._case()).vote.stance
+        vote = self.check.form_opinion(self.case).vote.stance
         denied = vote in DEFINITE and vote != stance_of(thought.label, UNPROVEN)
         again = denied and self.check.config.budget.escalate and not self.escalated
         self.escalated = self.escalated or again
@@ -241,17 +220,12 @@ class _Inquiry:
     def _ids(self, numbers: Sequence[int]) -> list[str]:
         return [self.pool[number].evidence_id for number in numbers]
 
-    def _case(self) -> CaseFile:
-        check = self.check
-        rows = label_origins(tuple(self.evidence.values()), check.stories)
-        return check.case_of(self.queries, Gathered(tuple(self.searches), tuple(self.hits)), rows)
-
     def _rows(self) -> ClaimRows:
         """Return everything that was gathered, and the verdict: the label if any, else the vote.
 
         What failed before the label was settled leaves it incomplete, later only its words.
         """
-        case = self._case()
+        case = self.case if self.case.queries else self.check.case_of(())
         opinion = self.check.form_opinion(case)
         found = self.conclusion or self.thought
         settled = self.conclusion or (self.thought and self._is_settled(self.thought))
@@ -282,7 +256,7 @@ STRATEGY = Strategy(
         "reason": "temporary over batches of three, accumulated over what was kept",
         "judge": "TRUE, FALSE or UNPROVEN in key points that cite evidence",
     },
-    check=lambda claim: _Inquiry(claim).run(),
+    check=lambda claim: _Inquiry(claim, CaseFile(claim.claim)).run(),
     most_searches=lambda config: 2 * investigation.LIST_ITEMS * config.budget.max_plans,
     needs_model=True,
     in_rounds=True,

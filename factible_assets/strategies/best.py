@@ -8,12 +8,9 @@ that no figure favours (docs/strategies.md has them).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from factible_assets.config import FactCheckConfig, QueriesConfig
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import STANDARD, Strategy
-from factible_assets.stages.origins import label_origins
 from factible_assets.stages.ports import BudgetSpentError
 from factible_assets.stages.progress import Note
 from factible_assets.stages.verdict import CaseFile
@@ -59,24 +56,10 @@ async def _second_round(claim: ClaimCheck, first: CaseFile, why: str) -> CaseFil
         if not more:
             note.status, note.reason = "no_evidence", "There is nothing more to ask."
             return first
-    with claim.trace.step("retrieve", "second round") as note:
-        again = await claim.search(more)
-        note.used = [query.query_id for query in more]
-        note.got = f"{len(again.hits)} results"
-    read = {row.canonical_url for row in first.evidence if row.status != "skipped"}
-    fresh = [hit for hit in again.hits if hit.canonical_url not in read]
-    with claim.trace.step("read", "second round", always=True) as note:
-        rows = await claim.read(more, fresh)
-        note.made = [row.evidence_id for row in rows if row.status == "ok"]
-        note.got = f"{len(note.made)} sources speak of the claim"
-    by_address = {row.canonical_url: row for row in (*first.evidence, *rows)}
-    return replace(
-        first,
-        queries=(*first.queries, *more),
-        searches=(*first.searches, *again.searches),
-        hits=(*first.hits, *again.hits),
-        evidence=label_origins(tuple(by_address.values()), claim.stories),
+    case, _ = await claim.look_further(
+        first, more, searching="second round", reading=("read", "second round")
     )
+    return case
 
 
 def _wider_count(config: FactCheckConfig) -> int:

@@ -27,8 +27,7 @@ from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
 from factible_assets.stages.progress import Note
-from factible_assets.stages.search import Gathered
-from factible_assets.stages.verdict import conclude, decided_by
+from factible_assets.stages.verdict import CaseFile, conclude, decided_by
 
 _PATIENCE: Final = 600.0
 """Seconds for which pages that came wait for the others of their claim; fetches end before."""
@@ -55,29 +54,27 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     model = reasoner if isinstance(reasoner, LlmReasoner) else None
     passages = _Passages(check, model)
     queries: Sequence[Query] = ()
-    found, evidence = Gathered(), tuple[Evidence, ...]()
+    case: CaseFile | None = None
     spent: ports.BudgetSpentError | None = None
     try:
         with check.trace.step("decompose", "yes/no questions", check.claim.text) as note:
             queries = await _decomposed(check, model, passages, note)
         limit = check.config.search.published_before
-        limited = f"before {limit}" if limit else "no date limit: nobody says when it was claimed"
-        with check.trace.step("retrieve", limited) as note:
-            found = await check.search(queries)
-            note.used = [query.query_id for query in queries]
-            note.got = f"{len({hit.canonical_url for hit in found.hits})} addresses"
-        with check.trace.step("summarise", passages.manner, always=True) as note:
-            evidence = await check.read(queries, found.hits, by=passages.read)
-            read = [row for row in evidence if row.status == "ok"]
-            note.made = [row.evidence_id for row in read]
-            note.got = passages.in_words
-            if model is None:
-                note.reason = f"There are no summaries. {_NO_MODEL}"
+        case, read = await check.look_further(
+            CaseFile(check.claim),
+            queries,
+            searching=f"before {limit}"
+            if limit
+            else "no date limit: nobody says when it was claimed",
+            reading=("summarise", passages.manner),
+            by=passages.read,
+            told=lambda _: passages.in_words,
+        )
         if model is not None and read:
-            return await _judged(check, passages.questions, (queries, found, evidence))
+            return await _judged(check, passages.questions, case)
     except ports.BudgetSpentError as error:
         spent = error
-    case = check.case_of(queries, found, evidence)
+    case = case or check.case_of(queries)
     verdict = None if spent else await check.judge(case)
     if verdict is None:
         verdict = conclude(check.form_opinion(case), None, spent, basis=check.basis)
@@ -133,6 +130,8 @@ class _Passages:
         lines = [f"{each.key} ({len(each.text.split())} words)" for each in chosen]
         if self._wrong:
             lines.append(f"Left out, for no passage has it: {', '.join(self._wrong)}")
+        if self._model is None:
+            lines.append(f"There are no summaries. {_NO_MODEL}")
         return "\n".join(lines)
 
     async def read(
@@ -169,18 +168,13 @@ class _Passages:
         return ports.Judged(draft, tuple(desk.calls))
 
 
-async def _judged(
-    check: ClaimCheck,
-    questions: Sequence[str],
-    gathered: tuple[Sequence[Query], Gathered, Sequence[Evidence]],
-) -> ClaimRows:
+async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFile) -> ClaimRows:
     """Have the model judge the summaries on six levels; its level decides, the vote stands beside.
 
     Summaries make no judgement, so each source's stance is told here, and kept where a quote of
     it shows what it rests on.
     """
-    queries, found, evidence = gathered
-    rows = [row for row in evidence if row.status == "ok"]
+    rows = [row for row in gathered.evidence if row.status == "ok"]
     failure: ports.ReasonerError | None = None
     level, answer, veracity = None, None, None
     said: dict[str, Stance] = {}
@@ -207,9 +201,9 @@ async def _judged(
         row.model_copy(update={"stance": stance, "stance_confidence": 1.0})
         if row.quote and (stance := said.get(row.evidence_id, "unclear")) != "unclear"
         else row
-        for row in evidence
+        for row in gathered.evidence
     )
-    case = check.case_of(queries, found, taken)
+    case = replace(gathered, evidence=taken)
     opinion = check.form_opinion(case)
     if answer is None:
         return ClaimRows(case, conclude(opinion, None, failure, basis=check.basis))

@@ -81,7 +81,6 @@ class Plan:
     """How a claim is checked. `steps` are sentences; no item repeats another one."""
 
     steps: tuple[str, ...]
-    techniques: tuple[answers.Technique, ...]
     items: tuple[Item, ...]
 
 
@@ -137,7 +136,6 @@ async def make_plan(desk: Desk, asked: Sequence[str] = (), failed: str | None = 
             clip(f"{plain(each.step)} ({each.technique}): {plain(each.details)}", _STEP_WORDS)
             for each in answer.reasoning_steps[:_PLAN_STEPS]
         ),
-        techniques=tuple(dict.fromkeys(each.technique for each in answer.reasoning_steps)),
         items=tuple(items),
     )
 
