@@ -243,8 +243,8 @@ class _Work:
 def _windows(characters: int) -> int:
     """Return how many calls a transcript takes: its windows, and one that merges several."""
     limits = ReadingLimits()
-    step = limits.transcript_window - limits.window_overlap
-    windows = max(1, math.ceil((characters - limits.window_overlap) / step))
+    step = limits.transcript.size - limits.transcript.overlap
+    windows = max(1, math.ceil((characters - limits.transcript.overlap) / step))
     return windows if windows == 1 else windows + 1
 
 
@@ -258,7 +258,7 @@ def assumed_tokens(
     """
     limits, queries = ReadingLimits(), config.queries.max_queries
     claims, sources = config.claims.max_claims, queries * config.search.max_results
-    window = min(characters, limits.transcript_window)
+    window = min(characters, limits.transcript.size)
     read, written = {
         "claims": (window / CHARACTERS_PER_TOKEN, _ANSWER_TOKENS + claims * _CLAIM_TOKENS),
         "queries": (asked_of * _STATED_TOKENS, asked_of * queries * _QUERY_TOKENS),

@@ -23,6 +23,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from typing import Any
@@ -91,26 +92,18 @@ def store_page(
     unread = "The page could not be fetched." if failed else "The page has no text."
     digest = content_hash(text) if readable else None
     address = address_of(hit, fetched.final_url)
-    page = Page(
-        page_id=page_id(hit.canonical_url, digest),
-        video_id=hit.video_id,
-        canonical_url=hit.canonical_url,
-        final_url=fetched.final_url,
-        domain=domain_of(address),
-        status="ok" if readable else "infra_error" if failed else "no_evidence",
-        reason=fetched.reason if readable else fetched.reason or unread,
-        http_status=fetched.http_status,
-        via=fetched.via,
-        title=fetched.title,
-        author=fetched.author,
-        published_on=fetched.published_on,
-        content_hash=digest,
-        byte_count=fetched.byte_count,
-        retrieved_at=fetched.retrieved_at,
-        latency_seconds=fetched.latency_seconds,
-        etag=fetched.etag,
-        last_modified=fetched.last_modified,
-    )
+    own = {
+        "page_id": page_id(hit.canonical_url, digest),
+        "video_id": hit.video_id,
+        "canonical_url": hit.canonical_url,
+        "domain": domain_of(address),
+        "status": "ok" if readable else "infra_error" if failed else "no_evidence",
+        "reason": fetched.reason if readable else fetched.reason or unread,
+        "content_hash": digest,
+    }
+    # The other columns are called as what is known of a fetch.
+    alike = (each.name for each in fields(fetched) if each.name in Page.model_fields)
+    page = Page.model_validate({each: getattr(fetched, each) for each in alike} | own)
     return page, text if readable else ""
 
 

@@ -99,6 +99,9 @@ class Windowing:
     overlap: int
 
 
+WINDOWS = Windowing(size=24_000, overlap=1_500)
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A claim that was found in the transcript; `stretch` counts the windows from 1."""

@@ -13,7 +13,7 @@ from typing import Literal
 
 from factible_assets.reasoners.embedded.page_text import instructs_reader
 from factible_assets.reasoners.llm.calls import ONES_FAULT, Batches, Desk, StageModel
-from factible_assets.reasoners.llm.claims import Windowing, find_claims
+from factible_assets.reasoners.llm.claims import WINDOWS, Windowing, find_claims
 from factible_assets.reasoners.llm.evidence import (
     Source,
     ask_readings,
@@ -48,8 +48,7 @@ ANSWER_TOKENS = {"claims": 1_200, "queries": 600, "evidence": 1_100, "verdicts":
 class ReadingLimits:
     """How much a model is given to read at once. Lengths in characters."""
 
-    transcript_window: int = 24_000
-    window_overlap: int = 1_500
+    transcript: Windowing = WINDOWS
     page: int = 2_750
     """Characters that keep 93 % of the quotes which a model took from whole pages
     (`benchmarks/tokens.py`); Factible, section 1.5.3, gives a model 6,000 to 8,000."""
@@ -113,9 +112,9 @@ class LlmReasoner:
         """
         known = video.model_copy(update={"language": transcript.language or video.language})
         desk = Desk(self._models["claims"], load_prompt("claims"), "claims", known)
-        windowing = Windowing(self._limits.transcript_window, self._limits.window_overlap)
+        windows = self._limits.transcript
         try:
-            drafts = await find_claims(desk, transcript, windowing, max_claims=max_claims)
+            drafts = await find_claims(desk, transcript, windows, max_claims=max_claims)
         except (ports.ReasonerOutageError, ports.ReasonerRefusalError) as failure:
             failure.calls = tuple(desk.calls)
             raise

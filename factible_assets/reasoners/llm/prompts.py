@@ -4,7 +4,7 @@ What belongs here: the files' format and places; what a model is shown of a text
 from what it quotes to the raw text; the material that several prompts are given. What does not:
 what a prompt says (prompts/*.md), what is believed of an answer (wording.py, stages.evidence).
 
-A prompt file opens with YAML front matter (`name`, `version`, `stage`), followed by sections under
+A prompt file opens with front matter (its `version`), followed by sections under
 headings of the first level: `System`, `User`, and what else the stage asks (`Merge`, `Repair`).
 `{{data_rules}}` in a system section, or another name that ends so, is the file of that name;
 `{{other_names}}` in the other sections are filled in per question.
@@ -34,9 +34,6 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
 from factible_assets.records import Claim, Evidence, Video
 from factible_assets.stages.evidence import QuoteFinder
 from resources.llm.base import Part
@@ -46,7 +43,7 @@ PROMPTS = Path(__file__).resolve().parent / "prompts"
 
 StageName = Literal["claims", "queries", "evidence", "verdicts"]
 
-_FILE = re.compile(r"\A---\n(?P<head>.*?)\n---\n(?P<body>.*)\Z", re.DOTALL)
+_FILE = re.compile(r"\A---\nversion: (?P<version>[1-9]\d*)\n---\n(?P<body>.*)\Z", re.DOTALL)
 _SECTION = re.compile(r"^# (?P<name>[A-Z][a-z]+)$", re.MULTILINE)
 _PLACE = re.compile(r"\{\{(?P<name>[a-z_]+)\}\}")
 _RULES = re.compile(r"\{\{(?P<name>[a-z]+_rules)\}\}")
@@ -178,14 +175,6 @@ class PromptFileError(ValueError):
     """A prompt file that is malformed, or filled in with the wrong names."""
 
 
-class _Head(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    name: str = Field(pattern=r"^[a-z_]+$")
-    version: int = Field(ge=1)
-    stage: Literal["claims", "queries", "evidence", "verdicts", "judging", "all"]
-
-
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """One prompt. `version` names the file's version and the beginning of its SHA-256."""
@@ -225,7 +214,7 @@ def load_prompt(name: str, folder: Path | None = None) -> Prompt:
     Raises PromptFileError, which names the file, if it is malformed.
     """
     place = folder or PROMPTS
-    head, body = _read(name, place)
+    number, body = _read(name, place)
     body = _RULES.sub(lambda rules: _read(rules["name"], place)[1].strip(), body)
     digest = hashlib.sha256(body.encode()).hexdigest()[:_HASH_DIGITS]
     parts = _SECTION.split(body)
@@ -236,27 +225,25 @@ def load_prompt(name: str, folder: Path | None = None) -> Prompt:
     if _PLACE.search(sections["System"]):
         raise PromptFileError(f"The System section of {name}.md has places that nothing fills.")
     return Prompt(
-        name=head.name,
-        version=f"{head.name}-{head.version}-{digest}",
+        name=name,
+        version=f"{name}-{number}-{digest}",
         system=sections.pop("System"),
         sections=sections,
     )
 
 
-def _read(name: str, folder: Path) -> tuple[_Head, str]:
+def _read(name: str, folder: Path) -> tuple[str, str]:
+    """Return the version and the body of a prompt file."""
     path = folder / f"{name}.md"
     if not path.is_file():
         path = PROMPTS / path.name
     match = _FILE.match(path.read_text(encoding="utf-8"))
     if match is None:
-        raise PromptFileError(f"{path.name} does not open with front matter between --- lines.")
-    try:
-        head = _Head.model_validate(yaml.safe_load(match["head"]))
-    except (yaml.YAMLError, ValidationError) as error:
-        raise PromptFileError(f"The front matter of {path.name} cannot be used: {error}") from error
-    if head.name != name:
-        raise PromptFileError(f"{path.name} calls itself {head.name}. Give both one name.")
-    return head, match["body"]
+        raise PromptFileError(
+            f"{path.name} does not open with front matter: a line such as version: 1 between two "
+            "lines of ---."
+        )
+    return match["version"], match["body"]
 
 
 # --- Material -----------------------------------------------------------------------------------

@@ -244,7 +244,7 @@ def test_windows_cover_a_text_and_overlap(text: str, size: int, overlap: int) ->
 
 LONG = " ".join(f"Filler sentence number {number} says nothing much." for number in range(60))
 TWO_HALVES = f"Sugar makes children hyperactive. {LONG} Honey keeps for three thousand years."
-SMALL = ReadingLimits(transcript_window=1_600, window_overlap=200)
+SMALL = ReadingLimits(transcript=Windowing(1_600, 200))
 
 
 def by_stretch(prompt: str) -> dict[str, Any]:

@@ -33,9 +33,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def write(folder: Path, name: str, body: str, head: str = "") -> None:
-    head = head or f"name: {name}\nversion: 1\nstage: claims"
-    (folder / f"{name}.md").write_text(f"---\n{head}\n---\n{body}", encoding="utf-8")
+def write(folder: Path, name: str, body: str, version: str = "1") -> None:
+    (folder / f"{name}.md").write_text(f"---\nversion: {version}\n---\n{body}", encoding="utf-8")
 
 
 def test_every_prompt_file_is_used() -> None:
@@ -99,26 +98,17 @@ def test_a_place_that_nothing_fills_is_an_error(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "head", "sentence"),
+    ("body", "version", "sentence"),
     [
-        ("# System\nS\n", "", "lacks its System or its User section"),
-        ("# System\n{{claim}}\n\n# User\nU", "", "places that nothing fills"),
-        (
-            "# System\nS\n\n# User\nU",
-            "name: sample\nversion: zero\nstage: claims",
-            "cannot be used",
-        ),
-        (
-            "# System\nS\n\n# User\nU",
-            "name: other\nversion: 1\nstage: claims",
-            "calls itself other",
-        ),
+        ("# System\nS\n", "1", "lacks its System or its User section"),
+        ("# System\n{{claim}}\n\n# User\nU", "1", "places that nothing fills"),
+        ("# System\nS\n\n# User\nU", "zero", "front matter"),
     ],
 )
 def test_a_malformed_prompt_file_is_named(
-    folder: Path, body: str, head: str, sentence: str
+    folder: Path, body: str, version: str, sentence: str
 ) -> None:
-    write(folder, "sample", body, head)
+    write(folder, "sample", body, version)
     with pytest.raises(PromptFileError, match=sentence):
         load_prompt.__wrapped__("sample")
 
