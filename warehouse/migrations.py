@@ -38,8 +38,6 @@ from warehouse.lake import fitting, take_shape
 
 _ASK = statements("warehouse", "migrations.sql")
 
-_MIGRATION_NAME = re.compile(r"^(?P<version>\d{4})_[a-z0-9_]+\.sql$")
-
 _COMMENT = re.compile(
     r"^COMMENT ON (?:TABLE|COLUMN) (?P<place>[\w.]+) IS '(?P<words>(?:[^']|'')*)';", re.MULTILINE
 )
@@ -77,20 +75,15 @@ class Schema:
 
     @classmethod
     def load(cls, migrations: Traversable, views: Traversable) -> Self:
-        """Read a schema. Raises ValueError: The migrations are not named or numbered as such."""
+        """Read a schema. Raises ValueError: A migration is not numbered in its turn."""
         steps = []
-        for file in _sql_files(migrations):
-            named = _MIGRATION_NAME.match(file.name)
-            if named is None:
+        for number, file in enumerate(_sql_files(migrations), start=1):
+            if not file.name.startswith(f"{number:04}_"):
                 raise ValueError(
-                    f"{file.name} is not named like a migration, such as 0001_what_it_adds.sql."
+                    f"{file.name} is not named as migration {number}, {number:04}_what_it_adds.sql."
                 )
             name, sql = file.name.removesuffix(".sql"), file.read_text(encoding="utf-8")
-            steps.append(Migration(int(named["version"]), name, sql))
-        if [step.version for step in steps] != list(range(1, len(steps) + 1)):
-            raise ValueError(
-                f"The migrations in {migrations} are not numbered from 1 without gap or repetition."
-            )
+            steps.append(Migration(number, name, sql))
         texts = (file.read_text(encoding="utf-8") for file in _sql_files(views))
         return cls(migrations=tuple(steps), views=tuple(texts))
 
@@ -157,7 +150,9 @@ class Schema:
             for sql in fitting(view, of_views=True) if is_lake else (view,):
                 connection.execute(sql)
         if not is_lake:
-            _take_over_comments(connection)
+            views = {"views": list(_SAME_COLUMNS), "tables": list(_SAME_COLUMNS.values())}
+            for (comment,) in connection.execute(_ASK["comments_of_views"], views).fetchall():
+                connection.execute(comment)
         connection.execute(_ASK["views_in_force"], [self.version, self.views_checksum])
         connection.commit()
         connection.execute(_ASK["into_the_log"])
@@ -215,20 +210,6 @@ def _make_anew(connection: duckdb.DuckDBPyConnection) -> None:
         for column in columns or []:
             anew = re.sub(rf"([(,] ?\"?{column}\"? [A-Z]+)", r"\1 NOT NULL", anew, count=1)
         connection.execute(anew)
-        for kind, name, words in connection.execute(_ASK["described"], [table, table]).fetchall():
-            text = words.replace("'", "''")
-            connection.execute(_ASK["comment"].format(kind=kind, name=name, words=text))
+        for (comment,) in connection.execute(_ASK["comments"], {"table": table}).fetchall():
+            connection.execute(comment)
         connection.execute(_ASK["take_over"].format(table=table))
-
-
-def _take_over_comments(connection: duckdb.DuckDBPyConnection) -> None:
-    bare = connection.execute(_ASK["uncommented"], [list(_SAME_COLUMNS)]).fetchall()
-    comments = {
-        (table, column): comment
-        for table, column, comment in connection.execute(_ASK["comments"]).fetchall()
-    }
-    for view, column in bare:
-        # COMMENT takes no parameters; names and texts come from the project's own SQL.
-        words = comments.get((_SAME_COLUMNS[view], column), "").replace("'", "''")
-        name = f"{view}.{column}"
-        connection.execute(_ASK["comment"].format(kind="COLUMN", name=name, words=words))

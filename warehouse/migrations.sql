@@ -12,18 +12,15 @@ INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)
 -- name: views_in_force
 UPDATE schema_migrations SET views_checksum = CASE version WHEN ? THEN ? END
 
--- name: uncommented
-SELECT table_name, column_name
-FROM duckdb_columns()
-WHERE comment IS NULL AND list_contains(?, table_name)
-
--- name: comments
-SELECT table_name, column_name, comment
-FROM duckdb_columns()
-WHERE comment IS NOT NULL AND NOT internal
-
--- name: comment
-COMMENT ON {kind} {name} IS '{words}'
+-- name: comments_of_views
+-- Statements that give the columns of views the comments of the tables beside them in the lists.
+SELECT 'COMMENT ON COLUMN ' || shown.table_name || '.' || shown.column_name
+    || ' IS ''' || replace(told.comment, '''', '''''') || ''''
+FROM (SELECT unnest($views) AS view_name, unnest($tables) AS table_name) AS pairs
+JOIN duckdb_columns() AS shown ON shown.table_name = pairs.view_name
+JOIN duckdb_columns() AS told
+    ON told.table_name = pairs.table_name AND told.column_name = shown.column_name
+WHERE shown.comment IS NULL AND told.comment IS NOT NULL
 
 -- name: outdated
 SELECT table_name, sql, constraint_text, constraint_column_names
@@ -32,12 +29,14 @@ LEFT JOIN (FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY')
     USING (database_name, schema_name, table_name)
 WHERE list_contains(?, table_name) AND (constraint_text IS NOT NULL OR contains(sql, ?))
 
--- name: described
-SELECT 'TABLE', table_name || '_anew', comment
-FROM duckdb_tables() WHERE table_name = ? AND comment IS NOT NULL
+-- name: comments
+-- Statements that give the table that is made anew the comments of the old one.
+SELECT 'COMMENT ON TABLE ' || table_name || '_anew IS ''' || replace(comment, '''', '''''') || ''''
+FROM duckdb_tables() WHERE table_name = $table AND comment IS NOT NULL
 UNION ALL
-SELECT 'COLUMN', table_name || '_anew."' || column_name || '"', comment
-FROM duckdb_columns() WHERE table_name = ? AND comment IS NOT NULL
+SELECT 'COMMENT ON COLUMN ' || table_name || '_anew."' || column_name
+    || '" IS ''' || replace(comment, '''', '''''') || ''''
+FROM duckdb_columns() WHERE table_name = $table AND comment IS NOT NULL
 
 -- name: take_over
 INSERT INTO {table}_anew BY NAME SELECT * FROM {table};

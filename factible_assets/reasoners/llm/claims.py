@@ -124,19 +124,21 @@ async def find_claims(
         _candidates, transcript.text, desk.video.title, spans, answers
     )
     distinct = _distinct(found)[:_MOST_CANDIDATES]
-    if len(spans) == 1 or not distinct:
-        thesis = next((answer.thesis for answer in answers if answer.thesis.strip()), "")
-        return _drafts(thesis, [each.draft for each in distinct], max_claims, refused)
-    merged = await desk.ask(
-        "Merge",
-        MergeAnswer,
-        max_tokens=_tokens(desk, max_claims),
-        video=video_data(desk.video),
-        stretches=_stretches(answers, distinct),
-        max_claims=str(max_claims),
-    )
-    ranked = _reranked(merged, distinct)
-    return _drafts(merged.thesis, ranked, max_claims, refused)
+    thesis = next((answer.thesis for answer in answers if answer.thesis.strip()), "")
+    drafts = [each.draft for each in distinct]
+    if len(spans) > 1 and distinct:
+        merged = await desk.ask(
+            "Merge",
+            MergeAnswer,
+            max_tokens=_tokens(desk, max_claims),
+            video=video_data(desk.video),
+            stretches=_stretches(answers, distinct),
+            max_claims=str(max_claims),
+        )
+        thesis, drafts = merged.thesis, _reranked(merged, distinct)
+    drafts.sort(key=lambda draft: (-draft.importance, -draft.confidence))
+    worded = clip(plain(thesis), THESIS_WORDS) or None
+    return ClaimDrafts(worded, tuple(drafts[:max_claims]), refused)
 
 
 def windows(text: str, windowing: Windowing) -> list[tuple[int, int]]:
@@ -351,11 +353,3 @@ def _reranked(merged: MergeAnswer, found: Sequence[Candidate]) -> list[ClaimDraf
             )
             ranked[claim.number] = replace(candidate.draft, importance=importance)
     return list(ranked.values()) or [each.draft for each in found]
-
-
-def _drafts(
-    thesis: str, drafts: Sequence[ClaimDraft], max_claims: int, refused: int
-) -> ClaimDrafts:
-    ordered = sorted(drafts, key=lambda draft: (-draft.importance, -draft.confidence))
-    worded = clip(plain(thesis), THESIS_WORDS) or None
-    return ClaimDrafts(worded, tuple(ordered[:max_claims]), refused)
