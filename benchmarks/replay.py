@@ -34,7 +34,7 @@ from benchmarks.recorded_services import Operation, Talk, World, reading, record
 from factible_assets.config import EvidenceConfig, FactCheckConfig
 from factible_assets.records import Claim, Verdict
 from factible_assets.running.launch import check_video
-from factible_assets.stages.ports import SilentObserver
+from factible_assets.stages.ports import Observer
 from factible_assets.stages.urls import domain_of
 
 EARLIER = 79.5
@@ -42,7 +42,7 @@ EARLIER = 79.5
 
 
 @dataclass
-class Heard(SilentObserver):
+class Heard(Observer):
     """When an observer heard of what."""
 
     started: float

@@ -30,7 +30,7 @@ from factible_assets.records import METHOD
 from factible_assets.services.alive import watched_executor
 from factible_assets.services.resource import CorporaResource, FactCheckServices, ReportsResource
 from factible_assets.settings import Settings, load_settings
-from factible_assets.stages.ports import SilentObserver
+from factible_assets.stages.ports import Observer
 from warehouse.resource import WarehouseIOManager, WarehouseResource
 
 # Data versions are in beta in Dagster 1.13; saying so at every materialization helps nobody.
@@ -59,7 +59,7 @@ def build_defs(
         "corpora": CorporaResource(folders=[str(each) for each in settings.corpus_folders]),
         "reports": ReportsResource.of(settings),
         "observer": dg.ResourceDefinition.hardcoded_resource(
-            SilentObserver(), description="Hears of claims and verdicts as they are reached."
+            Observer(), description="Hears of claims and verdicts as they are reached."
         ),
         **(resource_overrides or {}),
     }

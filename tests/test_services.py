@@ -47,7 +47,7 @@ from factible_assets.services.web import (
     youtube_transcripts,
 )
 from factible_assets.settings import Endpoint, SearchProvider, Settings, variable
-from factible_assets.stages.ports import ReasonerOutageError, Services, SilentObserver
+from factible_assets.stages.ports import Observer, ReasonerOutageError, Services
 from factible_assets.stages.reliability import rate
 from resources.cache import DiskCache
 from resources.errors import SetupError
@@ -401,7 +401,7 @@ async def test_a_recheck_asks_in_batches_if_that_is_wanted_and_a_check_never(
             occasion = Occasion("run", "v1", logging.getLogger("a test"))
             resource = FactCheckServices(home=str(tmp_path / str(renew)))
             async with resource.open(
-                observer=SilentObserver(), occasion=occasion, renew=renew
+                observer=Observer(), occasion=occasion, renew=renew
             ) as services:
                 with pytest.raises(ReasonerOutageError) as outage:
                     await services.reasoner.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
@@ -469,7 +469,7 @@ def occasion(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> Occasion:
 @asynccontextmanager
 async def opened(tmp_path: Path, occasion: Occasion, **wishes: Any) -> AsyncIterator[Services]:
     resource = FactCheckServices(home=str(tmp_path / "home"))
-    async with resource.open(observer=SilentObserver(), occasion=occasion, **wishes) as services:
+    async with resource.open(observer=Observer(), occasion=occasion, **wishes) as services:
         yield services
 
 

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from factible_assets.cli.output import note, outcome_text, stderr, wishes
 from factible_assets.records import Claim, Verdict
-from factible_assets.stages.ports import Observer, SilentObserver
+from factible_assets.stages.ports import Observer
 from factible_assets.wording import WAITING, clock, counted, dollars, plain, verdict_words
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _cost(costs: Costs | None) -> str:
     return f"{counted(spent.calls, 'model call')}, {dollars(spent.spent)}"
 
 
-class PlainObserver(SilentObserver):
+class PlainObserver(Observer):
     """Writes one line per event, for logs and pipes: results and no ticks.
 
     Of a list of claims, so many as are `listed`, it says the verdicts alone.
@@ -102,7 +102,7 @@ _LONGEST_BAR = 40
 _STATE_WIDTH = 18
 
 
-class LiveObserver(SilentObserver):
+class LiveObserver(Observer):
     """Holds stages, claims and costs; rich draws them several times a second.
 
     A verdict becomes a line that stays, above the part that is drawn anew. That part shows a bar
@@ -226,7 +226,7 @@ def watching(costs: Costs | None = None) -> Iterator[Observer]:
     """Give an observer that suits stderr: a live display on a terminal, lines elsewhere."""
     console = stderr()
     if wishes.quiet or not console.is_terminal:
-        yield SilentObserver() if wishes.quiet else PlainObserver(costs)
+        yield Observer() if wishes.quiet else PlainObserver(costs)
         return
     told: SimpleQueue[Text] = SimpleQueue()
     observer = LiveObserver(costs=costs, tell=told.put)

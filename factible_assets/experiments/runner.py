@@ -53,7 +53,7 @@ from factible_assets.rows import VideoRows
 from factible_assets.services.resource import Occasion, open_services
 from factible_assets.settings import Settings
 from factible_assets.stages.flow import check_claims, extract_claims
-from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError, SilentObserver
+from factible_assets.stages.ports import Observer, ReasonerOutageError, ReasonerRefusalError
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.strategies import strategy_named
 from resources.archive.sources import ArchiveError
@@ -295,7 +295,7 @@ def run_experiment(
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdicts(SilentObserver):
+class _Verdicts(Observer):
     """Notes after how many seconds each verdict was reached."""
 
     started: float = field(default_factory=perf_counter)

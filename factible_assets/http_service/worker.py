@@ -29,14 +29,14 @@ from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.http_service.models import Order, ProgressUpdate, Step, error_update, update
 from factible_assets.records import Claim, Transcript, Verdict
 from factible_assets.settings import Settings, SettingsError, load_settings
-from factible_assets.stages.ports import SilentObserver
+from factible_assets.stages.ports import Observer
 from factible_assets.wording import counted, verdict_words
 
 _LOOK_AROUND_SECONDS = 0.5
 """How often the thread that waits for stdin looks whether it is still needed."""
 
 
-class Teller(SilentObserver):
+class Teller(Observer):
     """Tells what is heard of a run as lines of JSON, from any thread, once, though steps repeat."""
 
     def __init__(self, stream: TextIO, transcript_length: Callable[[], int | None]) -> None:

@@ -50,7 +50,7 @@ from factible_assets.services.dagster_internals import (
 from factible_assets.services.reasoning import fitting_strategy
 from factible_assets.services.resource import ReportsResource, spent
 from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError
-from factible_assets.stages.ports import Observer, SilentObserver
+from factible_assets.stages.ports import Observer
 from factible_assets.wording import counted, dollars, web_address
 from resources.errors import SetupError
 from resources.llm.limits import Budget
@@ -266,7 +266,7 @@ def check_video(
     *,
     settings: Settings,
     config: FactCheckConfig,
-    watch: Watch = lambda _: nullcontext(SilentObserver()),
+    watch: Watch = lambda _: nullcontext(Observer()),
     claims: Sequence[Claim] = (),
     assets: Sequence[str] | None = None,
     job_name: str = "fact_check",

@@ -274,11 +274,12 @@ class Reasoner(Protocol):
 # --- Watching -----------------------------------------------------------------------------------
 
 
-class Observer(Protocol):
-    """Hears what happens while a video is checked. Must return at once and never raise.
+class Observer:
+    """Hears what happens while a video is checked; itself it does nothing with it.
 
-    The last three are told by whoever runs it: that another check of the video is waited for, that
-    an asset is stored, that the run was asked to stop and closes what it has open.
+    Must return at once and never raise. Whoever runs the check tells the last three: that another
+    check of the video is waited for, that an asset is stored, that the run was asked to stop and
+    closes what it has open.
     """
 
     def claims_found(self, claims: Sequence[Claim]) -> None:
@@ -300,10 +301,6 @@ class Observer(Protocol):
         return
 
 
-class SilentObserver(Observer):
-    """An observer for runs that nobody watches."""
-
-
 @dataclass(frozen=True, slots=True)
 class Services:
     """Everything that the flow is handed from outside."""
@@ -313,6 +310,6 @@ class Services:
     fetcher: Fetcher
     ratings: RatingDirectory
     ages: DomainAges
-    observer: Observer = field(default_factory=SilentObserver)
+    observer: Observer = field(default_factory=Observer)
     fact_checks: FactCheckLane | None = None
     """Where prior fact checks are looked up; None: the lane is off."""

@@ -62,11 +62,11 @@ class Stopwatch:
         return found
 
 
-class LogObserver(ports.SilentObserver):
+class LogObserver(ports.Observer):
     """Writes claims and verdicts to a log as they come, and passes everything on."""
 
     def __init__(self, log: logging.Logger, then: ports.Observer | None = None) -> None:
-        self._log, self._then = log, then or ports.SilentObserver()
+        self._log, self._then = log, then or ports.Observer()
 
     def claims_found(self, claims: Sequence[Claim]) -> None:
         """Log how many claims there are, and each with its time."""

@@ -27,7 +27,7 @@ from factible_assets.experiments.runner import (
 from factible_assets.records import Claim, Evidence, Query, Transcript, Verdict, Video
 from factible_assets.settings import Settings
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
-from factible_assets.stages.ports import SilentObserver
+from factible_assets.stages.ports import Observer
 from factible_assets.stages.transcript import from_text
 from resources.errors import SetupError
 from tests.experiments.killed import VARIANTS
@@ -163,7 +163,7 @@ def test_an_experiment_computes_what_production_computes(
     config = experiment.variants[0].config
 
     async def produced() -> FlowResult:
-        services = machine.services(SilentObserver())
+        services = machine.services(Observer())
         found = await extract_claims(video, words, (), services, config)
         return await check_claims(video, found.claims, services, config)
 

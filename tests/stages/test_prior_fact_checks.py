@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.records import Claim, PriorFactCheck, Verdict
 from factible_assets.stages.flow import FlowResult, check_claims
-from factible_assets.stages.ports import QueryDraft, SilentObserver
+from factible_assets.stages.ports import Observer, QueryDraft
 from factible_assets.stages.prior_fact_checks import LEAST_SIMILARITY, look_up, question, similarity
 from factible_assets.stages.progress import ALL_STAGES
 from resources.search.base import FactCheckAnswer, FactCheckLane
@@ -201,7 +201,7 @@ async def test_a_lane_that_fails_says_so_and_leaves_every_verdict_complete() -> 
 
 
 @dataclass(frozen=True)
-class Bell(SilentObserver):
+class Bell(Observer):
     """Rings when the last verdict is reached."""
 
     missing: list[Claim]

@@ -34,12 +34,12 @@ from factible_assets.stages.ports import (
     ClaimDrafts,
     EvidenceDraft,
     Judged,
+    Observer,
     PageExcerpt,
     QueryDraft,
     ReasonerOutageError,
     ReasonerRefusalError,
     Services,
-    SilentObserver,
     VerdictDraft,
     Vote,
 )
@@ -162,7 +162,7 @@ class World:
 
 
 @dataclass(frozen=True)
-class Witness(SilentObserver):
+class Witness(Observer):
     world: World
 
     def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
