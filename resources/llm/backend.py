@@ -32,6 +32,10 @@ from resources.llm.limits import PerLoop
 from resources.llm.prompt import Message
 from resources.llm.registry import ModelInfo, ProviderInfo
 
+_OWN_MACHINE_SECONDS = 600.0
+"""What a server on this machine has for an answer, if nothing else was said: it may be slow, and
+work at one answer after another."""
+
 
 @dataclass(frozen=True, slots=True)
 class CallPolicy:
@@ -102,8 +106,8 @@ class BackendError(Exception):
     What is `passing` may succeed if repeated, `lasting` will not, `adapted` is asked otherwise, now
     that the backend has learnt something about the server; `context`: the prompt was too long;
     `refused`: the server's filter declined. `lost`: the server may have worked on it, and billed
-    it. `crowded`: it is asked too much at once (429). `pause` is in seconds, `window` and
-    `prompt_tokens` are what the server reads and was given.
+    it. `crowded`: it is asked too much at once (429, or no answer in time). `pause` is in seconds,
+    `window` and `prompt_tokens` are what the server reads and was given.
     """
 
     kind: Literal["passing", "lasting", "adapted", "context", "refused"]
@@ -136,16 +140,19 @@ class Backend(ABC):
         batching: Batching | None = None,
     ) -> None:
         self.info, self.policy, self._provider = info, policy or CallPolicy(), provider
-        if provider.answer_seconds is not None:
-            self.policy = replace(self.policy, answer_seconds=provider.answer_seconds)
+        parts = urlsplit(provider.base_url)
+        host = parts.hostname or provider.base_url
+        seconds = provider.answer_seconds
+        if self.policy == CallPolicy() and host in {"127.0.0.1", "::1", "localhost"}:
+            seconds = seconds or _OWN_MACHINE_SECONDS
+        if seconds is not None:
+            self.policy = replace(self.policy, answer_seconds=seconds)
         self._timeouts: dict[str, float | None] = {
             "connect": self.policy.connect_seconds,
             "read": self.policy.answer_seconds,
             "write": self.policy.write_seconds,
             "pool": None,  # who waits for a connection of its own has all the time
         }
-        parts = urlsplit(provider.base_url)
-        host = parts.hostname or provider.base_url
         port = f":{parts.port}" if parts.port else ""
         self.host = f"[{host}]{port}" if ":" in host else f"{host}{port}"
         self.base_url = f"{parts.scheme}://{self.host}{parts.path}".rstrip("/")

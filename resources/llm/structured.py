@@ -434,7 +434,8 @@ class _Conversation(Generic[base.Answer]):
                 reply = await self.backend.ask(prompt.messages, request, prompt.mode)
         except TimeoutError:
             reason = f"it was not done after {seconds:g} seconds"
-            raise BackendError("passing", reason, lost=True) from None
+            # A server that works at one answer after another keeps the last of many waiting.
+            raise BackendError("passing", reason, crowded=True, lost=True) from None
         if counted := reply.usage.input_tokens:
             usual = max(self.scale.most_bytes_per_token, _MOST_BYTES_PER_TOKEN)
             unread = prompt.size > _SILENT_CUT_BYTES and prompt.size / counted > usual * _SUSPICIOUS

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from resources.http import retry_after_seconds
 from resources.llm.limits import RateLimiter, Turn
 from tests.resources.llm.servers import CHAT, PATIENT, ask, bound, fail, say
-from tests.servers import Exchange, MisbehavingServer
+from tests.servers import Behaviour, Exchange, MisbehavingServer, hang
 
 
 @given(
@@ -146,7 +146,10 @@ def test_a_date_to_wait_for_is_read_as_the_seconds_until_then() -> None:
     assert retry_after_seconds({"retry-after": date}) == pytest.approx(3_600, abs=60)
 
 
-async def test_a_server_that_refuses_a_crowd_is_asked_by_half_as_many_from_then_on() -> None:
+@pytest.mark.parametrize("refusal", [fail(429), hang()], ids=["refuses", "keeps waiting"])
+async def test_a_server_that_refuses_a_crowd_is_asked_by_half_as_many_from_then_on(
+    refusal: Behaviour,
+) -> None:
     under_way = later = 0
     crowd = asyncio.Event()
 
@@ -161,9 +164,9 @@ async def test_a_server_that_refuses_a_crowd_is_asked_by_half_as_many_from_then_
         await crowd.wait()
         crowded = under_way > 4
         under_way -= 1
-        await (fail(429) if crowded else say("openai"))(exchange)
+        await (refusal if crowded else say("openai"))(exchange)
 
-    patient = replace(PATIENT, retry=replace(PATIENT.retry, attempts=200))
+    patient = replace(PATIENT, retry=replace(PATIENT.retry, attempts=200), answer_seconds=0.5)
     async with MisbehavingServer() as server:
         server.on(CHAT["openai"], answer)
         async with bound(server, limiter=RateLimiter(max_concurrent=16), policy=patient) as model:
