@@ -7,9 +7,8 @@ corpora and their errors (corpora/), importing and other forms (exchange/), the 
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ValidationError
 from rich.progress import Progress as Bar
@@ -36,14 +35,6 @@ from resources.lines import FileProblem
 app = Typer()
 
 Output = Annotated[Path | None, Option("--output", "-o", help="Write to this file.")]
-
-
-class CorpusExport(StrEnum):
-    """The forms in which annotated claims can be written."""
-
-    AVERITEC = "averitec"
-    FEVER = "fever"
-    CLAIMREVIEW = "claimreview"
 
 
 @app.command("add")
@@ -229,7 +220,10 @@ def import_(
 def export(
     name: Annotated[str, Argument(help="The name of a corpus with annotated claims.")],
     *,
-    form: Annotated[CorpusExport, Option("--format", "-f", help="The form to write.")],
+    form: Annotated[
+        Literal["averitec", "fever", "claimreview"],
+        Option("--format", "-f", help="The form to write."),
+    ],
     output: Output = None,
 ) -> None:
     """Write a corpus's annotated claims, the ground truth, as other programs read them.
@@ -253,9 +247,9 @@ def export(
             f"Annotate its videos in {corpus.file}, or export results: factible export",
         )
     count = len(claims)
-    if form is CorpusExport.AVERITEC:
+    if form == "averitec":
         text = write_averitec(claims)
-    elif form is CorpusExport.FEVER:
+    elif form == "fever":
         text = "".join(write_fever(claims))
     else:
         reviews = reviews_of_corpus(name, claims)

@@ -20,10 +20,9 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias
 
 import duckdb
 import polars as pl
@@ -69,13 +68,8 @@ _HEARING_SECONDS = 0.1
 _SCHEMA = re.compile(r"\.schema\s+(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*;?\s*$")
 
 
-class Format(StrEnum):
-    """How an answer is written."""
-
-    TABLE = "table"
-    CSV = "csv"
-    JSON = "json"
-    PARQUET = "parquet"
+Format: TypeAlias = Literal["table", "csv", "json", "parquet"]
+"""How an answer is written."""
 
 
 def sql(
@@ -112,12 +106,12 @@ def sql(
 
     Example: factible sql -p video=my-talk 'from current_claims where video_id = $video'
     """
-    if wishes.json and form not in {None, Format.JSON}:
+    if wishes.json and form not in {None, "json"}:
         raise UsageError(
             f"--json and --format {form} say how to write the answer.", "Give one of them."
         )
-    form = Format.JSON if wishes.json else form or Format.TABLE
-    if form is Format.PARQUET and output is None and sys.stdout.isatty():
+    form = "json" if wishes.json else form or "table"
+    if form == "parquet" and output is None and sys.stdout.isatty():
         raise UsageError("Parquet is no text for a terminal.", "Name a file with --output.")
     given: dict[str, Any] = {}
     for pair in param or ():
@@ -225,7 +219,7 @@ def _problem(error: Exception) -> tuple[str, str]:
 
 
 def _write(frame: pl.DataFrame, form: Format, output: Path | None) -> None:
-    if form is Format.TABLE and output is None:
+    if form == "table" and output is None:
         _draw(frame, stdout())
         if frame.width and not frame.height:
             note("no rows")
@@ -266,14 +260,14 @@ def _cell(value: Any) -> str:
 
 def _encoded(frame: pl.DataFrame, form: Format) -> bytes:
     """Return an answer as the content of a file."""
-    if form is Format.JSON:
+    if form == "json":
         rows = json.dumps(frame.to_dicts(), ensure_ascii=False, indent=2, default=as_json)
         return f"{without_controls(rows)}\n".encode()
-    if form is Format.PARQUET:
+    if form == "parquet":
         written = io.BytesIO()
         frame.write_parquet(written)
         return written.getvalue()
-    if form is Format.CSV:
+    if form == "csv":
         # Lists and structures as JSON, for CSV knows none.
         nested = [
             pl.Series(
