@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -162,7 +162,7 @@ class SearchConfig(StageConfig):
     exclude_file_types: Listed = Field(
         default=(), max_length=20, description="Leave out files of these types, such as pdf."
     )
-    exclude_classes: Listed = Field(
+    exclude_classes: Annotated[tuple[SourceClass, ...], BeforeValidator(listed)] = Field(
         default=(),
         max_length=13,
         description=(
@@ -211,15 +211,6 @@ class SearchConfig(StageConfig):
     def _domains_are_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         names = tuple(each.lower().strip(".").removeprefix("www.") for each in value)
         return _each(names, _DOMAIN, "is no domain; write it as example.org, without https://")
-
-    @field_validator("exclude_classes")
-    @classmethod
-    def _classes_are_known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        known = get_args(SourceClass)
-        for each in value:
-            if each not in known:
-                raise ValueError(f"{each[:80]!r} is no kind of source; write {', '.join(known)}")
-        return tuple(dict.fromkeys(value))
 
     @field_validator("exclude_file_types")
     @classmethod

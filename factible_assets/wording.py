@@ -270,12 +270,8 @@ def outcome_words(outcome: str, basis: Basis | None) -> str:
 
 def verdict_words(verdict: Verdict) -> str:
     """Say a verdict in two or three words, with its level where it was reached on six."""
-    if verdict.stance is None:
-        return "incomplete"
-    words = STANCE_WORDS[verdict.stance]
-    if verdict.veracity is not None:
-        words = f"{words} ({verdict.veracity.replace('-', ' ')})"
-    return f"leaning {words}" if verdict.basis == "embedded" else words
+    words = outcome_words(verdict.stance or INCOMPLETE, verdict.basis)
+    return f"{words} ({verdict.veracity.replace('-', ' ')})" if verdict.veracity else words
 
 
 def _link(words: str, url: str, limit: int) -> str:

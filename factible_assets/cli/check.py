@@ -39,7 +39,7 @@ from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.records import Verdict
-from factible_assets.running.targets import enlist, resolve
+from factible_assets.running.targets import enlist, resolve, unchecked
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import clock, counted, dollars, plain
 
@@ -134,12 +134,11 @@ def check(
     if file is not None:
         note(f"{meant.transcript} is listed as the video {meant.video_id} in {file}")
     config = checked_config(knobs)
-    if not wishes.json:
-        from factible_assets.services.search import default_remarks
+    from factible_assets.services.search import default_remarks
 
-        words = default_remarks(meant.video_id, settings=settings, config=config)
-        if words:
-            note(words)
+    words = default_remarks(meant.video_id, settings=settings, config=config)
+    if words:
+        note(words)
     _check(meant.video_id, settings, config, fresh=force, takes_over=is_plain)
 
 
@@ -196,16 +195,17 @@ def _check(
 
 def _show(checked: Checked) -> None:
     """Print the verdicts and where the report lies."""
-    if wishes.json:
-        result(as_document(checked))
-        return
     none = "No claim that can be checked was found in the transcript."
-    result(None, _verdicts_table(checked) if checked.data.claims else none)
+    result(
+        as_document(checked),
+        _verdicts_table(checked) if checked.data.claims else none,
+        f"cost: {_cost_words(checked)}",
+        f"report: {checked.report.absolute().as_uri()}",
+    )
     if any(verdict.basis == "embedded" for verdict in checked.data.verdicts):
         note("These are automatic leanings of the embedded engine; the report shows the quotes.")
     if checked.code is ExitCode.INCOMPLETE:
         note("Some verdicts are incomplete because services failed; check the video again.")
-    result(None, f"cost: {_cost_words(checked)}", f"report: {checked.report.absolute().as_uri()}")
 
 
 def _verdicts_table(checked: Checked) -> Table:
@@ -373,10 +373,7 @@ def media(
     settings = load_settings()
     video_id = resolve(target, None, settings).video_id
     if stored_data(video_id, settings) is None:
-        raise FactibleError(
-            f"The video {plain(video_id)} has not been checked yet.",
-            f"Check it first: factible check {plain(target)}",
-        )
+        raise unchecked(video_id, settings)
     note(f"Looking at the pictures of {plain(video_id)} …")
     from factible_assets.running.launch import check_video
 
@@ -392,21 +389,19 @@ def media(
     if checked is None or not outcome.success:
         raise FactibleError(" ".join(outcome.failures), code=ExitCode.FAILED)
     found = [row.model_dump(mode="json", exclude={"video_id"}) for row in checked.data.media]
-    if not found and not wishes.json:
+    names = ("picture", "kind", "match_class", "status", "score", "published_on", "found")
+    cells = (
+        [*(row[name] for name in names[:-1]), plain(row["title"] or row["reason"] or "–", 100)]
+        for row in found
+    )
+    shown = table(names, cells, title=plain(checked.data.video.title), numbers=("score",))
+    where = f"report: {checked.report.absolute().as_uri()}"
+    document = {"video_id": video_id, "report": checked.report, "findings": found}
+    result(document, *([shown, where] if found else []))
+    if not found:
         note(
             "There is no picture to look at: the video is not on YouTube, and its corpus file "
             "names none under media."
-        )
-    else:
-        names = ("picture", "kind", "match_class", "status", "score", "published_on", "found")
-        cells = (
-            [*(row[name] for name in names[:-1]), plain(row["title"] or row["reason"] or "–", 100)]
-            for row in found
-        )
-        result(
-            {"video_id": video_id, "report": checked.report, "findings": found},
-            table(names, cells, title=checked.data.video.title, numbers=("score",)),
-            f"report: {checked.report.absolute().as_uri()}",
         )
     is_open = any(row["status"] == "infra_error" for row in found)
     raise Exit(ExitCode.INCOMPLETE if is_open else ExitCode.DONE)

@@ -89,7 +89,7 @@ def report(
     path = settings.reports / INDEX
     if not every:
         write_index(read_index_data(store), settings.reports)
-    if every and not wishes.json:
+    if every:
         note(f"Reports written: {len(written)}")
     result({"index": path, "reports": written}, str(path))
 
@@ -248,7 +248,7 @@ def export(
     folder = to or settings.home / "exports"
     remarks: list[str] = []
     with open_store(settings, live=live).snapshot() as now:
-        video_ids = _chosen(now, wanted, corpus)
+        video_ids = _chosen(now, wanted, corpus, settings)
         files = []
         for form in chosen:
             if form is ExportFormat.PARQUET:
@@ -264,9 +264,8 @@ def export(
                 checked = (data for data in known if data is not None)
                 written = _written(checked, folder, form, base_url, only, remarks)
             files += [{"format": form, "path": path, "rows": n} for path, n in written.items()]
-    if not wishes.json:
-        for remark in remarks:
-            note(f"  {remark}")
+    for remark in remarks:
+        note(f"  {remark}")
     result(
         {"folder": folder, "videos": video_ids, "files": files, "left_out": remarks},
         *(f"{file['rows']:>7,}  {file['path']}" for file in files),
@@ -328,18 +327,17 @@ def _written(
     return {write_whole(folder / name, made.text.encode()): made.count}
 
 
-def _chosen(store: Warehouse, wanted: list[str], corpus: str | None) -> list[str]:
+def _chosen(
+    store: Warehouse, wanted: list[str], corpus: str | None, settings: Settings
+) -> list[str]:
     """Return the ids of the checked videos that are meant.
 
     Raises FactibleError: A video was never checked, or no video of the corpus was.
     """
     checked: list[str] = store.query(_SQL["checked"], {"corpus": corpus})["video_id"].to_list()
-    missing = [video_id for video_id in wanted if video_id not in checked]
-    if missing:
-        raise FactibleError(
-            f"Nothing is stored about the video {missing[0]}.",
-            f"Check it first: factible check -- {missing[0]}",
-        )
+    for video_id in wanted:
+        if video_id not in checked:
+            raise unchecked(video_id, settings)
     if not checked:
         known = store.query(_SQL["corpora"])["corpus"].to_list()
         names = f" Corpora with checked videos: {', '.join(known)}." if known else ""

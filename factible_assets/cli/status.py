@@ -57,9 +57,6 @@ def status() -> None:
             for name in places
         },
     }
-    if wishes.json:
-        result(found)
-        return
     sizes = (f"{name} {in_bytes(size)}" for name, size in found["sizes_bytes"].items() if size)
     running = (f"{run['video'] or '–'} ({run['status']}, {run['id']})" for run in found["running"])
     rows = [("home", found["home"])]
@@ -91,7 +88,7 @@ def status() -> None:
         ]
     rows.append(("running", ", ".join(running) or "nothing"))
     rows.append(("on disk", ", ".join(sizes) or "nothing"))
-    result(None, grid((name, plain(words)) for name, words in rows))
+    result(found, grid((name, plain(words)) for name, words in rows))
     for problem in reading.problems:
         note(f"Not every corpus could be read: {plain(str(problem))}")
     if found["videos"] is None:

@@ -36,6 +36,7 @@ from uvicorn.config import HTTP_PROTOCOLS
 from factible_assets.http_service.walls import (
     DESK,
     READING,
+    SECURITY_HEADERS,
     Admission,
     ImpatientProtocol,
     Walls,
@@ -53,12 +54,11 @@ _STREAM_SECONDS = 5
 _SERVICE = (DESK, "/api/v1/", "/reports/", "/docs", "/openapi.json")
 """What the service answers beside Dagster's own pages."""
 
-_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
+_UNSUITED = {"Content-Security-Policy", "Cache-Control"}
+"""What Dagster's own scripts and files could not live with."""
+
+_HEADERS = {name: value for name, value in SECURITY_HEADERS.items() if name not in _UNSUITED}
+_HEADERS["Referrer-Policy"] = "same-origin"
 
 
 def admission(settings: Settings, name: str) -> Admission:

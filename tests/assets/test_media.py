@@ -52,7 +52,7 @@ def test_pictures_of_a_video_become_hints_in_the_warehouse_and_the_report(checke
     instance = checked.instance
     instance.add_dynamic_partitions("videos", [OWN])
     early = factible(checked, "media", OWN)
-    assert "has not been checked yet. Check it first: factible check own-talk" in early.output
+    assert "was not checked yet. Check it first: factible check -- own-talk" in early.output
     chosen = [defs.resolve_assets_def("transcripts")]
     assert dg.materialize(chosen, partition_key=OWN, instance=instance).success
     told = factible(checked, "media", OWN, "--json")

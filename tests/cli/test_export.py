@@ -62,7 +62,7 @@ def test_a_choice_of_videos_says_which_views_it_leaves_out(factible: Run, home: 
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["nowhere-talk"], 4, "Check it first: factible check -- nowhere-talk"),
+        (["nowhere-talk"], 4, "Nothing is stored about a video nowhere-talk"),
         (["--corpus", "nothing"], 4, "No video of the corpus 'nothing' was checked yet"),
         ([VIDEO_ID, "--corpus", "x"], 2, "Give one of them"),
         (["--base-url", "site"], 2, "Begin it with https://"),

@@ -150,7 +150,7 @@ def test_what_a_run_leaves_out_is_left_out_whoever_found_it(
         ({"exclude_domains": "https://a.example"}, "without https://"),
         ({"exclude_domains": ["localhost"]}, "is no domain"),
         ({"exclude_file_types": "tar.gz"}, "is no type of file"),
-        ({"exclude_classes": "pamphlet"}, "is no kind of source; write academic"),
+        ({"exclude_classes": "pamphlet"}, "'academic', 'government'"),
         ({"language": "english"}, "two letters"),
         ({"country": "U1"}, "two letters"),
         ({"published_before": "2020-01-01", "published_after": "2020-01-01"}, "leaves no day"),
