@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 import dagster as dg
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 
 from factible_assets.assets.common import final_failure, launcher_of
 from factible_assets.automation.nightly import run_tags
@@ -180,11 +180,6 @@ def _listed(config: AddVideoConfig, settings: Settings, listing: CorporaReading)
         )
     except (CorpusError, TranscriptError) as error:
         raise final_failure(str(error)) from error
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = f"{first['loc'][0]}: " if first["loc"] else ""
-        words = first["msg"].removeprefix("Value error, ")
-        raise final_failure(f"{name}{words}. Correct it and launch again.") from error
     return entry.video_id
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import ValidationError
 from rich.progress import Progress as Bar
 from typer import Argument, Exit, Option, Typer, echo
 
@@ -65,23 +64,17 @@ def add(
     file = corpus or settings.home_corpora / LOCAL_CORPUS
     if corpus is None:
         settings.ensure_home()
-    try:
-        entry = list_new_video(
-            file,
-            video,
-            listing=load_corpora(settings.corpus_folders),
-            transcript=transcript,
-            title=title,
-            channel=channel,
-            language=language,
-            published_on=published_on,
-            web=web,
-        )
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = f"--{str(first['loc'][0]).replace('_', '-')}: " if first["loc"] else ""
-        words = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{name}{words}.", "See: factible corpus add --help") from error
+    entry = list_new_video(
+        file,
+        video,
+        listing=load_corpora(settings.corpus_folders),
+        transcript=transcript,
+        title=title,
+        channel=channel,
+        language=language,
+        published_on=published_on,
+        web=web,
+    )
     result({"video_id": entry.video_id, "corpus": file}, f"{entry.video_id} is listed in {file}")
 
 

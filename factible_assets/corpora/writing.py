@@ -20,9 +20,11 @@ from typing import Final
 
 import yaml
 from filelock import FileLock, Timeout
+from pydantic import ValidationError
 
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, load_corpora, load_corpus
+from factible_assets.errors import ExitCode
 from factible_assets.files import write_whole
 from resources.lines import MAX_BYTES, Document, PlacedError, parse_document
 from resources.transcripts.youtube_ids import is_video_id, video_id_of, watch_url
@@ -72,9 +74,9 @@ def list_new_video(
 
     Raises:
         NotAVideoLinkError: it is a link, and to no video.
-        CorpusError: it is listed already, has no transcript, or cannot be written.
+        CorpusError: it is listed already, has no transcript, a detail cannot be used, or the file
+            cannot be written.
         TranscriptError: the transcript is none.
-        pydantic.ValidationError: a detail cannot be used.
     """
     # Readers of caption files load only where one is read.
     from resources.transcripts.file import read_transcript  # noqa: PLC0415
@@ -99,7 +101,13 @@ def list_new_video(
         "language": details.get("language") or (words.language if words else None),
         "transcript": copied_name(video_id, transcript) if transcript else None,
     }
-    entry = VideoEntry.model_validate({key: each for key, each in given.items() if each})
+    try:
+        entry = VideoEntry.model_validate({key: each for key, each in given.items() if each})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = f"{first['loc'][0]}: " if first["loc"] else ""
+        what = first["msg"].removeprefix("Value error, ")
+        raise CorpusError(f"{name}{what}.", "Correct it.", ExitCode.USAGE) from error
     if transcript is not None:
         write_whole(file.parent / str(entry.transcript), transcript.read_bytes())
     add_video(file, entry)

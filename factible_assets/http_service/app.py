@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import socket
 import threading
 import uuid
@@ -426,21 +427,16 @@ async def _refused(request: Request, error: Exception) -> Response:
 def open_door(host: str, port: int) -> socket.socket:
     """Bind a socket, port 0: any that is free; FactibleError: it cannot be listened there."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, *_, place = socket.getaddrinfo(host, port, flags=socket.AI_PASSIVE)[0]
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(place, family=family, backlog=_BACKLOG, dualstack_ipv6=both)
     except (socket.gaierror, UnicodeError) as error:
         raise FactibleError(
             f"There is no host {host!r}.",
             "Give an address of this machine, such as 127.0.0.1.",
             ExitCode.ENVIRONMENT,
         ) from error
-    family, kind, protocol, _, place = found[0]
-    sock = socket.socket(family, kind, protocol)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(place)
-        sock.listen(_BACKLOG)
     except OSError as error:
-        sock.close()
         other = port + 1 if port < _HIGHEST_PORT else _FIRST_FREE_PORT
         sentences = {
             errno.EADDRINUSE: f"Port {port} on {host} is in use. Choose another one, such as "
@@ -449,10 +445,10 @@ def open_door(host: str, port: int) -> socket.socket:
             "on one that is.",
             errno.EACCES: f"Port {port} is reserved for the system. Choose one above 1023.",
         }
-        unknown = f"The service cannot listen on {host}, port {port}: {error.strerror}."
+        why = os.strerror(error.errno or 0)
+        unknown = f"The service cannot listen on {host}, port {port}: {why}."
         sentence = sentences.get(error.errno or 0, unknown)
         raise FactibleError(sentence, code=ExitCode.ENVIRONMENT) from error
-    return sock
 
 
 class _Server(uvicorn.Server):

@@ -38,7 +38,7 @@ from factible_assets.files import digest
 from factible_assets.http_service.auth import SESSION_SECONDS
 from factible_assets.http_service.models import FactCheckRequest, validation_sentence
 from factible_assets.http_service.runs import ByClient, House, InHouse
-from factible_assets.http_service.walls import CARDS, DESK, SESSION, SIGN_IN, SIGN_OUT, session_of
+from factible_assets.http_service.walls import CARDS, DESK, SESSION, SIGN_IN, SIGN_OUT
 from factible_assets.records import QueryType, ReviewKind
 from factible_assets.report.render import claims_as_markdown
 from factible_assets.report.view import ReportView, arrange
@@ -178,7 +178,7 @@ def sign_in(request: Request, house: InHouse, form: Filled) -> Response:
 @routes.post(SIGN_OUT)
 def sign_out(request: Request, house: InHouse) -> Response:
     """End the session, for this browser and for whoever has a copy of its cookie."""
-    house.clients.end_session(session_of(request.headers) or "")
+    house.clients.end_session(request.cookies.get(SESSION, ""))
     response = _there(SIGN_IN)
     response.delete_cookie(SESSION)
     return response

@@ -18,12 +18,12 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
 from typing import Self
 from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -95,7 +95,10 @@ class Admission:
                 f"This service is not {host[:SHOWN_CHARACTERS]!r}. Ask it by its address, or add "
                 "the name to FACTIBLE_SERVE_HOSTS.",
             )
-        authorization, session = headers.get("authorization"), session_of(headers)
+        authorization, session = (
+            headers.get("authorization"),
+            HTTPConnection(scope).cookies.get(SESSION),
+        )
         # A websocket is not held back by the browser's own rule for pages of other origins.
         writes = scope["type"] == "websocket" or scope["method"] not in READING
         if writes:
@@ -135,15 +138,6 @@ class Admission:
 
 def _kind(headers: Headers) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def session_of(headers: Headers) -> str | None:
-    """Return the session that a browser brings, None if it brings none."""
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(SESSION)
-    except CookieError:
-        return None
-    return found.value if found is not None else None
 
 
 def _name_of(host: str) -> str:
