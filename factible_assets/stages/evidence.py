@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from typing import Any
@@ -151,27 +151,23 @@ def keep_relevant(text: str, limit: int, topics: Sequence[str]) -> str:
     return "".join(_GAP * (index in gaps) + blocks[index] for index in sorted(kept))
 
 
+@dataclass(kw_only=True)
 class PageLibrary:
     """The pages of one run: each URL is fetched once, however many claims want it.
 
-    At most `concurrency` fetches run at once; what was read is put into `texts` by content hash. An
-    answer engine's answer is its own page, whose text came with the search.
+    At most `concurrency` fetches run at once; what was read is put into `texts` by content hash,
+    cut to `limit` characters that say most about the `topics`. An answer engine's answer is its own
+    page, whose text came with the search.
     """
 
-    def __init__(
-        self,
-        fetcher: Fetcher,
-        texts: dict[str, str],
-        *,
-        concurrency: int,
-        limit: int,
-        topics: Sequence[str],
-    ) -> None:
-        self._fetcher = fetcher
-        self._texts = texts
-        self._slots = asyncio.Semaphore(concurrency)
-        self._limit = limit
-        self._topics = topics
+    fetcher: Fetcher
+    texts: dict[str, str]
+    concurrency: int
+    limit: int
+    topics: Sequence[str]
+
+    def __post_init__(self) -> None:
+        self._slots = asyncio.Semaphore(self.concurrency)
         self._wanted: dict[str, SearchHit] = {}
         self._pages: dict[str, Page] = {}
         self._once: Once[str, Page] = Once(self._fetch)
@@ -192,12 +188,12 @@ class PageLibrary:
             fetched = FetchedPage(hit.url, "ok", now, hit.url, via="snippet", text=text)
         else:
             async with self._slots:
-                fetched = await self._fetcher.fetch(hit.url)
+                fetched = await self.fetcher.fetch(hit.url)
         page, text = await asyncio.to_thread(
-            store_page, hit, fetched, limit=self._limit, topics=self._topics
+            store_page, hit, fetched, limit=self.limit, topics=self.topics
         )
         if page.content_hash is not None:
-            self._texts[page.content_hash] = text
+            self.texts[page.content_hash] = text
         self._pages[canonical] = page
         return page
 

@@ -199,8 +199,8 @@ async def check_claims(
         timed=lambda: watch.time("reliability_ratings"),
     )
     library = PageLibrary(
-        services.fetcher,
-        texts,
+        fetcher=services.fetcher,
+        texts=texts,
         concurrency=config.evidence.concurrency,
         limit=config.evidence.max_page_characters,
         topics=[claim.text for claim in claims],

@@ -340,7 +340,8 @@ def form_opinion(
     if unread:
         gaps.append(f"{numbered(len(unread), 'source')} could not be read ({_reasons(unread)})")
     if unfound:
-        gaps.append(f"{_searches(partial)} were answered in part ({_reasons(partial)})")
+        asked = numbered(len(partial), "search", "searches")
+        gaps.append(f"{asked} were answered in part ({_reasons(partial)})")
     missed = "; ".join(gaps) or None
     doubt = [*_gaps(case), *([missed] if missed and settled is None else [])]
     least, most = settled or (seen, seen)
@@ -454,7 +455,8 @@ def _gaps(case: CaseFile) -> list[str]:
         gaps.append("No query has been written for the claim")
     if failed := [search for search in case.searches if search.status == "infra_error"]:
         names = ", ".join(sorted({search.provider for search in failed}))
-        gaps.append(f"{_searches(failed)} of {names} failed ({_reasons(failed)})")
+        asked = numbered(len(failed), "search", "searches")
+        gaps.append(f"{asked} of {names} failed ({_reasons(failed)})")
     ready = {query.query_id for query in case.queries if query.status == "ok"}
     if unasked := len(ready - {search.query_id for search in case.searches}):
         gaps.append(f"No search provider was asked for {unasked} of the claim's queries")
@@ -509,7 +511,3 @@ def _reasons(rows: Sequence[Query | Search | Evidence]) -> str:
     distinct = list(dict.fromkeys((row.reason or "no reason given").rstrip(".") for row in rows))
     more = [f"and {len(distinct) - shown} more reasons"] if len(distinct) > shown else []
     return "; ".join([*distinct[:shown], *more])
-
-
-def _searches(rows: Sequence[Search]) -> str:
-    return "1 search" if len(rows) == 1 else f"{len(rows)} searches"

@@ -17,14 +17,14 @@ the label, and a disagreement is flagged; `escalate` spends another plan on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from factible_assets.methods.scales import UNPROVEN, stance_of
 from factible_assets.reasoners.llm import investigation
 from factible_assets.reasoners.llm.engine import asking
-from factible_assets.records import Evidence
+from factible_assets.records import Evidence, StepKind
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
@@ -155,34 +155,41 @@ class _Inquiry:
             if self._is_over():
                 return True
             batch, self.waiting = self.waiting[:BATCH], self.waiting[BATCH:]
-            found = await self._think("temporary reasoning", batch)
+            found = await self._weigh("reason", "temporary reasoning", batch, investigation.reason)
+            self.reasoned += 1
             kept = [number for number in found.evidence if number not in self.useful]
             self.useful += kept
             if kept and self._is_over():
                 return True
             if kept:
-                self.thought = await self._think("accumulated reasoning", self.useful)
+                over_all = partial(investigation.reason, accumulated=True)
+                self.thought = await self._weigh(
+                    "reason", "accumulated reasoning", self.useful, over_all
+                )
+                self.reasoned += 1
                 if self._is_settled(self.thought):
                     return True
         return self._is_over()
 
-    async def _think(self, technique: str, numbers: Sequence[int]) -> investigation.Finding:
-        check = self.check
-        shown, whole = {at: self.pool[at] for at in numbers}, technique.startswith("accumulated")
-        with check.trace.step("reason", technique, f"{len(shown)} sources") as note:
-            note.used = [row.evidence_id for row in shown.values()]
-            async with asking(check, "reasoning", "verdicts") as desk:
-                found = await investigation.reason(desk, self.plan, shown, accumulated=whole)
-            self.reasoned += 1
-            self._note(note, found)
+    async def _weigh(
+        self,
+        kind: StepKind,
+        technique: str,
+        numbers: Sequence[int],
+        question: Callable[..., Awaitable[investigation.Finding]],
+    ) -> investigation.Finding:
+        """Have the model weigh some of what was read, and note that as a step."""
+        shown = {at: self.pool[at] for at in numbers}
+        with self.check.trace.step(kind, technique, f"{len(shown)} sources") as note:
+            note.used = self._ids(numbers)
+            async with asking(self.check, "reasoning", "verdicts") as desk:
+                found = await question(desk, self.plan, shown)
+            note.made = self._ids(found.evidence)
+            note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
+            if found.invented:
+                words = "citations of evidence that does not exist were left out."
+                note.reason = f"{found.invented} {words}"
         return found
-
-    def _note(self, note: Note, found: investigation.Finding) -> None:
-        note.made = self._ids(found.evidence)
-        note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
-        if found.invented:
-            words = "citations of evidence that does not exist were left out."
-            note.reason = f"{found.invented} {words}"
 
     def _is_over(self) -> bool:
         if self.reasoned >= MOST_STEPS:
@@ -203,19 +210,13 @@ class _Inquiry:
 
     async def _explain(self) -> None:
         """Word the conclusion over what was kept; without useful evidence there is none to word."""
-        check = self.check
-        check.trace.refuse_beyond_budget()
+        self.check.trace.refuse_beyond_budget()
         if self.thought is None:
             return
-        shown = {number: self.pool[number] for number in self.useful}
-        with check.trace.step("judge", "explanation", f"{len(shown)} sources") as note:
-            note.used = [row.evidence_id for row in shown.values()]
-            async with asking(check, "reasoning", "verdicts") as desk:
-                found = await investigation.explain(desk, self.plan, shown, self.thought)
-            self._note(note, found)
-        self.conclusion = found
-        for point, numbers in found.points:
-            check.trace.remark("judge", "key point", Note(point, self._ids(numbers)))
+        explain = partial(investigation.explain, so_far=self.thought)
+        self.conclusion = await self._weigh("judge", "explanation", self.useful, explain)
+        for point, numbers in self.conclusion.points:
+            self.check.trace.remark("judge", "key point", Note(point, self._ids(numbers)))
 
     def _ids(self, numbers: Sequence[int]) -> list[str]:
         return [self.pool[number].evidence_id for number in numbers]
