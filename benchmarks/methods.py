@@ -1,7 +1,7 @@
 """The strategies on claims with given evidence, and published methods beside the embedded engine.
 
 What belongs here: what each strategy that needs no model makes of the same claims and sources; how
-well the calculus of ECVS (methods/ecvs.py), as written and corrected, says how often the
+well the calculus of ECVS, as written (ecvs.py) and corrected (methods/ecvs.py), says how often the
 engine's decisions are right, beside the engine's own confidence; and how far its lexical support
 analysis gets where the engine reads. What does not: the page of figures (quality.py). Nothing is
 fitted. Run: `python -m benchmarks.methods`; it embeds for some minutes at first, later runs find
@@ -24,6 +24,7 @@ from itertools import islice
 from pathlib import Path
 from typing import get_args
 
+from benchmarks.ecvs import as_written
 from benchmarks.evidence import (
     CORPORA,
     GivenClaim,
@@ -47,13 +48,7 @@ from factible_assets.evaluation.metrics.stances import (
     grouped,
     macro_f1,
 )
-from factible_assets.methods.ecvs import (
-    Confidence,
-    Source,
-    as_written,
-    corrected,
-    domain_credibility,
-)
+from factible_assets.methods.ecvs import Confidence, Source, corrected, domain_credibility
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Claim, Query, Stance, Video
 from factible_assets.services.ratings import rating_directory

@@ -1,25 +1,13 @@
-"""ECVS: its confidence calculus as written and corrected, and claim classes.
+"""ECVS: its confidence calculus, corrected, where credibility comes from, and claim classes.
 
-What belongs here: equations 9 to 19, algorithms 1, 4 and 5, table 1, the parameters of table 3.
-What does not: which domains are in which tier (corpora/credibility_tiers.yaml), the engine's own
-ratings (stages/reliability.py), asking models and reading what they answer, as algorithm 6 does
-(reasoners/llm), scales (scales.py), algorithm 3, a baseline that nothing is checked by
-(benchmarks/lexical.py).
+What belongs here: equations 9, 11, 12 and 15 to 19, algorithms 1 and 5, table 1, the parameters of
+table 3. What does not: the calculus as it is written, with its oddities, beside which figures are
+shown (benchmarks/ecvs.py); which domains are in which tier (corpora/credibility_tiers.yaml); the
+engine's own ratings (stages/reliability.py); asking models and reading what they answer, as
+algorithm 6 does (reasoners/llm); scales (scales.py).
 
-What the formulas of section 5 say when they are taken at their word (each a test):
-
-- It is no confidence in a verdict but support of the claim: sources that all refute it give the
-  least agreement, 0.1 (algorithm 4, line 19).
-- One supporting source among ten scores 0.1, one refuting one 0.28, ten that say nothing 0.4.
-- The tone is 0.85 to 1 whatever a text says, because hedging is capped at 0.15 (equations 15, 16),
-  and it is added to the evidence (equation 17). So a claim without any source gets 57 %, no result
-  is below 48 %, and neither the floor of 15 % nor the labels Very Low and Low ever occur.
-- Another source can lower the result: one of little credibility lowers the mean (equation 13), and
-  a third one raises the share of the evidence at the cost of the larger tone (equation 17).
-- Equation 13 divides by zero without sources. Here the credibility of none is 0.
-- Hedging counts distinct words of distinct words (equation 15 intersects sets), and words as they
-  are listed: "suggests" hedges nothing.
-- Equation 18 names a final evidence score that no other equation uses. Here equation 17 mixes it.
+Hedging counts distinct words of distinct words (equation 15 intersects sets), and words as they are
+listed: "suggests" hedges nothing.
 """
 
 from __future__ import annotations
@@ -38,8 +26,6 @@ N_MAX: Final = 8
 """Sources after which more add nothing (equation 12)."""
 WEIGHTS: Final = (0.25, 0.45, 0.30)
 """Of volume, credibility and agreement in the evidence score (equation 11)."""
-DECISIVE: Final = 1.2
-"""What a source that supports or opposes weighs against a neutral one (equation 14)."""
 HEDGING_CAP: Final = 0.15
 """The most that hedging takes away (equation 15)."""
 HEDGES: Final = word_set(
@@ -54,9 +40,7 @@ FLOOR, CEILING = 15, 95
 MIXES: Final = ((3, 0.7, 0.8), (1, 0.5, 0.7))
 """From so many sources of more than this credibility on, the share of the evidence (eq. 17)."""
 _SHARE_OTHERWISE: Final = 0.5
-_MANY_NEUTRAL, _COMPLEX, _OPEN = 3, 0.4, 0.5
-_CONSENSUS_SOURCES, _CONSENSUS_BONUS = 2, 0.1
-_OPPOSED, _OPPOSED_SLOPE, _OPPOSED_FLOOR = 0.3, 0.2, 0.1
+CONSENSUS_SOURCES, CONSENSUS_BONUS = 2, 0.1
 _GOOD, _GOOD_SOURCES, _QUALITY_BONUS = 0.8, 2, 0.05
 Label = Literal["Very Low", "Low", "Moderate", "High", "Very High"]
 LABELS: Final[Mapping[int, Label]] = {
@@ -97,35 +81,10 @@ def volume(n: int) -> float:
     return math.sqrt(min(max(n, 0), N_MAX) / N_MAX)
 
 
-def weighted_credibility(sources: Sequence[Source]) -> float:
-    """Return Σ C·W / Σ W, decisive sources weighing 1.2 (equations 13, 14); 0 without sources."""
-    weights = [1.0 if each.supports is None else DECISIVE for each in sources]
-    weighed = zip(sources, weights, strict=True)
-    return math.fsum(each.credibility * by for each, by in weighed) / (math.fsum(weights) or 1.0)
-
-
-def agreement(sources: Sequence[Source]) -> float:
-    """Return how much the sources agree with the claim, from 0 to 1 (algorithm 4)."""
-    support = sum(each.supports is True for each in sources)
-    oppose = sum(each.supports is False for each in sources)
-    if support + oppose == 0:
-        return _COMPLEX if len(sources) > _MANY_NEUTRAL else _OPEN
-    if support >= oppose:
-        share = support / len(sources)
-        is_consensus = oppose == 0 and support >= _CONSENSUS_SOURCES
-        return min(1.0, share + _CONSENSUS_BONUS) if is_consensus else share
-    return max(_OPPOSED_FLOOR, _OPPOSED - oppose / len(sources) * _OPPOSED_SLOPE)
-
-
 def hedging_density(text: str) -> float:
     """Return min(|W_h ∩ W_t| / |W_t|, 0.15) over distinct words (equation 15); 0 without words."""
     words = {word.casefold() for word in _WORD.findall(text)}
     return min(len(words & HEDGES) / len(words), HEDGING_CAP) if words else 0.0
-
-
-def tone(text: str) -> float:
-    """Return 1 - hedging density, from 0.85 to 1 (equation 16)."""
-    return 1.0 - hedging_density(text)
 
 
 def evidence_share(n: int, credibility: float) -> float:
@@ -146,18 +105,7 @@ def percentage(final: float) -> int:
     return max(FLOOR, min(CEILING, math.floor(round(final * 100, 9))))
 
 
-def as_written(sources: Sequence[Source], text: str) -> Confidence:
-    """Return the calculus of ECVS (equations 10 to 19) over sources and a text that explains them.
-
-    The text is the reasoning of whoever judged (section 5.5 does not say which is meant).
-    """
-    parts = (volume(len(sources)), weighted_credibility(sources), agreement(sources))
-    evidence, share = _evidence(parts, sources), evidence_share(len(sources), parts[1])
-    final = share * evidence + (1 - share) * tone(text)
-    return Confidence(*parts, evidence, tone(text), final, percentage(final))
-
-
-def _evidence(parts: tuple[float, float, float], sources: Sequence[Source]) -> float:
+def evidence_score(parts: tuple[float, float, float], sources: Sequence[Source]) -> float:
     """Return the evidence score of volume, credibility and agreement (equations 11, 18)."""
     score = math.fsum(by * part for by, part in zip(WEIGHTS, parts, strict=True))
     return with_quality_bonus(score, sources)
@@ -184,10 +132,10 @@ def corrected(sources: Sequence[Source], text: str) -> Confidence:
     side, other = (support, oppose) if len(support) >= len(oppose) else (oppose, support)
     best = sorted((each.credibility for each in side), reverse=True)[:_GOOD_SOURCES]
     agreed = len(side) / (len(side) + len(other)) if side else 0.0
-    if len(side) >= _CONSENSUS_SOURCES and not other:
-        agreed = min(1.0, agreed + _CONSENSUS_BONUS)
+    if len(side) >= CONSENSUS_SOURCES and not other:
+        agreed = min(1.0, agreed + CONSENSUS_BONUS)
     parts = (volume(len(side)), math.fsum(best) / _GOOD_SOURCES, agreed)
-    evidence, share = _evidence(parts, side), evidence_share(len(side), parts[1])
+    evidence, share = evidence_score(parts, side), evidence_share(len(side), parts[1])
     toned = 1.0 - hedging_density(text) / HEDGING_CAP
     final = evidence * (share + (1 - share) * toned)
     return Confidence(*parts, evidence, toned, final, percentage(final))

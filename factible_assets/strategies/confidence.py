@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from factible_assets.methods import ecvs as calculus
-from factible_assets.methods.ecvs import PREDICTION, SEARCH, Confidence, Source, claim_class
+from factible_assets.methods.ecvs import PREDICTION, SEARCH, Source, claim_class
 from factible_assets.methods.scales import THREE_WAY, stance_of
 from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.investigation import judge_three_way
@@ -63,8 +63,10 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     rows = check.form_opinion(case).rows
     sources = [_source(check, row, case) for row in rows]
     ours = calculus.corrected(sources, told.summary)
-    literal = _in_words(calculus.as_written(sources, told.summary))
-    got = f"corrected {_in_words(ours)}; as written {literal}"
+    got = (
+        f"{ours.percent} % ({ours.label}; volume {ours.volume:.2f}, credibility "
+        f"{ours.credibility:.2f}, agreement {ours.agreement:.2f}, tone {ours.tone:.2f})"
+    )
     note = Note(got, [row.evidence_id for row in rows])
     check.trace.remark("calibrate", "confidence calculus", note)
     if told.stance != "unclear":
@@ -101,13 +103,6 @@ def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> Source:
     by_domain = calculus.domain_credibility(host, listed)
     believed = by_domain if cited is None else calculus.academic_credibility(cited)
     return Source(believed, {"supports": True, "refutes": False}.get(row.stance or ""))
-
-
-def _in_words(found: Confidence) -> str:
-    return (
-        f"{found.percent} % ({found.label}; volume {found.volume:.2f}, credibility "
-        f"{found.credibility:.2f}, agreement {found.agreement:.2f}, tone {found.tone:.2f})"
-    )
 
 
 STRATEGY = Strategy(

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.ecvs import agreement, as_written, tone, weighted_credibility
 from benchmarks.lexical import lexical_support, relevance
 from factible_assets.methods.ecvs import (
     HEDGING_CAP,
@@ -19,17 +20,13 @@ from factible_assets.methods.ecvs import (
     Confidence,
     Source,
     academic_credibility,
-    agreement,
-    as_written,
     claim_class,
     corrected,
     domain_credibility,
     evidence_share,
     hedging_density,
     percentage,
-    tone,
     volume,
-    weighted_credibility,
     with_quality_bonus,
 )
 from factible_assets.services.ratings import rating_directory
