@@ -63,17 +63,6 @@ def service_uses(
     ]
 
 
-def enter_uses(
-    connection: duckdb.DuckDBPyConnection,
-    video_id: str,
-    stamp: Stamp,
-    uses: Iterable[dict[str, Any]],
-) -> None:
-    """Enter what a run asked of services, in the caller's transaction."""
-    run = {"video_id": video_id, "run_id": stamp.run_id, "checked_at": stamp.checked_at}
-    enter(connection, "service_uses", [use | run for use in uses], again="replace")
-
-
 _ASK = statements("warehouse", "beside.sql")
 
 
@@ -117,10 +106,12 @@ def remember(
     *,
     applied: Iterable[str],
     carried: Iterable[CarriedClaim],
+    uses: Iterable[dict[str, Any]] = (),
 ) -> None:
-    """Note which acts a run keeps to, and which claims it took over, in the caller's transaction.
+    """Note to which acts a run keeps, which claims it took over and which services it asked.
 
-    Only the first run that kept to an act is noted. A run that is repeated notes the same again.
+    It is noted in the caller's transaction; for `uses` see `service_uses`. Of an act only the first
+    run that kept to it is. A run that is repeated notes the same again.
     """
     run = {"video_id": video_id, "run_id": stamp.run_id}
     enter(
@@ -134,6 +125,8 @@ def remember(
     )
     connection.execute(_ASK["forget_carried"], run)
     enter(connection, "carried_claims", [run | asdict(each) for each in carried])
+    paid = run | {"checked_at": stamp.checked_at}
+    enter(connection, "service_uses", [paid | use for use in uses], again="replace")
 
 
 @dataclass(frozen=True, slots=True)

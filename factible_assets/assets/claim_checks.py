@@ -60,7 +60,6 @@ from factible_assets.stages.reviews import (
 from factible_assets.wording import STANCE_WORDS, rows_table, verdict_words
 from warehouse.beside import (
     CarriedClaim,
-    enter_uses,
     read_actions,
     read_carried,
     record_calls,
@@ -275,8 +274,7 @@ def write_checked(
 
     def note(connection: duckdb.DuckDBPyConnection) -> None:
         nonlocal turned
-        remember(connection, video_id, stamp, applied=applied, carried=carried)
-        enter_uses(connection, video_id, stamp, uses)
+        remember(connection, video_id, stamp, applied=applied, carried=carried, uses=uses)
         if "verdicts" in sets:
             # Of the rows that this transaction writes.
             turned = read_changes(Snapshot(store.connector, connection), video_id, stamp.run_id)
