@@ -55,7 +55,8 @@ Shown: TypeAlias = dict[str, Any]
 
 - Of a source: its `evidence`, `anchor`, `title`, and `link`; `at_quote` opens the page at its
   quote, where browsers can, `stored` is the anchor of its stored text, or of its quote in there;
-  `rating_reasons`, `passage`, `origin`, `same_origin_as`, `page` and `is_later`.
+  `rating_reasons`, `passage` (the quote in its surroundings, a StoredText; none where the stored
+  text does not hold it), `origin`, `same_origin_as`, `page` and `is_later`.
 - Of a stored text: its `anchor`, one `source` with its `link` and `page`, the `text`, and the
   `claims` whose quotes stand in it.
 - Of an outcome: how many claims (`number`) had the `outcome`, in `words`; `offset` and `share`
@@ -258,13 +259,8 @@ class _Shelves:
                 for row in self._in_order
                 if row.content_hash == content_hash and row.status == "ok"
             ]
-            quotes = [
-                (row.quote_start, row.quote_end, self._anchors[row.evidence_id])
-                for row in rows
-                if row.quote_start is not None
-                and row.quote_end is not None
-                and text[row.quote_start : row.quote_end] == row.quote
-            ]
+            places = ((quote_place(row, text), self._anchors[row.evidence_id]) for row in rows)
+            quotes = [(*place, name) for place, name in places if place is not None]
             speak = {row.claim_id for row in rows}
             item: Shown = {
                 "anchor": anchor,
@@ -286,10 +282,13 @@ class _Shelves:
             anchor, link = self._anchors[row.evidence_id], self._links[row.evidence_id]
             origin = row.origin or row.domain
             first = first_of.setdefault(origin, row.domain)
-            passage = quote_passage(row, self._texts.get(row.content_hash or ""))
+            text = self._texts.get(row.content_hash or "", "")
+            place = quote_place(row, text)
             stored = self._stored.get(row.content_hash or "") if status == "ok" else None
-            if stored and passage and passage.located:
-                stored = f"quote-{anchor}"
+            passage = None
+            if place is not None:
+                passage = stored_text(text, [(*place, anchor)], _CONTEXT_CHARACTERS, whole=0)
+                stored = f"quote-{anchor}" if stored else None
             rating = self._ratings.get(row.domain)
             reasons = [*rating.reasons] if rating else []
             if rating and rating.datasets:
@@ -395,22 +394,6 @@ Span = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A quote in its surroundings.
-
-    `located` is whether the stored text holds the quote at its offsets, character by character;
-    where it does not, `before` and `after` are empty and the report says so.
-    """
-
-    before: str
-    quote: str
-    after: str
-    starts_mid_text: bool
-    ends_mid_text: bool
-    located: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Run:
     """A stretch of text inside the same marks, often none: claims made there, or quotes."""
 
@@ -440,39 +423,34 @@ class StoredText:
     length: int
 
 
-def quote_passage(evidence: Evidence, page_text: str | None) -> Passage | None:
-    """Cut the quote out of its page with up to 220 characters around it, at word ends."""
-    if evidence.quote is None or evidence.quote_start is None or evidence.quote_end is None:
+def quote_place(row: Evidence, text: str) -> tuple[int, int] | None:
+    """Return where a stored text holds the quote, character by character; None if it does not."""
+    if row.quote is None or row.quote_start is None or row.quote_end is None:
         return None
-    start, end = evidence.quote_start, evidence.quote_end
-    if page_text is None or page_text[start:end] != evidence.quote:
-        return Passage("", evidence.quote, "", False, False, located=False)
-    first = _word_start(page_text, max(0, start - _CONTEXT_CHARACTERS), start)
-    last = _word_end(page_text, min(len(page_text), end + _CONTEXT_CHARACTERS), end)
-    return Passage(
-        before=page_text[first:start],
-        quote=evidence.quote,
-        after=page_text[end:last],
-        starts_mid_text=first > 0,
-        ends_mid_text=last < len(page_text),
-        located=True,
-    )
+    is_there = text[row.quote_start : row.quote_end] == row.quote
+    return (row.quote_start, row.quote_end) if is_there else None
 
 
-def stored_text(text: str, quotes: Sequence[Span]) -> StoredText:
+def stored_text(
+    text: str,
+    quotes: Sequence[Span],
+    around: int = _AROUND_QUOTE_CHARACTERS,
+    whole: int = WHOLE_CHARACTERS,
+) -> StoredText:
     """Lay out a page's stored text with its quotes marked; of a long one what is around them.
 
-    A long text without a quote shows its beginning.
+    `around` is how many characters before and after a quote, cut at word ends; a text up to
+    `whole` characters is not cut. A long text without a quote shows its beginning.
     """
     ranges: list[tuple[int, int]] = []
-    if len(text) <= WHOLE_CHARACTERS:
+    if len(text) <= whole:
         ranges = [(0, len(text))]
     elif not quotes:
-        ranges = [(0, _word_end(text, WHOLE_CHARACTERS, 0))]
+        ranges = [(0, _word_end(text, whole, 0))]
     else:
         for start, end, _ in sorted(quotes):
-            first = _word_start(text, max(0, start - _AROUND_QUOTE_CHARACTERS), start)
-            last = _word_end(text, min(len(text), end + _AROUND_QUOTE_CHARACTERS), end)
+            first = _word_start(text, max(0, start - around), start)
+            last = _word_end(text, min(len(text), end + around), end)
             if ranges and first <= ranges[-1][1]:
                 # Stretches that touch are one.
                 first, last = ranges[-1][0], max(last, ranges.pop()[1])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from factible_assets.records import Claim, TranscriptSegment
 from factible_assets.report.view import (
     WHOLE_CHARACTERS,
-    quote_passage,
+    quote_place,
     stored_text,
     transcript_blocks,
 )
@@ -17,56 +17,38 @@ from tests.report.samples import PAGE, QUOTE, SENTENCES, TEXT, claim, evidence, 
 ODD_TEXT = st.text(st.sampled_from("ab \n\té😀\u0301\u202e<&>\"'"), min_size=1, max_size=300)
 
 
-def test_a_quote_stands_in_the_text_around_it() -> None:
-    passage = quote_passage(evidence(0, "a.example"), PAGE)
-    assert passage is not None
-    assert passage.located
-    assert passage.before + passage.quote + passage.after == PAGE
-    assert not passage.starts_mid_text
-    assert not passage.ends_mid_text
-
-
 def test_a_quote_in_a_long_page_shows_only_what_surrounds_it_and_whole_words() -> None:
     filler = "surroundings " * 100
-    page = filler + QUOTE + " " + filler
-    start = len(filler)
-    passage = quote_passage(
-        evidence(0, "a.example", quote_start=start, quote_end=start + len(QUOTE)), page
-    )
-    assert passage is not None
-    assert passage.starts_mid_text
-    assert passage.ends_mid_text
-    assert 100 < len(passage.before) <= 220
-    assert set(passage.before.split()) | set(passage.after.split()) == {"surroundings"}
+    page = f"{filler}{QUOTE} {filler}"
+    place = len(filler), len(filler) + len(QUOTE)
+    shown = stored_text(page, [(*place, "e1")], around=220, whole=0)
+    ((omitted, (before, quote, after)),) = shown.excerpts
+    assert omitted
+    assert shown.omitted_at_end
+    assert quote.text == QUOTE
+    assert 100 < len(before.text) <= 220
+    assert set(before.text.split()) | set(after.text.split()) == {"surroundings"}
 
 
-def test_a_quote_that_is_not_at_its_offsets_is_said_to_be_unlocated() -> None:
-    shifted = quote_passage(evidence(0, "a.example"), "x" + PAGE)
-    missing = quote_passage(evidence(0, "a.example"), None)
-    for passage in (shifted, missing):
-        assert passage is not None
-        assert not passage.located
-        assert (passage.before, passage.quote, passage.after) == ("", QUOTE, "")
+def test_a_quote_is_at_its_place_only_if_the_stored_text_holds_it_there() -> None:
+    row = evidence(0, "a.example")
+    assert quote_place(row, PAGE) == (row.quote_start, row.quote_end)
+    assert quote_place(row, f"x{PAGE}") is None
+    assert quote_place(row, "") is None
+    assert quote_place(unread(0, "a.example", "skipped", "a rule"), PAGE) is None
 
 
-def test_evidence_without_a_quote_has_no_passage() -> None:
-    assert quote_passage(unread(0, "a.example", "skipped", "a rule"), PAGE) is None
-
-
-@given(ODD_TEXT, st.data())
-def test_the_pieces_of_a_passage_join_to_a_stretch_of_the_stored_text(
-    text: str, data: st.DataObject
+@given(ODD_TEXT, st.integers(0, 100), st.data())
+def test_what_surrounds_a_quote_joins_to_a_stretch_of_the_stored_text(
+    text: str, around: int, data: st.DataObject
 ) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
-    row = evidence(0, "a.example", quote=text[start:end], quote_start=start, quote_end=end)
-    passage = quote_passage(row, text)
-    assert passage is not None
-    assert passage.located
-    first = start - len(passage.before)
-    assert text[first : end + len(passage.after)] == (
-        passage.before + passage.quote + passage.after
-    )
+    shown = stored_text(text, [(start, end, "e1")], around, whole=0)
+    ((omitted, runs),) = shown.excerpts
+    stretch = "".join(run.text for run in runs)
+    assert text[omitted : len(text) - shown.omitted_at_end] == stretch
+    assert [run.text for run in runs if run.ids] == [text[start:end]]
 
 
 def test_every_claim_is_marked_at_its_own_words() -> None:

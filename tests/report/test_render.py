@@ -274,6 +274,13 @@ def test_a_quote_leads_to_its_page_at_the_quote_and_to_the_stored_text(page: Pag
     assert shown.text_content() == samples.PAGE
 
 
+def test_a_quote_that_no_stored_text_holds_stands_alone_with_a_warning() -> None:
+    page = Page(samples.report_data(page_texts=()))
+    first = "(//article[1]//li[@class='source'])[1]"
+    assert page.text(f"{first}//blockquote") == samples.QUOTE
+    assert "does not hold the quote" in page.text(f"{first}//p[@class='warning']")
+
+
 def test_a_stored_text_is_shown_once_for_all_its_quotes(page: Page) -> None:
     assert len(page.all("//details[@class='text']")) == 1
     assert "for claim 1" in page.text("//details[@class='text']/summary")
