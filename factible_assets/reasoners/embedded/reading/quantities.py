@@ -143,13 +143,15 @@ def compare_quantities(claim: Sequence[Quantity], page: Sequence[Quantity]) -> A
 def is_met(wanted: Quantity, page: Sequence[Quantity]) -> bool:
     """Tell whether one of a page's quantities is about the wanted one.
 
-    What was counted may be called otherwise: "won five times", "with five titles".
+    What was counted may be called otherwise ("won five times", "with five titles"), unless the page
+    counts the same things: "three hearts: two pump blood".
     """
+    is_free = _is_counted(wanted) and all(each.dimension != wanted.dimension for each in page)
     return any(
         _close(wanted, each)
         and (
             _comparable(wanted, each)
-            or (_is_counted(wanted) and _is_counted(each) and wanted.value == each.value)
+            or (is_free and _is_counted(each) and wanted.value == each.value)
         )
         for each in page
     )

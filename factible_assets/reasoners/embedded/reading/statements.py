@@ -86,7 +86,8 @@ same of another, findings both ways, the leaning of its passages, an inference m
 class Statement:
     """A clause of a page: what it speaks of, without denials, and what it says of that.
 
-    `raw` is the clause, `sentence` the whole one, `span` the raw span of the words that say so,
+    `raw` is the clause, `sentence` the whole one, with the years of the one before it in its
+    paragraph if it names none: a story goes on. `span` the raw span of the words that say so,
     `focus` the words that a plain "not" or "no" denies. `answers`: a question or a heading with
     what is said to it, yes or no.
     """
@@ -133,6 +134,7 @@ _LABEL = re.compile(
 )
 """A line that only says that a rating follows."""
 _MYTH = re.compile(r"\W*(?:the |a )?(?:common )?myth(?: (?:no\. ?)?\d+)?\s*[:\u2013\u2014]")
+_CONTRARY: dict[Says, Says] = {"asserts": "denies", "denies": "asserts"}
 _LINES_TO_COMMENT = 3
 """Lines after which what answers a heading is quoted without it."""
 
@@ -144,9 +146,16 @@ def statements(passage: Passage, *, whole: bool = False) -> tuple[Statement, ...
     Kept, as one page is read for many claims.
     """
     found: list[Statement] = []
+    when, paragraph = "", -1
     for place, sentence in enumerate(passage.sentences):
         rest = (each for each in passage.sentences[place + 1 :] if not _LABEL.match(each.text))
-        found += _of_sentence(sentence, next(rest, None), whole=whole)
+        years = [q for q in quantities_in(sentence.text) if q.dimension == "year"]
+        if years or sentence.paragraph != paragraph:
+            when = " ".join(sentence.text[year.start : year.end] for year in years)
+        paragraph = sentence.paragraph
+        dated = sentence.text if years or not when else f"{sentence.text} {when}"
+        stated = _of_sentence(sentence, next(rest, None), whole=whole)
+        found += [replace(each, sentence=dated) for each in stated]
     return tuple(found)
 
 
@@ -168,22 +177,24 @@ def _of_sentence(
     is_one = (whole or not _COORDINATED.search(sentence.text)) and not (
         without_denials(sentence.text).denials
     )
-    for clause in dict.fromkeys(
-        parts if len(parts) > 1 and not is_one else [sentence.text, *parts]
-    ):
+    for part in dict.fromkeys(parts if len(parts) > 1 and not is_one else [sentence.text, *parts]):
+        label = _MYTH.match(fold_evenly(part))
+        clause = part[label.end() :].strip() if label else part
         found = without_denials(clause)
         words = lexicon.not_denials.sub(" ", fold_evenly(clause))
         says: Says = "denies" if found.is_denied else "asserts"
+        # Whoever calls a denial a myth asserts.
+        told = _CONTRARY[comment] if comment and found.is_denied else comment
         if lexicon.divided.search(folded):
             says = "divided"
         elif leaves_open or (not found.denials and lexicon.reports.search(words)):
-            says = comment or "open"
+            says = told or "open"
         elif folded.endswith("..."):
             says = "open"
         elif not (is_stated or comment or asks):
             continue
         elif comment == "denies":
-            says = "asserts" if found.is_denied else "denies"
+            says = told or says
         answers = comment is not None and (asks or not is_stated)
         yield Statement(found.text, says, clause, sentence.text, (start, end), found.focus, answers)
 
@@ -202,7 +213,8 @@ def _comment(folded: str, following: PageSentence | None) -> Says | None:
 _ROLE = re.compile(
     r"(?:\bthe |['\u2019]s )(?:\w+ )?(?:(?!(?:for|inter|r|w|gu|requ|harv|cont|prot|ch|n|hon|mod|t"
     r"|p|qu|gr|tw|f|y|manif|conqu|temp|midw|northw|southw|b|great|lat)est\b)[a-z]+est|most [a-z]+"
-    r"|least [a-z]+|first|last|only|sole|capital|inventor|author|founder|discoverer|winner)\b",
+    r"|least [a-z]+|first|last|only|sole|capital|inventor|author|founder|discoverer|winner"
+    r"|currency|symbol|(?:official|national) \w+)\b",
     re.IGNORECASE,
 )
 _IS = re.compile(r"\b(?:(is|are|remains)|was|were|became|has been)\s+")
@@ -210,10 +222,10 @@ _ROLE_ENDS = re.compile(r"[,;:(\u2013\u2014]|\s(?:and|but|with|that|which|who|af
 _LEAD = re.compile(r"^(?:by|in|on|at|for|of|with|as|after|today)\b[^,]{0,40}, ", re.IGNORECASE)
 _ONE_OF_MANY = re.compile(r"\b(?:among|(?:one|some|two|three|many|several) of)\b", re.IGNORECASE)
 _ROLE_LESS = word_set(
-    "the a an of in on by is are was were to city person man woman known world earth ever"
+    "the a an of in on by is are was were to city person man woman known world earth ever official"
 )
 _PLACE_OF_ONE = re.compile(
-    r"\b(?:(?:is|are|was|were|lies?|stands?)(?: \w+(?:ed|t|n))? (?:in|from|by|part of)"
+    r"\b(?:(?:is|are|was|were|lies?|stands?)(?: \w+(?:ed|t|n))?(?: \w+ly)? (?:in|from|by|part of)"
     r"|belong(?:s|ed)? to|(?:comes?|came) from|born in|died in)(?: the)? $"
 )
 _LAST_NAME = re.compile(r"(?:[A-Z][\w\u2019'-]* ?)+$")
@@ -260,6 +272,8 @@ _REMARKS = re.compile(
 """Where a claim goes on to say why, or who says so."""
 _OTHER = re.compile(r", (?:and |but )?not (?!only\b|just\b)(?:[\w-]+ ){0,3}[\w-]+(?=[.!?]?$)")
 """What a claim says it is not: "…, not Sydney". It denies that of the other, and nothing else."""
+_WITHOUT = re.compile(r"\bwithout (?:\w+ing\b|(?:any )?\w+)", re.IGNORECASE)
+"""What a claim says is not: who denies that agrees."""
 _CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGNORECASE)
 """Where a claim holds two things against each other, of which a statement may tell one."""
 _SCALES = word_set("celsius fahrenheit")
@@ -476,6 +490,8 @@ def _decide(
     is_answer = statement.answers and says_no and not claim.is_denied
     # What is denied stands for a word that the statement lacks, or for none of the claim's.
     denies_else = says_no and statement.focus and not _met(claim, statement.focus)
+    lacking = content_words(" ".join(_WITHOUT.findall(claim.about)))
+    says_no = says_no and statement.focus.isdisjoint(lacking)
     if (
         not is_heard
         or statement.says == "open"
