@@ -7,6 +7,7 @@ corpora and their errors (corpora/), importing and other forms (exchange/), the 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -129,28 +130,21 @@ def validate(
     """
     if files:
         read = [load_corpus(file) for file in files]
-        problems = [each for one in read for each in one.problems]
-        problems += [
-            FileProblem(ignored, None, "This is no corpus. Begin it with videos: and a list.")
-            for one in read
-            for ignored in one.ignored
-        ]
-        reading = CorporaReading(
-            tuple(each for one in read for each in one.corpora), tuple(problems)
-        )
     else:
-        reading = load_corpora(load_settings().corpus_folders)
+        # A file that is no corpus may stand in its folders.
+        read = [replace(load_corpora(load_settings().corpus_folders), ignored=())]
+    no_corpus = "This is no corpus. Begin it with videos: and a list."
+    problems = [each for one in read for each in one.problems]
+    problems += [FileProblem(ignored, None, no_corpus) for one in read for ignored in one.ignored]
     result(
-        [
-            {"file": each.file, "line": each.line, "problem": each.sentence}
-            for each in reading.problems
-        ],
-        *map(str, reading.problems),
+        [{"file": each.file, "line": each.line, "problem": each.sentence} for each in problems],
+        *map(str, problems),
     )
-    if reading.problems:
+    if problems:
         raise Exit(ExitCode.BAD_INPUT)
-    count = len(list(reading.everything()))
-    note(f"{count} videos in {len(reading.corpora)} corpora, no problems")
+    videos = sum(1 for one in read for _ in one.everything())
+    corpora = sum(len(one.corpora) for one in read)
+    note(f"{videos} videos in {corpora} corpora, no problems")
 
 
 @app.command("import")

@@ -20,6 +20,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias
@@ -269,18 +270,8 @@ def _encoded(frame: pl.DataFrame, form: Format) -> bytes:
         return written.getvalue()
     if form == "csv":
         # Lists and structures as JSON, for CSV knows none.
-        nested = [
-            pl.Series(
-                name,
-                [
-                    None if each is None else json.dumps(each, ensure_ascii=False, default=as_json)
-                    for each in frame[name].to_list()
-                ],
-                dtype=pl.String,
-            )
-            for name, kind in frame.schema.items()
-            if kind.is_nested()
-        ]
+        in_json = partial(json.dumps, ensure_ascii=False, default=_listed)
+        nested = cs.nested().map_elements(in_json, return_dtype=pl.String)
         # Source: OWASP, CSV Injection (https://owasp.org/www-community/attacks/CSV_Injection).
         # Some spreadsheets split cells at semicolons, too, whatever stands around them.
         begins = r"(^|[;\t\r\n])([\s\x00]*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]|^[\t\r])"
@@ -290,6 +281,10 @@ def _encoded(frame: pl.DataFrame, form: Format) -> bytes:
     plainly: dict[str, Any] = dict.fromkeys(("highlight", "markup", "emoji"), False)
     _draw(frame, Console(file=text, width=_FILE_WIDTH, color_system=None, **plainly))
     return text.getvalue().encode()
+
+
+def _listed(value: Any) -> Any:
+    return value.to_list() if isinstance(value, pl.Series) else as_json(value)
 
 
 # --- The prompt ------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ import socket
 import threading
 import uuid
 from collections.abc import AsyncIterable, AsyncIterator
-from contextlib import asynccontextmanager
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Annotated, Any
@@ -338,17 +337,11 @@ def create_app(
     runs = Runs(settings, admission.clients, launch, grace_seconds)
     house = House(settings, runs, PublishedResults(settings), admission.clients)
 
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
-        await runs.close()
-
     app = FastAPI(
         title="factible-assets",
         version=factible_assets.__version__,
         summary="Fact-checks of videos, live.",
         description=_DESCRIPTION,
-        lifespan=lifespan,
         # Both pages would load scripts from a content network.
         docs_url=None,
         redoc_url=None,

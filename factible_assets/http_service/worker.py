@@ -28,7 +28,7 @@ from typing import Any, TextIO
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.http_service.models import Order, ProgressUpdate, Step, error_update, update
 from factible_assets.records import Claim, Transcript, Verdict
-from factible_assets.settings import Settings, SettingsError, load_settings
+from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import Observer
 from factible_assets.wording import counted, verdict_words
 
@@ -127,13 +127,9 @@ def carry_out(order: Order, stream: TextIO) -> bool:
     teller = Teller(stream, partial(_transcript_length, order))
     words = f"Reading the transcript of {order.video_id}."
     teller.tell("transcript_extraction", words, run_id=order.run_id, video_id=order.video_id)
-    try:
-        settings = load_settings(order.home)
-    except SettingsError as error:
-        teller.send(error_update(str(error), order.run_id))
-        return False
     failures: tuple[str, ...] | None = None
     try:
+        settings = load_settings(order.home)
         with _interrupted_when_unwanted():
             failures = _check(order, settings, teller)
     except KeyboardInterrupt:
@@ -141,6 +137,8 @@ def carry_out(order: Order, stream: TextIO) -> bool:
 
         # It was interrupted before it started, or as it ended: see to it that it is over.
         end_run(settings, order.run_id, cancelled=True)
+    except FactibleError as error:
+        failures = None if error.code is ExitCode.INTERRUPTED else (str(error),)
     if failures is None:
         words = "The run was cancelled. What was complete by then is stored."
         teller.send(error_update(words, order.run_id, cancelled=True))
@@ -163,8 +161,8 @@ def carry_out(order: Order, stream: TextIO) -> bool:
     return True
 
 
-def _check(order: Order, settings: Settings, teller: Teller) -> tuple[str, ...] | None:
-    """Run the check; return what failed, None if it was stopped."""
+def _check(order: Order, settings: Settings, teller: Teller) -> tuple[str, ...]:
+    """Run the check; return what failed."""
     # Loading Dagster takes seconds, in which the client has already heard of the run.
     from factible_assets.running import launch, review  # noqa: PLC0415
 
@@ -172,22 +170,19 @@ def _check(order: Order, settings: Settings, teller: Teller) -> tuple[str, ...] 
         return nullcontext(teller)
 
     run_id = order.run_id
-    try:
-        if order.claim_id is None:
-            return launch.check_video(
-                order.video_id,
-                settings=settings,
-                config=order.config,
-                watch=watch,
-                run_id=run_id,
-                tags=order.tags,
-            ).failures
-        file = review.open_claim(order.video_id, order.claim_id, settings)
-        return review.carry_out(
-            file, (), settings, rerun=True, watch=watch, say=lambda _: None, run_id=run_id
+    if order.claim_id is None:
+        return launch.check_video(
+            order.video_id,
+            settings=settings,
+            config=order.config,
+            watch=watch,
+            run_id=run_id,
+            tags=order.tags,
         ).failures
-    except FactibleError as error:
-        return None if error.code is ExitCode.INTERRUPTED else (str(error),)
+    file = review.open_claim(order.video_id, order.claim_id, settings)
+    return review.carry_out(
+        file, (), settings, rerun=True, watch=watch, say=lambda _: None, run_id=run_id
+    ).failures
 
 
 def _transcript_length(order: Order) -> int | None:
