@@ -248,9 +248,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                             claim.claim, (), claim.config.queries, basis=claim.basis
                         )
                         note.made = [query.query_id for query in queries]
-                    found = await claim.search(queries)
-                    evidence = await claim.read(queries, found.hits)
-                    case = claim.case_of(queries, found, evidence)
+                    case = await claim.gather(queries)
                     return ClaimRows(case, await claim.judge(case))
 
 

@@ -92,8 +92,7 @@ def read_plan(
     """
 
     def plan(connection: duckdb.DuckDBPyConnection) -> list[PlannedVideo]:
-        _store_limits(connection, limits, next_tick)
-        rows = _plan(connection, as_of, held)
+        rows = _plan(connection, limits, as_of, held, next_tick)
         if not keep_limits:
             connection.rollback()
             connection.begin()
@@ -117,10 +116,10 @@ def plan_night(
     """
 
     def plan(connection: duckdb.DuckDBPyConnection) -> list[Launch]:
-        _store_limits(connection, limits, next_tick)
+        planned = _plan(connection, limits, tick, held, next_tick)
         if not connection.execute(_ASK["launched"], [to_utc(tick)]).fetchall():
-            planned = [each for each in _plan(connection, tick, held) if each.is_planned]
-            enter(connection, _TABLE, [_launch(each, tick) for each in planned])
+            launches = [_launch(each, tick) for each in planned if each.is_planned]
+            enter(connection, _TABLE, launches)
         rows = connection.execute(_ASK["launched"], [to_utc(tick)]).fetchall()
         return [Launch(*map(aware, row)) for row in rows]
 
@@ -139,16 +138,16 @@ def _launch(planned: PlannedVideo, tick: datetime) -> dict[str, object]:
 
 
 def _plan(
-    connection: duckdb.DuckDBPyConnection, as_of: datetime, held: Collection[str]
+    connection: duckdb.DuckDBPyConnection,
+    limits: RecheckLimits,
+    as_of: datetime,
+    held: Collection[str],
+    next_tick: datetime | None,
 ) -> list[PlannedVideo]:
-    sql = _ASK["plan"].format(columns=", ".join(PlannedVideo.__slots__))
-    rows = connection.execute(sql, [to_utc(as_of), sorted(held)]).fetchall()
-    return [PlannedVideo(*map(aware, row)) for row in rows]
-
-
-def _store_limits(
-    connection: duckdb.DuckDBPyConnection, limits: RecheckLimits, next_tick: datetime | None
-) -> None:
+    """Store the limits, and plan by them."""
     kept = {"videos": limits.videos, "cost": limits.cost_usd, "age": limits.minimum_age_days}
     following = to_utc(next_tick) if next_tick else None
     connection.execute(_ASK["store_limits"], kept | {"next": following})
+    sql = _ASK["plan"].format(columns=", ".join(PlannedVideo.__slots__))
+    rows = connection.execute(sql, [to_utc(as_of), sorted(held)]).fetchall()
+    return [PlannedVideo(*map(aware, row)) for row in rows]

@@ -43,7 +43,6 @@ from factible_assets.stages.progress import Stage, Stopwatch, Trace
 from factible_assets.stages.queries import build_queries, query_row
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.search import (
-    NOTHING_FOUND,
     Candidate,
     Gathered,
     gather_hits,
@@ -114,21 +113,17 @@ class ClaimCheck:
         status = "infra_error" if failed else "skipped"
         return query_row(self.claim, "", basis=self.basis, status=status, reason=reason)
 
-    def case_of(
-        self,
-        queries: Sequence[Query],
-        found: Gathered = NOTHING_FOUND,
-        evidence: Sequence[Evidence] = (),
-    ) -> CaseFile:
-        """Put together what was gathered; a claim that nothing was asked for says so in a row."""
-        if not queries:
-            queries = [self.unasked("No query was written: the check ended before.")]
-        return CaseFile(self.claim, queries, found.searches, found.hits, evidence)
+    def case_of(self, queries: Sequence[Query]) -> CaseFile:
+        """Open a case; a claim that nothing is asked for says so in a row."""
+        unasked = self.unasked("No query was written: the check ended before.")
+        return CaseFile(self.claim, queries or [unasked])
 
     async def gather(self, queries: Sequence[Query], by: Reading | None = None) -> CaseFile:
         """Ask some searches, and read what they find."""
         found = await self.search(queries)
-        return self.case_of(queries, found, await self.read(queries, found.hits, by=by))
+        evidence = await self.read(queries, found.hits, by=by)
+        case = self.case_of(queries)
+        return replace(case, searches=found.searches, hits=found.hits, evidence=evidence)
 
     def _held(self, rows: Iterable[Row]) -> tuple[Row, ...]:
         return tuple(row for row in rows if row.claim_id == self.claim.claim_id)

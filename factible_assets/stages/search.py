@@ -69,9 +69,6 @@ class Gathered:
     hits: tuple[SearchHit, ...] = ()
 
 
-NOTHING_FOUND = Gathered()
-
-
 async def gather_hits(
     query: Query, searcher: SearchProvider, book: RatingBook, config: SearchConfig
 ) -> Gathered:
