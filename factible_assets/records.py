@@ -63,6 +63,8 @@ Criterion = Literal[
     "reasoning_hallucination", "evidence_hallucination", "label_justification",
 ]  # fmt: skip
 """What a language model, or a person, scores from 0 to 2; evaluation/judging/criteria.py."""
+CallStage = Literal["claims", "queries", "evidence", "verdicts"]
+"""The assets for which a language model is asked, in the order of a claim's way."""
 StepKind = Literal[
     "decompose", "plan", "query", "retrieve", "select", "summarise", "read", "reason", "judge",
     "calibrate",
@@ -508,7 +510,7 @@ class LlmCall(
     call_id: str
     request_id: str | None = None  # The request itself; every row that goes back to it names it
     video_id: str
-    stage: Literal["claims", "queries", "evidence", "verdicts"]
+    stage: CallStage
     claim_id: str | None = None
     query_id: str | None = None
     canonical_url: str | None = None

@@ -401,4 +401,4 @@ class ClaimCheck:
             judged = await self._asked(words)
             failure = judged if isinstance(judged, ports.ReasonerError) else None
             draft = judged.value if isinstance(judged, ports.Judged) else None
-            return conclude(opinion, draft, failure, basis=self.basis)
+            return conclude(opinion, draft, failure)

@@ -13,10 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.records import (
+    CallStage,
     Claim,
     LlmCall,
     PageText,
@@ -40,7 +41,6 @@ from factible_assets.stages.urls import UnusableUrlError, host_and_parents, host
 from factible_assets.stages.verdict import ranked
 
 Row = TypeVar("Row", bound=Record)
-_CALL_STAGES = ("claims", "queries", "evidence", "verdicts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +260,7 @@ async def check_claims(
 
     def place(call: LlmCall) -> tuple[int, str, str, str, int]:
         asked = call.claim_id or "", call.query_id or "", call.canonical_url or ""
-        return _CALL_STAGES.index(call.stage), *asked, call.attempt
+        return get_args(CallStage).index(call.stage), *asked, call.attempt
 
     return FlowResult(
         queries=if_selected("queries", (row for case in cases for row in case.queries)),

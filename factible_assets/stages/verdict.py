@@ -303,6 +303,7 @@ class Opinion:
     """A case after the vote, before the reasoner is asked for its words."""
 
     case: CaseFile
+    basis: Basis  # Who read
     rows: tuple[Evidence, ...]  # The bundle
     vote: ports.Vote
     """What was read says; of a settled case, only as surely as what is missing allows."""
@@ -350,6 +351,7 @@ def form_opinion(
         reserve = f"{missed}, which could change the confidence, not the stance"
     return Opinion(
         case=case,
+        basis=basis,
         rows=rows,
         vote=seen if doubt else least,
         origins=independent_weight(rows, lambda _: 1, stories),
@@ -364,7 +366,6 @@ def conclude(
     draft: ports.VerdictDraft | None,
     failure: ports.ReasonerError | None = None,
     *,
-    basis: Basis,
     ended: str | None = None,
 ) -> Verdict:
     """Return the verdict on a case; its rank is the claim's until `ranked` sorts those of a video.
@@ -420,7 +421,7 @@ def conclude(
         unclear=len(sides["unclear"]),
         independent_origins=opinion.origins,
         missing=statuses.count("infra_error") + sum(map(_is_unread, case.evidence)),
-        basis=basis,
+        basis=opinion.basis,
     )
 
 

@@ -235,7 +235,7 @@ class _Inquiry:
             doubt = f"The investigation was interrupted ({why}). Check the claim again."
             opinion = replace(opinion, doubt=doubt)
         failure = self.outage if settled else None
-        close = partial(conclude, opinion, failure=failure, basis=self.check.basis, ended=self.end)
+        close = partial(conclude, opinion, failure=failure, ended=self.end)
         if found is None:
             return ClaimRows(case, close(draft=None))
         score = (found.confidence - 1) / 4

@@ -45,7 +45,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
             # A note and no verdict: nothing is searched, and nothing is due.
             case = check.case_of([check.unasked(PREDICTION)])
             settled = replace(check.form_opinion(case), doubt=None)
-            verdict = conclude(settled, None, basis=check.basis)
+            verdict = conclude(settled, None)
             noted = {"summary": PREDICTION, "reason": PREDICTION}
             return ClaimRows(case, verdict.model_copy(update=noted))
         with check.trace.step("query", f"searches for a claim of the class {kind}") as note:
@@ -54,7 +54,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     except ports.BudgetSpentError as spent:
         # Before the searches: there is nothing to judge by.
         case = check.case_of(())
-        ended = conclude(check.form_opinion(case), None, spent, basis=check.basis)
+        ended = conclude(check.form_opinion(case), None, spent)
         return ClaimRows(case, ended)
     case = await check.gather(queries)
     told = await _three_way(check, case)
@@ -89,10 +89,10 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
                 answer = await judge_three_way(desk, opinion.rows)
             note.got = answer.verdict.upper()
     except ports.ReasonerError as failure:
-        return conclude(opinion, None, failure, basis=check.basis)
+        return conclude(opinion, None, failure)
     said = stance_of(answer.verdict, THREE_WAY)
     draft = ports.VerdictDraft(said, opinion.vote.confidence, answer.reasoning)
-    return conclude(opinion, draft, basis=check.basis)
+    return conclude(opinion, draft)
 
 
 def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> Source:

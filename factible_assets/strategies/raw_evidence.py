@@ -77,7 +77,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     case = case or check.case_of(queries)
     verdict = None if spent else await check.judge(case)
     if verdict is None:
-        verdict = conclude(check.form_opinion(case), None, spent, basis=check.basis)
+        verdict = conclude(check.form_opinion(case), None, spent)
     level = veracity_of(verdict.stance, verdict.confidence)
     return ClaimRows(case, verdict.model_copy(update={"veracity": level}))
 
@@ -206,14 +206,14 @@ async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFil
     case = replace(gathered, evidence=taken)
     opinion = check.form_opinion(case)
     if answer is None:
-        return ClaimRows(case, conclude(opinion, None, failure, basis=check.basis))
+        return ClaimRows(case, conclude(opinion, None, failure))
     draft = ports.VerdictDraft("unclear", "low", "")
     if level is not None:
         veracity = None if level == "unsettled" else level
         stance = VERACITY[veracity] if veracity else "unclear"
         draft = ports.VerdictDraft(stance, answer.confidence, answer.explanation)
     _note_questions(check, questions, answer, rows)
-    verdict = conclude(opinion, draft, basis=check.basis)
+    verdict = conclude(opinion, draft)
     return ClaimRows(case, decided_by(draft, verdict, veracity=veracity))
 
 

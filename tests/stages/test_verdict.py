@@ -99,7 +99,7 @@ def verdict_on(
     stories = StoryIndex({content_hash(text): text for text in texts})
     case = CaseFile(CLAIM, QUERIES, (a_search(),) if searches is None else searches, (), evidence)
     opinion = form_opinion(case, stories, config, basis=basis)
-    return conclude(opinion, draft, basis=basis)
+    return conclude(opinion, draft)
 
 
 # --- The bundle ---------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def test_it_is_incomplete_when_it_is_unknown_what_would_have_been_read(
 
 def test_a_claim_without_queries_is_incomplete() -> None:
     opinion = form_opinion(CaseFile(CLAIM), StoryIndex({}), CONFIG, basis="llm")
-    assert conclude(opinion, None, basis="llm").status == "incomplete"
+    assert conclude(opinion, None).status == "incomplete"
 
 
 def test_a_search_result_that_was_never_looked_at_makes_it_incomplete() -> None:

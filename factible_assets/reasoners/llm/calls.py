@@ -15,9 +15,9 @@ from typing import Generic, TypeVar
 from uuid import uuid4
 
 from factible_assets.reasoners.llm import prompts
-from factible_assets.reasoners.llm.prompts import Piece, Prompt, StageName, claim_pieces, video_data
+from factible_assets.reasoners.llm.prompts import Piece, Prompt, claim_pieces, video_data
 from factible_assets.reasoners.llm.wording import plain
-from factible_assets.records import Claim, LlmCall, Query, Video
+from factible_assets.records import CallStage, Claim, LlmCall, Query, Video
 from factible_assets.stages.ports import Judged, Once, ReasonerOutageError, ReasonerRefusalError
 from resources.llm import base
 from resources.llm.base import LanguageModel, Manner, ModelCall, ModelRequest, Part
@@ -65,7 +65,7 @@ class Desk:
 
     stage: StageModel
     prompt: Prompt
-    stage_name: StageName
+    stage_name: CallStage
     video: Video
     claim: Claim | None = None
     query: Query | None = None

@@ -20,7 +20,7 @@ from factible_assets.reasoners.llm.evidence import (
     begin_excerpt,
     settle_reading,
 )
-from factible_assets.reasoners.llm.prompts import StageName, load_prompt
+from factible_assets.reasoners.llm.prompts import load_prompt
 from factible_assets.reasoners.llm.queries import (
     AskedClaim,
     ask_queries,
@@ -30,6 +30,7 @@ from factible_assets.reasoners.llm.queries import (
 from factible_assets.reasoners.llm.verdict import reach_verdict
 from factible_assets.records import (
     Basis,
+    CallStage,
     Claim,
     Evidence,
     Query,
@@ -161,7 +162,7 @@ class LlmReasoner:
             desk.query, desk.url = first.query, first.page.canonical_url
         return desk
 
-    def desk(self, prompt: str, stage: StageName, video: Video, claim: Claim) -> Desk:
+    def desk(self, prompt: str, stage: CallStage, video: Video, claim: Claim) -> Desk:
         """Return where a question about a claim is asked, with the model of a stage."""
         return Desk(self._models[stage], load_prompt(prompt), stage, video, claim)
 

@@ -32,7 +32,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Literal
 
 from factible_assets.records import Claim, Evidence, Video
 from factible_assets.stages.evidence import QuoteFinder
@@ -40,8 +39,6 @@ from resources.llm.base import Part
 
 PROMPTS = Path(__file__).resolve().parent / "prompts"
 """Where the prompt files lie."""
-
-StageName = Literal["claims", "queries", "evidence", "verdicts"]
 
 _FILE = re.compile(r"\A---\nversion: (?P<version>[1-9]\d*)\n---\n(?P<body>.*)\Z", re.DOTALL)
 _SECTION = re.compile(r"^# (?P<name>[A-Z][a-z]+)$", re.MULTILINE)
