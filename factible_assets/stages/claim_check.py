@@ -384,10 +384,11 @@ class ClaimCheck:
             case, self.stories, self.config.verdicts, basis=self.basis, places=places
         )
 
-    async def judge(self, case: CaseFile) -> Verdict | None:
-        """Reach the verdict: the vote decides, the reasoner words it and is kept beside it."""
-        if "verdicts" not in self.stages:
-            return None
+    async def judge(self, case: CaseFile, failure: ports.ReasonerError | None = None) -> Verdict:
+        """Reach the verdict: the vote decides, the reasoner words it and is kept beside it.
+
+        After a `failure` it is not asked.
+        """
         with self.watch.time("verdicts"):
             opinion = await asyncio.to_thread(self.form_opinion, case)
 
@@ -398,7 +399,7 @@ class ClaimCheck:
                     self.video, case.claim, opinion.rows, opinion.vote
                 )
 
-            judged = await self._asked(words)
-            failure = judged if isinstance(judged, ports.ReasonerError) else None
-            draft = judged.value if isinstance(judged, ports.Judged) else None
-            return conclude(opinion, draft, failure)
+            judged = None if failure else await self._asked(words)
+            if isinstance(judged, ports.Judged):
+                return conclude(opinion, judged.value)
+            return conclude(opinion, None, failure or judged)

@@ -138,7 +138,7 @@ class Strategy:
 async def standard(check: ClaimCheck) -> ClaimRows:
     """Check one claim: queries, searches, pages, and the vote over what they say."""
     case = await check.gather(await check.write_queries())
-    return ClaimRows(case, await check.judge(case))
+    return ClaimRows(case, await check.judge(case) if "verdicts" in check.stages else None)
 
 
 STANDARD = Strategy(

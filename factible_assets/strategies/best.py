@@ -23,11 +23,10 @@ async def check(claim: ClaimCheck) -> ClaimRows:
     """Check one claim, and look further where the vote abstains."""
     case = await claim.gather(await claim.write_queries())
     opinion = claim.form_opinion(case)
-    verdict, why = None, "The vote over the first round abstains."
+    why = "The vote over the first round abstains."
     if opinion.doubt or opinion.vote.stance != "unclear":
         verdict = await claim.judge(case)
-        escalates = verdict is not None and verdict.disagreement and claim.config.budget.escalate
-        if not escalates:
+        if not (verdict.disagreement and claim.config.budget.escalate):
             return ClaimRows(case, verdict)
         why = "The vote and the model's own verdict disagree."
     try:

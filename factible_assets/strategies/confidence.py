@@ -54,11 +54,10 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     except ports.BudgetSpentError as spent:
         # Before the searches: there is nothing to judge by.
         case = check.case_of(())
-        ended = conclude(check.form_opinion(case), None, spent)
-        return ClaimRows(case, ended)
+        return ClaimRows(case, await check.judge(case, spent))
     case = await check.gather(queries)
     told = await _three_way(check, case)
-    if told is None or told.status != "complete":
+    if told.status != "complete":
         return ClaimRows(case, told)
     rows = check.form_opinion(case).rows
     sources = [_source(check, row, case) for row in rows]
@@ -78,7 +77,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     return ClaimRows(case, told)
 
 
-async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
+async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict:
     """Have a model say TRUE, FALSE or CAN'T SAY beside the vote; the engine's words otherwise."""
     opinion = check.form_opinion(case)
     if check.basis == "embedded" or not opinion.rows or opinion.doubt:

@@ -75,9 +75,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     except ports.BudgetSpentError as error:
         spent = error
     case = case or check.case_of(queries)
-    verdict = None if spent else await check.judge(case)
-    if verdict is None:
-        verdict = conclude(check.form_opinion(case), None, spent)
+    verdict = await check.judge(case, spent)
     level = veracity_of(verdict.stance, verdict.confidence)
     return ClaimRows(case, verdict.model_copy(update={"veracity": level}))
 
