@@ -71,11 +71,11 @@ def enter(
         )
     if not values:
         return
-    key = KEYS.get(table, ())
+    key, kind = KEYS.get(table, ()), table.replace("_", " ")
     by_key = {tuple(row[each] for each in key): row for row in values} if key else {}
     if key and len(by_key) < len(values):
         if again == "refuse":
-            raise _broken(table, f"duplicate key ({', '.join(key)})")
+            raise _broken(kind, f"duplicate key ({', '.join(key)})")
         values = list(by_key.values())
     import pyarrow as pa  # noqa: PLC0415 - loaded by who writes rows
 
@@ -84,19 +84,20 @@ def enter(
     try:
         if key and again == "refuse":
             if connection.execute(_ASK["known"].format(**names)).fetchall():
-                raise _broken(table, f"duplicate key ({names['key']})")
+                raise _broken(kind, f"duplicate key ({names['key']})")
         elif key and again == "replace":
             connection.execute(_ASK["displace"].format(**names))
         connection.execute(_ASK["keep" if key else "enter"].format(**names))
     except duckdb.ConstraintException as failure:
-        raise _broken(table, str(failure).splitlines()[0].rstrip(".")) from failure
+        raise _broken(kind, failure) from failure
     finally:
         connection.unregister("entering")
 
 
-def _broken(table: str, why: str) -> WarehouseIntegrityError:
+def _broken(what: str, why: str | Exception) -> WarehouseIntegrityError:
+    reason = str(why).splitlines()[0].rstrip(".")
     return WarehouseIntegrityError(
-        f"The {table.replace('_', ' ')} break a rule of the warehouse: {why}. Nothing was written."
+        f"The {what} break a rule of the warehouse: {reason}. Nothing was written."
     )
 
 
@@ -154,10 +155,8 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
         # are one; see insert_texts.
         keys = {tuple(getattr(row, each) for each in record.key) for row in rows}
         if record.key and record is not PageText and len(keys) < len(rows):
-            problem = (
-                f"The {asset} of video {video_id} break a rule of the warehouse: duplicate key in "
-                f"{record.table} ({', '.join(record.key)})"
-            )
+            why = f"duplicate key in {record.table} ({', '.join(record.key)})"
+            raise _broken(f"{asset} of video {video_id}", why)
     texts = {row.content_hash: row.text for row in given.rows if isinstance(row, PageText)}
     for stated, text in texts.items():
         if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != stated:
@@ -210,11 +209,8 @@ def replace_sets(connection: duckdb.DuckDBPyConnection, prepared: Sequence[Prepa
                     insert(connection, record, frame)
         enter(connection, "materializations", [one.whole for one in prepared])
     except duckdb.ConstraintException as failure:
-        raise WarehouseIntegrityError(
-            f"The {', '.join(one.whole.asset for one in prepared)} of video {whole.video_id} break "
-            f"a rule of the warehouse: {str(failure).splitlines()[0].rstrip('.')}. Nothing was "
-            "written."
-        ) from failure
+        assets = ", ".join(one.whole.asset for one in prepared)
+        raise _broken(f"{assets} of video {whole.video_id}", failure) from failure
     for one in prepared:
         if one.hashes or one.quotes:
             _refuse_ungrounded(connection, one)

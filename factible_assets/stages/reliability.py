@@ -130,10 +130,6 @@ def rate(
             source_class=source_class,
             reasons=(f"Names under .{suffix} are given to institutions only.",),
         )
-    return _unlisted_rating(video_id, name, age)
-
-
-def _unlisted_rating(video_id: str, name: str, age: DomainAge | None) -> ReliabilityRating:
     score, reasons = LISTED_SCORES["unknown"], ["No rating set lists the domain."]
     if age is None and name:
         reasons.append("Its age was not looked up: no page of it was chosen to be read.")
@@ -147,9 +143,7 @@ def _unlisted_rating(video_id: str, name: str, age: DomainAge | None) -> Reliabi
     failed = age is not None and age.outcome == "outage"
     if age and failed:
         reasons.append(f"Its age is missing: {age.reason or 'the registry failed'}.")
-    return ReliabilityRating(
-        video_id=video_id,
-        domain=name,
+    return rating(
         rating="unknown",
         score=min(score, UNLISTED_CAP),
         source_class="video" if is_video_platform(name) else "unknown",
@@ -242,7 +236,7 @@ class RatingBook:
         """Return the rating of an address that has been rated: its host's own, or its domain's."""
         domain = domain_of(url)
         if not domain:
-            return _unlisted_rating(self._video_id, "", None)
+            return rate(self._video_id, "", self._directory)
         names = (name for name in host_and_parents(host_of(url)) if name in self._ratings)
         return self._ratings[next(names, domain)]
 
