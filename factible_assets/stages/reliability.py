@@ -29,6 +29,7 @@ import asyncio
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 
 from factible_assets.records import Rating, ReliabilityRating, SourceClass
@@ -176,6 +177,7 @@ def as_answered(rating: ReliabilityRating) -> ReliabilityRating:
     return rating.model_copy(update=changes | {"reasons": (*rating.reasons, reason)})
 
 
+@dataclass
 class RatingBook:
     """The ratings of one video's sources.
 
@@ -183,20 +185,15 @@ class RatingBook:
     those that are, which moves a score and no rating, once for each domain. `known` ratings stay.
     """
 
-    def __init__(
-        self,
-        video_id: str,
-        directory: RatingDirectory,
-        ages: DomainAges,
-        known: Iterable[ReliabilityRating] = (),
-        *,
-        timed: Callable[[], AbstractContextManager[None]] = nullcontext,
-    ) -> None:
-        self._timed = timed
-        self._video_id = video_id
-        self._directory = directory
-        self._ages: Once[str, DomainAge] = Once(ages.age)
-        self._ratings = {rating.domain: rating for rating in known}
+    video_id: str
+    directory: RatingDirectory
+    ages: DomainAges
+    known: Iterable[ReliabilityRating] = ()
+    timed: Callable[[], AbstractContextManager[None]] = nullcontext
+
+    def __post_init__(self) -> None:
+        self._ages: Once[str, DomainAge] = Once(self.ages.age)
+        self._ratings = {rating.domain: rating for rating in self.known}
         self._ageless: set[str] = set()
 
     def rate(self, urls: Iterable[str]) -> None:
@@ -208,9 +205,9 @@ class RatingBook:
         names = self._names(urls) - self._ratings.keys()
         if not names:
             return
-        with self._timed():
+        with self.timed():
             for name in names:
-                made = self._ratings[name] = rate(self._video_id, name, self._directory)
+                made = self._ratings[name] = rate(self.video_id, name, self.directory)
                 if made.rating == "unknown" and not made.datasets:
                     self._ageless.add(name)
 
@@ -224,10 +221,10 @@ class RatingBook:
 
         async def look_up(name: str) -> None:
             age = await self._ages.get(registrable_domain(name))
-            self._ratings[name] = rate(self._video_id, name, self._directory, age)
+            self._ratings[name] = rate(self.video_id, name, self.directory, age)
             self._ageless.discard(name)
 
-        with self._timed():
+        with self.timed():
             async with asyncio.TaskGroup() as group:
                 for name in sorted(names):
                     group.create_task(look_up(name))
@@ -236,7 +233,7 @@ class RatingBook:
         """Return the rating of an address that has been rated: its host's own, or its domain's."""
         domain = domain_of(url)
         if not domain:
-            return rate(self._video_id, "", self._directory)
+            return rate(self.video_id, "", self.directory)
         names = (name for name in host_and_parents(host_of(url)) if name in self._ratings)
         return self._ratings[next(names, domain)]
 
@@ -250,6 +247,6 @@ class RatingBook:
         names = set[str]()
         for url in urls:
             if domain := domain_of(url):
-                listed_name, _ = listing_of(host_of(url), self._directory)
+                listed_name, _ = listing_of(host_of(url), self.directory)
                 names |= {domain, listed_name if listed_name.endswith(f".{domain}") else domain}
         return names
