@@ -31,8 +31,6 @@ from pydantic import (
 
 from factible_assets.records import Rating, SourceClass
 
-_FIRST_YEAR = 1000
-
 if TYPE_CHECKING:
     StrategyName: TypeAlias = str
 else:
@@ -117,11 +115,14 @@ _FILE_TYPE = re.compile(r"[a-z0-9]{1,10}")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
-def checked_day(value: date | None) -> date | None:
-    """Refuse days before the year 1000, from which calendars cannot go back, with a ValueError."""
-    if value is not None and value.year < _FIRST_YEAR:
-        raise ValueError(f"write a day from the year {_FIRST_YEAR} on")
+def _from_1000_on(value: date) -> date:
+    """Refuse days from which calendars cannot go back."""
+    if value < date(1000, 1, 1):
+        raise ValueError("write a day from the year 1000 on")
     return value
+
+
+Day = Annotated[date, AfterValidator(_from_1000_on)]
 
 
 class SearchConfig(StageConfig):
@@ -148,10 +149,10 @@ class SearchConfig(StageConfig):
         default="unknown",
         description="Sources rated lower are read only to meet the minimum guarantee.",
     )
-    published_before: date | None = Field(
+    published_before: Day | None = Field(
         default=None, description="Leave out sources published on or after this day."
     )
-    published_after: date | None = Field(
+    published_after: Day | None = Field(
         default=None, description="Leave out sources published before this day."
     )
     exclude_domains: Listed = Field(
@@ -192,11 +193,6 @@ class SearchConfig(StageConfig):
             "kind answer_engine. It weighs as one rated low, and never settles a claim alone."
         ),
     )
-
-    @field_validator("published_before", "published_after")
-    @classmethod
-    def _day_can_be_searched(cls, value: date | None) -> date | None:
-        return checked_day(value)
 
     @field_validator("published_after")
     @classmethod

@@ -11,9 +11,9 @@ import re
 from datetime import date
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from factible_assets.config import SearchConfig, Web, checked_day
+from factible_assets.config import Day, SearchConfig, Web
 from factible_assets.errors import FactibleError
 from factible_assets.records import Count, Rating, Score, Seconds, Stance
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of
@@ -127,9 +127,6 @@ class ClaimEntry(Entry):
     def given_scores(self) -> dict[str, int]:
         """The scores that a person gave, by criterion."""
         return {} if self.human_scores is None else self.human_scores.model_dump(exclude_none=True)
-
-
-Day = Annotated[date, AfterValidator(checked_day)]
 
 
 class VideoEntry(Entry):
