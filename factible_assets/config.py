@@ -11,7 +11,7 @@ command line (cli/arguments.py) and the schema of experiments (experiments/readi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -110,9 +110,29 @@ Web = Annotated[str, AfterValidator(_web)]
 Listed = Annotated[tuple[str, ...], BeforeValidator(listed)]
 TwoLetters = Annotated[str, AfterValidator(_code)]
 
-_DOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+")
-_FILE_TYPE = re.compile(r"[a-z0-9]{1,10}")
-_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+def _each(form: str, otherwise: str, bare: Callable[[str], str] = str) -> AfterValidator:
+    """Return what refuses a list if one of its values, made `bare`, has another form."""
+
+    def checked(values: tuple[str, ...]) -> tuple[str, ...]:
+        found = tuple(dict.fromkeys(map(bare, values)))
+        for value in found:
+            if re.fullmatch(form, value) is None:
+                raise ValueError(f"{value[:80]!r} {otherwise}")
+        return found
+
+    return AfterValidator(checked)
+
+
+_DOMAINS = _each(
+    r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+",
+    "is no domain; write it as example.org, without https://",
+    lambda each: each.lower().strip(".").removeprefix("www."),
+)
+_FILE_TYPES = _each(
+    r"[a-z0-9]{1,10}", "is no type of file; write it as pdf", lambda each: each.lower().lstrip(".")
+)
+_IDS = _each(r"[A-Za-z0-9_-]{1,128}", "is no claim_id; factible review lists them")
 
 
 def _from_1000_on(value: date) -> date:
@@ -155,12 +175,12 @@ class SearchConfig(StageConfig):
     published_after: Day | None = Field(
         default=None, description="Leave out sources published before this day."
     )
-    exclude_domains: Listed = Field(
+    exclude_domains: Annotated[Listed, _DOMAINS] = Field(
         default=(),
         max_length=100,
         description="Leave out these domains and all below them, such as example.org.",
     )
-    exclude_file_types: Listed = Field(
+    exclude_file_types: Annotated[Listed, _FILE_TYPES] = Field(
         default=(), max_length=20, description="Leave out files of these types, such as pdf."
     )
     exclude_classes: Annotated[tuple[SourceClass, ...], BeforeValidator(listed)] = Field(
@@ -201,26 +221,6 @@ class SearchConfig(StageConfig):
         if value is not None and before is not None and value >= before:
             raise ValueError(f"it leaves no day before {before}, where the period ends")
         return value
-
-    @field_validator("exclude_domains")
-    @classmethod
-    def _domains_are_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        names = tuple(each.lower().strip(".").removeprefix("www.") for each in value)
-        return _each(names, _DOMAIN, "is no domain; write it as example.org, without https://")
-
-    @field_validator("exclude_file_types")
-    @classmethod
-    def _file_types_are_endings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        endings = tuple(each.lower().lstrip(".") for each in value)
-        return _each(endings, _FILE_TYPE, "is no type of file; write it as pdf")
-
-
-def _each(values: tuple[str, ...], form: re.Pattern[str], otherwise: str) -> tuple[str, ...]:
-    """Return the values without repetitions, if all of them have the form."""
-    for value in values:
-        if form.fullmatch(value) is None:
-            raise ValueError(f"{value[:80]!r} {otherwise}")
-    return tuple(dict.fromkeys(values))
 
 
 class EvidenceConfig(StageConfig):
@@ -300,7 +300,7 @@ class FactCheckConfig(StageConfig):
     strategy: StrategyName = Field(
         default="standard", description="How a claim is checked; docs/strategies.md compares them."
     )
-    only_claims: Listed = Field(
+    only_claims: Annotated[Listed, _IDS] = Field(
         default=(),
         max_length=50,
         description=(
@@ -315,11 +315,6 @@ class FactCheckConfig(StageConfig):
             "page whether it changed, whatever was kept since the last check."
         ),
     )
-
-    @field_validator("only_claims")
-    @classmethod
-    def _claims_are_ids(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return _each(value, _ID, "is no claim_id; factible review lists them")
 
     @property
     def keeps_queries(self) -> bool:
