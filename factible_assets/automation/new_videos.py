@@ -240,10 +240,7 @@ class ImportConfig(StageConfig):
         "machine that runs Dagster, as a whole path, in the data folder or in "
         "FACTIBLE_TRANSCRIPT_FOLDERS.",
     )
-    format: ImportFormat = Field(
-        default=ImportFormat.auto,
-        description=f"What the path holds; auto looks. One of: {', '.join(ImportFormat)}.",
-    )
+    format: ImportFormat = Field(default="auto", description="What the path holds; auto looks.")
     name: str | None = Field(
         default=None,
         pattern=_NAME,

@@ -299,7 +299,6 @@ def check_list(
 
     Example: factible claims check claims.csv -o checked.csv
     """
-    from factible_assets.exchange import ImportFormat
     from factible_assets.exchange.claims import table_of
     from factible_assets.exchange.importing import import_corpus
     from factible_assets.files import write_whole
@@ -312,7 +311,7 @@ def check_list(
     done = import_corpus(
         file,
         settings.home_corpora,
-        form=ImportFormat.csv,
+        form="csv",
         # A name of its own: a corpus that somebody keeps is never overwritten.
         name=f"claims-{re.sub(r'[^A-Za-z0-9_-]+', '-', file.stem)[:50].strip('-')}",
         limit=limit,

@@ -155,7 +155,7 @@ def import_(
     *,
     form: Annotated[
         ImportFormat, Option("--format", "-f", help="What it is; auto looks.")
-    ] = ImportFormat.auto,
+    ] = "auto",
     name: Annotated[str | None, Option(help="The corpus's name; else that of the path.")] = None,
     to: Annotated[Path | None, Option(help="The folder; else the data folder's.")] = None,
     web: Annotated[

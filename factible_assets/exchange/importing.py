@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NoReturn, get_args
 
 from factible_assets.corpora.format import CorpusError, CorpusFile
 from factible_assets.corpora.published import import_published
@@ -28,9 +28,9 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _HEAD_BYTES: Final = 64 * 1024
 _MAX_TOLD: Final = 20
 _READERS: Final[Mapping[ImportFormat, Callable[[str, Path], Stated]]] = {
-    ImportFormat.averitec: read_averitec,
-    ImportFormat.claimreview: read_claim_reviews,
-    ImportFormat.csv: read_claim_list,
+    "averitec": read_averitec,
+    "claimreview": read_claim_reviews,
+    "csv": read_claim_list,
 }
 
 
@@ -38,7 +38,7 @@ def import_corpus(
     path: Path,
     destination: Path,
     *,
-    form: ImportFormat = ImportFormat.auto,
+    form: ImportFormat = "auto",
     name: str | None = None,
     web: str | None = None,
     limit: int | None = None,
@@ -54,18 +54,18 @@ def import_corpus(
     Raises CorpusError: nothing can be imported; the message names the file, the line and the
     remedy.
     """
-    given = detect(path) if form is ImportFormat.auto else form
+    given = detect(path) if form == "auto" else form
     named = _name(name, path)
-    if given is ImportFormat.published:
+    if given == "published":
         return import_published(
             path, destination, name=named, web=web or "archive", replace=replace, listing=listing
         )
     if path.is_dir():
         raise CorpusError(f"{path}: this is a folder, and {given} is a file. Give the file.")
-    if given is ImportFormat.corpus:
+    if given == "corpus":
         return _import_listing(path, destination, named if name else None, web, replace=replace)
     try:
-        if given is ImportFormat.fever:
+        if given == "fever":
             read = list(read_fever(read_lines(path), path))
         else:
             read = list(_READERS[given](read_text(path, MAX_BYTES), path))
@@ -87,7 +87,7 @@ def import_corpus(
 def detect(path: Path) -> ImportFormat:
     """Tell what a path holds, by name and beginning; CorpusError: nothing, or nothing known."""
     if path.is_dir():
-        return ImportFormat.published
+        return "published"
     try:
         with path.open("rb") as stream:
             head = stream.read(_HEAD_BYTES).decode("utf-8-sig", "ignore").lstrip()
@@ -95,23 +95,23 @@ def detect(path: Path) -> ImportFormat:
         raise CorpusError(
             f"{path} cannot be read ({error.strerror}). Check the path and its rights."
         ) from error
-    by_name = {
-        **dict.fromkeys(SUFFIXES, ImportFormat.corpus),
-        **dict.fromkeys((".csv", ".tsv"), ImportFormat.csv),
-        **dict.fromkeys((".jsonl", ".ndjson"), ImportFormat.fever),
+    by_name: dict[str, ImportFormat] = {
+        **dict.fromkeys(SUFFIXES, "corpus"),
+        **dict.fromkeys((".csv", ".tsv"), "csv"),
+        **dict.fromkeys((".jsonl", ".ndjson"), "fever"),
     }
     if path.suffix in by_name:
         return by_name[path.suffix]
     if "ClaimReview" in head or "schema.org" in head:
-        return ImportFormat.claimreview
+        return "claimreview"
     if head.startswith("["):
-        return ImportFormat.averitec
+        return "averitec"
     first = head.partition("\n")[0].rstrip()
     if first.startswith("{") and first.endswith("}") and '"claim"' in first:
-        return ImportFormat.fever
+        return "fever"
     raise CorpusError(
         f"{path}: this is none of the formats that are known by their beginning. Name it with "
-        f"--format: {', '.join(list(ImportFormat)[1:])}."
+        f"--format: {', '.join(get_args(ImportFormat)[1:])}."
     )
 
 
