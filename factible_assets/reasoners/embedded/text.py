@@ -368,6 +368,10 @@ def _is_percent(words: list[Word], position: int) -> bool:
     return words[position].norm in _PERCENT_WORDS
 
 
+_OR = frozenset({"more", "less", "fewer", "so"})
+"""What may stand between a number and its unit, after an "or"."""
+
+
 def _finish(
     text: str, words: list[Word], position: int, read: tuple[float, NumberKind, int]
 ) -> Number:
@@ -383,6 +387,8 @@ def _finish(
         end = words[last - 1].end
     elif last < len(words) and words[last].norm in _MONEY_WORDS:
         kind = "money"
+    if [word.norm for word in words[last : last + 1]] == ["or"]:
+        last += 2 * (last + 1 < len(words) and words[last + 1].norm in _OR)
     unit = None
     if last < len(words):
         word, gap = words[last], text[words[last - 1].end : words[last].start]

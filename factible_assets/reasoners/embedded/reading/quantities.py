@@ -64,6 +64,14 @@ _BOUNDS_OF_YEAR: dict[Bound, re.Pattern[str]] = {
     "at_most": re.compile(r"\b(before|prior to|by|until)\s*$"),
 }
 
+_OR = re.compile(r"\s+or (more|less|fewer|so)\b")
+_BOUND_AFTER: dict[str, Bound] = {
+    "more": "at_least",
+    "less": "at_most",
+    "fewer": "at_most",
+    "so": "about",
+}
+
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _DECADE = 10
 
@@ -110,9 +118,10 @@ def _quantity(text: str, number: Number) -> Quantity:
         written = float(digits.group().replace(",", ""))
         decimals = len(digits.group().partition(".")[2])
         half = 0.5 * math.pow(10, -decimals) * factor * (value / (written or value or 1.0))
-    return Quantity(
-        value * factor, dimension, _bound(before, _BOUNDS), half, number.start, number.end
-    )
+    bound = _bound(before, _BOUNDS)
+    if (after := _OR.match(text, number.end)) is not None and bound == "exact":
+        bound = _BOUND_AFTER[after[1]]
+    return Quantity(value * factor, dimension, bound, half, number.start, number.end)
 
 
 def _bound(before: str, bounds: dict[Bound, re.Pattern[str]]) -> Bound:

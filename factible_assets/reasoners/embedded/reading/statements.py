@@ -252,7 +252,11 @@ def role_in(text: str) -> Role | None:
     if link is None or _ONE_OF_MANY.search(text):
         return None
     before, after = text[: link.start()].strip(" ,"), text[link.end() :]
-    role, holder = (before, after) if _ROLE.search(before) else (after, before)
+    role, holder = after, before
+    if (named := _ROLE.search(before)) is not None:
+        role, holder = before, after
+        # "By area the largest …"
+        role = role[named.start() if named[0].lower().startswith("the ") else 0 :]
     role = _ROLE_ENDS.split(_LEAD.sub("", role))[0]
     if _ROLE.search(role) is None or _PRONOUN.search(holder):
         return None
@@ -272,7 +276,11 @@ _REMARKS = re.compile(
 """Where a claim goes on to say why, or who says so."""
 _OTHER = re.compile(r", (?:and |but )?not (?!only\b|just\b)(?:[\w-]+ ){0,3}[\w-]+(?=[.!?]?$)")
 """What a claim says it is not: "…, not Sydney". It denies that of the other, and nothing else."""
-_WITHOUT = re.compile(r"\bwithout (?:\w+ing\b|(?:any )?\w+)", re.IGNORECASE)
+_WITHOUT = re.compile(
+    r"\b(?:without|(?:lack|absence|shortage|deficiency) (?:of|in)|too little|not enough)"
+    r" (?:\w+ing\b|(?:any )?\w+)",
+    re.IGNORECASE,
+)
 """What a claim says is not: who denies that agrees."""
 _CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGNORECASE)
 """Where a claim holds two things against each other, of which a statement may tell one."""
@@ -362,6 +370,7 @@ _PRONOUN = re.compile(
 """Words by which a statement refers to what was named before."""
 SUBJECT = re.compile(r"(?:^|(?<=, ))(?:it|he|she|they)\b", re.IGNORECASE)
 """A pronoun that a statement is about: what the page's title names."""
+_OWNER = re.compile(r"^(?:its|his|her|their) ", re.IGNORECASE)
 _LIGHT_VERB = re.compile(
     r"\b(?:(?:is|are|was|were)(?! \w+ing\b)|makes?|made|has|have|had|gets?|got|gives?|gave|takes?"
     r"|took)\b",
@@ -376,8 +385,8 @@ _THAN = re.compile(r"\bthan\b", re.IGNORECASE)
 class Heard:
     """What a page's statements say of a claim.
 
-    `decisions` take a side, the nearest first. `leaves_room` tells whether the page has half of
-    the claim's names, and none of its statements that are roughly about the claim is against it.
+    `decisions` take a side, the nearest first. `leaves_room` tells whether the page has the claim's
+    names, and none of its statements that are roughly about the claim is against it.
     """
 
     decisions: tuple[Decision, ...] = ()
@@ -398,9 +407,9 @@ def read_statements(
     ]
     context = topic.union(*(said for _, said in told))
     named = {name for name in claim.names if any(_is_same_name(name, word) for word in context)}
-    has_room = bool(claim.stems) and 2 * len(named) >= len(claim.names)
+    is_told = bool(claim.stems) and claim.names == named
     # Without its names only an answer speaks of a claim, or what names another in their place.
-    is_open = has_room or claim.is_of_one
+    is_open = 2 * len(named) >= len(claim.names) or claim.is_of_one
     found, shares = [], []
     for number, passage in enumerate(passages):
         for statement in statements(passage, whole=claim.is_compound):
@@ -413,7 +422,7 @@ def read_statements(
                 found.append((number, statement))
                 shares.append(shared)
     if not found or not claim.stems:
-        return Heard(leaves_room=has_room)
+        return Heard(leaves_room=is_told)
     is_named = claim.names == named and not claim.subject_stems.isdisjoint(_met(claim, context))
     texts = [statement.about for _, statement in found]
     # The claim's subject in the place of a statement's first pronoun.
@@ -450,7 +459,7 @@ def read_statements(
             number, statement = found[place]
             decisions.append(Decision("refutes", "another", near, statement, number))
     decisions.sort(key=lambda each: -each.nearness)
-    return Heard(tuple(decisions), leaves_room=has_room and not against)
+    return Heard(tuple(decisions), leaves_room=is_told and not against)
 
 
 def _share(
@@ -573,7 +582,8 @@ def _is_of_another(claim: ClaimWords, statement: Statement, title: str) -> bool:
     if claim.role is None or claim.is_denied or statement.says != "asserts":
         return False
     topic = next(iter(names_in(title)), "")
-    role = role_in(SUBJECT.sub(topic, statement.about) if topic else statement.about)
+    about = SUBJECT.sub(topic, statement.about) if topic else statement.about
+    role = role_in(_OWNER.sub(f"{topic}'s ", about) if topic else about)
     return (
         role is not None
         and role.is_past == claim.role.is_past
