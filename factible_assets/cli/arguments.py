@@ -1,8 +1,8 @@
-"""What several commands take: the run's knobs, each an option by its own name, and ids of videos.
+"""What several commands take: the run's knobs, each an option by its own name, and listed videos.
 
 What belongs here: making options of knobs, and knobs of options; completing what is typed in a
-shell. What does not: which knobs there are, their ranges and their words (config.py); the words of
-commands and options, which the command tree knows.
+shell; what cannot be read of the corpora. What does not: which knobs there are, their ranges and
+their words (config.py); the words of commands and options, which the command tree knows.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
+from factible_assets.cli.output import note
 from factible_assets.config import FactCheckConfig, Knob, KnobError, config_of, knobs
-from factible_assets.corpora.reading import load_corpora
+from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import UsageError
-from factible_assets.settings import SettingsError, load_settings
+from factible_assets.settings import Settings, SettingsError, load_settings
+from factible_assets.wording import plain
 
 _GIVEN = "factible.knobs"
 """Where the context of a command keeps the knobs that were given."""
@@ -117,6 +119,14 @@ def checked_config(given: dict[str, object], command: str = "check") -> FactChec
             f"{_name(error.knob)} {given.get(error.knob)!r} cannot be used: {error.reason}.",
             f"factible {command} --help describes the options.",
         ) from error
+
+
+def read_corpora(settings: Settings) -> CorporaReading:
+    """Return what the corpora list; what of them cannot be read is noted."""
+    reading = load_corpora(settings.corpus_folders)
+    for problem in reading.problems:
+        note(f"problem: {plain(str(problem))}")
+    return reading
 
 
 # --- In a shell -----------------------------------------------------------------------------------

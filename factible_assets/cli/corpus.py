@@ -14,9 +14,10 @@ from typing import Annotated, Any, Literal
 from rich.progress import Progress as Bar
 from typer import Argument, Exit, Option, Typer, echo
 
+from factible_assets.cli.arguments import read_corpora
 from factible_assets.cli.output import note, result, stderr, table, wishes
 from factible_assets.corpora.format import rendered_json_schema
-from factible_assets.corpora.reading import CorporaReading, load_corpora, load_corpus
+from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import LOCAL_CORPUS, list_new_video
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.exchange import ImportFormat
@@ -87,7 +88,7 @@ def list_(
 
     Example: factible corpus list --json
     """
-    reading = load_corpora(load_settings().corpus_folders)
+    reading = read_corpora(load_settings())
     documents: list[dict[str, Any]] = []
     rows = []
     for listed in reading.everything() if everything else reading.videos():
@@ -117,7 +118,6 @@ def list_(
             note(
                 f"{len(corpus.videos)} more on demand, of {corpus.name}: factible corpus list --all"
             )
-    _note_problems(reading)
 
 
 @app.command("validate")
@@ -221,10 +221,9 @@ def export(
     """
     if wishes.json and output is None:
         raise UsageError("--json tells where a file is.", "Name it with --output.")
-    reading = load_corpora(load_settings().corpus_folders)
+    reading = read_corpora(load_settings())
     corpus = reading.corpus(name)
     if corpus is None:
-        _note_problems(reading)
         known = ", ".join(each.name for each in reading.corpora)
         raise FactibleError(f"There is no corpus {plain(name)!r}.", f"Corpora: {plain(known)}.")
     claims = list(claims_of_corpus(corpus))
@@ -267,11 +266,6 @@ def schema(output: Output = None) -> None:
         echo(text, nl=False)
     else:
         echo(str(write_whole(output, text.encode())))
-
-
-def _note_problems(reading: CorporaReading) -> None:
-    for problem in reading.problems:
-        note(f"problem: {problem}")
 
 
 archive_app = Typer()

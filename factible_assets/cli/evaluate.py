@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Exit, Option
 
+from factible_assets.cli.arguments import read_corpora
 from factible_assets.cli.output import between, note, result, table, wishes
-from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.running.targets import open_store, unchecked
-from factible_assets.settings import Settings, load_settings
+from factible_assets.settings import load_settings
 from factible_assets.wording import counted, dollars, plain
 
 if TYPE_CHECKING:  # help needs none of what measures and judges
@@ -108,7 +108,7 @@ def evaluate(
             "Choose another matcher, or add --published DIR.",
         )
     settings = load_settings()
-    store, reading = open_store(settings), _listed(settings)
+    store, reading = open_store(settings), read_corpora(settings)
     if matcher in _FLATTERED:
         note(
             f"The matcher {matcher} inflates precision, recall and MAP: it matches claims that "
@@ -122,13 +122,6 @@ def evaluate(
         return
     for name, evaluation in found.items():
         _show(name, evaluation, every=every, details=details)
-
-
-def _listed(settings: Settings) -> CorporaReading:
-    reading = load_corpora(settings.corpus_folders)
-    for problem in reading.problems:
-        note(f"problem: {plain(str(problem))}")
-    return reading
 
 
 def _similarity(matcher: SimilarityName, model: Path | None) -> Similarity:
@@ -229,7 +222,7 @@ def judge(
         raise unchecked(video_id, settings)
     names = [name.strip() for each in criteria or () for name in each.split(",") if name.strip()]
     wish = Wish(ids, tuple(corpus or ()), rubrics(names), sample)
-    planned = plan_judging(store, _listed(settings), wish, models)
+    planned = plan_judging(store, read_corpora(settings), wish, models)
     if dry_run:
         _show_plan(planned, store)
         return

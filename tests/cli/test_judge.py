@@ -96,8 +96,10 @@ def test_scores_are_shown_with_their_agreement_and_come_from_the_store_the_next_
         assert (quality["n"], quality["mean_normalised"]) == (5, 1.0)
         assert quality["agreement"][2] == {
             "name": "Spearman",
+            "averaging": "micro",
             "value": None,
             "n": 3,
+            "unit": "scores",
             "interval": None,
             "baseline": None,
         }
