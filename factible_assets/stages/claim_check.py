@@ -118,10 +118,10 @@ class ClaimCheck:
         unasked = self.unasked("No query was written: the check ended before.")
         return CaseFile(self.claim, queries or [unasked])
 
-    async def gather(self, queries: Sequence[Query], by: Reading | None = None) -> CaseFile:
+    async def gather(self, queries: Sequence[Query]) -> CaseFile:
         """Ask some searches, and read what they find."""
         found = await self.search(queries)
-        evidence = await self.read(queries, found.hits, by=by)
+        evidence = await self.read(queries, found.hits)
         case = self.case_of(queries)
         return replace(case, searches=found.searches, hits=found.hits, evidence=evidence)
 
