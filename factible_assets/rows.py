@@ -101,6 +101,11 @@ class VideoRows:
         return self.transcripts[0] if self.transcripts else None
 
     @property
+    def claim_ids(self) -> frozenset[str]:
+        """The ids of the claims."""
+        return frozenset(claim.claim_id for claim in self.claims)
+
+    @property
     def texts(self) -> dict[str, str]:
         """The texts of pages by content hash."""
         return {text.content_hash: text.text for text in self.page_texts}

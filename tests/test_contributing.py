@@ -137,12 +137,13 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 '''
                 """The asset `topics`. What does not belong here: how topics are found."""
 
+                from dataclasses import replace
+
                 import dagster as dg
 
                 from factible_assets.assets.common import video_asset
                 from factible_assets.checks.structural import judged
                 from factible_assets.rows import VideoRows
-                from factible_assets.stages.integrity import JudgedRows
                 from factible_assets.stages.topics import topics_of
                 from warehouse.rows import data_version
                 from warehouse.sets import AssetRows
@@ -151,8 +152,8 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 @video_asset("topics", "1", "What the video is about.")
                 def topics(transcripts: VideoRows, claims: VideoRows):
                     found = topics_of(claims.claims)
-                    whole = transcripts.parts() | {"claims": claims.claims, "topics": found}
-                    outcomes, refusal = judged(["topics"], JudgedRows(**whole))
+                    whole = replace(transcripts, claims=claims.claims, topics=found)
+                    outcomes, refusal = judged(["topics"], whole)
                     if refusal is not None:
                         yield from outcomes
                         raise refusal
@@ -178,7 +179,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
             Put(
                 '''
                 @rule("claims")
-                def claims_are_said_aloud(rows: JudgedRows) -> Breaches:
+                def claims_are_said_aloud(rows: VideoRows) -> Breaches:
                     """No claim is a whisper."""
                     for claim in rows.claims:
                         if claim.text.startswith("psst"):
@@ -310,11 +311,12 @@ FOUND = """
     from factible_assets.experiments.plan import experiment_json_schema
     from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, run_config_for
     from factible_assets.records import ALL_RECORDS, Topic
+    from factible_assets.rows import VideoRows
     from factible_assets.services.checkup import examine
     from factible_assets.services.search import search_names, search_service
     from factible_assets.settings import Settings
     from factible_assets.stages.flow import check_claims
-    from factible_assets.stages.integrity import JudgedRows, judge
+    from factible_assets.stages.integrity import judge
     from factible_assets.strategies import strategy_named
     from tests.stages.world import VIDEO, Hit, World, make_claim, says
     from tests.warehouse.samples import claim, fact_check, stamp, write_asset
@@ -369,7 +371,7 @@ FOUND = """
 
     # A check: it finds its breach, and stands in Dagster.
     whisper = moody.model_copy(update={"text": "psst"})
-    found = judge(["claims"], JudgedRows(videos=whole["transcripts"].rows[:1], claims=[whisper]))
+    found = judge(["claims"], VideoRows(videos=whole["transcripts"].rows[:1], claims=[whisper]))
     assert "claims_are_said_aloud" in {each.rule.name for each in found if each.violations}
     key = dg.AssetCheckKey(dg.AssetKey("claims"), "integrity")
     described = defs.resolve_asset_graph().get_check_spec(key).description

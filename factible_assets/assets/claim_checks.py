@@ -12,7 +12,7 @@ that no reader ever sees evidence of one run beside search hits of another that 
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, get_args
 
@@ -47,7 +47,6 @@ from factible_assets.services.resource import (
 )
 from factible_assets.settings import SearchProvider
 from factible_assets.stages.flow import FlowResult, check_claims, with_others
-from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES, LogObserver, Stage
 from factible_assets.stages.reviews import (
@@ -187,10 +186,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         )
     others = frozenset(claim.claim_id for claim in scope.carried)
     result = with_others(result, scope.held, claims, others) if others else result
-    parts = known.parts({"transcripts", "claims", *ALL_STAGES} - set(selected))
-    checks, refusal = judged(
-        selected, JudgedRows(**parts | result.parts(selected), limits=knobs.search)
-    )
+    checks, refusal = judged(selected, replace(known, **result.parts(selected)), knobs.search)
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
     if refusal is not None:
         record_calls(store, result.llm_calls, stamp)
@@ -249,7 +245,7 @@ def judged_again(
         whole = stored(now, video_id, "transcripts", "claims", also=ALL_STAGES)
         # A check of an asset that never ran has nothing to say.
         there = [stage for stage in ALL_STAGES if stage in wanted & whole.sets.keys()]
-        results, _ = judged(there, JudgedRows(**whole.parts(), limits=knobs.search))
+        results, _ = judged(there, whole, knobs.search)
         if FLIPS.key in selected and "verdicts" in whole.sets:
             changes = read_changes(now, video_id, whole.sets["verdicts"].run_id)
             results.append(check_result(changes, reports.links(video_id)))

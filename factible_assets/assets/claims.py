@@ -5,6 +5,7 @@ are found (reasoners/) or localised (stages/).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import dagster as dg
@@ -24,7 +25,6 @@ from factible_assets.records import Claim, LlmCall
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.flow import ClaimsResult, extract_claims
-from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.ports import Observer, ReasonerError, ReasonerOutageError
 from factible_assets.stages.progress import LogObserver
 from factible_assets.wording import cell, rows_table
@@ -112,8 +112,8 @@ async def claims(  # type: ignore[no-untyped-def]
         code_version=CODE_VERSION,
         duration_seconds=found.seconds,
     )
-    parts = transcripts.parts() | {"claims": found.claims, "llm_calls": found.llm_calls}
-    outcomes, refusal = judged(["claims"], JudgedRows(**parts))
+    whole = replace(transcripts, claims=found.claims, llm_calls=found.llm_calls)
+    outcomes, refusal = judged(["claims"], whole)
     if refusal is not None:
         keep(found.llm_calls)
         for outcome in outcomes:

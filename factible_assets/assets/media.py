@@ -5,6 +5,7 @@ asked and what it means (stages/media.py), who is asked (services/media.py).
 """
 
 import time
+from dataclasses import replace
 
 import dagster as dg
 
@@ -19,7 +20,6 @@ from factible_assets.assets.common import (
 from factible_assets.checks.structural import judged
 from factible_assets.records import Claim
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
-from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.media import examine
 from factible_assets.stages.progress import LogObserver
 from factible_assets.wording import cell, table
@@ -76,7 +76,7 @@ async def media(  # type: ignore[no-untyped-def]
     rows = AssetRows(
         rows=found, code_version=CODE_VERSION, duration_seconds=time.perf_counter() - started
     )
-    outcomes, refusal = judged(["media"], JudgedRows(**transcripts.parts() | {"media": found}))
+    outcomes, refusal = judged(["media"], replace(transcripts, media=found))
     if refusal is not None:
         for outcome in outcomes:
             yield outcome

@@ -20,7 +20,6 @@ from factible_assets.rows import VideoRows
 from factible_assets.services.alive import STOPS
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 from factible_assets.settings import Settings
-from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.transcript import UnusableTranscriptError, from_cues, from_text
 from factible_assets.wording import cell, clock
 from resources.transcripts.base import (
@@ -195,7 +194,7 @@ async def transcripts(  # type: ignore[no-untyped-def]
         code_version=CODE_VERSION,
         duration_seconds=time.perf_counter() - started,
     )
-    outcomes, refusal = judged(["transcripts"], JudgedRows.of(rows.rows))
+    outcomes, refusal = judged(["transcripts"], VideoRows.of(rows.rows))
     if refusal is not None:
         for outcome in outcomes:
             yield outcome

@@ -17,8 +17,10 @@ from collections.abc import Collection, Sequence
 
 import dagster as dg
 
+from factible_assets.config import SearchConfig
 from factible_assets.partitions import videos
-from factible_assets.stages.integrity import Finding, JudgedRows, judge, rules_of
+from factible_assets.rows import VideoRows
+from factible_assets.stages.integrity import Finding, judge, rules_of
 from factible_assets.wording import cell, table
 
 INTEGRITY = "integrity"
@@ -56,7 +58,7 @@ def structural_specs(*assets: str) -> list[dg.AssetCheckSpec]:
 
 
 def judged(
-    assets: Collection[str], rows: JudgedRows
+    assets: Collection[str], rows: VideoRows, limits: SearchConfig | None = None
 ) -> tuple[list[dg.AssetCheckResult], dg.Failure | None]:
     """Hold rows against the rules of their assets: before they are written, or once more.
 
@@ -64,7 +66,7 @@ def judged(
     if all blocking rules are kept. Whoever is refused yields all outcomes, so that Dagster records
     what was found, and raises the refusal.
     """
-    found = judge(assets, rows)
+    found = judge(assets, rows, limits)
     results = [
         _result(asset, [each for each in found if each.rule.asset == asset]) for asset in assets
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias, get_args
@@ -53,25 +53,9 @@ _DERIVED: Mapping[str, Callable[[Any], dict[str, object]]] = {
 """What follows from the rest of a row, by table."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRows(VideoRows):
-    """The rows of one video; assets that are not judged are there to be referred to.
-
-    Of claims that the video no longer makes rows may be looked up and are never judged. `limits`
-    holds the dates that a run set.
-    """
-
-    limits: SearchConfig = field(default_factory=SearchConfig)
-
-    @property
-    def claim_ids(self) -> frozenset[str]:
-        """The ids of the video's claims."""
-        return frozenset(claim.claim_id for claim in self.claims)
-
-
 Breaches: TypeAlias = Iterator[tuple[Record | str, str]]
 """Rows that break a rule, or the names of what does, each with how."""
-Find: TypeAlias = Callable[[JudgedRows], Breaches]
+Find: TypeAlias = Callable[[VideoRows], Breaches]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,26 +92,42 @@ def rule(asset: str, *, blocking: bool = True) -> Callable[[Find], Find]:
     """Make a generator of breaches a rule of an asset; its docstring says what it demands."""
 
     def enter(find: Find) -> Find:
-        _SPECIFIC.append(Rule(asset, find.__name__, str(find.__doc__).strip(), find, blocking))
+        _SPECIFIC.append(Rule(asset, *_told(find), find, blocking))
         return find
 
     return enter
 
 
-def rules_of(asset: str) -> tuple[Rule, ...]:
-    """Return the rules of one asset: those of every asset, then its own, in order."""
+def rules_of(asset: str, limits: SearchConfig | None = None) -> tuple[Rule, ...]:
+    """Return the rules of one asset: those of every asset, then its own, in order.
+
+    `limits` holds the dates that a run set.
+    """
     general = [rows_are_valid, ids_are_derived, references_lead_to_rows]
     if asset in {"transcripts", "media"}:
         # Who finds out about pictures is not shown the claims; captions have texts of their own.
         general.remove(references_lead_to_rows)
-    return (
-        *(Rule(asset, each.__name__, str(each.__doc__), partial(each, asset)) for each in general),
-        *(each for each in _SPECIFIC if each.asset == asset),
-    )
+    found = [Rule(asset, *_told(each), partial(each, asset)) for each in general]
+    found += (each for each in _SPECIFIC if each.asset == asset)
+    if asset == "evidence":
+        dated = partial(no_page_is_too_new, limits or SearchConfig())
+        found.append(Rule(asset, *_told(no_page_is_too_new), dated))
+    return tuple(found)
 
 
-def judge(assets: Iterable[str], rows: JudgedRows) -> tuple[Finding, ...]:
-    """Hold the rows of some assets against all of their rules. Pure and deterministic."""
+def _told(find: Callable[..., Breaches]) -> tuple[str, str]:
+    """Return the name of a rule, and what it demands."""
+    return find.__name__, str(find.__doc__).strip()
+
+
+def judge(
+    assets: Iterable[str], rows: VideoRows, limits: SearchConfig | None = None
+) -> tuple[Finding, ...]:
+    """Hold the rows of some assets against all of their rules. Pure and deterministic.
+
+    Assets that are not judged are there to be referred to. Of claims that the video no longer makes
+    rows may be looked up and are never judged. `limits` holds the dates that a run set.
+    """
 
     def name(row: Record | str) -> str:
         if isinstance(row, str):
@@ -137,14 +137,14 @@ def judge(assets: Iterable[str], rows: JudgedRows) -> tuple[Finding, ...]:
     return tuple(
         Finding(each, tuple((name(row), problem) for row, problem in each.find(rows)))
         for asset in assets
-        for each in rules_of(asset)
+        for each in rules_of(asset, limits)
     )
 
 
 # --- Rules of every asset -----------------------------------------------------------------------
 
 
-def rows_are_valid(asset: str, rows: JudgedRows) -> Breaches:
+def rows_are_valid(asset: str, rows: VideoRows) -> Breaches:
     """Every row fits its table: fields, types, ranges, finite numbers, and this video."""
     for position, row in enumerate(rows.of_asset(asset)):
         name = f"{row.table} row {position}"
@@ -160,7 +160,7 @@ def rows_are_valid(asset: str, rows: JudgedRows) -> Breaches:
                 yield name, f"{where or 'the row'}: {problem['msg']}"
 
 
-def ids_are_derived(asset: str, rows: JudgedRows) -> Breaches:
+def ids_are_derived(asset: str, rows: VideoRows) -> Breaches:
     """Each id follows from its row and is there once; so do addresses, domains and hashes."""
     seen: set[Hashable] = set()
     for row in rows.of_asset(asset):
@@ -176,7 +176,7 @@ def ids_are_derived(asset: str, rows: JudgedRows) -> Breaches:
                 yield row, f"{name} is {found!r}, and derived from the row it is {value!r}"
 
 
-def references_lead_to_rows(asset: str, rows: JudgedRows) -> Breaches:
+def references_lead_to_rows(asset: str, rows: VideoRows) -> Breaches:
     """Every claim, query, hit, page and text that a row refers to is there."""
     claim_of = {query.query_id: query.claim_id for query in rows.queries}
     known: tuple[tuple[str, str, Collection[str]], ...] = (
@@ -209,14 +209,14 @@ def _ranks(rows: Iterable[Claim | Query | Verdict], what: str) -> Breaches:
 
 
 @rule("transcripts")
-def there_is_one_transcript(rows: JudgedRows) -> Breaches:
+def there_is_one_transcript(rows: VideoRows) -> Breaches:
     """There is one transcript."""
     if len(rows.transcripts) != 1:
         yield "transcript", f"there are {len(rows.transcripts)} of them, not one"
 
 
 @rule("transcripts")
-def captions_stand_in_the_text(rows: JudgedRows) -> Breaches:
+def captions_stand_in_the_text(rows: VideoRows) -> Breaches:
     """Captions are counted from 0, and follow each other in the text and in time."""
     length = len(rows.transcript.text) if rows.transcript else 0
     ordered = sorted(rows.segments, key=lambda segment: segment.position)
@@ -235,7 +235,7 @@ def captions_stand_in_the_text(rows: JudgedRows) -> Breaches:
 
 # A breach may be a mistake of the corpus file, which must not stop a fact-check.
 @rule("transcripts", blocking=False)
-def captions_fit_the_video(rows: JudgedRows) -> Breaches:
+def captions_fit_the_video(rows: VideoRows) -> Breaches:
     """Captions begin before the video ends, with some slack for rounded lengths."""
     length = rows.video.duration_seconds
     latest = math.inf if length is None else length + max(_SLACK_SECONDS, length * _SLACK_SHARE)
@@ -245,7 +245,7 @@ def captions_fit_the_video(rows: JudgedRows) -> Breaches:
 
 
 @rule("claims")
-def claims_are_in_order(rows: JudgedRows) -> Breaches:
+def claims_are_in_order(rows: VideoRows) -> Breaches:
     """Ranks count from 1, the most important claim first."""
     yield from _ranks(rows.claims, "claims")
     for before, after in pairwise(sorted(rows.claims, key=lambda claim: claim.rank)):
@@ -254,7 +254,7 @@ def claims_are_in_order(rows: JudgedRows) -> Breaches:
 
 
 @rule("claims")
-def claims_stand_in_the_transcript(rows: JudgedRows) -> Breaches:
+def claims_stand_in_the_transcript(rows: VideoRows) -> Breaches:
     """A claim's place lies in the text, and its time is that of the captions there."""
     clock = Clock(rows.segments)
     length = len(rows.transcript.text) if rows.transcript else 0
@@ -277,7 +277,7 @@ def claims_stand_in_the_transcript(rows: JudgedRows) -> Breaches:
 
 
 @rule("queries")
-def every_claim_has_queries(rows: JudgedRows) -> Breaches:
+def every_claim_has_queries(rows: VideoRows) -> Breaches:
     """Queries of a claim count from 1, have words or a reason, and no claim lacks them."""
     for query in rows.queries:
         if not (query.text.strip() if query.status == "ok" else query.reason):
@@ -290,7 +290,7 @@ def every_claim_has_queries(rows: JudgedRows) -> Breaches:
 
 
 @rule("search_hits")
-def searches_tell_how_they_ended(rows: JudgedRows) -> Breaches:
+def searches_tell_how_they_ended(rows: VideoRows) -> Breaches:
     """A search says why it failed, and has succeeded exactly if it had results."""
     for search in rows.searches:
         if search.status == "infra_error" and not search.reason:
@@ -300,7 +300,7 @@ def searches_tell_how_they_ended(rows: JudgedRows) -> Breaches:
 
 
 @rule("search_hits")
-def hits_belong_to_searches(rows: JudgedRows) -> Breaches:
+def hits_belong_to_searches(rows: VideoRows) -> Breaches:
     """Each hit was found through a search that succeeded."""
     answered = {row.query_id for row in rows.searches if row.status == "ok"}
     for hit in rows.hits:
@@ -309,7 +309,7 @@ def hits_belong_to_searches(rows: JudgedRows) -> Breaches:
 
 
 @rule("reliability_ratings")
-def every_domain_is_rated(rows: JudgedRows) -> Breaches:
+def every_domain_is_rated(rows: VideoRows) -> Breaches:
     """Each domain that was found has a rating, which says why."""
     for rating in rows.ratings:
         if not any(reason.strip() for reason in rating.reasons):
@@ -324,7 +324,7 @@ def every_domain_is_rated(rows: JudgedRows) -> Breaches:
 
 
 @rule("evidence")
-def every_text_has_its_page(rows: JudgedRows) -> Breaches:
+def every_text_has_its_page(rows: VideoRows) -> Breaches:
     """What was read is the text of its own page, or the snippet of its own hit."""
     texts = {page.page_id: page.content_hash for page in rows.pages}
     snippets = {hit.hit_id: ids.content_hash(hit.snippet) for hit in rows.hits}
@@ -338,7 +338,7 @@ def every_text_has_its_page(rows: JudgedRows) -> Breaches:
 
 
 @rule("evidence")
-def evidence_fits_its_hit(rows: JudgedRows) -> Breaches:
+def evidence_fits_its_hit(rows: VideoRows) -> Breaches:
     """Evidence has the claim, query and address of its hit, and the address of its page."""
     hits = {hit.hit_id: hit for hit in rows.hits}
     pages = {page.page_id: page for page in rows.pages}
@@ -355,7 +355,7 @@ def evidence_fits_its_hit(rows: JudgedRows) -> Breaches:
 
 
 @rule("evidence")
-def every_hit_is_accounted_for(rows: JudgedRows) -> Breaches:
+def every_hit_is_accounted_for(rows: VideoRows) -> Breaches:
     """Each address that was found for a claim was read, or says why it was not."""
     judged = {(row.claim_id, row.canonical_url) for row in rows.evidence}
     claims = rows.claim_ids
@@ -365,7 +365,7 @@ def every_hit_is_accounted_for(rows: JudgedRows) -> Breaches:
 
 
 @rule("evidence")
-def quotes_stand_in_their_pages(rows: JudgedRows) -> Breaches:
+def quotes_stand_in_their_pages(rows: VideoRows) -> Breaches:
     """A quote is, character by character, what stands at its offsets in the stored text."""
     texts = rows.texts
     for row in (each for each in rows.evidence if each.quote is not None):
@@ -377,7 +377,7 @@ def quotes_stand_in_their_pages(rows: JudgedRows) -> Breaches:
 
 
 @rule("evidence")
-def no_source_is_the_video(rows: JudgedRows) -> Breaches:
+def no_source_is_the_video(rows: VideoRows) -> Breaches:
     """Nothing that was read is the video itself, or a copy of it under the same title."""
     hits = {hit.hit_id: hit for hit in rows.hits}
     pages = {page.page_id: page for page in rows.pages}
@@ -390,10 +390,9 @@ def no_source_is_the_video(rows: JudgedRows) -> Breaches:
             yield row, f"its source is a re-upload: {row.canonical_url}"
 
 
-@rule("evidence")
-def no_page_is_too_new(rows: JudgedRows) -> Breaches:
+def no_page_is_too_new(limits: SearchConfig, rows: VideoRows) -> Breaches:
     """With a date limit set, nothing that was read was published outside of it."""
-    before, after = rows.limits.published_before, rows.limits.published_after
+    before, after = limits.published_before, limits.published_after
     dates = {page.page_id: page.published_on for page in rows.pages}
     for row in (each for each in rows.evidence if each.status != "skipped"):
         known = {row.published_on, dates.get(row.page_id or "")}
@@ -405,7 +404,7 @@ def no_page_is_too_new(rows: JudgedRows) -> Breaches:
 
 
 @rule("verdicts")
-def every_claim_has_a_verdict(rows: JudgedRows) -> Breaches:
+def every_claim_has_a_verdict(rows: VideoRows) -> Breaches:
     """Each claim has a verdict; their ranks count from 1, and incomplete ones say why."""
     yield from _ranks(rows.verdicts, "verdicts")
     for verdict in rows.verdicts:
@@ -418,7 +417,7 @@ def every_claim_has_a_verdict(rows: JudgedRows) -> Breaches:
 
 
 @rule("verdicts")
-def verdicts_count_their_evidence(rows: JudgedRows) -> Breaches:
+def verdicts_count_their_evidence(rows: VideoRows) -> Breaches:
     """The numbers of a verdict are those of the evidence that it rests on."""
     stances = Counter((row.claim_id, row.stance) for row in rows.evidence if row.status == "ok")
     for verdict in rows.verdicts:

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.records import ASSET_RECORDS, MediaFinding
+from factible_assets.rows import VideoRows
 from factible_assets.stages import ids
 from factible_assets.stages.flow import check_claims, extract_claims
-from factible_assets.stages.integrity import JudgedRows, judge, rules_of
+from factible_assets.stages.integrity import judge, rules_of
 from factible_assets.stages.transcript import from_cues
 from resources.transcripts.base import Cue
 from tests.stages.test_flow import furnished_world
@@ -26,17 +27,17 @@ from tests.stages.world import VIDEO, World, reviewed
 CONFIG = FactCheckConfig()
 
 
-def rows_from(world: World) -> JudgedRows:
+def rows_from(world: World) -> VideoRows:
     """Run the real flow over a world, and return what it made."""
     transcript, segments = from_cues(
         VIDEO.video_id, [Cue("claim 0.", 1, 4), Cue("claim 1.", 6, 4)], provider="file"
     )
 
-    async def run() -> JudgedRows:
+    async def run() -> VideoRows:
         services = world.services()
         found = await extract_claims(VIDEO, transcript, segments, services, CONFIG)
         result = await check_claims(VIDEO, found.claims, services, CONFIG)
-        return JudgedRows(
+        return VideoRows(
             **result.parts()
             | {
                 "videos": [VIDEO],
@@ -52,7 +53,7 @@ def rows_from(world: World) -> JudgedRows:
 
 
 @cache
-def whole() -> JudgedRows:
+def whole() -> VideoRows:
     world, claims = furnished_world(claims=2, queries=2, results=3)
     world.checks = {claims[0].text: [reviewed("claim 0", "https://checkers.example/0")]}
     # One page is gone, so that its snippet is read instead.
@@ -72,19 +73,21 @@ def media_finding() -> MediaFinding:
     )
 
 
-def broken_rules(rows: JudgedRows) -> set[str]:
-    return {finding.rule.name for finding in judge(ASSET_RECORDS, rows) if finding.violations}
+def broken_rules(rows: VideoRows, limits: SearchConfig | None = None) -> set[str]:
+    return {
+        finding.rule.name for finding in judge(ASSET_RECORDS, rows, limits) if finding.violations
+    }
 
 
-def quoted(rows: JudgedRows) -> int:
+def quoted(rows: VideoRows) -> int:
     return next(place for place, row in enumerate(rows.evidence) if row.quote is not None)
 
 
-Breach = Callable[[JudgedRows, int], JudgedRows]
-Which = int | Callable[[JudgedRows], int] | None
+Breach = Callable[[VideoRows, int], VideoRows]
+Which = int | Callable[[VideoRows], int] | None
 
 
-def split(rows: JudgedRows, place: str, n: int, which: Which) -> tuple[list[Any], Any, list[Any]]:
+def split(rows: VideoRows, place: str, n: int, which: Which) -> tuple[list[Any], Any, list[Any]]:
     """Return the rows before the one that is meant, that one, and those after it."""
     index = n if which is None else which if isinstance(which, int) else which(rows)
     every = [*getattr(rows, place)]
@@ -95,7 +98,7 @@ def split(rows: JudgedRows, place: str, n: int, which: Which) -> tuple[list[Any]
 def change(place: str, which: Which = None, **values: Any) -> Breach:
     """Let one row be another; as pydantic does, such a copy is not validated."""
 
-    def broken(rows: JudgedRows, n: int) -> JudgedRows:
+    def broken(rows: VideoRows, n: int) -> VideoRows:
         before, row, after = split(rows, place, n, which)
         changed: Any = {place: [*before, row.model_copy(update=values), *after]}
         return replace(rows, **changed)
@@ -104,7 +107,7 @@ def change(place: str, which: Which = None, **values: Any) -> Breach:
 
 
 def leave_out(place: str, which: Which = None) -> Breach:
-    def broken(rows: JudgedRows, n: int) -> JudgedRows:
+    def broken(rows: VideoRows, n: int) -> VideoRows:
         before, _, after = split(rows, place, n, which)
         left: Any = {place: [*before, *after]}
         return replace(rows, **left)
@@ -115,7 +118,7 @@ def leave_out(place: str, which: Which = None) -> Breach:
 def add(place: str, which: Which = None, **values: Any) -> Breach:
     """Add a copy of a row, with other values."""
 
-    def broken(rows: JudgedRows, n: int) -> JudgedRows:
+    def broken(rows: VideoRows, n: int) -> VideoRows:
         before, row, after = split(rows, place, n, which)
         more: Any = {place: [*before, row, *after, row.model_copy(update=values)]}
         return replace(rows, **more)
@@ -123,25 +126,25 @@ def add(place: str, which: Which = None, **values: Any) -> Breach:
     return broken
 
 
-def with_another_text(rows: JudgedRows, _: int) -> JudgedRows:
+def with_another_text(rows: VideoRows, _: int) -> VideoRows:
     own = rows.evidence[0].content_hash
     other = next(text.content_hash for text in rows.page_texts if text.content_hash != own)
     unquoted = {"quote": None, "quote_start": None, "quote_end": None}
     return change("evidence", 0, content_hash=other, **unquoted)(rows, 0)
 
 
-def with_a_quote_further_on(rows: JudgedRows, _: int) -> JudgedRows:
+def with_a_quote_further_on(rows: VideoRows, _: int) -> VideoRows:
     row = rows.evidence[quoted(rows)]
     start, end = (row.quote_start or 0) + 1, (row.quote_end or 0) + 1
     return change("evidence", quoted, quote_start=start, quote_end=end)(rows, 0)
 
 
-def with_a_stranger_s_call(rows: JudgedRows, _: int) -> JudgedRows:
+def with_a_stranger_s_call(rows: VideoRows, _: int) -> VideoRows:
     place = next(at for at, call in enumerate(rows.llm_calls) if call.stage == "evidence")
     return change("llm_calls", place, claim_id="c_0")(rows, 0)
 
 
-def with_a_search_of_the_other_claim(rows: JudgedRows, _: int) -> JudgedRows:
+def with_a_search_of_the_other_claim(rows: VideoRows, _: int) -> VideoRows:
     return change("searches", 0, claim_id=rows.claims[1].claim_id)(rows, 0)
 
 
@@ -301,9 +304,7 @@ def test_a_page_outside_of_the_dates_is_told_only_if_there_are_dates(
     limits: SearchConfig, told: bool
 ) -> None:
     dated = change("evidence", 0, published_on=date(2020, 6, 1))(whole(), 0)
-    assert broken_rules(replace(dated, limits=limits)) == (
-        {"no_page_is_too_new"} if told else set()
-    )
+    assert broken_rules(dated, limits) == ({"no_page_is_too_new"} if told else set())
 
 
 def test_a_source_that_was_left_out_may_be_the_video_or_too_new() -> None:
@@ -314,7 +315,7 @@ def test_a_source_that_was_left_out_may_be_the_video_or_too_new() -> None:
     }  # fmt: skip
     rows = change("evidence", 0, **left_out)(whole(), 0)
     limits = SearchConfig(published_before=date(2020, 1, 1))
-    assert broken_rules(replace(rows, limits=limits)) == {"verdicts_count_their_evidence"}
+    assert broken_rules(rows, limits) == {"verdicts_count_their_evidence"}
 
 
 def test_a_transcript_that_runs_far_beyond_the_video_is_warned_of_and_not_refused() -> None:

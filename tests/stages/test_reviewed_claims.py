@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.records import Claim, ReviewAction, Transcript, TranscriptSegment
+from factible_assets.rows import VideoRows
 from factible_assets.stages.claims import build_claims, corrected_claims
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ids import claim_id, content_hash, query_id
-from factible_assets.stages.integrity import JudgedRows, judge
+from factible_assets.stages.integrity import judge
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
 from factible_assets.stages.reviews import (
     NO_CORRECTIONS,
@@ -117,7 +118,7 @@ def test_what_a_reviewer_made_of_claims_outlives_every_extraction(
         for claim in untouched:
             assert kept[claim.claim_id] == claim.model_copy(update={"rank": 1})
         # Ids follow from words, ranks from importance, places from the transcript.
-        rows = JudgedRows(
+        rows = VideoRows(
             videos=[VIDEO], transcripts=[TRANSCRIPT], segments=SEGMENTS, claims=list(now)
         )
         assert [str(broken) for one in judge(["claims"], rows) for broken in one.violations] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -17,7 +18,7 @@ from factible_assets.records import Query, ReviewAction
 from factible_assets.rows import VideoRows
 from factible_assets.stages.flow import check_claims, with_others
 from factible_assets.stages.ids import query_id
-from factible_assets.stages.integrity import JudgedRows, judge
+from factible_assets.stages.integrity import judge
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.stages.reviews import (
@@ -305,7 +306,7 @@ async def test_added_sources_are_read_beyond_the_limit_and_rows_stay_whole() -> 
     }
     assert providers[url] == "reviewer"
     assert providers["https://a.example/x"] == "engine+reviewer"
-    rows = JudgedRows(**found.parts() | {"videos": [VIDEO], "claims": [CLAIM]})
+    rows = replace(found, videos=[VIDEO], claims=[CLAIM])
     assert [str(broken) for one in judge(ALL_STAGES, rows) for broken in one.violations] == []
 
 
@@ -327,5 +328,5 @@ async def test_one_claim_checked_alone_keeps_its_queries_and_carries_the_others_
     stances = {row.claim_id: row.stance for row in joined.verdicts}
     assert stances == {CLAIM.claim_id: "refutes", OTHER.claim_id: "mixed"}
     assert joined.llm_calls == alone.llm_calls
-    rows = JudgedRows(**joined.parts() | {"videos": [VIDEO], "claims": [CLAIM, OTHER]})
+    rows = replace(joined, videos=[VIDEO], claims=[CLAIM, OTHER])
     assert [str(broken) for one in judge(ALL_STAGES, rows) for broken in one.violations] == []

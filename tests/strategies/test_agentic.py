@@ -18,7 +18,7 @@ from factible_assets.reasoners.llm.answers import (
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.records import Step
 from factible_assets.stages.flow import FlowResult, check_claims
-from factible_assets.stages.integrity import JudgedRows, judge
+from factible_assets.stages.integrity import judge
 from factible_assets.strategies import strategy_named
 from resources.llm.base import (
     Answer,
@@ -151,7 +151,7 @@ async def investigate(
     result = await check_claims(
         LATER, [CLAIM], services, config, strategy=strategy_named("agentic")
     )
-    rows = JudgedRows(**result.parts() | {"videos": [LATER], "claims": [CLAIM]})
+    rows = replace(result, videos=[LATER], claims=[CLAIM])
     assets = ("queries", "search_hits", "evidence", "verdicts")
     broken = [each for each in judge(assets, rows) if each.refuses]
     assert broken == []

@@ -8,7 +8,7 @@ import pytest
 
 from factible_assets.config import config_of
 from factible_assets.stages.flow import FlowResult, check_claims
-from factible_assets.stages.integrity import JudgedRows, judge
+from factible_assets.stages.integrity import judge
 from factible_assets.stages.ports import Judged, QueryDraft, VerdictDraft
 from factible_assets.strategies import strategy_named
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
@@ -34,7 +34,7 @@ async def check(world: World, **knobs: object) -> FlowResult:
     config = config_of({"strategy": "best", "max_queries": 2, **knobs})
     strategy = strategy_named("best")
     result = await check_claims(VIDEO, [CLAIM], world.services(), config, strategy=strategy)
-    rows = JudgedRows(**result.parts() | {"videos": [VIDEO], "claims": [CLAIM]})
+    rows = replace(result, videos=[VIDEO], claims=[CLAIM])
     assets = ("queries", "search_hits", "evidence", "verdicts")
     assert [each for each in judge(assets, rows) if each.refuses] == []
     return result

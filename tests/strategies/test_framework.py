@@ -11,7 +11,7 @@ from factible_assets.config import BudgetConfig, StrategyName, config_of
 from factible_assets.records import StepKind
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import STANDARD, Strategy, StrategyError, check_claims
-from factible_assets.stages.integrity import JudgedRows, judge
+from factible_assets.stages.integrity import judge
 from factible_assets.stages.ports import BudgetSpentError, ReasonerOutageError
 from factible_assets.stages.progress import ALL_STAGES, Trace
 from factible_assets.strategies import strategy_named
@@ -115,7 +115,7 @@ async def test_a_claim_that_nothing_was_asked_for_says_so_and_can_be_stored(
             config_of({"strategy": name, **knobs}),
             strategy=strategy_named(name),
         )
-        rows = JudgedRows(**result.parts() | {"videos": [VIDEO], "claims": [prediction]})
+        rows = replace(result, videos=[VIDEO], claims=[prediction])
         assert [each for each in judge(ALL_STAGES, rows) if each.refuses] == []
         assert len(result.queries) == 1
         if knobs:

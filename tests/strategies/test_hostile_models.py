@@ -18,7 +18,7 @@ import pytest
 from factible_assets.config import StrategyName, config_of
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.stages.flow import FlowResult, check_claims
-from factible_assets.stages.integrity import JudgedRows, judge
+from factible_assets.stages.integrity import judge
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.strategies import strategy_named
 from resources.http import RetryPolicy
@@ -119,7 +119,7 @@ async def checked(
         server.on("/v1/chat/completions", behaviour)
         services = replace((world or ocean()).services(), reasoner=LlmReasoner(staged(model)))
         result = await check_claims(VIDEO, [CLAIM], services, config, strategy=strategy_named(name))
-    rows = JudgedRows(**result.parts() | {"videos": [VIDEO], "claims": [CLAIM]})
+    rows = replace(result, videos=[VIDEO], claims=[CLAIM])
     assert [each for each in judge(ALL_STAGES, rows) if each.refuses] == []
     return result
 

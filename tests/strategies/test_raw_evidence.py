@@ -12,7 +12,7 @@ from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
 from factible_assets.records import Claim, Step, Video
 from factible_assets.stages.flow import FlowResult, check_claims
-from factible_assets.stages.integrity import JudgedRows, judge
+from factible_assets.stages.integrity import judge
 from factible_assets.strategies import strategy_named
 from resources.llm.base import Answer, ModelAnswer, ModelError, ModelRequest
 from tests.reasoners.llm.scripted import Scripted, prompt_of, report, staged, take_apart
@@ -94,7 +94,7 @@ async def checked(
 
 def broken_rules(result: FlowResult, claim: Claim, video: Video = DATED) -> set[str]:
     """The rules that rows break before they are written."""
-    rows = JudgedRows(**result.parts() | {"videos": [video], "claims": [claim]})
+    rows = replace(result, videos=[video], claims=[claim])
     judged = judge(("queries", "search_hits", "evidence", "verdicts"), rows)
     return {finding.rule.name for finding in judged if finding.violations}
 
