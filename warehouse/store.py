@@ -202,8 +202,8 @@ class Warehouse:
     def read_video(self, video_id: str, assets: Iterable[str] = ASSET_RECORDS) -> VideoRows:
         """Return everything in the newest sets of a video, of all assets or some, of one moment."""
         with self.connection(read_only=True) as connection:
-            sets = {one.asset: one for one in _sets(connection, "current_sets", video_id=video_id)}
-            wanted = [sets[asset] for asset in assets if asset in sets]
+            sets = _sets(connection, "current_sets", video_id=video_id)
+            wanted = {asset: sets[asset] for asset in assets if asset in sets}
             return _read(connection, wanted, current=True)
 
     def video_ids(self) -> list[str]:
@@ -214,13 +214,10 @@ class Warehouse:
     def read_sets(self, video_id: str, runs: Mapping[str, str]) -> VideoRows:
         """Return what is in the sets that given runs wrote, by asset, all from one moment."""
         with self.connection(read_only=True) as connection:
-            sets = [
-                one
-                for asset, run_id in runs.items()
-                for one in _sets(
-                    connection, "set_of_run", asset=asset, video_id=video_id, run_id=run_id
-                )
-            ]
+            sets: dict[str, Materialization] = {}
+            for asset, run_id in runs.items():
+                own = {"asset": asset, "video_id": video_id, "run_id": run_id}
+                sets |= _sets(connection, "set_of_run", **own)
             return _read(connection, sets, current=False)
 
     def read_standing(self, video_id: str) -> VideoRows:
@@ -249,11 +246,10 @@ class Warehouse:
             page_texts=tuple(PageText(content_hash=key, text=text) for key, text in texts.items()),
         )
 
-    def current_materialization(self, asset: str, video_id: str) -> Materialization | None:
-        """Return what is known of the newest set, or None if there never was one."""
+    def current_sets(self, video_id: str) -> dict[str, Materialization]:
+        """Return what is known of the newest sets of a video as wholes, by asset."""
         with self.connection(read_only=True) as connection:
-            sets = _sets(connection, "current_sets", video_id=video_id)
-        return next((one for one in sets if one.asset == asset), None)
+            return _sets(connection, "current_sets", video_id=video_id)
 
     def query(
         self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None
@@ -392,13 +388,12 @@ def _rows(
 
 
 def _read(
-    connection: duckdb.DuckDBPyConnection, sets: Iterable[Materialization], *, current: bool
+    connection: duckdb.DuckDBPyConnection, sets: dict[str, Materialization], *, current: bool
 ) -> VideoRows:
     """Read the rows of some sets; of current ones, a verdict may be of an older set."""
-    held = {one.asset: one for one in sets}
     rows: list[Record] = []
     calls: dict[str, list[LlmCall]] = {}
-    for asset, one in held.items():
+    for asset, one in sets.items():
         # By its run a set is found at once.
         own = {"video_id": one.video_id, "run_id": one.run_id}
         for record in ASSET_RECORDS[asset]:
@@ -412,16 +407,16 @@ def _read(
             elif record is not PageText:
                 moment = to_utc(one.checked_at)
                 rows += _rows(connection, "of_run", record, checked_at=moment, **own)
-    if "evidence" in held:
+    if "evidence" in sets:
         read = (row.content_hash for row in rows if isinstance(row, Page | Evidence))
         texts = stored_texts(connection, [each for each in read if each is not None])
         rows += (PageText(content_hash=each, text=texts[each]) for each in sorted(texts))
-    return VideoRows.of(rows, sets=held)
+    return VideoRows.of(rows, sets=sets)
 
 
 def _sets(
     connection: duckdb.DuckDBPyConnection, question: str, **values: str
-) -> list[Materialization]:
+) -> dict[str, Materialization]:
     columns = ", ".join(each.name for each in fields(Materialization))
     found = connection.execute(_QUESTIONS[question].format(columns=columns), values).fetchall()
-    return [Materialization(*map(aware, row)) for row in found]
+    return {one.asset: one for one in (Materialization(*map(aware, row)) for row in found)}

@@ -337,13 +337,12 @@ def scope_of(
             "Materialize it without only_claims first."
         )
 
-    found = {stage: store.current_materialization(stage, video_id) for stage in stages}
-    runs: dict[str, str] = {stage: one.run_id for stage, one in found.items() if one is not None}
-    absent = [stage for stage in stages if stage not in runs]
-    last = found[stages[-1]]
-    if absent or last is None:
+    found = store.current_sets(video_id)
+    absent = [stage for stage in stages if stage not in found]
+    if absent:
         raise unchecked(f"it has no {', '.join(absent)} yet")
-    held = store.read_sets(video_id, runs)
+    last = found[stages[-1]]
+    held = store.read_sets(video_id, {stage: found[stage].run_id for stage in stages})
     # Claims that were asked and judged, as far as the held rows go.
     whole = set(known)
     if "queries" in held.sets:

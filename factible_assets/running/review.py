@@ -762,7 +762,7 @@ def _check_again(
 
     with Warehouse(settings.warehouse).snapshot() as now, open_instance(settings) as instance:
         waits = claims_wait(now, file.video_id)
-        sets = (now.current_materialization(each, file.video_id) for each in ("claims", "verdicts"))
+        sets = map(now.current_sets(file.video_id).get, ("claims", "verdicts"))
         made, judged = (instance.get_run_by_id(each.run_id) if each else None for each in sets)
     # The knobs of the run that checked the video last; Dagster keeps them as plain JSON.
     ops: Any = judged.run_config.get("ops", {}) if judged else {}

@@ -104,9 +104,7 @@ def still_standing(
         return run is not None and run.tags.get(tag) == tags[tag]
 
     with Warehouse(settings.warehouse).snapshot() as now:
-        transcript, claims = (
-            now.current_materialization(asset, video_id) for asset in ("transcripts", "claims")
-        )
+        transcript, claims = map(now.current_sets(video_id).get, ("transcripts", "claims"))
         if transcript is None or not has_come(transcript, TRANSCRIPT_TAG):
             return Standing()
         # Claims that are older than the transcript were found in another one.

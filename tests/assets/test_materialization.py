@@ -69,7 +69,7 @@ def test_all_seven_assets_of_a_video_fill_the_warehouse(checked: Checked) -> Non
     assert {verdict.claim_id for verdict in verdicts} == {claim.claim_id for claim in claims}
     assert {verdict.basis for verdict in verdicts} == {"embedded"}
     for asset in METHOD:
-        current = checked.store.current_materialization(asset, DEMO_VIDEO)
+        current = checked.store.current_sets(DEMO_VIDEO).get(asset)
         assert current is not None
         assert current.run_id == checked.first.run_id
 

@@ -101,7 +101,7 @@ def test_rows_that_break_a_rule_are_told_row_by_row_and_the_last_good_ones_stay(
     assert pipeline.store.read_current(Verdict, DEMO_VIDEO) == verdicts
     for asset in METHOD:
         if asset not in {"transcripts", "claims"}:
-            current = pipeline.store.current_materialization(asset, DEMO_VIDEO)
+            current = pipeline.store.current_sets(DEMO_VIDEO).get(asset)
             assert current is not None
             assert current.run_id == good.run_id
     assert all(

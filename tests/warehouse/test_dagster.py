@@ -59,7 +59,7 @@ def test_an_output_is_stored_as_the_set_of_its_partition_and_loaded_by_the_next_
     assert event.metadata["dagster/row_count"].value == 2
     assert run(warehouse, "queries", "-w").success
     assert warehouse.read_current(Query, "-w") == [query("-w", 1), query("-w", 2)]
-    current = warehouse.current_materialization("claims", "-w")
+    current = warehouse.current_sets("-w").get("claims")
     assert current is not None
     assert current.run_id == first.run_id
     assert warehouse.read_current(Claim, "v") == []

@@ -59,12 +59,12 @@ def test_what_is_known_of_a_set_is_written_with_it(in_memory: Warehouse) -> None
     written = write_asset(
         in_memory, "claims", "v", rows, stamp=stamp(1), code_version="7", duration_seconds=2.5
     )
-    assert written == in_memory.current_materialization("claims", "v")
+    assert written == in_memory.current_sets("v").get("claims")
     assert written.row_count == 2
     assert written.data_version == data_version(rows)
     assert (written.run_id, written.checked_at) == ("run-1", stamp(1).checked_at)
     assert (written.code_version, written.duration_seconds) == ("7", 2.5)
-    assert in_memory.current_materialization("claims", "another") is None
+    assert in_memory.current_sets("another").get("claims") is None
 
 
 def test_writing_again_under_the_same_run_replaces_the_set(in_memory: Warehouse) -> None:
