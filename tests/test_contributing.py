@@ -253,7 +253,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                     return ClaimRows(case, await claim.judge(case))
 
 
-                STRATEGY = Strategy("coin", "One search.", "Nobody", {"query": "own words"}, check)
+                STRATEGY = Strategy("coin", check)
                 '''
             ),
         )

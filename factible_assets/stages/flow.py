@@ -22,7 +22,6 @@ from factible_assets.records import (
     LlmCall,
     PageText,
     Record,
-    StepKind,
     Transcript,
     TranscriptSegment,
     Video,
@@ -100,17 +99,13 @@ class StrategyError(ValueError):
 class Strategy:
     """One way to check a claim: a named composition of steps.
 
-    `name` is that of its module; `sentence` is for a person who chooses; `source` is the document
-    that it is taken from; `steps` say what each is done by. `adapt` makes the run's knobs as the
-    strategy needs them. `most_searches` is how many it makes for a claim at most. One that
-    `needs_model` does not run on the embedded engine; one that goes `in_rounds` searches again in
-    the light of what it read, so that its assets can only be made together.
+    `name` is that of its module. `adapt` makes the run's knobs as the strategy needs them.
+    `most_searches` is how many it makes for a claim at most. One that `needs_model` does not run on
+    the embedded engine; one that goes `in_rounds` searches again in the light of what it read, so
+    that its assets can only be made together.
     """
 
     name: str
-    sentence: str
-    source: str
-    steps: Mapping[StepKind, str]
     check: Callable[[ClaimCheck], Awaitable[ClaimRows]]
     adapt: Callable[[FactCheckConfig, Video], FactCheckConfig] = lambda config, _: config
     most_searches: Callable[[FactCheckConfig], int] = lambda config: config.queries.max_queries
@@ -136,24 +131,12 @@ class Strategy:
 
 
 async def standard(check: ClaimCheck) -> ClaimRows:
-    """Check one claim: queries, searches, pages, and the vote over what they say."""
+    """Check one claim: queries, searches, pages, and the vote over them (Factible, section 1.3)."""
     case = await check.gather(await check.write_queries())
     return ClaimRows(case, await check.judge(case) if "verdicts" in check.stages else None)
 
 
-STANDARD = Strategy(
-    name="standard",
-    sentence="Queries on both sides, pages by reliability, and a vote over what they say.",
-    source="Factible (TFM), section 1.3",
-    steps={
-        "query": "direct, alternative, source and context queries, one for the contrary",
-        "retrieve": "adaptive credibility filter",
-        "select": "by rating, then by rank",
-        "read": "stance with a verbatim quote",
-        "judge": "reliability-weighted vote, worded by the reasoner",
-    },
-    check=standard,
-)
+STANDARD = Strategy("standard", standard)
 """Every claim once, in order. It notes no steps: its rows tell them."""
 
 

@@ -247,16 +247,6 @@ class _Inquiry:
 
 STRATEGY = Strategy(
     name="agentic",
-    sentence="Plans, searches, condenses and reasons in rounds until the label is settled.",
-    source="AgentFact, section IV (text)",
-    steps={
-        "plan": "five named techniques; validation list and search list of at most three",
-        "query": "one per item, none twice",
-        "retrieve": "each item in turn, by reliability",
-        "summarise": "query-guided filtering and condensing",
-        "reason": "temporary over batches of three, accumulated over what was kept",
-        "judge": "TRUE, FALSE or UNPROVEN in key points that cite evidence",
-    },
     check=lambda claim: _Inquiry(claim, CaseFile(claim.claim)).run(),
     most_searches=lambda config: 2 * investigation.LIST_ITEMS * config.budget.max_plans,
     needs_model=True,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from factible_assets.config import FactCheckConfig, QueriesConfig
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
-from factible_assets.stages.flow import STANDARD, Strategy
+from factible_assets.stages.flow import Strategy
 from factible_assets.stages.ports import BudgetSpentError
 from factible_assets.stages.progress import Note
 from factible_assets.stages.verdict import CaseFile
@@ -67,9 +67,6 @@ def _wider_count(config: FactCheckConfig) -> int:
 
 STRATEGY = Strategy(
     name="best",
-    sentence="The standard strategy, with a second round of searches where the vote abstains.",
-    source="docs/strategies.md",
-    steps=STANDARD.steps,
     check=check,
     most_searches=lambda config: config.queries.max_queries + _wider_count(config),
     in_rounds=True,

@@ -104,21 +104,4 @@ def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> Source:
     return Source(believed, {"supports": True, "refutes": False}.get(row.stance or ""))
 
 
-STRATEGY = Strategy(
-    name="confidence",
-    sentence=(
-        "The standard steps with a search for the claim's class, a note for predictions, and "
-        "confidence by a calculus over volume, credibility, agreement and tone."
-    ),
-    source="Enhanced Claim Verification System (2025)",
-    steps={
-        "plan": "scientific, quote, historical, health, predictive or general",
-        "query": "the standard queries and one for the sources of the class",
-        "retrieve": "adaptive credibility filter",
-        "read": "stance with a verbatim quote",
-        "judge": "reliability-weighted vote beside TRUE, FALSE or CAN'T SAY",
-        "calibrate": "confidence calculus over tiers and citations",
-    },
-    check=_check,
-    in_rounds=True,
-)
+STRATEGY = Strategy(name="confidence", check=_check, in_rounds=True)

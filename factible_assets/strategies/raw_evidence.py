@@ -236,19 +236,6 @@ def _note_questions(
 
 STRATEGY = Strategy(
     name="raw_evidence",
-    sentence=(
-        "Yes/no questions, what was published before the claim, summaries without judgement, "
-        "and a verdict on six levels."
-    ),
-    source="Chen et al. (2023), arXiv:2305.11859",
-    steps={
-        "decompose": "up to ten distinct yes/no questions",
-        "retrieve": "ten documents a question, from before the day of the claim",
-        "select": "spans of 30 words, BM25, widened by 150 words, four documents",
-        "summarise": "claim-focused, without judgement, held against the document",
-        "reason": "which questions the summaries answer",
-        "judge": "six levels of truth",
-    },
     check=_check,
     adapt=_adapted,
     most_searches=lambda _: raw_evidence.MOST_QUESTIONS,

@@ -8,7 +8,6 @@ from typing import get_args
 import pytest
 
 from factible_assets.config import BudgetConfig, StrategyName, config_of
-from factible_assets.records import StepKind
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import STANDARD, Strategy, StrategyError, check_claims
 from factible_assets.stages.integrity import judge
@@ -28,14 +27,8 @@ def small_world() -> World:
 
 
 @pytest.mark.parametrize("name", get_args(StrategyName))
-def test_every_strategy_stands_in_the_module_of_its_name_and_says_what_it_is(
-    name: StrategyName,
-) -> None:
-    strategy = strategy_named(name)
-    assert strategy.name == name
-    assert strategy.sentence.endswith(".")
-    assert strategy.source
-    assert strategy.steps.keys() <= set(get_args(StepKind))
+def test_every_strategy_stands_in_the_module_of_its_name(name: StrategyName) -> None:
+    assert strategy_named(name).name == name
 
 
 async def test_the_standard_strategy_notes_no_steps_and_signs_its_verdicts() -> None:
