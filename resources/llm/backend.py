@@ -32,10 +32,6 @@ from resources.llm.limits import PerLoop
 from resources.llm.prompt import Message
 from resources.llm.registry import ModelInfo, ProviderInfo
 
-_OWN_MACHINE_SECONDS = 600.0
-"""What a server on this machine has for an answer, if nothing else was said: it may be slow, and
-work at one answer after another."""
-
 
 @dataclass(frozen=True, slots=True)
 class CallPolicy:
@@ -140,19 +136,16 @@ class Backend(ABC):
         batching: Batching | None = None,
     ) -> None:
         self.info, self.policy, self._provider = info, policy or CallPolicy(), provider
-        parts = urlsplit(provider.base_url)
-        host = parts.hostname or provider.base_url
-        seconds = provider.answer_seconds
-        if self.policy == CallPolicy() and host in {"127.0.0.1", "::1", "localhost"}:
-            seconds = seconds or _OWN_MACHINE_SECONDS
-        if seconds is not None:
-            self.policy = replace(self.policy, answer_seconds=seconds)
+        if provider.answer_seconds is not None:
+            self.policy = replace(self.policy, answer_seconds=provider.answer_seconds)
         self._timeouts: dict[str, float | None] = {
             "connect": self.policy.connect_seconds,
             "read": self.policy.answer_seconds,
             "write": self.policy.write_seconds,
             "pool": None,  # who waits for a connection of its own has all the time
         }
+        parts = urlsplit(provider.base_url)
+        host = parts.hostname or provider.base_url
         port = f":{parts.port}" if parts.port else ""
         self.host = f"[{host}]{port}" if ":" in host else f"{host}{port}"
         self.base_url = f"{parts.scheme}://{self.host}{parts.path}".rstrip("/")

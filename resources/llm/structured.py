@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, Self
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -57,6 +58,10 @@ _HARDER = 0.5
 """What is left of the room after a server found a prompt too long without saying by how much."""
 _SAFETY = 0.9
 _MOST_ADAPTATIONS = 8
+_OWN_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
+_OWN_MACHINE_CONCURRENT, _OWN_MACHINE_SECONDS = 8, 600.0
+"""How many questions a server on this machine that nobody listed has at once, and how long for an
+answer: many answer one after another, in a minute each, and keep the last of them waiting."""
 _MOST_TOGETHER = 50_000  # Requests of one batch.
 _LOST = {"outcome": "infra_error", "reason": "the run ended before the answer came"}
 """What a request came to if nobody says otherwise: the server may bill it all the same."""
@@ -170,7 +175,14 @@ class ModelClients:
     def _make(self, info: ModelInfo) -> StructuredModel:
         # Imported late: the libraries take seconds to load, and one of them is enough.
         listed = self._registry.provider(info.provider)
-        provider = replace(listed, base_url=self._base_urls.get(listed.name, listed.base_url))
+        address = self._base_urls.get(listed.name, listed.base_url)
+        provider = replace(listed, base_url=address)
+        if address != listed.base_url and urlsplit(address).hostname in _OWN_MACHINE:
+            seconds = listed.answer_seconds
+            if self._policy == CallPolicy():
+                seconds = seconds or _OWN_MACHINE_SECONDS
+            most = min(listed.max_concurrent, _OWN_MACHINE_CONCURRENT)
+            provider = replace(provider, max_concurrent=most, answer_seconds=seconds)
         given = (info, provider, self._keys.get(listed.name), self._policy)
         limiter = self._limiters.setdefault(
             provider.name,
