@@ -21,7 +21,7 @@ from rich.progress import Progress as Bar
 from rich.text import Text
 from typer import Argument, Exit, Option, Typer, confirm
 
-from factible_assets.cli.output import NARROW, note, result, stderr, stdout, table
+from factible_assets.cli.output import note, result, stderr, table
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import (
     Settings,
@@ -63,20 +63,17 @@ def doctor(
     from factible_assets.services.checkup import examine
 
     findings = asyncio.run(examine(load_settings(), network=network))
-    narrow = stdout().width < NARROW
-    rows: list[tuple[object, ...]] = []
-    for each in findings:
-        if narrow:
-            state = {True: "answers", False: "fails", None: "set up"}[each.answers]
-            words = Text("\n".join(plain(said) for said in (each.sentence, each.remedy) if said))
-            rows.append((each.service, state if each.configured else "not set up", words))
-        else:
-            answers = {True: "yes", False: "no", None: None}[each.answers]
-            configured = "yes" if each.configured else "no"
-            rows.append((each.service, configured, answers, each.sentence, each.remedy))
-    wide = ("service", "configured", "answers", "finding", "what to do")
-    headings = ("service", "state", "finding, and what to do") if narrow else wide
-    result(findings, table(headings, rows, whole=headings[: 2 if narrow else 3], lines=narrow))
+    states = {True: "answers", False: "fails", None: "set up"}
+    rows = (
+        (
+            each.service,
+            states[each.answers] if each.configured else "not set up",
+            Text("\n".join(plain(said) for said in (each.sentence, each.remedy) if said)),
+        )
+        for each in findings
+    )
+    headings = ("service", "state", "finding, and what to do")
+    result(findings, table(headings, rows, whole=headings[:2], lines=True))
     broken = [each.service for each in findings if each.is_broken]
     if broken:
         note(f"Set up, and not working: {', '.join(broken)}.")
