@@ -53,7 +53,7 @@ _PROMPT = re.compile(
     r"Google Search Snippet:\n(?P<snippet>.*?)\n\nFull Page Content:\n(?P<text>.*)",
     re.DOTALL,
 )
-_VOTE = Vote("unclear", 0.0, 0.0, "low", 0.0)
+_VOTE = Vote("unclear", 0.0, "low", 0.0)
 _ENCODING = bpe_openai.get_encoding("o200k_base")
 
 

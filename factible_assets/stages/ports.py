@@ -226,7 +226,6 @@ class Vote:
 
     stance: Stance
     margin: float
-    weight: float
     confidence: Confidence
     score: float
 

@@ -200,7 +200,7 @@ def decide(counted: Tally, config: VerdictsConfig, basis: Basis) -> ports.Vote:
     word = confidence_of(score)
     if basis == "embedded":
         word = "medium" if score >= _LEANING_MEDIUM else "low"
-    return ports.Vote(stance, margin, total / UNIT, word, round(score, 6))
+    return ports.Vote(stance, margin, word, round(score, 6))
 
 
 def confidence_of(score: float) -> Confidence:

@@ -63,7 +63,7 @@ async def test_it_satisfies_the_reasoner_protocol_from_transcript_to_verdict() -
     )
     drafts = await reasoner.extract_claims(VIDEO, transcript, (), max_claims=2)
     queries = await reasoner.write_queries(VIDEO, CLAIM, max_queries=3)
-    verdict = await reasoner.judge(VIDEO, CLAIM, [], Vote("unclear", 0.0, 0.0, "low", 0.0))
+    verdict = await reasoner.judge(VIDEO, CLAIM, [], Vote("unclear", 0.0, "low", 0.0))
     assert reasoner.basis == "embedded"
     assert 1 <= len(drafts.value.claims) <= 2
     assert 1 <= len(queries.value) <= 3

@@ -41,7 +41,7 @@ PAGE = PageExcerpt(
     f"many report one to their doctor.\n{DENIAL} The parents were told nothing.\n",
     date(2019, 5, 4),
 )
-VOTE = Vote("refutes", -1.0, 1.0, "medium", 0.5)
+VOTE = Vote("refutes", -1.0, "medium", 0.5)
 
 
 def transcript(text: str) -> Transcript:

@@ -41,7 +41,7 @@ def _rating(number: int) -> Rating:
 
 
 def vote(stance: Stance, margin: float, confidence: Confidence = "high") -> Vote:
-    return Vote(stance=stance, margin=margin, weight=2.0, confidence=confidence, score=0.9)
+    return Vote(stance=stance, margin=margin, confidence=confidence, score=0.9)
 
 
 def test_the_verdict_follows_the_vote_and_never_exceeds_medium_confidence() -> None:
