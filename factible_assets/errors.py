@@ -7,6 +7,7 @@ them; printing (cli/output.py).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum
 
 
@@ -20,6 +21,12 @@ class ExitCode(IntEnum):
     BAD_INPUT = 4
     ENVIRONMENT = 5
     INTERRUPTED = 130
+
+
+def gravest(codes: Iterable[ExitCode]) -> ExitCode:
+    """Return how several checks ended together: one that failed counts before incomplete ones."""
+    gravity = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.FAILED)
+    return max(codes, key=gravity.index, default=ExitCode.DONE)
 
 
 class FactibleError(Exception):

@@ -37,7 +37,7 @@ from factible_assets.cli.output import (
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
 from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import bare_id
-from factible_assets.errors import ExitCode, FactibleError, UsageError
+from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
 from factible_assets.records import Verdict
 from factible_assets.running.targets import enlist, resolve, unchecked
 from factible_assets.settings import Settings, load_settings
@@ -347,8 +347,7 @@ def check_list(
     cells = ([row[name] for name in shown] for row in rows)
     drawn = table(shown, cells, title=done.name, numbers=shown[-2:])
     result({"corpus": done.name, "claims": rows}, drawn)
-    codes = {each.code for each in found.values()}
-    raise Exit(max(codes & {ExitCode.FAILED, ExitCode.INCOMPLETE}, default=ExitCode.DONE))
+    raise Exit(gravest(each.code for each in found.values()))
 
 
 def media(
@@ -470,8 +469,7 @@ def recheck(
         [each.as_document() for each in done],
         table(headings, cells, title="Checked again") if done else nothing,
     )
-    gravity = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.FAILED)
-    raise Exit(max((each.code for each in done), key=gravity.index, default=ExitCode.DONE))
+    raise Exit(gravest(each.code for each in done))
 
 
 recheck.command_class = RecheckCommand  # type: ignore[attr-defined] # main.py makes it of this

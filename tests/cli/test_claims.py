@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from factible_assets.errors import ExitCode, gravest
 from tests.cli.conftest import Run
 
 
@@ -27,3 +28,9 @@ def test_a_knob_out_of_its_range_is_refused(factible: Run, tmp_path: Path) -> No
     file.write_text("claim\nHoney keeps.\n", encoding="utf-8")
     result = factible("claims", "check", file, "--max-results", "99")
     assert result.exit_code == 2
+
+
+def test_a_claim_that_failed_counts_before_those_that_are_incomplete() -> None:
+    assert gravest([ExitCode.INCOMPLETE, ExitCode.FAILED, ExitCode.DONE]) is ExitCode.FAILED
+    assert gravest([ExitCode.DONE, ExitCode.INCOMPLETE]) is ExitCode.INCOMPLETE
+    assert gravest([]) is ExitCode.DONE
