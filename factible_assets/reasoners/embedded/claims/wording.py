@@ -44,6 +44,8 @@ _LEAD_IN = re.compile(
            (?=(?:there|the|a|an|it|they|people|most|many|some|all|every)\b)
       | (?:while|as|before)[ ](?:i|we|you)(?:'\w+)?\b[^,.;:]{0,40},
       | it[ ]turns[ ]out(?:[ ]that\b)?
+      | there(?:'s|[ ]is)[ ](?:\w+[ ]){0,5}evidence[ ]
+           (?:(?:to[ ](?:show|suggest)|showing|suggesting)[ ])?that\b
       | what[ ](?:i|we|you)(?:'ve)?[ ](?:see|saw|know|find|found)[ ]is(?:[ ]that\b)?
       | (?:the|one)[ ](?:fact|truth|reality|point|thing|problem|good[ ]news|bad[ ]news)
            (?:[ ]of[ ]the[ ]matter)?[ ]is(?:[ ]that\b|,)

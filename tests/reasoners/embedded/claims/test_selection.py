@@ -180,6 +180,9 @@ def test_numbering_hesitation_and_tags_are_left_out() -> None:
         "Well it turns out that in Georgia 67 votes were cast by dead people": (
             "In Georgia 67 votes were cast by dead people."
         ),
+        "There's a lot of good evidence to show that people who eat garlic live longer.": (
+            "People who eat garlic live longer."
+        ),
         "We've actually shown that ajoene enters the cancer cell.": (
             "Ajoene enters the cancer cell."
         ),
