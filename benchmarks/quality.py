@@ -158,9 +158,9 @@ What stands in the way, and what was tried:
   from .588 and .830), denials of anything else to say nothing (five plain sides lost, one gained).
 - **Plain facts.** Claims of common knowledge, half of them false, each with a page that says so in
   words of its own, written as web pages are before its reading was seen. Of 112 that were worked on
-  79 sides are right and 6 wrong (69 and 16 before). Of twenty more, looked at once at the end, 11
-  are right and 6 wrong, as before: what was mended on the others helped none of them. On first
-  sight 52 of 92 were read rightly, 19 wrongly, nearly all of the latter by tone, which supports
+  80 sides are right and 5 wrong (69 and 16 before). Of twenty more, first looked at when those were
+  done, 11 were right and 6 wrong, as before them: what was mended helped none of the twenty (13 and
+  4 since). On first sight 52 of 92 were read rightly, 19 wrongly, most by tone, which supports
   what another word makes false ("the Eiffel Tower was designed as a lighthouse"). Tone says that a
   page speaks of the claim's matter, and talks are mostly right: on recorded pages it is right nine
   times in ten, with few of the claim's words in the page or all of them; on plain falsehoods it

@@ -45,9 +45,9 @@ Says = Literal["asserts", "denies", "divided", "open"]
 # Cosines.
 NEAR_TURNED = 0.68
 """From which a statement is heard at all; a number or an opposite lowers it."""
-_NEAR_FIGURE = 0.5
-"""The same of one that means most of a claim's words, where the claim has a figure: what else a
-page tells beside a date takes it far from the claim."""
+_NEAR_SAID = 0.5
+"""The same of one that means most of a claim's words: what else a page tells beside a date or a
+rank takes it far from the claim."""
 _ABOUT = 0.86
 """From which a statement and a claim, both without denials, are about the same, whatever their
 words; words that they share count towards it."""
@@ -443,7 +443,7 @@ def read_statements(
         found, shares, nearness.tolist(), nearest.tolist(), strict=True
     ):
         is_answer = statement.answers and statement.says == "denies"
-        least = _NEAR_FIGURE if claim.quantities and shared >= _LEAST_SAID else NEAR_TURNED
+        least = _NEAR_SAID if shared >= _LEAST_SAID else NEAR_TURNED
         is_heard = (is_named and near >= least) or (is_answer and near >= _ANSWERED)
         decided = _decide(claim, statement, title, shared, near, is_heard=is_heard)
         if decided is not None and not (
