@@ -160,7 +160,7 @@ What stands in the way, and what was tried:
   words of its own, written as web pages are before its reading was seen. Of 112 that were worked on
   80 sides are right and 5 wrong (69 and 16 before). Of twenty more, first looked at when those were
   done, 11 were right and 6 wrong, as before them: what was mended helped none of the twenty (13 and
-  4 since). On first sight 52 of 92 were read rightly, 19 wrongly, most by tone, which supports
+  4 since). On first sight 66 of 112 were read rightly, 20 wrongly, most by tone, which supports
   what another word makes false ("the Eiffel Tower was designed as a lighthouse"). Tone says that a
   page speaks of the claim's matter, and talks are mostly right: on recorded pages it is right nine
   times in ten, with few of the claim's words in the page or all of them; on plain falsehoods it
