@@ -95,6 +95,21 @@ class Session:
         query = f'{{runOrError(runId: "{run_id}") {{... on Run {{status}}}}}}'
         return self.eventually(query, "SUCCESS|FAILURE|CANCELED")
 
+    def run_shown(self) -> str:
+        """Wait until the page is that of a run, and return the run's id."""
+        self.page.wait_for_url(re.compile(r"/runs/[0-9a-f-]{36}"))
+        return self.page.url.rsplit("/", 1)[-1]
+
+    def scroll_to(self, selector: str) -> None:
+        """Turn the wheel over a run's events, whose list may stop short of its end, until seen."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not self.page.locator(selector).count():
+            text = self.page.locator("body").inner_text()
+            assert time.monotonic() < deadline, f"{selector} never came:\n{text}"
+            self.page.get_by_text("STEP_").or_(self.page.get_by_text("ASSET_")).last.hover()
+            self.page.mouse.wheel(0, 10_000)
+            time.sleep(0.5)
+
     def check_of(self, partition: str) -> str:
         """Wait until a check of a video was launched, and return the run's id."""
         tag = f'{{key: "dagster/partition", value: "{partition}"}}'
@@ -206,8 +221,9 @@ def test_from_a_fresh_start_five_clicks_lead_to_the_verdicts_with_their_links(
     page.get_by_role("dialog").get_by_text("All", exact=True).first.click()
     page.get_by_role("button", name="Launch 1 run").click()
     page.get_by_text("View", exact=True).first.click()
+    assert session.run_ends(session.run_shown()) == "SUCCESS"
     for place in ("desk/videos", "reports"):
-        page.locator(f"a[href='{session.address}/{place}/everyday-beliefs-talk']").first.wait_for()
+        session.scroll_to(f"a[href='{session.address}/{place}/everyday-beliefs-talk']")
 
 
 def test_the_launchpad_refuses_a_knob_out_of_range_with_a_sentence(session: Session) -> None:
@@ -234,8 +250,7 @@ def test_a_video_is_added_in_the_launchpad_and_checked_at_once(session: Session)
         "title: A short talk, web: miniature, max_claims: 2}}}"
     )
     session.page.get_by_role("button", name="Launch Run").click()
-    session.page.wait_for_url(re.compile(r"/runs/[0-9a-f-]{36}"))
-    assert session.run_ends(session.page.url.rsplit("/", 1)[-1]) == "SUCCESS"
+    assert session.run_ends(session.run_shown()) == "SUCCESS"
     checked = session.check_of("my-talk")
     assert session.run_ends(checked) == "SUCCESS"
     asked = f'{{runOrError(runId: "{checked}") {{... on Run {{tags {{key value}}}}}}}}'

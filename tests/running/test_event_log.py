@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from queue import Queue
 
 import dagster as dg
 import pytest
@@ -27,6 +28,22 @@ def test_dagsters_own_log_reads_what_is_written_while_it_is_written(tmp_path: Pa
                 assert other.all_logs(run_id)[-1].get_dagster_event().message == "a step of it"
     # What is closed leaves nothing beside its files that is yet to be taken over.
     assert list((tmp_path / "dagster" / "history" / "runs").glob("*-wal")) == []
+
+
+def test_whoever_follows_a_run_hears_each_event_while_it_goes_on(tmp_path: Path) -> None:
+    with open_instance(Settings(home=tmp_path)) as instance:
+        create_run_for_test(instance, run_id=RUNS[0])
+        instance.report_engine_event("before", run_id=RUNS[0], job_name="a job")
+        heard: Queue[str | None] = Queue()
+        with dg.DagsterInstance.from_config(instance.root_directory) as other:
+            other.watch_event_logs(
+                RUNS[0], None, lambda event, _: heard.put(event.get_dagster_event().message)
+            )
+            # The first brings what was there; each later one must come by itself.
+            for message in ("first", "second"):
+                instance.report_engine_event(message, run_id=RUNS[0], job_name="a job")
+                while heard.get(timeout=60) != message:
+                    pass
 
 
 def test_a_storage_of_the_users_own_stays_theirs(
