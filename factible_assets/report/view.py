@@ -124,10 +124,11 @@ def arrange(data: ReportData) -> ReportView:
     shelves = _Shelves(data)
     claims = [shelves.claim_view(claim, number) for number, claim in enumerate(data.in_time, 1)]
     by_id = {view.claim.claim_id: view for view in claims}
-    # Those that take a side with most confidence come first, if there are others.
+    # Those that take a side with most confidence, if there are others; what does not hold first.
     sided = sorted(
         (view for view in claims if view.outcome in {"supports", "refutes"}),
         key=lambda view: (
+            view.outcome == "refutes",
             (view.verdict and view.verdict.confidence_score) or 0.0,
             view.claim.importance,
         ),

@@ -376,18 +376,18 @@ def test_sources_after_the_second_are_folded_away_and_counted() -> None:
     assert len(page.all("//article[1]//li[@class='source']")) == 5
 
 
-def test_the_clearest_findings_take_a_side_and_come_first() -> None:
+def test_the_clearest_findings_come_first_and_what_does_not_hold_before_what_does() -> None:
     rows = tuple(
         samples.verdict(number, outcome, confidence_score=score)
         for number, (outcome, score) in enumerate(
-            [("supports", 0.2), ("refutes", 0.6), ("unclear", 0.9), ("supports", 0.4)]
+            [("supports", 0.8), ("refutes", 0.6), ("unclear", 0.9), ("supports", 0.4)]
         )
     )
     found = [
         link.text_content()
         for link in Page(samples.report_data(verdicts=rows)).all("//ul[@class='clearest']//a")
     ]
-    assert found == [samples.SENTENCES[number] for number in (1, 3, 0)]
+    assert found == [samples.SENTENCES[number] for number in (1, 0, 3)]
 
 
 def test_the_same_records_make_the_same_page() -> None:
