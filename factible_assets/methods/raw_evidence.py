@@ -2,7 +2,7 @@
 
 What belongs here: which questions are kept, spans and their ranking, what is believed of a summary
 (sections 3.1, 3.3, 3.4; parameters of section 4). What does not: wording questions and summaries
-(reasoners/llm/raw_evidence.py), fetching documents, the order of the steps (strategies/).
+(reasoners/llm/investigation.py), fetching documents, the order of the steps (strategies/).
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ _OPENERS: Final = word_set(
     """
 )
 """Words that open questions which yes or no does not answer."""
+_OF_THE_CLAIM: Final = re.compile(r"\b(?:the|this) (?:claim|video|transcript)\b", re.IGNORECASE)
+"""What is asked about the claim, not about what it says, finds nothing ("Is the claim about …")."""
 TECHNIQUES: Final[Mapping[Answered, str]] = {
     "answered": "question answered",
     "partly": "question answered in part",
@@ -66,7 +68,8 @@ def distinct_questions(texts: Iterable[str], most: int = MOST_QUESTIONS) -> tupl
     for text in texts:
         question = " ".join(text.split())
         words = [word.norm for word in tokenise(question)]
-        if not question.endswith(("?", "\uff1f", "\u061f")) or not words or words[0] in _OPENERS:
+        is_one = question.endswith(("?", "\uff1f", "\u061f")) and words and words[0] not in _OPENERS
+        if not is_one or _OF_THE_CLAIM.search(question):
             continue
         numbers = sorted(number.value for number in find_numbers(question))
         form, apart = " ".join(map(stem, words)), (numbers, NEGATIONS.intersection(words))

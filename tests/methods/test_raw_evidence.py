@@ -91,6 +91,8 @@ def test_questions_are_yes_or_no_and_none_asks_again() -> None:
         "Did San Francisco ban plastic bags in 2007?",
         "Did San Francisco ban plastic bags in 2012?",
         "Did San Francisco not ban plastic bags?",
+        "Is the claim about plastic bags?",
+        "Does the video mention San Francisco?",
         "",
     ]
     assert distinct_questions(asked) == (asked[0], asked[5], asked[6], asked[7])
