@@ -136,9 +136,8 @@ def _decode_as(body: bytes, label: str) -> str | None:
     except (LookupError, ValueError):
         return None
     damaged = text.count("\ufffd")
-    if damaged > _DAMAGE_ALLOWED * sum(1 for letter in text if not letter.isascii()):
-        return None
-    return text
+    foreign = sum(not letter.isascii() for letter in text) if damaged else 0
+    return None if damaged > _DAMAGE_ALLOWED * foreign else text
 
 
 def extract_html(html: str, url: str) -> Extract:

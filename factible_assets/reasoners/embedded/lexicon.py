@@ -7,6 +7,8 @@ what a match means (page_text.py, reading/).
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib.resources import files
@@ -20,7 +22,10 @@ Pattern = re.Pattern[str]
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """All lists, compiled. Patterns match folded text; words are compared by stem."""
+    """All lists, compiled. Patterns match folded text; words are compared by stem.
+
+    Each stem has those that may stand for it, itself among them, and its opposites.
+    """
 
     abbreviations: frozenset[str]
     walls: tuple[tuple[str, Pattern], ...]
@@ -40,17 +45,9 @@ class Lexicon:
     labels: Pattern
     divided: Pattern
     reports: Pattern
-    families: dict[str, set[int]]
-    opposites: dict[str, set[str]]
+    synonyms: Mapping[str, Set[str]]
+    opposites: Mapping[str, Set[str]]
     light: frozenset[str]
-
-    def same_family(self, first: str, second: str) -> bool:
-        """Tell whether two stems are listed as standing for one another."""
-        return not self.families.get(first, set()).isdisjoint(self.families.get(second, ()))
-
-    def are_opposite(self, first: str, second: str) -> bool:
-        """Tell whether two stems are listed as opposites."""
-        return second in self.opposites.get(first, ())
 
 
 def _any_of(patterns: list[str]) -> Pattern:
@@ -67,20 +64,19 @@ def load_lexicon() -> Lexicon:
     source = files("factible_assets.reasoners.embedded").joinpath("lexicon.yaml")
     lists = yaml.safe_load(source.read_text(encoding="utf-8"))
     names = [field.name for field in fields(Lexicon) if field.type == "Pattern"]
-    families: dict[str, set[int]] = {}
-    for number, line in enumerate(lists["synonyms"]):
+    synonyms, opposites = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    for line in lists["synonyms"]:
         for word in _stems(line):
-            families.setdefault(word, set()).add(number)
-    opposites: dict[str, set[str]] = {}
+            synonyms[word] |= _stems(line)
     for pair in lists["opposites"]:
         for one, other in (pair, reversed(pair)):
             for word in _stems(one):
-                opposites.setdefault(word, set()).update(_stems(other))
+                opposites[word] |= _stems(other)
     return Lexicon(
         abbreviations=frozenset(lists["abbreviations"].split()),
         walls=tuple((wall["says"], _any_of(wall["patterns"])) for wall in lists["walls"]),
-        families=families,
-        opposites=opposites,
+        synonyms=dict(synonyms),
+        opposites=dict(opposites),
         light=_stems(lists["light"]),
         **{name: _any_of(lists[name]) for name in names},
     )

@@ -281,9 +281,8 @@ def says_the_same(one: str, other: str) -> bool:
     if _COMPARES.search(one) and first != second:
         return False
     gone, come = set(first) - set(second), set(second) - set(first)
-    if come and not all(
-        any(load_lexicon().same_family(word, another) for another in come) for word in gone
-    ):
+    synonyms = load_lexicon().synonyms
+    if come and any(come.isdisjoint(synonyms.get(word, ())) for word in gone):
         return False
     ratio = fuzz.token_sort_ratio(one, other, processor=utils.default_process)
     return bool(ratio >= _PARAPHRASE)

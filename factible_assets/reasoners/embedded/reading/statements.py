@@ -13,7 +13,7 @@ beside them. Statements that ask, report or wonder say nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import dropwhile
@@ -687,7 +687,7 @@ def _is_same_name(name: str, word: str) -> bool:
     short, long = sorted((name, word), key=len)
     return (
         short == long
-        or load_lexicon().same_family(short, long)
+        or long in load_lexicon().synonyms.get(short, ())
         or (
             len(short) >= _NAME
             and len(long) - len(short) <= _ENDING
@@ -702,16 +702,14 @@ def _weight(claim: ClaimWords, met: set[str]) -> float:
     return sum(map(term_weight, met)) / whole if whole else 0.0
 
 
-def _met(claim: ClaimWords, words: Collection[str]) -> set[str]:
+def _met(claim: ClaimWords, words: Set[str]) -> set[str]:
     """Return those of a claim's stems that words meet: the same, a related one, an opposite."""
     lexicon = load_lexicon()
+    listed = (lexicon.synonyms, lexicon.opposites)
     return {
         term
         for term in claim.stems
-        if term in words
-        or any(
-            lexicon.same_family(term, word) or lexicon.are_opposite(term, word) for word in words
-        )
+        if term in words or any(not words.isdisjoint(each.get(term, ())) for each in listed)
     }
 
 
@@ -736,9 +734,9 @@ def _turns(claim: ClaimWords, statement: Statement) -> bool:
     lexicon = load_lexicon()
     theirs = _content(statement.about)
     for term, thing in _content(claim.about):
-        opposites = [each for each in theirs if lexicon.are_opposite(term, each[0])]
+        opposites = [each for each in theirs if each[0] in lexicon.opposites.get(term, ())]
         turned = any(after == thing for _, after in opposites if after)
-        is_said = any(term == word or lexicon.same_family(term, word) for word, _ in theirs)
+        is_said = any(word in {term, *lexicon.synonyms.get(term, ())} for word, _ in theirs)
         if (turned and (term, thing) not in theirs) or (opposites and not is_said):
             return True
     return False
