@@ -38,7 +38,7 @@ def make_home(home: Path, videos: int) -> Settings:
         reasoner="embedded",
     )
     outcome = check_video(SEED, settings=settings, config=config)
-    if not outcome.success:
+    if outcome.failures:
         raise SystemExit("; ".join(outcome.failures))
     with Warehouse(settings.warehouse).connection() as connection:
         connection.execute(_ASK["calls"])

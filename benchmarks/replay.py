@@ -116,7 +116,7 @@ def check(world: World, talk: Talk, home: Path, config: FactCheckConfig) -> Chec
         video_id, settings=settings, config=config, watch=lambda _: nullcontext(heard)
     )
     wall, cpu = time.perf_counter() - heard.started, time.process_time() - used
-    if not outcome.success:
+    if outcome.failures:
         raise SystemExit("; ".join(outcome.failures))
     asked = world.operations()
     took = {(each.kind, each.name): each.seconds for each in asked}

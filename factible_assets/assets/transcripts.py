@@ -4,7 +4,6 @@ What belongs here: finding the video in the corpora, asking its provider, metada
 parsing of caption files and asking YouTube (resources/transcripts), offsets (stages/transcript.py).
 """
 
-import difflib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from factible_assets.services.alive import STOPS
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 from factible_assets.settings import Settings
 from factible_assets.stages.transcript import UnusableTranscriptError, from_cues, from_text
-from factible_assets.wording import cell, clock
+from factible_assets.wording import cell, clock, did_you_mean
 from resources.transcripts.base import (
     Found,
     Outage,
@@ -100,14 +99,10 @@ def _remedy_of_unlisted(reading: CorporaReading, video_id: str) -> str:
         meant = bare_id(video_id.strip())
     except NotAVideoLinkError as error:
         return str(error)
-    known = [listed.video.video_id for listed in reading.everything()]
-    # Ids differ by upper and lower case, which is easily mistyped.
-    folded = {each.casefold(): each for each in known}
-    close = difflib.get_close_matches(meant.casefold(), folded, n=1)
     if meant != video_id:
         return f"Add the partition {meant} instead, which that names, and materialize it."
-    if close:
-        return f"Did you mean {folded[close[0]]}? Materialize that partition, and delete this one."
+    if near := did_you_mean(meant, (listed.video.video_id for listed in reading.everything())):
+        return f"{near} Materialize that partition, and delete this one."
     return (
         "List it, with its transcript file, with the job add_video, in a YAML file in corpora/ or "
         "by `factible corpus add`, and materialize it again."

@@ -247,6 +247,17 @@ def _cost_words(checked: Checked) -> str:
     return f"{dollars(checked.cost)} for {', '.join(parts)}{ever}"
 
 
+def _ended(checked: Checked) -> dict[str, Any]:
+    return {
+        "video_id": checked.data.video.video_id,
+        "run_id": checked.run_id,
+        "success": not checked.failures,
+        "failures": list(checked.failures),
+        "exit_code": int(checked.code),
+        "report": str(checked.report),
+    }
+
+
 def as_document(checked: Checked) -> dict[str, Any]:
     """Return a check as a JSON document."""
     whose = {"video_id", "claim_id"}
@@ -258,14 +269,9 @@ def as_document(checked: Checked) -> dict[str, Any]:
         mine = claim.model_dump(mode="json", exclude={"video_id"})
         claims.append({**mine, "verdict": verdict, "ruling": ruling})
     return {
-        "video_id": checked.data.video.video_id,
+        **_ended(checked),
         "title": checked.data.video.title,
-        "run_id": checked.run_id,
         "checked_at": checked.data.checked_at,
-        "success": not checked.failures,
-        "failures": list(checked.failures),
-        "exit_code": int(checked.code),
-        "report": str(checked.report),
         "cost_usd": checked.cost,
         "cost_usd_all_runs": checked.cost_ever,
         "model_calls": len(checked.data.llm_calls),
@@ -375,7 +381,7 @@ def media(
     note(f"Looking at the pictures of {plain(video_id)} …")
     from factible_assets.running.launch import check_video
 
-    outcome = check_video(
+    checked = check_video(
         video_id,
         settings=settings,
         config=FactCheckConfig(),
@@ -383,9 +389,8 @@ def media(
         job_name="pictures",
         remedy="The same command begins anew.",
     )
-    checked = outcome.checked
-    if checked is None or not outcome.success:
-        raise FactibleError(" ".join(outcome.failures), code=ExitCode.FAILED)
+    if checked.failures:
+        raise FactibleError(" ".join(checked.failures), code=ExitCode.FAILED)
     found = [row.model_dump(mode="json", exclude={"video_id"}) for row in checked.data.media]
     names = ("picture", "kind", "match_class", "status", "score", "published_on", "found")
     cells = (
@@ -456,23 +461,33 @@ def recheck(
             complain(failure)
     cells = [
         (
-            each.video_id,
-            each.words,
+            each.data.video.video_id,
+            "failed" if each.failures else _completeness(len(each.incomplete)),
             "; ".join(plain(f"{flip.words}: {flip.claim}", 100) for flip in each.flips) or None,
-            each.report,
+            str(each.report),
         )
         for each in done
     ]
     headings = ("video", "outcome", "verdicts that turned", "report")
     nothing = "No video is due; factible recheck --plan says why."
-    result(
-        [each.as_document() for each in done],
-        table(headings, cells, title="Checked again") if done else nothing,
-    )
+    flip_columns = ("claim_id", "claim", "previous_stance", "stance")
+    documents = [
+        {
+            **_ended(each),
+            "incomplete_verdicts": len(each.incomplete),
+            "flips": [{name: getattr(flip, name) for name in flip_columns} for flip in each.flips],
+        }
+        for each in done
+    ]
+    result(documents, table(headings, cells, title="Checked again") if done else nothing)
     raise Exit(gravest(each.code for each in done))
 
 
 recheck.command_class = RecheckCommand  # type: ignore[attr-defined] # main.py makes it of this
+
+
+def _completeness(incomplete: int) -> str:
+    return f"{incomplete} verdicts incomplete" if incomplete else "complete"
 
 
 def _show_plan(rows: Sequence[PlannedVideo]) -> None:

@@ -6,7 +6,6 @@ What belongs here: arguments, tables, progress lines. What does not: experiments
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
@@ -18,7 +17,7 @@ from factible_assets.cli.output import between, complain, note, print_json, resu
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import Settings, load_settings
-from factible_assets.wording import counted, plain
+from factible_assets.wording import counted, did_you_mean, plain
 
 if TYPE_CHECKING:  # what compares and runs experiments takes a second to load
     from rich.table import Table
@@ -251,12 +250,11 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
     # A file with a problem may be the one that is meant.
     stem = name.replace("_", "-")
     _refuse(each for each in reading.problems if each.file.stem.replace("_", "-") == stem)
-    near = difflib.get_close_matches(name, [one.name for one in reading.experiments], n=1)
-    meant = f"Did you mean {near[0]}? " if near else ""
+    meant = did_you_mean(name, (one.name for one in reading.experiments))
     unread = f" {reading.problems[0]}" if reading.problems else ""
     raise FactibleError(
         f"There is no experiment {plain(name, 80)}.",
-        f"{meant}All of them: factible experiment list.{unread}",
+        f"{meant} All of them: factible experiment list.{unread}".lstrip(),
     )
 
 

@@ -19,7 +19,7 @@ from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import act_words, counted, plain, verdict_words
 
 if TYPE_CHECKING:  # help needs none of what reviews
-    from factible_assets.records import ReviewKind
+    from factible_assets.records import ReviewAction, ReviewKind
     from factible_assets.running.review import ClaimFile, Reviewed, Wish
 
 Given: TypeAlias = str | None
@@ -188,20 +188,20 @@ def _apply(
 
     actions = planned(file, asked, name, reason)
     done = carry_out(file, actions, settings, rerun=rerun, watch=watching, say=note)
-    for failure in done.failures:
+    for failure in done.checked.failures:
         complain(failure)
     after = [open_claim(file.video_id, each, settings) for each in done.claims]
     document = {
         **_document(after[0]),
         "claims": [_brief(each) for each in after],
         "verdict_before": file.verdict,
-        "recorded": done.actions,
+        "recorded": actions,
         "remarks": done.remarks,
         "run_id": done.run_id,
-        "report": done.report,
+        "report": str(done.checked.report),
         "exit_code": int(done.code),
     }
-    result(document, *([] if wishes.json else _outcome(file, after, done)))
+    result(document, *([] if wishes.json else _outcome(file, after, actions, done)))
     raise Exit(done.code)
 
 
@@ -281,12 +281,13 @@ def _show(file: ClaimFile) -> None:
     console.print(table(("says", "rating", "source", "why"), rows, title="sources"))
 
 
-def _outcome(before: ClaimFile, after: list[ClaimFile], done: Reviewed) -> list[str]:
+def _outcome(
+    before: ClaimFile, after: list[ClaimFile], actions: Sequence[ReviewAction], done: Reviewed
+) -> list[str]:
     """Return what came of it in lines; what is beside it is noted."""
     lines = [f"claim: {plain(before.claim.text)}"]
     lines += [
-        f"{plain(action.reviewer)} {_act_words(action.model_dump(), before)}"
-        for action in done.actions
+        f"{plain(action.reviewer)} {_act_words(action.model_dump(), before)}" for action in actions
     ]
     for remark in done.remarks:
         note(remark)
@@ -306,10 +307,10 @@ def _outcome(before: ClaimFile, after: list[ClaimFile], done: Reviewed) -> list[
         mine = f"{plain(before.video_id)} {before.claim.claim_id[:8]}"
         from factible_assets.stages.reviews import CLAIM_KINDS
 
-        changes = any(action.action in CLAIM_KINDS for action in done.actions)
+        changes = any(action.action in CLAIM_KINDS for action in actions)
         checked = f"it is checked with: factible review --rerun -- {mine}"
         note(f"Recorded; {checked if changes else 'the next check of the claim keeps to it.'}")
-    return [*lines, f"report: {done.report}"]
+    return [*lines, f"report: {done.checked.report}"]
 
 
 def _act_words(action: dict[str, Any], file: ClaimFile | None = None) -> str:

@@ -41,6 +41,7 @@ from factible_assets.corpora.format import (
 from factible_assets.records import Rating, Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
+from factible_assets.wording import did_you_mean
 from resources.lines import Document, FileProblem, Place, PlacedError, read_document, shown
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 
@@ -499,9 +500,8 @@ def _sentence(model: type[Entry], detail: ErrorDetails) -> str:
     limits = detail.get("ctx", {})
     match detail["type"]:
         case "extra_forbidden":
-            known = list(inner.model_fields)
-            near = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.6)
-            hint = f"Did you mean {near[0]!r}?" if near else f"Known keys: {', '.join(known)}."
+            known = inner.model_fields
+            hint = did_you_mean(key, known, f"Known keys: {', '.join(known)}.")
             return f"{key!r} is not a key of {what}. {hint}"
         case "missing":
             return f"{what.capitalize()} needs the key {key!r}. Add it."

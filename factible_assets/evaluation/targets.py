@@ -6,7 +6,6 @@ figure with its target. What does not: what happens then (checks/).
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.measures import CATALOGUE
+from factible_assets.wording import did_you_mean
 from resources.lines import Document, FileProblem, Place, PlacedError, read_document
 
 FILE_NAME: Final = "targets.yaml"
@@ -153,8 +153,7 @@ class _Reader:
     def _target(self, document: Document, place: Place, given: Any) -> Target | None:
         metric, line = str(place[-1]), document.line(place)
         if metric not in CATALOGUE:
-            near = difflib.get_close_matches(metric, CATALOGUE, n=1, cutoff=0.6)
-            hint = f"Did you mean {near[0]!r}?" if near else "All: factible evaluate --all."
+            hint = did_you_mean(metric, CATALOGUE, "All: factible evaluate --all.")
             self._report(line, f"There is no metric {metric!r}. {hint}")
             return None
         if CATALOGUE[metric].better is None:

@@ -12,7 +12,6 @@ FACTIBLE_MODEL and FACTIBLE_MODEL_CLAIMS, here per variant and without touching 
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import math
@@ -33,6 +32,7 @@ from factible_assets.errors import FactibleError
 from factible_assets.services.reasoning import plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
+from factible_assets.wording import did_you_mean
 from resources.errors import SetupError
 from resources.lines import Document, FileProblem, Place, PlacedError, read_document
 
@@ -576,8 +576,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     names = list(known)
-    if near := difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6):
-        return f"Did you mean {near[0]!r}?"
     most = 20
     rest = " …" if len(names) > most else ""
-    return f"Known: {', '.join(sorted(names)[:most])}{rest}." if names else "None is known."
+    every = f"Known: {', '.join(sorted(names)[:most])}{rest}." if names else "None is known."
+    return did_you_mean(name, names, every)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import difflib
 import logging
 import os
 import signal
@@ -43,6 +42,7 @@ from factible_assets.http_service.models import (
 )
 from factible_assets.http_service.results import PublishedResults
 from factible_assets.settings import Settings
+from factible_assets.wording import did_you_mean
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
 
 _LOG = logging.getLogger("factible.serve")
@@ -243,12 +243,10 @@ class Runs:
         if reading.find(video_id) is not None or is_video_id(video_id):
             return video_id
         known = [listed.video.video_id for listed in reading.videos()]
-        close = difflib.get_close_matches(video_id, known, n=1)
-        meant = f" Did you mean {close[0]}?" if close else ""
         raise HTTPException(
             404,
             f"{video_id[:SHOWN_CHARACTERS]!r} is neither a YouTube link nor the id of a video on "
-            f"YouTube or in a corpus.{meant} Give a link such as "
+            f"YouTube or in a corpus. {did_you_mean(video_id, known)} Give a link such as "
             "https://www.youtube.com/watch?v=VIDEO_ID.",
         )
 

@@ -23,7 +23,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.http_service.models import Order, ProgressUpdate, Step, error_update, update
@@ -31,6 +31,9 @@ from factible_assets.records import Claim, Transcript, Verdict
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import Observer
 from factible_assets.wording import counted, verdict_words
+
+if TYPE_CHECKING:
+    from factible_assets.running.result import Checked
 
 _LOOK_AROUND_SECONDS = 0.5
 """How often the thread that waits for stdin looks whether it is still needed."""
@@ -128,10 +131,12 @@ def carry_out(order: Order, stream: TextIO) -> bool:
     words = f"Reading the transcript of {order.video_id}."
     teller.tell("transcript_extraction", words, run_id=order.run_id, video_id=order.video_id)
     failures: tuple[str, ...] | None = None
+    checked: Checked | None = None
     try:
         settings = load_settings(order.home)
         with _interrupted_when_unwanted():
-            failures = _check(order, settings, teller)
+            checked = _check(order, settings, teller)
+        failures = checked.failures
     except KeyboardInterrupt:
         from factible_assets.http_service.runs import end_run  # noqa: PLC0415
 
@@ -145,24 +150,19 @@ def carry_out(order: Order, stream: TextIO) -> bool:
         return False
 
     from factible_assets.http_service.results import result_of  # noqa: PLC0415
-    from factible_assets.running.result import stored_data  # noqa: PLC0415
 
-    stored = None
-    if not failures:
-        teller.tell("generating_report", "Writing the report.")
-        stored = stored_data(order.video_id, settings)
-        failures = ("The run stored nothing; launch it again.",)
-    if stored is None:
+    if checked is None or failures:
         teller.send(error_update(" ".join(failures), order.run_id, failures=failures))
         return False
-    result = result_of(stored)
+    teller.tell("generating_report", "Writing the report.")
+    result = result_of(checked.data)
     words = f"{order.video_id} is checked: {counted(result.total_claims, 'claim')}."
     teller.tell("complete", words, result=result.model_dump(mode="json"))
     return True
 
 
-def _check(order: Order, settings: Settings, teller: Teller) -> tuple[str, ...]:
-    """Run the check; return what failed."""
+def _check(order: Order, settings: Settings, teller: Teller) -> Checked:
+    """Run the check, of the video or of one claim."""
     # Loading Dagster takes seconds, in which the client has already heard of the run.
     from factible_assets.running import launch, review  # noqa: PLC0415
 
@@ -178,11 +178,11 @@ def _check(order: Order, settings: Settings, teller: Teller) -> tuple[str, ...]:
             watch=watch,
             run_id=run_id,
             tags=order.tags,
-        ).failures
+        )
     file = review.open_claim(order.video_id, order.claim_id, settings)
     return review.carry_out(
         file, (), settings, rerun=True, watch=watch, say=lambda _: None, run_id=run_id
-    ).failures
+    ).checked
 
 
 def _transcript_length(order: Order) -> int | None:

@@ -27,26 +27,21 @@ from factible_assets.automation.nightly import (
     recheck_limits,
     run_tags,
 )
-from factible_assets.checks.verdict_changes import read_changes
 from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.methods.scales import veracity_of
 from factible_assets.records import Claim
-from factible_assets.rows import VerdictChange
 from factible_assets.running.launch import Watch, check_video, open_instance
 from factible_assets.running.result import Checked, stored_result
 from factible_assets.running.standing import Standing, still_standing
 from factible_assets.services.alive import turn
 from factible_assets.settings import Settings
 from factible_assets.wording import WAITING, counted
-from resources.statements import statements
 from warehouse.rechecks import PlannedVideo, read_plan, remember_launch
 from warehouse.store import Warehouse
 
 Say: TypeAlias = Callable[[str], None]
 """Told a sentence for the person who waits, beside the result."""
-
-_SQL = statements("factible_assets.running", "questions.sql")
 
 
 def check_and_report(
@@ -88,7 +83,7 @@ def check_and_report(
                     f"Going on with the transcript and the {counted(len(still.claims), 'claim')} "
                     f"of {when}: nothing that they come from has changed. --force finds them anew."
                 )
-        outcome = check_video(
+        return check_video(
             video_id,
             settings=settings,
             config=config,
@@ -96,12 +91,6 @@ def check_and_report(
             claims=still.claims or (),
             assets=still.assets,
         )
-    if outcome.checked is None:
-        raise FactibleError(
-            f"The check of {video_id} failed: {' '.join(outcome.failures) or 'it stored nothing'}",
-            code=ExitCode.FAILED,
-        )
-    return outcome.checked
 
 
 # --- A list of claims ---------------------------------------------------------------------------
@@ -191,46 +180,6 @@ def check_claim_list(
 # --- Again --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Rechecked:
-    """How the re-check of one video ended."""
-
-    video_id: str
-    run_id: str
-    failures: tuple[str, ...]
-    incomplete: int
-    flips: tuple[VerdictChange, ...]
-    report: str | None
-
-    @property
-    def code(self) -> ExitCode:
-        """How it ended, as an exit code."""
-        if self.failures:
-            return ExitCode.FAILED
-        return ExitCode.INCOMPLETE if self.incomplete else ExitCode.DONE
-
-    @property
-    def words(self) -> str:
-        """How it ended, in words."""
-        if self.failures:
-            return "failed"
-        return f"{self.incomplete} verdicts incomplete" if self.incomplete else "complete"
-
-    def as_document(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        shown = ("claim_id", "claim", "previous_stance", "stance")
-        return {
-            "video_id": self.video_id,
-            "run_id": self.run_id,
-            "success": not self.failures,
-            "failures": list(self.failures),
-            "incomplete_verdicts": self.incomplete,
-            "flips": [{name: getattr(flip, name) for name in shown} for flip in self.flips],
-            "report": self.report,
-            "exit_code": int(self.code),
-        }
-
-
 def next_plan(settings: Settings, limit: int | None, named: Sequence[str]) -> list[PlannedVideo]:
     """Return the plan of the next night, of all videos or of those that are named.
 
@@ -298,7 +247,7 @@ def recheck_videos(
     *,
     remember: bool,
     watch: Watch,
-) -> Iterator[Rechecked]:
+) -> Iterator[Checked]:
     """Check videos again, as `chosen_videos` gives them, one after the other.
 
     With `remember`, the plan is to know of them as launched by it.
@@ -309,7 +258,7 @@ def recheck_videos(
     for row in rows:
         if remember:
             remember_launch(store, row, row.planned_for)
-        outcome = check_video(
+        yield check_video(
             row.video_id,
             settings=settings,
             config=recheck_config(config),
@@ -320,8 +269,3 @@ def recheck_videos(
             tags=run_tags(row.video_id, row.corpus, "factible recheck"),
             remedy="What was complete is stored; run the same command to go on.",
         )
-        with store.snapshot() as now:
-            incomplete = now.query(_SQL["incomplete_verdicts"], [row.video_id]).item()
-            flips = read_changes(now, row.video_id, outcome.run_id).flips
-        report = str(outcome.checked.report) if outcome.checked else None
-        yield Rechecked(row.video_id, outcome.run_id, outcome.failures, incomplete, flips, report)

@@ -19,7 +19,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -95,20 +94,6 @@ _TICKS_PER_LOOK = 5
 
 _ENDING = {dg.DagsterRunStatus.CANCELING, dg.DagsterRunStatus.CANCELED}
 _BEFORE = {dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING}
-
-
-@dataclass(frozen=True, slots=True)
-class CheckOutcome:
-    """How a run ended: a sentence for each step that failed, and what is stored now, if a thing."""
-
-    run_id: str
-    failures: tuple[str, ...] = ()
-    checked: Checked | None = None
-
-    @property
-    def success(self) -> bool:
-        """Whether nothing failed."""
-        return not self.failures
 
 
 # --- The instance -------------------------------------------------------------------------------
@@ -279,7 +264,7 @@ def check_video(
     run_id: str | None = None,
     tags: Mapping[str, str] | None = None,
     remedy: str = "The same command goes on from there.",
-) -> CheckOutcome:
+) -> Checked:
     """Fact-check one video, publish the result for readers, and write its report.
 
     The run goes on in a thread of its own. Ctrl-C, SIGTERM and a termination in Dagster's UI stop
@@ -298,7 +283,8 @@ def check_video(
         remedy: How to go on with a run that was stopped.
 
     Raises FactibleError: The run could not be started, its strategy asks a model and none judges,
-    or it was stopped; what was complete by then is stored.
+    it failed and nothing is stored of the video, or it was stopped; what was complete by then is
+    stored.
     Raises KeyboardInterrupt: The run was to stop, did not at once, and was left.
     """
     if settings.published.exists() and not settings.warehouse.exists():
@@ -366,7 +352,12 @@ def check_video(
             remedy,
             ExitCode.INTERRUPTED,
         )
-    return CheckOutcome(run_id, failed, checked)
+    if checked is None:
+        raise FactibleError(
+            f"The check of {video_id} failed: {' '.join(failed) or 'it stored nothing'}",
+            code=ExitCode.FAILED,
+        )
+    return checked
 
 
 def _create_warehouse(settings: Settings) -> None:

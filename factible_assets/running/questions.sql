@@ -3,8 +3,5 @@
 -- name: cost_of_all_checks
 SELECT coalesce(sum(cost_usd), 0) FROM costs_by_stage WHERE video_id = $video
 
--- name: incomplete_verdicts
-SELECT count(*) FILTER (status = 'incomplete') FROM latest_verdicts WHERE video_id = ?
-
 -- name: review_history
 SELECT * FROM review_history WHERE video_id = $video ORDER BY acted_at, position

@@ -13,6 +13,7 @@ from factible_assets.errors import ExitCode
 from factible_assets.records import Verdict
 from factible_assets.report.data import ReportData, read_report_data
 from factible_assets.report.writing import publish_data, read_index_data
+from factible_assets.rows import VerdictChange
 from factible_assets.settings import Settings
 from resources.statements import statements
 from warehouse.store import Warehouse
@@ -22,7 +23,10 @@ _SQL = statements("factible_assets.running", "questions.sql")
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A checked video as it stands in the warehouse, and where its report lies."""
+    """A video as it stands in the warehouse after a check, and where its report lies.
+
+    `failures` has a sentence for each step of the check that failed.
+    """
 
     data: ReportData
     report: Path
@@ -42,12 +46,23 @@ class Checked:
         return {verdict.claim_id: verdict for verdict in self.data.verdicts}
 
     @property
+    def incomplete(self) -> set[str]:
+        """The claims whose newest verdict is incomplete, by id."""
+        still = (row.claim_id for row in self.data.verdicts if row.status == "incomplete")
+        return {*still, *self.data.outlived}
+
+    @property
+    def flips(self) -> tuple[VerdictChange, ...]:
+        """The verdicts that the check turned."""
+        made = (each for each in self.data.changes if each.run_id == self.run_id)
+        return tuple(each for each in made if each.change == "flip")
+
+    @property
     def code(self) -> ExitCode:
         """How the check ended."""
         if self.failures:
             return ExitCode.FAILED
-        is_open = any(verdict.status == "incomplete" for verdict in self.data.verdicts)
-        return ExitCode.INCOMPLETE if is_open or self.data.outlived else ExitCode.DONE
+        return ExitCode.INCOMPLETE if self.incomplete else ExitCode.DONE
 
 
 def stored_data(video_id: str, settings: Settings) -> ReportData | None:

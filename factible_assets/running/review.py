@@ -38,7 +38,7 @@ from factible_assets.records import (
     Video,
 )
 from factible_assets.rows import VideoRows
-from factible_assets.running.result import stored_result
+from factible_assets.running.result import Checked, stored_result
 from factible_assets.running.targets import unchecked
 from factible_assets.settings import Settings
 from factible_assets.stages.claims import corrected_claims
@@ -65,7 +65,7 @@ from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from factible_assets.running.check import Say
-    from factible_assets.running.launch import CheckOutcome, Watch
+    from factible_assets.running.launch import Watch
 
 _SQL = statements("factible_assets.running", "questions.sql")
 
@@ -244,19 +244,19 @@ def _because(act: ReviewAction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """What was recorded, and how the check of the claim ended, if there was one.
+    """What stands once actions are recorded, and how the check of the claim ended.
 
-    `claims` are the ids of the claims that came of it: its parts, where it was split.
+    `claims` are the ids of the claims that came of it: its parts, where it was split; `others` is
+    how many the video has beside them. Without a `run_id` there was no check, and `waits` tells
+    whether one is still to be made.
     """
 
-    actions: tuple[ReviewAction, ...]
+    checked: Checked
     claims: tuple[str, ...]
+    others: int
     remarks: tuple[str, ...]
     run_id: str | None
     waits: bool
-    others: int
-    report: str | None
-    failures: tuple[str, ...]
     code: ExitCode
 
 
@@ -677,18 +677,15 @@ def carry_out(
             store.write_rows({"review_actions": actions})
     came = _came_of(file, open_video(file.video_id, settings))
     ids = tuple(claim.claim_id for claim in came)
-    outcome = _check_again(file, came, actions, settings, watch, say, run_id) if runs else None
-    if outcome is None or not outcome.success:
+    again = _check_again(file, came, actions, settings, watch, say, run_id) if runs else None
+    if again is None or again.failures:
         store.publish(settings.published)
-    stored = outcome.checked if outcome else stored_result(file.video_id, settings=settings)
-    if stored is None:
+    checked = again or stored_result(file.video_id, settings=settings)
+    if checked is None:
         raise unchecked(file.video_id, settings)
-    code = ExitCode.DONE
-    if outcome is not None:
-        open_now = {row.claim_id for row in stored.data.verdicts if row.status == "incomplete"}
-        if open_now.union(stored.data.outlived).intersection(ids):
-            code = ExitCode.INCOMPLETE
-        code = code if outcome.success else ExitCode.FAILED
+    code = ExitCode.FAILED if checked.failures else ExitCode.DONE
+    if runs and not checked.failures and checked.incomplete.intersection(ids):
+        code = ExitCode.INCOMPLETE
     hosts = {urlsplit(row.canonical_url).hostname or "" for row in file.sources}
     blocked = (act.target or "" for act in actions if act.action == "block_source")
     remarks = (
@@ -698,14 +695,12 @@ def carry_out(
         if "://" not in domain and not any(f".{host}".endswith(f".{domain}") for host in hosts)
     )
     return Reviewed(
-        tuple(actions),
+        checked,
         ids or (file.claim.claim_id,),
+        len(checked.data.claims) - len(came),
         tuple(remarks),
-        outcome.run_id if outcome else None,
-        waits=changes and (outcome is None or not outcome.success),
-        others=len(stored.data.claims) - len(came),
-        report=str(stored.report),
-        failures=outcome.failures if outcome else (),
+        again.run_id if again else None,
+        waits=changes and (again is None or bool(again.failures)),
         code=code,
     )
 
@@ -756,7 +751,7 @@ def _check_again(
     watch: Watch,
     say: Say,
     run_id: str | None,
-) -> CheckOutcome:
+) -> Checked:
     from factible_assets.running.launch import check_video, open_instance  # noqa: PLC0415 - Dagster
     from factible_assets.running.standing import claims_wait, tags_of  # noqa: PLC0415
 

@@ -6,7 +6,6 @@ pipeline finds it again. What does not: reading corpora (corpora/), stored pages
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from factible_assets.errors import FactibleError, UsageError
 from factible_assets.files import digest, slug, write_whole
 from factible_assets.records import Rating
 from factible_assets.settings import Settings
-from factible_assets.wording import plain
+from factible_assets.wording import did_you_mean, plain
 from resources.transcripts.youtube_ids import is_video_id
 
 if TYPE_CHECKING:
@@ -156,7 +155,5 @@ def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
 
 
 def _closest(video_id: str, reading: CorporaReading) -> str:
-    known = [listed.video.video_id for listed in reading.videos()]
-    close = difflib.get_close_matches(video_id, known, n=1)
-    meant = f"Did you mean {close[0]}? " if close else ""
-    return f"{meant}All videos: factible corpus list"
+    meant = did_you_mean(video_id, (listed.video.video_id for listed in reading.videos()))
+    return f"{meant} All videos: factible corpus list".lstrip()

@@ -56,8 +56,8 @@ def test_who_launched_a_run_is_told_by_dagsters_own_tags(
 @pytest.mark.parametrize(
     ("partition", "words"),
     [
-        ("everyday-belief-talk", "Did you mean everyday-beliefs-talk?"),
-        ("Everyday-Beliefs-Talk", "Did you mean everyday-beliefs-talk?"),
+        ("everyday-belief-talk", "Did you mean 'everyday-beliefs-talk'?"),
+        ("Everyday-Beliefs-Talk", "Did you mean 'everyday-beliefs-talk'?"),
         ("https://youtu.be/dQw4w9WgXcQ", "Add the partition dQw4w9WgXcQ instead"),
         ("https://www.youtube.com/@x", "names a channel, not a video"),
         ("zzz", "List it, with its transcript file, with the job add_video"),

@@ -279,7 +279,7 @@ def test_old_runs_go_from_dagsters_records_and_those_behind_current_sets_stay(
         )
         for _ in range(2)
     ]
-    first, second = (outcome.run_id for outcome in outcomes)
+    first, second = (outcome.run_id or "" for outcome in outcomes)
     later = datetime.now(UTC) + timedelta(days=91)
     with open_instance(settings) as instance:
         counted = apply_retention(settings, instance, now=later, dry_run=True)

@@ -26,7 +26,7 @@ from tests.cli.test_corpus import VTT, talk
     ("target", "words"),
     [
         ("nothing-here", "No corpus lists a video nothing-here"),
-        ("everyday-belief-talk", "Did you mean everyday-beliefs-talk?"),
+        ("everyday-belief-talk", "Did you mean 'everyday-beliefs-talk'?"),
         ("missing.vtt", "There is no file missing.vtt"),
         ("folder/missing", "There is no file folder/missing"),
         ("https://a.example/film", "is not a YouTube link"),

@@ -99,7 +99,7 @@ def test_what_cannot_be_used_is_told_with_its_line(factible: Run, tiny: Path) ->
 def test_an_unknown_experiment_is_told_with_the_nearest(factible: Run) -> None:
     result = factible("experiment", "run", "strategy")
     assert result.exit_code == 4
-    assert "There is no experiment strategy. Did you mean strategies?" in result.stderr
+    assert "There is no experiment strategy. Did you mean 'strategies'?" in result.stderr
 
 
 def test_comparing_what_was_never_run_says_how_to_run_it(factible: Run, tiny: Path) -> None:

@@ -72,7 +72,7 @@ def test_the_published_copy_is_opened_by_its_path(factible: Run, home: Path) -> 
         ("published", "factible demo"),
         ("index", "factible demo"),
         ("everyday-beliefs-talk", "factible check -- everyday-beliefs-talk"),
-        ("everyday-beliefs", "Did you mean everyday-beliefs-talk?"),
+        ("everyday-beliefs", "Did you mean 'everyday-beliefs-talk'?"),
         ("https://example.org/watch", "YouTube"),
     ],
 )

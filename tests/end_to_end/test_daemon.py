@@ -79,7 +79,7 @@ def test_the_daemon_ticks_the_schedule_and_the_runs_it_launches_check_again(
         monkeypatch.setenv(name, value)
     settings = load_settings()
     first = check_video(DEMO_VIDEO, settings=settings, config=ONE_CLAIM)
-    assert first.success, first.failures
+    assert not first.failures
 
     environment = {**os.environ, "DAGSTER_HOME": str(prepare_instance(settings))}
     log = tmp_path / "daemon.log"

@@ -303,7 +303,7 @@ def test_a_mistyped_partition_fails_with_a_sentence_and_the_remedy(session: Sess
     failed = session.check_of("my-tolk")
     assert session.run_ends(failed) == "FAILURE"
     session.open(f"/runs/{failed}")
-    page.get_by_text("Did you mean my-talk?").first.wait_for()
+    page.get_by_text("Did you mean 'my-talk'?").first.wait_for()
 
 
 FOREIGN_PAGE = """<!doctype html><title>waiting</title><script>

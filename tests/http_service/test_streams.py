@@ -301,7 +301,7 @@ def test_videos_per_day_are_counted_for_each_token_and_outlive_a_restart(
         ({"video_url": "file:///etc/hostname"}, "not a YouTube link"),
         ({"video_url": "/etc/hostname"}, "neither a YouTube link nor"),
         ({"video_url": "../talk.vtt"}, "neither a YouTube link nor"),
-        ({"video_url": "everyday-belief-talk"}, "Did you mean everyday-beliefs-talk?"),
+        ({"video_url": "everyday-belief-talk"}, "Did you mean 'everyday-beliefs-talk'?"),
         ({"video_url": "  "}, "neither a YouTube link nor"),
         ({"video_url": "\x00"}, "neither a YouTube link nor"),
     ],

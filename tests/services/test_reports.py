@@ -63,9 +63,8 @@ def test_a_check_that_fails_leaves_a_report_of_what_is_stored(tmp_path: Path) ->
     nobody_judges = FactCheckConfig(reasoner="llm")
     ended = check_video(VIDEO_ID, settings=settings, config=nobody_judges, assets=["claims"])
     assert ended.failures
-    assert ended.checked is not None
-    assert ended.checked.code is ExitCode.FAILED
-    assert ended.checked.data.in_time[0].text in ended.checked.report.read_text("utf-8")
+    assert ended.code is ExitCode.FAILED
+    assert ended.data.in_time[0].text in ended.report.read_text("utf-8")
 
 
 def test_a_video_of_which_nothing_is_stored_gets_no_report(tmp_path: Path) -> None:
