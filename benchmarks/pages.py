@@ -166,8 +166,9 @@ async def fetch_all(port: int) -> tuple[list[FetchedPage], float]:
     """Fetch every page; return them in order, with the seconds that it took."""
     guard = NetworkGuard(NameTable({"*.example": ("127.0.0.1", port)}))
     slots = asyncio.Semaphore(EvidenceConfig().concurrency)
-    async with HttpClient(guard=guard) as http, Browser(guard) as browser:
-        fetcher = PageFetcher(http, browser=browser if find_browser() else None)
+    executable = find_browser()
+    async with HttpClient(guard=guard) as http, Browser(guard, executable or "") as browser:
+        fetcher = PageFetcher(http, browser=browser if executable else None)
 
         async def fetch(url: str) -> FetchedPage:
             async with slots:

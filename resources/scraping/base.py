@@ -23,9 +23,8 @@ class FetchedPage:
     `ok`: `text` is the page's readable text. `unavailable`: the site answered and offers nothing
     to read. `outage`: the fetch failed and may succeed another time.
 
-    `reason` says why it failed, or why the ways before the successful one did. `tried` has one
-    entry for each way that failed, as `way: reason`, in order. `etag` and `last_modified` are the
-    validators of the answer at `final_url`.
+    `reason` says why it failed, or why the way before the successful one did. `etag` and
+    `last_modified` are the validators of the answer at `final_url`.
     """
 
     url: str
@@ -43,7 +42,6 @@ class FetchedPage:
     latency_seconds: float = 0.0
     etag: str | None = None
     last_modified: str | None = None
-    tried: tuple[str, ...] = ()
 
     def conditions(self) -> dict[str, str]:
         """Return the request headers that ask for a change only (RFC 9110, section 13.1).

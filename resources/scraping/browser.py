@@ -11,8 +11,8 @@ that was fetched already is handed to the browser, which asks the site only for 
 in addition. Images, media and fonts are not loaded.
 
 Limits: 20 s until the document is there, then up to 12 s for its text (Factible, section 1.3.4,
-step 3). Nothing is downloaded: without a browser on the machine, pages that need one are
-unavailable, with the reason saying what to install.
+step 3). Nothing is downloaded: on a machine without a browser there is no `Browser`, and
+pages that need one are unavailable.
 """
 
 from __future__ import annotations
@@ -123,12 +123,12 @@ def find_browser(named: str | None = None) -> str | None:
 class Browser:
     """Draws pages; started when the first one is. Use it with `async with`, or call `aclose`.
 
-    `guard` decides about every target that a page asks for; `find_browser` finds the executable if
-    none is given. A document may take `load_seconds`, and then its text `wait_seconds`.
+    `guard` decides about every target that a page asks for. A document may take `load_seconds`,
+    and then its text `wait_seconds`.
     """
 
     guard: NetworkGuard
-    executable: str | None = None
+    executable: str
     load_seconds: float = 20.0
     wait_seconds: float = 12.0
     _process: _Process | None = None
@@ -147,12 +147,9 @@ class Browser:
             await process.leave()
 
     async def draw(self, response: Response) -> Drawn:
-        """Draw a page's answer; UnavailableError: there is no browser, OutageError: it broke."""
+        """Draw a page's answer; UnavailableError: it is none of the web, OutageError: it failed."""
         if self._process is None:
-            executable = self.executable or find_browser()
-            if executable is None:
-                raise UnavailableError(f"no browser was found on this machine; {_INSTALL}")
-            self._process = _Process.join(executable)
+            self._process = _Process.join(self.executable)
         errors = _playwright().Error
         async with self._slots:
             try:
@@ -412,13 +409,7 @@ def _host(url: str) -> str:
 
 def _playwright() -> Any:
     """Return the library, imported late: it is an extra, and few pages need it."""
-    try:
-        return import_module("playwright.async_api")
-    except ImportError as error:
-        raise UnavailableError(
-            "the part that steers a browser is not installed; "
-            "install it by: pip install 'factible-assets[browser]'"
-        ) from error
+    return import_module("playwright.async_api")
 
 
 def _first_line(error: Exception) -> str:

@@ -63,7 +63,7 @@ _ERROR_PAGE = 600
 
 
 class Fetching:
-    """What fetches pages: it tries its ways, and answers for whatever fails."""
+    """What fetches pages, and answers for whatever fails."""
 
     async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
         """Fetch and read one page. Never raises for a page that fails: it answers so.
@@ -72,9 +72,8 @@ class Fetching:
         that nothing changed.
         """
         retrieved_at, started = datetime.now(UTC), time.perf_counter()
-        tried: list[tuple[str, str]] = []
         try:
-            page = await self._obtain(url, known, tried)
+            page = await self._obtain(url, known)
         except HttpFailureError as failure:
             page = FetchedPage(
                 url,
@@ -82,22 +81,13 @@ class Fetching:
                 retrieved_at,
                 final_url=failure.final_url,
                 http_status=failure.http_status,
+                reason=failure.reason,
             )
-        # The first way, which is always the same, is not named in the sentence.
-        parts = [f"{way}: {why}" if place else why for place, (way, why) in enumerate(tried)]
-        return replace(
-            page,
-            retrieved_at=retrieved_at,
-            reason="; ".join(parts) or None,
-            latency_seconds=elapsed_since(started),
-            tried=tuple(f"{way}: {why}" for way, why in tried),
-        )
+        return replace(page, retrieved_at=retrieved_at, latency_seconds=elapsed_since(started))
 
     @abstractmethod
-    async def _obtain(
-        self, url: str, known: FetchedPage | None, tried: list[tuple[str, str]]
-    ) -> FetchedPage:
-        """Try the ways in order. Every failure is noted in `tried`, the last one is raised."""
+    async def _obtain(self, url: str, known: FetchedPage | None) -> FetchedPage:
+        """Fetch a page; raises HttpFailureError for one that fails."""
 
 
 @dataclass
@@ -118,25 +108,23 @@ class PageFetcher(Fetching):
         self._reader = PageReader(seconds=self.reading_seconds)
         self._robots = Robots(self.http) if self.respect_robots else None
 
-    async def _obtain(
-        self, url: str, known: FetchedPage | None, tried: list[tuple[str, str]]
-    ) -> FetchedPage:
+    async def _obtain(self, url: str, known: FetchedPage | None) -> FetchedPage:
         try:
             return await self._scrape(url, known)
         except ScriptedPageError as failure:
-            tried.append(("scraped", failure.reason))
             if self.browser is None:
                 raise
-            way, later = "browser", self._draw(self.browser, url, failure.response)
+            why, way = failure.reason, "browser"
+            later = self._draw(self.browser, url, failure.response)
         except HttpFailureError as failure:
-            tried.append(("scraped", failure.reason))
             if failure.http_status not in _GONE or self.wayback is None:
                 raise
-            way, later = "archive", self._find_copy(self.wayback, url, failure)
+            why, way = failure.reason, "archive"
+            later = self._find_copy(self.wayback, url, failure)
         try:
-            return await later
+            return replace(await later, reason=why)
         except HttpFailureError as failure:
-            tried.append((way, failure.reason))
+            failure.reason = f"{why}; {way}: {failure.reason}"
             raise
 
     async def _scrape(self, url: str, known: FetchedPage | None) -> FetchedPage:
@@ -388,21 +376,15 @@ class JinaReader(Fetching):
     api_key: str | None = field(default=None, repr=False)
     base_url: str = JINA_URL
 
-    async def _obtain(
-        self, url: str, known: FetchedPage | None, tried: list[tuple[str, str]]
-    ) -> FetchedPage:
+    async def _obtain(self, url: str, known: FetchedPage | None) -> FetchedPage:
         del known
         try:
-            try:
-                NetworkGuard().check_url(httpx.URL(url))
-            except (httpx.InvalidURL, ValueError) as error:
-                raise UnavailableError("this is not a URL that can be fetched") from error
-            except ForbiddenTargetError as error:
-                raise UnavailableError(f"{shown(url)} is not fetched: {error.reason}") from error
-            return await self._ask(url)
-        except HttpFailureError as failure:
-            tried.append(("scraped", failure.reason))
-            raise
+            NetworkGuard().check_url(httpx.URL(url))
+        except (httpx.InvalidURL, ValueError) as error:
+            raise UnavailableError("this is not a URL that can be fetched") from error
+        except ForbiddenTargetError as error:
+            raise UnavailableError(f"{shown(url)} is not fetched: {error.reason}") from error
+        return await self._ask(url)
 
     async def _ask(self, url: str) -> FetchedPage:
         key = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}

@@ -35,17 +35,13 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class TimedText:
-    """The words of a video. Either `cues`, in order of time, or `plain_text` without times.
-
-    `translated_from` is the language that was spoken or written, if a machine translated it.
-    """
+    """The words of a video. Either `cues`, in order of time, or `plain_text` without times."""
 
     cues: tuple[Cue, ...] = ()
     plain_text: str | None = None
     language: str | None = None
     kind: TranscriptKind = "unknown"
     title: str | None = None
-    translated_from: str | None = None
 
     def __post_init__(self) -> None:
         if bool(self.cues) == bool(self.plain_text):

@@ -259,7 +259,7 @@ class YouTubeTranscripts:
     """In order of preference (BCP 47)."""
     translate: bool = False
     """Accept captions that YouTube translates by machine, if none are in one of the languages. They
-    are recorded as generated, and as translated from their language."""
+    are recorded as generated, and the provider's name says from which language."""
     proxy: ProxyConfig | None = None
     """Asked once more through it when YouTube refuses this address."""
     seconds: float = 40.0
@@ -334,7 +334,6 @@ class YouTubeTranscripts:
                 language=fetched.language_code,
                 kind="generated" if fetched.is_generated else "manual",
                 title=details.title,
-                translated_from=spoken,
             ),
             provider="youtube" if spoken is None else f"youtube, translated from {spoken}",
             details=details,

@@ -65,7 +65,6 @@ PAGE = FetchedPage(
     text="Honey keeps for years. \ud83d\ude00 \U0001d4b3",
     latency_seconds=0.3,
     etag='"v1"',
-    tried=("scraped: nothing",),
 )
 
 
@@ -343,15 +342,9 @@ _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
     published_on=st.none() | st.dates(),
     retrieved_at=st.datetimes(timezones=st.just(UTC)),
     latency=st.floats(0, 1e6),
-    tried=st.lists(_TEXTS, max_size=3).map(tuple),
 )
 def test_a_page_survives_being_written_down(
-    text: str,
-    title: str | None,
-    published_on: date | None,
-    retrieved_at: datetime,
-    latency: float,
-    tried: tuple[str, ...],
+    text: str, title: str | None, published_on: date | None, retrieved_at: datetime, latency: float
 ) -> None:
     page = FetchedPage(
         url="https://a.example/",
@@ -361,7 +354,6 @@ def test_a_page_survives_being_written_down(
         text=text,
         published_on=published_on,
         latency_seconds=latency,
-        tried=tried,
     )
     assert from_json(FetchedPage, json.loads(json.dumps(to_json(FetchedPage, page)))) == page
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from resources.scraping.browser import find_browser
+
+CHROMIUM = find_browser() or ""
 SITE = "http://site.example"
 SENTENCE = "Water boils at a lower temperature on a mountain, because the air there presses less. "
 SHELL = '<!doctype html><title>App</title><div id="root"></div>'

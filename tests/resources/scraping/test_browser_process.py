@@ -17,7 +17,7 @@ from resources.network_guard import NetworkGuard
 from resources.scraping.browser import Browser
 from resources.scraping.pages import PageFetcher
 from tests.chromium import needs_browser, needs_playwright
-from tests.resources.scraping.browsers import SENTENCE, SHELL, SITE, shell, writing
+from tests.resources.scraping.browsers import CHROMIUM, SENTENCE, SHELL, SITE, shell, writing
 from tests.servers import MisbehavingServer, respond
 
 
@@ -30,7 +30,7 @@ async def server() -> AsyncIterator[MisbehavingServer]:
 @pytest.fixture
 async def fetcher(server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
     guard = NetworkGuard(server.names)
-    async with HttpClient(guard=guard) as http, Browser(guard, wait_seconds=3) as browser:
+    async with HttpClient(guard=guard) as http, Browser(guard, CHROMIUM, wait_seconds=3) as browser:
         yield PageFetcher(http, browser=browser, respect_robots=False)
 
 
@@ -62,7 +62,11 @@ async def test_one_browser_serves_everybody_and_is_gone_afterwards(
 ) -> None:
     server.on("/", respond(shell(writing(SENTENCE * 3))))
     guard = NetworkGuard(server.names)
-    async with HttpClient(guard=guard) as http, Browser(guard) as first, Browser(guard) as second:
+    async with (
+        HttpClient(guard=guard) as http,
+        Browser(guard, CHROMIUM) as first,
+        Browser(guard, CHROMIUM) as second,
+    ):
         fetchers = [
             PageFetcher(http, browser=each, respect_robots=False) for each in (first, second)
         ]
