@@ -177,8 +177,10 @@ ClaimClass = Literal["scientific", "quote", "historical", "health", "predictive"
 
 _CLASSES: Final[Mapping[ClaimClass, str]] = {
     "quote": r"said|stated|according to|quot(?:e[ds]?|ing)|claim(?:s|ed)|told|tweeted",
-    "predictive": r"will|going to|predict(?:s|ed|ions?)?|forecasts?|in the future"
-    r"|by 2(?:0[3-9]|1)\d\d?",
+    "predictive": r"predict(?:s|ed|ions?)?|forecasts?|in the future|by 2(?:0[3-9]|1)\d\d?"
+    r"|(?:will|going to)(?!\w).*(?<!\w)(?:(?:next|coming) (?:\w+ )?(?:week|month|year|decade)s?"
+    r"|(?:weeks|months|years|decades|centuries) (?:time|from now)|tomorrow|soon|one day"
+    r"|this century)",
     "health": r"health(?:y|ier)?|medic(?:al|ines?)|diseases?|treatments?|treat(?:s|ed)?|cure[sd]?"
     r"|cancers?|diabetes|vaccin(?:es?|ated|ation)|virus(?:es)?|infections?|symptoms?|drugs?"
     r"|diets?|vitamins?|blood|doses?|patients?|obesity|calori(?:e|es)|autism",
@@ -208,7 +210,9 @@ PREDICTION: Final = (
 def claim_class(claim: str) -> ClaimClass:
     """Return the class of a claim by whole words, quotations and predictions first (algorithm 5).
 
-    The algorithm looks for letters, so that "Williams" predicts and "update" is historical.
+    The algorithm looks for letters, so that "Williams" predicts and "update" is historical. And it
+    takes every "will" for a prediction: "exercise will improve your mood", as talks have it, is
+    none where no time to come is named (8 of 12 such claims among 293 that annotators made).
     """
     if _QUOTATION.search(claim):
         return "quote"
