@@ -180,17 +180,17 @@ Portuguese and Dutch prose at most 18 %, of other scripts none."""
 _FEWEST_WORDS = 30
 
 
-def is_english(text: str) -> bool:
+def is_english(text: str, *, fewest: int = _FEWEST_WORDS) -> bool:
     """Tell whether a text is in English, the one language that the engine reads.
 
     The boundary model, the lead-ins, the signs of wording, the denials and MiniLM were all made for
-    it. Too short a text in Latin letters is taken to be English.
+    it. A text of fewer than the `fewest` words in Latin letters is taken to be English.
     """
     letters = [letter for letter in text if letter.isalpha()]
     if 2 * sum(letter > "\u024f" for letter in letters) > len(letters):
         return False
     words = [word.norm for word in tokenise(text) if word.norm[0].isalpha()]
-    if len(words) < _FEWEST_WORDS:
+    if len(words) < fewest:
         return True
     return sum(word in STOP_WORDS for word in words) >= _ENGLISH_SHARE * len(words)
 

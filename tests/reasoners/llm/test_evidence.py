@@ -102,6 +102,36 @@ async def test_a_quote_that_is_made_up_twice_costs_the_stance_and_is_counted() -
     assert checked["rejected_quotes"] == 2
 
 
+async def test_a_quote_on_something_else_shows_nothing_of_the_claim() -> None:
+    elsewhere = "Plastics that break down leave fewer additives in the soil of a landfill."
+    page = replace(PAGE, text=f"{elsewhere}\n{PAGE.text}")
+    draft, model = await read(says("supports", elsewhere), page=page)
+    assert len(model.questions) == 1
+    assert draft is not None
+    assert draft.quotes == ()
+    assert check_words(draft, page.text)["stance"] == "unclear"
+    # Beside one that speaks of it, it is left out alone.
+    draft, _ = await read(says("refutes", elsewhere, DENIAL), page=page)
+    assert draft is not None
+    assert draft.quotes == (DENIAL,)
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        # Not a word in common, and on the same matter.
+        "Kids were no wilder after sweets.",
+        # In another language than the claim, nothing says whether it is.
+        "Zucker macht die meisten Kinder nach allem, was wir wissen, nicht unruhig.",
+    ],
+)
+async def test_a_quote_without_a_word_of_the_claim_may_speak_of_it(quote: str) -> None:
+    page = replace(PAGE, text=f"{quote}\n")
+    draft, _ = await read(says("refutes", quote), page=page)
+    assert draft is not None
+    assert draft.quotes == (quote,)
+
+
 async def test_the_second_reading_counts() -> None:
     draft, _ = await read(says("supports", "Not in the page at all."), says("unclear"))
     assert draft is not None
@@ -210,8 +240,8 @@ def test_a_page_that_fits_is_shown_whole() -> None:
 
 
 async def test_a_quote_is_looked_up_in_the_whole_page_not_only_in_what_was_shown() -> None:
-    quote = "Paragraph 399 is about gardening, seeds and the right time to water tomatoes."
-    page = replace(PAGE, text=LONG)
+    quote = "Paragraph 399 is about gardening, seeds and the right time to water children."
+    page = replace(PAGE, text=LONG.replace("tomatoes", "children"))
     draft, model = await read(
         says("refutes", DENIAL, quote), page=page, limits=ReadingLimits(page=2_000)
     )
