@@ -128,6 +128,7 @@ async def claims(  # type: ignore[no-untyped-def]
         metadata={
             "claims": dg.MetadataValue.md(rows_table("claims", video=video, claims=found.claims)),
             "count": len(found.claims),
+            "found by": ", ".join(sorted({claim.basis for claim in found.claims})) or "–",
             "located in the transcript": located,
             "refused, because they say more than was said": found.refused,
             "thesis": dg.MetadataValue.md(f"> {cell(thesis)}" if thesis else "–"),

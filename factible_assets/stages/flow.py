@@ -84,7 +84,8 @@ async def extract_claims(
     else:
         reasoner, most = services.reasoner, config.claims.max_claims
         judged = await reasoner.extract_claims(video, transcript, segments, max_claims=most)
-        found, basis = judged.value, reasoner.basis
+        found = judged.value
+        basis = found.basis or reasoner.basis
         built = build_claims(found, transcript, segments, config.claims, basis=basis)
     claims = corrected(built)
     services.observer.claims_found(claims)

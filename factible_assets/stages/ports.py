@@ -118,11 +118,15 @@ class ClaimDraft:
 
 @dataclass(frozen=True, slots=True)
 class ClaimDrafts:
-    """The claims of one transcript, most important first; `refused` ones say more than was said."""
+    """The claims of one transcript, most important first; `refused` ones say more than was said.
+
+    `basis` is who found them, where that is not the reasoner who was asked.
+    """
 
     thesis: str | None
     claims: tuple[ClaimDraft, ...]
     refused: int = 0
+    basis: Basis | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,13 +231,14 @@ def _candidates(
             # One that is too long is shortened without changing what it says, or given up.
             short = source if len(source.split()) <= CLAIM_WORDS else ""
             worded = whole_sentences(plain(claim.text), CLAIM_WORDS) or short
-            if told := _OF_THE_VIDEO.match(worded):
-                # What a video speaks of is a heading, no statement.
-                worded = worded[told.end() :] if told["said"] else ""
-                worded = worded[:1].upper() + worded[1:]
+            told = _OF_THE_VIDEO.match(worded)
+            if told:
+                worded = worded[told.end() : told.end() + 1].upper() + worded[told.end() + 1 :]
             if claim.kind not in {"fact", "credential"} or not worded or worded.endswith("?"):
                 continue
-            place = place_of(claim.source) or place_of(worded)
+            # What a video speaks of is a heading, no statement.
+            is_heading = told is not None and not told["said"]
+            place = None if is_heading else place_of(claim.source) or place_of(worded)
             first, last = place or (0, 0)
             around = window[max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
             if place is None or not rests_on(worded, around, f"{window} {title}"):

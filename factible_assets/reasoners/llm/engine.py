@@ -6,11 +6,15 @@ does not: the judgements (claims.py, queries.py, evidence.py, verdict.py), any c
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
+from factible_assets.reasoners.embedded.claims.selection import extract_claims
+from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.page_text import instructs_reader
 from factible_assets.reasoners.llm.calls import ONES_FAULT, Batches, Desk, StageModel
 from factible_assets.reasoners.llm.claims import WINDOWS, Windowing, find_claims
@@ -108,8 +112,9 @@ class LlmReasoner:
     ) -> ports.Judged[ports.ClaimDrafts]:
         """Find the check-worthy claims of a transcript, most important first.
 
-        A long transcript is read in overlapping windows, which are merged. The segments are not
-        used: claims carry their place in the text.
+        A long transcript is read in overlapping windows, which are merged. A small model may write
+        about a video and list nothing that was said in it; then the embedded engine finds the
+        claims, if it reads the language, with the segments that a model does not need.
         """
         known = video.model_copy(update={"language": transcript.language or video.language})
         desk = Desk(self._models["claims"], load_prompt("claims"), "claims", known)
@@ -119,6 +124,11 @@ class LlmReasoner:
         except (ports.ReasonerOutageError, ports.ReasonerRefusalError) as failure:
             failure.calls = tuple(desk.calls)
             raise
+        if drafts.refused and not drafts.claims:
+            find = partial(extract_claims, max_claims=max_claims, embedder=minilm())
+            with suppress(ports.ReasonerRefusalError):
+                found = await asyncio.to_thread(find, video, transcript, segments)
+                drafts = replace(drafts, claims=found.claims, basis="embedded")
         return ports.Judged(drafts, tuple(desk.calls))
 
     async def write_queries(

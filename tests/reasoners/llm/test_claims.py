@@ -108,10 +108,26 @@ async def test_what_cannot_be_checked_is_left_out(kind: str) -> None:
 async def test_what_the_video_does_is_no_claim_and_what_it_says_is_one(
     said: str, kept: bool
 ) -> None:
-    found = await drafts(answer(stated(said)))
-    assert [claim.text for claim in found.claims] == (
-        ["Sugar makes children hyperactive."] if kept else []
+    other = stated(
+        "In 2019 the average child ate forty kilos.", "the average child ate forty kilos"
     )
+    found = await drafts(answer(stated(said), other))
+    assert found.basis is None
+    assert [claim.text for claim in found.claims] == [
+        *(["Sugar makes children hyperactive."] if kept else []),
+        other["text"],
+    ]
+
+
+async def test_where_a_model_only_tells_of_the_video_the_engine_finds_the_claims() -> None:
+    about = stated("The video presents the journey of sugar.", "It is about sugar and its journey.")
+    found = await drafts(answer(about, thesis="Sugar travels."))
+    assert "In 2019 the average child ate forty kilos of sugar" in found.claims[0].text
+    assert (found.basis, found.thesis, found.refused) == ("embedded", "Sugar travels.", 1)
+    # It reads English alone.
+    german = "Zucker macht Kinder unruhig, sagen viele Leute, und das schon seit sehr langer Zeit. "
+    found = await drafts(answer(about), text=german * 5)
+    assert (found.claims, found.basis, found.refused) == ((), None, 1)
 
 
 async def test_a_claim_that_the_video_does_not_make_is_left_out() -> None:
