@@ -20,12 +20,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import yaml
+from pydantic import BaseModel, ValidationError
 
 Place: TypeAlias = tuple[str | int, ...]
 """The keys and positions that lead to a value."""
+Model = TypeVar("Model", bound=BaseModel)
 
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _MAX_DEPTH: Final = 40
@@ -33,6 +35,13 @@ _Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _JSON_MARKS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 MAX_BYTES: Final = 16 * 1024 * 1024
 _MAX_SHOWN: Final = 60
+_UNKNOWN: Final = "this key is not known here"
+_WORDS: Final = {
+    **dict.fromkeys(("extra_forbidden", "unexpected_keyword_argument"), _UNKNOWN),
+    **dict.fromkeys(("model_type", "dataclass_type", "dict_type"), "here should stand a mapping"),
+}
+"""What pydantic says in a programmer's words."""
+_TWICE: Final = "The key {!r} is written twice here. Remove one of the two."
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +122,8 @@ class Document:
         self, file: Path, concerns: Callable[[Place], bool] = lambda _: True
     ) -> list[FileProblem]:
         """Return a problem for every key that is written twice in a mapping of some place."""
-        words = "The key {!r} is written twice here. Remove one of the two."
         return [
-            FileProblem(file, line, words.format(key))
+            FileProblem(file, line, _TWICE.format(key))
             for place, key, line in self.duplicates
             if concerns(place)
         ]
@@ -126,6 +134,22 @@ class Document:
         for step in place:
             value = value[step]
         return value
+
+    def read_as(self, shape: type[Model]) -> Model:
+        """Return the file as a model; PlacedError for the first thing that does not fit."""
+        for _, key, line in self.duplicates:
+            raise PlacedError(line, _TWICE.format(key))
+        try:
+            return shape.model_validate({} if self.data is None else self.data)
+        except ValidationError as error:
+            problems = error.errors(include_url=False)
+            # A misspelt key is missing, too; its own place says more.
+            problem = min(problems, key=lambda each: _WORDS.get(each["type"]) != _UNKNOWN)
+            words, given = problem["msg"].removeprefix("Value error, "), problem["input"]
+            words = f"{words}, not {shown(given)}" if isinstance(given, str) else words
+            words = _WORDS.get(problem["type"], words)
+            where = ".".join(map(str, problem["loc"])) or "at the top"
+            raise PlacedError(self.line(problem["loc"]), f"{where}: {words}.") from error
 
 
 def read_document(path: Path) -> Document:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -103,10 +102,11 @@ def _rating_set(file: Path, changed_at: int | None, described_at: int | None) ->
     elif kind == ".csv":
         layout = _layout_by_header(file)
     if described is not None:
-        about = {each: getattr(described, each) for each in ("name", "licence", "citation")}
+        told = ("dataset", "licence", "citation", "as_of")
+        about = {each: getattr(described, each) for each in told}
         words = described.description or layout.description
-        layout = replace(layout, **about, description=words, as_of=described.as_of)
-    layout = replace(layout, as_of=layout.as_of or _day_in_name(file))
+        layout = layout.model_copy(update={**about, "description": words})
+    layout = layout.model_copy(update={"as_of": layout.as_of or _day_in_name(file)})
     return (datasets.load_rating_csv if kind == ".csv" else datasets.load_mbfc_json)(file, layout)
 
 
@@ -125,4 +125,5 @@ def _layout_by_header(file: Path) -> datasets.TableLayout:
     if datasets.DOMAIN_QUALITY.columns["rating"] in header:
         return datasets.DOMAIN_QUALITY
     told = [each for each in ("class", "bias", "reason") if each in header]
-    return datasets.TableLayout(file.stem, {each: each for each in ("domain", "rating", *told)})
+    columns = {each: each for each in ("domain", "rating", *told)}
+    return datasets.TableLayout(dataset=file.stem, columns=columns)

@@ -15,15 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from resources.errors import SetupError
@@ -232,19 +224,10 @@ class ModelRegistry:
 
 def _read(path: Path) -> _File:
     try:
-        document = read_document(path)
-        repeated = document.repeated_keys(path)
+        return read_document(path).read_as(_File)
     except PlacedError as error:
-        raise RegistryError(f"The model registry cannot be read. {error.at(path)}") from error
-    if repeated:
-        raise RegistryError(str(repeated[0]))
-    try:
-        return _File.model_validate({} if document.data is None else document.data)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
         raise RegistryError(
-            f"{path}:{document.line(problem['loc'])}: The model registry is wrong at "
-            f"{'.'.join(map(str, problem['loc'])) or 'the top'}: {problem['msg']}. "
+            f"The model registry cannot be read. {error.at(path)} "
             "The registry that comes with the project shows every field."
         ) from error
 

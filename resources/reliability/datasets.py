@@ -22,26 +22,38 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar, get_args
 
 import yaml
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    FiniteFloat,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
 
 from resources import lines
 from resources.errors import SetupError
-from resources.lines import Document, Place, PlacedError, deepest_json_line
+from resources.lines import PlacedError, deepest_json_line
 from resources.reliability.base import ListedRating, Rating, SourceClass
 
-Name = TypeVar("Name", bound=str)
+Name = TypeVar("Name")
 _MAX_BYTES: Final = 1 << 30
-_LISTED_RATINGS: tuple[Rating, ...] = ("very_low", "low", "medium", "high")
+_ListedRating: TypeAlias = Literal["very_low", "low", "medium", "high"]
+_LISTED_RATINGS: tuple[Rating, ...] = get_args(_ListedRating)
 """From worst to best; a set lists nothing as unknown."""
 _CLASSES: tuple[SourceClass, ...] = get_args(SourceClass)
 _HOST = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{1,62}")
 _FRONT_PAGES = frozenset({"", "home", "index.html", "index.php", "en", "news"})
-_ABOUT = {"licence", "citation", "description"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +104,7 @@ def _enter(ratings: dict[str, ListedRating], found: ListedRating) -> None:
     ratings[found.domain] = min(held, found, key=lambda each: _LISTED_RATINGS.index(each.rating))
 
 
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-# --- Values of YAML, read strictly --------------------------------------------------------------
+# --- YAML, read strictly ------------------------------------------------------------------------
 
 
 class RatingFileError(SetupError):
@@ -113,83 +117,73 @@ class RatingFileError(SetupError):
         self.line = line
 
 
-def _read_text(file: Path) -> str:
+@contextmanager
+def _named(file: Path) -> Iterator[None]:
+    """Let what is wrong in a file name the file."""
     try:
-        return lines.read_text(file, _MAX_BYTES)
+        yield
     except PlacedError as error:
         raise RatingFileError(file, error.line, error.sentence) from error
 
 
-def _chosen(file: Path, line: int, text: str, known: Sequence[Name], what: str) -> Name:
-    for name in known:
-        if name == text:
-            return name
-    names = ", ".join(sorted(known))
-    raise RatingFileError(file, line, f"{text[:40]!r} is no {what}; write one of {names}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """A value in a YAML file; what reads it raises RatingFileError if it is something else."""
-
-    file: Path
-    document: Document
-    place: Place = ()
-
-    @property
-    def value(self) -> Any:
-        return self.document.at(self.place)
-
-    def wrong(self, problem: str) -> RatingFileError:
-        return RatingFileError(self.file, self.document.line(self.place), problem)
-
-    def child(self, step: str | int) -> _Node:
-        return _Node(self.file, self.document, (*self.place, step))
-
-    def mapping(self, required: set[str], optional: set[str]) -> dict[str, _Node]:
-        """Return a mapping's values by key; none may be missing, and no other one may be there."""
-        if not isinstance(self.value, dict):
-            raise self.wrong(f"here should stand a mapping with {', '.join(sorted(required))}")
-        for key in self.value:
-            if key not in required | optional:
-                raise self.child(key).wrong(f"the key {key} is not known here")
-        if missing := sorted(required - self.value.keys()):
-            raise self.wrong(f"{', '.join(missing)} should be given")
-        return {key: self.child(key) for key in self.value}
-
-    def text(self) -> str:
-        """Return a text on one line; it may not be empty."""
-        if not isinstance(self.value, str) or not self.value.strip():
-            raise self.wrong("here should stand a text")
-        return " ".join(self.value.split())
-
-    def choice(self, known: Sequence[Name], what: str) -> Name:
-        return _chosen(self.file, self.document.line(self.place), self.text(), known, what)
-
-    def share(self) -> float:
-        found = _number(self.text())
-        if found is None or not 0 <= found <= 1:
-            raise self.wrong("here should stand a number from 0 to 1")
-        return found
-
-    def day(self) -> date:
+def _day(written: object) -> object:
+    """Read a day; pydantic alone would take a number for seconds since 1970."""
+    if isinstance(written, str):
         try:
-            return date.fromisoformat(self.text())
-        except ValueError as error:
-            raise self.wrong("write the date as 2026-01-31") from error
+            return date.fromisoformat(written)
+        except ValueError:
+            raise ValueError("write the date as 2026-01-31") from None
+    return written
 
 
-def _read_yaml(file: Path) -> _Node:
-    try:
-        document = lines.parse_document(_read_text(file))
-    except PlacedError as error:
-        raise RatingFileError(file, error.line, error.sentence) from error
-    for _, key, line in document.duplicates:
-        raise RatingFileError(file, line, f"the key {key} stands here twice")
-    return _Node(file, document)
+def _host(written: str) -> str:
+    host = host_name(written)
+    if host is None:
+        raise ValueError("write a host name such as example.org")
+    return host
+
+
+_Words = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1),
+    AfterValidator(lambda text: " ".join(text.split())),
+]
+_Day = Annotated[date, BeforeValidator(_day)]
+
+
+class _About(BaseModel, frozen=True, extra="forbid"):
+    """What a file says of the whole set."""
+
+    dataset: _Words
+    as_of: _Day | None = None
+    description: _Words = ""
+    licence: _Words = ""
+    citation: _Words = ""
+
+    def made(
+        self, ratings: Mapping[str, ListedRating], left_out: Mapping[str, int] | None = None
+    ) -> RatingSet:
+        """Return the set that was read so."""
+        about = self.description, dict(left_out or {}), self.licence, self.citation
+        return RatingSet(self.dataset, ratings, self.as_of, *about)
 
 
 # --- The project's own layout -------------------------------------------------------------------
+
+
+class _Entry(BaseModel, frozen=True, extra="forbid"):
+    domain: Annotated[str, AfterValidator(_host)]
+    rating: _ListedRating
+    source_class: SourceClass = Field(alias="class")
+    reason: _Words
+    bias: Annotated[_Words, AfterValidator(str.lower)] | None = None
+    score: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class _Ratings(_About, frozen=True, extra="forbid"):
+    retrieved: _Day | None = None
+    """Stands for the day that the set describes, where nobody says that."""
+    ratings: list[_Entry]
 
 
 def load_rating_yaml(file: Path) -> RatingSet:
@@ -197,32 +191,19 @@ def load_rating_yaml(file: Path) -> RatingSet:
 
     Its `ratings` may have a `bias` and a `score` from 0 to 1 besides. Raises RatingFileError.
     """
-    top = _read_yaml(file).mapping({"dataset", "ratings"}, {"as_of", "retrieved"} | _ABOUT)
-    name, listed = top["dataset"].text(), top["ratings"]
-    day = top.get("as_of") or top.get("retrieved")
-    as_of = None if day is None else day.day()
-    if not isinstance(listed.value, list):
-        raise listed.wrong("ratings should be a list")
+    with _named(file):
+        document = lines.read_document(file)
+        listed = document.read_as(_Ratings)
+    listed = listed.model_copy(update={"as_of": listed.as_of or listed.retrieved})
     ratings: dict[str, ListedRating] = {}
-    for entry in map(listed.child, range(len(listed.value))):
-        fields = entry.mapping({"domain", "rating", "class", "reason"}, {"bias", "score"})
-        domain = host_name(fields["domain"].text())
-        if domain is None:
-            raise fields["domain"].wrong("domain should be a host name such as example.org")
-        if domain in ratings:
-            raise entry.wrong(f"{domain} is listed twice")
-        ratings[domain] = ListedRating(
-            dataset=name,
-            domain=domain,
-            rating=fields["rating"].choice(_LISTED_RATINGS, "rating"),
-            source_class=fields["class"].choice(_CLASSES, "class"),
-            reason=fields["reason"].text(),
-            bias=fields["bias"].text().lower() if "bias" in fields else None,
-            as_of=as_of,
-            score=fields["score"].share() if "score" in fields else None,
+    for place, entry in enumerate(listed.ratings):
+        if entry.domain in ratings:
+            line = document.line(("ratings", place))
+            raise RatingFileError(file, line, f"{entry.domain} is listed twice")
+        ratings[entry.domain] = ListedRating(
+            listed.dataset, **entry.model_dump(), as_of=listed.as_of
         )
-    said: dict[str, Any] = {key: top[key].text() for key in _ABOUT & top.keys()}
-    return RatingSet(name, ratings, as_of, **said)
+    return listed.made(ratings)
 
 
 # --- Media Bias/Fact Check ----------------------------------------------------------------------
@@ -279,7 +260,7 @@ def _mbfc_rating(layout: TableLayout, host: str, row: Mapping[str, object]) -> L
     if source_class == "academic" and bias != "pro-science":
         source_class = "news"
     return ListedRating(
-        dataset=layout.name,
+        dataset=layout.dataset,
         domain=host,
         rating=min(limits, key=_LISTED_RATINGS.index),
         source_class="satire" if bias == "satire" else source_class,
@@ -291,7 +272,8 @@ def _mbfc_rating(layout: TableLayout, host: str, row: Mapping[str, object]) -> L
 
 
 def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
-    text = _read_text(file)
+    with _named(file):
+        text = lines.read_text(file, _MAX_BYTES)
     try:
         rows = json.loads(text)
     except json.JSONDecodeError as error:
@@ -311,8 +293,39 @@ def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
 # --- Tables -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class TableLayout:
+def _both_named(columns: Mapping[str, str]) -> Mapping[str, str]:
+    needed = {"domain", "rating"}
+    if not needed <= columns.keys() <= needed | {"class", "bias", "reason"}:
+        raise ValueError("name domain and rating, and if you like class, bias and reason")
+    return columns
+
+
+def _descending(steps: dict[Rating, float]) -> dict[Rating, float]:
+    if "high" not in steps:
+        raise ValueError("high should be given")
+    found = {rating: steps[rating] for rating in reversed(_LISTED_RATINGS) if rating in steps}
+    if any(better <= worse for better, worse in pairwise(found.values())):
+        raise ValueError("each number should lie below that of the better rating")
+    return found
+
+
+def _folded(named: dict[str, Name]) -> dict[str, Name]:
+    """Make the texts of a table comparable without case and white space."""
+    found = {" ".join(text.split()).casefold(): name for text, name in named.items()}
+    if "" in found or len(found) < len(named):
+        raise ValueError("a text is empty, or stands here twice")
+    return found
+
+
+def _one_character(written: str) -> str:
+    if written == "tab":
+        return "\t"
+    if len(written) != 1 or written in '"\r\n':
+        raise ValueError('write one character, such as ";", or tab')
+    return written
+
+
+class TableLayout(_About, frozen=True, extra="forbid"):
     """Where a file keeps what a rating needs, as its description has it (corpora/README.md).
 
     `columns` are named by what they hold, none where a file's layout is known. A rating is a
@@ -321,61 +334,65 @@ class TableLayout:
     project's own names.
     """
 
-    name: str
-    columns: Mapping[str, str] = field(default_factory=dict)
-    description: str = ""
-    thresholds: Mapping[Rating, float] | None = None
-    most: float = math.inf
+    columns: Annotated[Mapping[str, _Words], AfterValidator(_both_named)] = {}
+    delimiter: Annotated[str, AfterValidator(_one_character)] = ","
+    thresholds: (
+        Annotated[dict[Literal["high", "medium", "low"], FiniteFloat], AfterValidator(_descending)]
+        | None
+    ) = None
+    scale: Annotated[dict[str, _ListedRating], AfterValidator(_folded)] | None = None
+    classes: Annotated[dict[str, SourceClass], AfterValidator(_folded)] | None = None
+    most: ClassVar[float] = math.inf
     """No number is larger; with one, none is below 0."""
-    scale: Mapping[str, Rating] | None = None
-    classes: Mapping[str, SourceClass] | None = None
-    delimiter: str = ","
-    licence: str = ""
-    citation: str = ""
-    as_of: date | None = None
-    described_in: str = ""
 
-    def made(self, ratings: Mapping[str, ListedRating], left_out: Mapping[str, int]) -> RatingSet:
-        """Return the set that was read so."""
-        about = self.description, dict(left_out), self.licence, self.citation
-        return RatingSet(self.name, ratings, self.as_of, *about)
+    @field_validator("delimiter", "thresholds", "scale", "classes")
+    @classmethod
+    def _fit_beside(cls, given: Name, beside: ValidationInfo) -> Name:
+        if not beside.data.get("columns"):
+            raise ValueError("this needs columns beside it")
+        if beside.field_name == "scale" and beside.data.get("thresholds"):
+            raise ValueError("thresholds and scale exclude each other; keep one")
+        return given
 
     def rating_of(self, text: str) -> Rating:
         """Return the rating that a text stands for; ValueError says why it is none."""
         if self.thresholds is not None:
-            number = _number(text)
-            if number is None:
+            try:
+                number = float(text)
+            except ValueError:
+                number = math.nan
+            if not math.isfinite(number):
                 raise ValueError("not a number")
             if self.most < math.inf and not 0 <= number <= self.most:
                 raise ValueError(f"not from 0 to {self.most:g}")
             reached = (rating for rating, least in self.thresholds.items() if number >= least)
             return next(reached, "very_low")
         word = " ".join(text.split()).casefold()
-        if self.scale is not None and word not in self.scale:
-            raise ValueError(f"it does not stand in the scale of {self.described_in}; add it there")
         if self.scale is not None:
+            if word not in self.scale:
+                raise ValueError("it does not stand in the description's scale; add it there")
             return self.scale[word]
         name = re.sub(r"[\s-]+", "_", word)
-        for rating in _LISTED_RATINGS:
-            if rating == name:
-                return rating
-        raise ValueError("not high, medium, low or very low")
+        if name not in _LISTED_RATINGS:
+            raise ValueError("not high, medium, low or very low")
+        return name
 
 
 # Lin et al. (2023) give no classes. The cuts were set where they part the outlets that Media
 # Bias/Fact Check rates: 70 % of its high outlets lie above 0.65, 80 % of its medium ones above
 # 0.50, 80 % of its low ones above 0.26, half of its very low ones below 0.25.
-DOMAIN_QUALITY = TableLayout(
-    "domain-quality",
-    {"domain": "domain", "rating": "pc1"},
-    "Domain quality, first principal component of six expert ratings "
+class _Shares(TableLayout, frozen=True):
+    most: ClassVar[float] = 1.0
+
+
+DOMAIN_QUALITY = _Shares(
+    dataset="domain-quality",
+    columns={"domain": "domain", "rating": "pc1"},
+    description="Domain quality, first principal component of six expert ratings "
     "(Lin et al. 2023, PNAS Nexus 2(9), doi:10.1093/pnasnexus/pgad286)",
     thresholds={"high": 0.65, "medium": 0.5, "low": 0.25},
-    most=1.0,
 )
-
-
-OUTLETS = TableLayout("mbfc", description="Media Bias/Fact Check")
+OUTLETS = TableLayout(dataset="mbfc", description="Media Bias/Fact Check")
 
 
 def load_rating_csv(file: Path, layout: TableLayout) -> RatingSet:
@@ -397,15 +414,20 @@ def load_rating_csv(file: Path, layout: TableLayout) -> RatingSet:
             raise RatingFileError(file, line, f"{column} holds {value[:40]!r}: {error}") from error
         kind = (layout.classes or {}).get(named.casefold(), "unknown")
         if named and layout.classes is None:
-            kind = _chosen(file, line, named, _CLASSES, "class")
+            if named not in _CLASSES:
+                problem = f"{named[:40]!r} is no class; write one of {', '.join(sorted(_CLASSES))}"
+                raise RatingFileError(file, line, problem)
+            kind = named
         reason, bias = cells["reason"] or f"{column} {value[:12]}", cells["bias"].lower() or None
-        _enter(ratings, ListedRating(layout.name, host, rating, kind, reason, bias, layout.as_of))
+        told = rating, kind, reason, bias, layout.as_of
+        _enter(ratings, ListedRating(layout.dataset, host, *told))
     return layout.made(ratings, left_out)
 
 
 def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield each row's line and its cells by what they hold, on one line each."""
-    opened = io.StringIO(_read_text(file), newline="")
+    with _named(file):
+        opened = io.StringIO(lines.read_text(file, _MAX_BYTES), newline="")
     reader = csv.DictReader(opened, strict=True, restval="", delimiter=layout.delimiter)
     try:
         missing = sorted({*layout.columns.values()} - {*(reader.fieldnames or ())})
@@ -423,7 +445,6 @@ def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[st
 
 DESCRIBES = ".yaml"
 """What the name of a description has beyond the name of the file that it describes."""
-_READING = {"delimiter", "columns", "thresholds", "scale", "classes"}
 
 
 def description_of(file: Path) -> Path:
@@ -433,54 +454,5 @@ def description_of(file: Path) -> Path:
 
 def load_description(file: Path) -> TableLayout:
     """Read a description, without columns where it names none; raise RatingFileError."""
-    top = _read_yaml(file).mapping({"dataset"}, {"as_of"} | _ABOUT | _READING)
-    for key in sorted(_READING & top.keys()) if "columns" not in top else ():
-        raise top[key].wrong(f"{key} needs columns beside it")
-    said: dict[str, Any] = {key: top[key].text() for key in sorted(_ABOUT & top.keys())}
-    required, optional = {"domain", "rating"}, {"class", "bias", "reason"}
-    columns = top["columns"].mapping(required, optional) if "columns" in top else {}
-    if "thresholds" in top and "scale" in top:
-        raise top["scale"].wrong("thresholds and scale exclude each other; keep one")
-    delimiter = top["delimiter"].value if "delimiter" in top else ","
-    delimiter = "\t" if delimiter == "tab" else delimiter
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in {'"', "\r", "\n"}:
-        raise top["delimiter"].wrong('the delimiter should be one character, such as ";", or tab')
-    return TableLayout(
-        name=top["dataset"].text(),
-        columns={key: node.text() for key, node in columns.items()},
-        thresholds=_thresholds(top["thresholds"]) if "thresholds" in top else None,
-        scale=_named(top["scale"], _LISTED_RATINGS, "rating") if "scale" in top else None,
-        classes=_named(top["classes"], _CLASSES, "class") if "classes" in top else None,
-        delimiter=delimiter,
-        as_of=top["as_of"].day() if "as_of" in top else None,
-        described_in=file.name,
-        **said,
-    )
-
-
-def _thresholds(node: _Node) -> dict[Rating, float]:
-    given = node.mapping({"high"}, {"medium", "low"})
-    steps: dict[Rating, float] = {}
-    for rating in (each for each in reversed(_LISTED_RATINGS) if each in given):
-        least, above = _number(given[rating].text()), next(reversed(steps), None)
-        if least is None:
-            raise given[rating].wrong(f"{rating} should be a number")
-        if above is not None and least >= steps[above]:
-            raise given[rating].wrong(f"{rating} should lie below {above}")
-        steps[rating] = least
-    return steps
-
-
-def _named(node: _Node, known: Sequence[Name], what: str) -> Mapping[str, Name]:
-    """Read what texts of the table stand for; they are compared without case and white space."""
-    if not isinstance(node.value, dict) or not node.value:
-        raise node.wrong("here should stand a mapping of the texts")
-    found: dict[str, Name] = {}
-    for key in node.value:
-        text, named = " ".join(key.split()).casefold(), node.child(key)
-        if not text:
-            raise named.wrong("here should stand a text")
-        if text in found:
-            raise named.wrong(f"{text} stands here twice")
-        found[text] = named.choice(known, what)
-    return found
+    with _named(file):
+        return lines.read_document(file).read_as(TableLayout)
