@@ -219,7 +219,7 @@ async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Recei
         note(f"{model.title}: {model.purpose}")
         note(f"  licence  {model.licence}")
         note(f"  source   {model.source}")
-        note(f"  from     {settings.model_hub} {model.repo} at {plain(offer.commit)}")
+        note(f"  from     {settings.model_hub} {model.repo} at {model.revision}")
         note(f"  size     {offer.size / 1e6:,.1f} MB in {len(offer.files)} files")
         if not yes and not sys.stdin.isatty():
             raise UsageError("Nobody can be asked whether to fetch this.", "Add --yes to fetch it.")

@@ -45,7 +45,8 @@ class ManifestModel(BaseModel, frozen=True, extra="forbid"):
     title: str
     purpose: str
     repo: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
-    revision: str = Field(pattern=r"^[\w.-]+$")
+    revision: str = Field(pattern=r"^[0-9a-f]{40}$")
+    """A commit, which nobody can move."""
     licence: str
     source: str
     files: tuple[ManifestFile, ...] = Field(min_length=1)

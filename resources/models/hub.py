@@ -63,10 +63,9 @@ class OfferedFile(base.ManifestFile):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A model as the hub announces it, at one commit."""
+    """A model as the hub announces it."""
 
     model: base.ManifestModel
-    commit: str
     files: tuple[OfferedFile, ...]
 
     @property
@@ -123,20 +122,18 @@ class Hub:
         Raises ModelPullError if the hub does not answer, does not give a file to everybody, offers
         another one than the manifest names, or does not say what it offers.
         """
-        commit, files = model.revision, []
+        files = []
         for spec in model.files:
-            url = self._url(model, commit, spec)
-            said = await self._repeat(partial(self._said, url, spec.path), spec.path)
-            # All files are of the commit that the first one is of, though a branch may move on.
-            named = said.get("x-repo-commit", "")
-            if _GIT_ID.fullmatch(commit) and _GIT_ID.fullmatch(named) and named != commit:
+            ask = partial(self._said, self._url(model, spec), spec.path)
+            said = await self._repeat(ask, spec.path)
+            named = said.get("x-repo-commit", model.revision)
+            if named != model.revision:
                 raise base.ModelPullError(
-                    f"{self.host} answers with the revision {named} instead of {commit}. Nothing "
-                    "is fetched; name another hub in FACTIBLE_MODEL_HUB."
+                    f"{self.host} answers with the revision {named[:40]} instead of "
+                    f"{model.revision}. Nothing is fetched; name another hub in FACTIBLE_MODEL_HUB."
                 )
-            commit = named if _GIT_ID.fullmatch(named) else commit
             files.append(_offered(spec, said, self.host))
-        return Offer(model, commit, tuple(files))
+        return Offer(model, tuple(files))
 
     async def download(
         self, offer: Offer, file: OfferedFile, part: Path, progress: Progress
@@ -145,7 +142,7 @@ class Hub:
 
         Raises ModelPullError if that fails, TooLargeError if the file is longer than announced.
         """
-        url = self._url(offer.model, offer.commit, file)
+        url = self._url(offer.model, file)
         ask = partial(self._continue, url, file, part, progress)
         await self._repeat(ask, file.path, reached=lambda: base.size_of(part))
 
@@ -201,8 +198,8 @@ class Hub:
                     ) from error
             await asyncio.sleep(pause)
 
-    def _url(self, model: base.ManifestModel, commit: str, spec: base.ManifestFile) -> str:
-        return f"{self._base}/{model.repo}/resolve/{quote(commit)}/{quote(spec.path)}"
+    def _url(self, model: base.ManifestModel, spec: base.ManifestFile) -> str:
+        return f"{self._base}/{model.repo}/resolve/{model.revision}/{quote(spec.path)}"
 
     async def _said(self, url: str, what: str) -> Mapping[str, str]:
         """Return what the answers to a file's address say of it, until a large file is announced.
@@ -303,7 +300,7 @@ class ModelStore:
                 await _fetch(hub, offer, file, partial, progress or (lambda *_: None))
             receipt = base.Receipt(
                 **offer.model.model_dump(include={"name", "title", "repo", "licence", "source"}),
-                commit=offer.commit,
+                commit=offer.model.revision,
                 fetched_at=datetime.now(UTC),
                 files=tuple(
                     base.ReceiptFile(name=file.save_as, **file.model_dump(include=_KEPT))

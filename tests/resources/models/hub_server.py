@@ -26,7 +26,7 @@ MODEL = ManifestModel(
     title="tiny inference",
     purpose="tests",
     repo="someone/tiny-nli",
-    revision="main",
+    revision=COMMIT,
     licence="Apache-2.0",
     source="https://hub.example/someone/tiny-nli",
     files=(
@@ -39,10 +39,6 @@ MODEL = ManifestModel(
 
 def git_id(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()  # noqa: S324 - git's own
-
-
-def revision_of(asked: str) -> str:
-    return COMMIT if asked == "main" else asked
 
 
 @dataclass
@@ -82,7 +78,7 @@ class FakeHub:
             await self._send(exchange, refused, {}, b"no")
         elif "/resolve/" in path:
             revision, _, name = path.split("/resolve/")[1].partition("/")
-            await self._resolve(exchange, self.commit or revision_of(revision), name)
+            await self._resolve(exchange, self.commit or revision, name)
         elif path.startswith("/cdn/"):
             await self._send_file(exchange, path.removeprefix("/cdn/"), self.large)
         else:
