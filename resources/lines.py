@@ -262,7 +262,8 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _BINARY = re.compile(
-    rb"%PDF-|PK\x03\x04|\x1f\x8b|\x89PNG|\xff\xd8\xff|ID3|RIFF|\x1a\x45\xdf\xa3|OggS"
+    rb"%PDF-|PK\x03\x04|\x1f\x8b|\x89PNG|\xff\xd8\xff|GIF8|ID3|RIFF|\x1a\x45\xdf\xa3|OggS|wOF"
+    rb"|\x28\xb5\x2f\xfd|BZh|\xfd7zXZ|7z\xbc\xaf|Rar!|\x7fELF|MZ\x90|\xd0\xcf\x11\xe0"
     rb"|SQLite format 3"
 )
 

@@ -27,17 +27,17 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, date, datetime
 from email.utils import format_datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from resources.lines import PlacedError, read_document
 from resources.network_guard import NameTable
 from resources.statements import statements
 
@@ -79,12 +79,18 @@ class MiniatureWebError(Exception):
 class _Resource(BaseModel):
     """One URL of the miniature web, and how it answers; `web.yaml` may say all but its file."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid")
 
     url: str
-    status: Annotated[int, Field(ge=200, le=599)] | None = None
-    headers: dict[Any, Any] | None = None
-    file: Annotated[Path | None, Field(exclude=True)] = None
+    status: int = Field(_OK, ge=200, le=599)
+    headers: dict[str, str] = {}
+    file: Path | None = Field(None, strict=True)
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    responses: list[_Resource] = []
 
 
 _Resources: TypeAlias = Mapping[tuple[str, str], _Resource]  # By host and path.
@@ -220,12 +226,10 @@ def _build_app(resources: _Resources, index: sqlite3.Connection) -> ASGIApp:
                 "etag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
                 "last-modified": format_datetime(changed, usegmt=True),
             }
-        others = (resource.headers or {}).items()
-        headers.update({str(name).lower(): str(value) for name, value in others})
-        status = resource.status or _OK
-        if status == _OK and request.headers.get("if-none-match") == headers.get("etag"):
+        headers.update({name.lower(): value for name, value in resource.headers.items()})
+        if resource.status == _OK and request.headers.get("if-none-match") == headers.get("etag"):
             return Response(status_code=304, headers=headers)
-        return Response(content, status, headers)
+        return Response(content, resource.status, headers)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         response = await answer(Request(scope, receive))
@@ -265,19 +269,8 @@ def _list_resources(root: Path) -> dict[tuple[str, str], _Resource]:
     return found
 
 
-def _read_settings(file: Path) -> Iterator[_Resource]:
+def _read_settings(file: Path) -> Sequence[_Resource]:
     try:
-        settings = yaml.safe_load(file.read_text("utf-8")) if file.exists() else {}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise MiniatureWebError(f"{file} cannot be read: {error}") from error
-    entries = (settings or {}).get("responses", []) if isinstance(settings, dict | None) else None
-    if not isinstance(entries, list) or set(settings or {}) - {"responses"}:
-        raise MiniatureWebError(f"{file} should hold one list, named responses")
-    for number, entry in enumerate(entries, start=1):
-        try:
-            yield _Resource.model_validate(entry)
-        except ValidationError as error:
-            raise MiniatureWebError(
-                f"{file}: response {number} should have a url, and may have a status (200 to 599) "
-                "and headers (a mapping), and nothing else"
-            ) from error
+        return read_document(file).read_as(_Settings).responses if file.exists() else ()
+    except PlacedError as error:
+        raise MiniatureWebError(str(error.at(file))) from error

@@ -22,6 +22,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from resources import http
+from resources.lines import NotTextError, decode_text
 from resources.scraping.base import Via
 from resources.scraping.extract import Extract, decode, extract_html, extract_plain, storable
 from resources.scraping.notices import OBSTACLES, PASSING, Obstacle
@@ -152,16 +153,12 @@ def _damage(response: http.Response) -> str | None:
 
 
 def _is_binary(body: bytes) -> bool:
-    """Tell whether bytes are no text in any charset: signatures of files, or control characters."""
-    start = body[:_BINARY_WINDOW]
-    zeros = start.count(0) / len(start)
-    is_wide = start.startswith(_WIDE_MARKS) or any(
-        abs(zeros - share) < _WIDE_TOLERANCE for share in _WIDE_ZEROS
-    )
-    controls = len(start.translate(None, _TEXT_BYTES)) / len(start)
-    return _SIGNATURES.match(start) is not None or (
-        not is_wide and (zeros > 0 or controls > _CONTROLS)
-    )
+    """Tell whether bytes are no text in any charset."""
+    try:
+        decode_text(body[:_BINARY_WINDOW])
+    except NotTextError:
+        return True
+    return False
 
 
 def _is_cut(body: bytes, *, framed: bool) -> bool:
@@ -200,16 +197,7 @@ def _is_pdf(body: bytes) -> bool:
 
 
 _BINARY_WINDOW = 65_536
-_SIGNATURES = re.compile(
-    rb"\x89PNG|\xff\xd8\xff|GIF8|RIFF|PK\x03\x04|\x1f\x8b|\x28\xb5\x2f\xfd|BZh|\xfd7zXZ"
-    rb"|7z\xbc\xaf|Rar!|\x7fELF|MZ\x90|wOF|OggS|ID3|\xd0\xcf\x11\xe0"
-)
-# What texts are written with in the charsets of the web: ISO-2022 uses the escape character.
-_TEXT_BYTES = bytes([*b"\t\n\r\f\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)])
-_CONTROLS = 0.01
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_WIDE_ZEROS = (0.5, 0.75)
-_WIDE_TOLERANCE = 0.1  # Of UTF-16 and UTF-32 in western languages.
 _PROSE_ENDS = (b".", b"!", b"?", b'"', b"'", b")", b"]", b":", b";")
 _CALL = re.compile(rb"[\w.$]+\(\s*[\[{]\s*[\"'{\[]")
 _OPEN_TAG = re.compile(rb"<[a-z/!][^<>]*$")
@@ -225,7 +213,7 @@ _WORKER = Path(__file__).with_name("pdf_worker.py")
 _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "HOME", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP")
 
 
-async def read_pdf(data: bytes, *, seconds: float = 30.0) -> Extract:
+async def read_pdf(data: bytes, *, seconds: float) -> Extract:
     """Read text, title, author and date of creation of a PDF, as far as pdf_worker.py goes.
 
     Raises UnavailableError if it is encrypted, broken, scanned or empty, or takes too long.

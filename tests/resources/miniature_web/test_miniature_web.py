@@ -243,13 +243,13 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ("responses: [", r"line 1"),
-        ("pages: []", "one list, named responses"),
-        ("- a", "one list, named responses"),
-        ("responses:\n - {url: http://a.example/, state: 1}", "response 1 should have a url"),
-        ("responses:\n - {url: http://a.example/, status: 99}", "response 1 should"),
-        ("responses:\n - {status: 404}", "response 1 should"),
-        ("responses:\n - {url: http://a.example/, file: /etc/passwd}", "response 1 should"),
+        ("responses: [", r"web\.yaml:2: This is not valid YAML"),
+        ("pages: []", "pages: this key is not known here"),
+        ("- a", "here should stand a mapping"),
+        ("responses:\n - {url: http://a.example/, state: 1}", r":2: responses\.0\.state: this key"),
+        ("responses:\n - {url: http://a.example/, status: 99}", r"responses\.0\.status: .*200"),
+        ("responses:\n - {status: 404}", r"responses\.0\.url: Field required"),
+        ("responses:\n - {url: http://a.example/, file: /etc/passwd}", r"responses\.0\.file"),
     ],
 )
 def test_settings_that_are_wrong_are_refused_with_the_file_named(

@@ -90,13 +90,15 @@ async def test_each_pdf_that_cannot_be_read_has_its_reason(
 
 
 async def test_a_pdf_that_anybody_may_open_is_read_although_it_is_encrypted() -> None:
-    extract = await read_pdf(pdf(LINES, owner_password="sesame"))
+    extract = await read_pdf(pdf(LINES, owner_password="sesame"), seconds=30)
     assert extract.text.startswith("Water boils")
 
 
 async def test_a_date_that_cannot_be_true_is_no_date() -> None:
     for moment in ("D:29990101000000Z", "D:19000101000000Z", "D:garbage"):
-        extract = await read_pdf(pdf(LINES, facts={"CreationDate": moment, "Title": "untitled"}))
+        extract = await read_pdf(
+            pdf(LINES, facts={"CreationDate": moment, "Title": "untitled"}), seconds=30
+        )
         assert (extract.published_on, extract.title) == (None, None)
 
 
@@ -105,7 +107,7 @@ async def test_pages_behind_the_last_one_that_is_read_are_left_out() -> None:
         [f"This sentence stands on page number {number} of this very long report."]
         for number in range(1, 171)
     ]
-    extract = await read_pdf(pdf(*pages))
+    extract = await read_pdf(pdf(*pages), seconds=30)
     assert "page number 150 of" in extract.text
     assert "page number 151 of" not in extract.text
 
