@@ -41,7 +41,7 @@ _RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
 _PASSING_STATUSES = frozenset({408, 425, 429})
 _SLOWING_STATUSES = frozenset({429, 503})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+_ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip"})
 _SHOWN_CHARACTERS = 120
 _LONGEST_WAIT = 1e9
 _RANDOM = random.SystemRandom()
@@ -210,11 +210,7 @@ class HttpClient:
         self._guard = guard or NetworkGuard()
         self._limits = limits or HttpLimits()
         self._retry = retry or RetryPolicy()
-        self._headers = {
-            "User-Agent": USER_AGENT,
-            "Accept": "*/*",
-            "Accept-Encoding": "gzip, deflate",
-        }
+        self._headers = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "gzip"}
         self._timeout = {
             "connect": self._limits.connect_seconds,
             "read": self._limits.read_seconds,
@@ -527,26 +523,19 @@ async def _read(raw: httpcore.Response, head: Response, ask: _Ask, most: int) ->
 
 
 class _Inflater:
-    """Decompresses gzip and deflate no further than asked, so that a bomb stays small."""
+    """Decompresses gzip no further than asked, so that a bomb stays small."""
 
     def __init__(self) -> None:
         self.started = False
-        self.machine = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+        self.machine = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
 
     def feed(self, data: bytes, limit: int) -> bytes:
         """Return at most `limit` bytes; more than that is the caller's sign to stop."""
         out = b""
         while data and len(out) < limit:
             if self.machine.eof:
-                self.machine = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-            try:
-                out += self.machine.decompress(data, limit - len(out))
-            except zlib.error:
-                if self.started:
-                    raise
-                # Some servers call a bare DEFLATE stream "deflate" (RFC 9110, section 8.4.1.2).
-                self.machine = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
-                out += self.machine.decompress(data, limit - len(out))
+                self.machine = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+            out += self.machine.decompress(data, limit - len(out))
             self.started = True
             data = self.machine.unused_data
         return out

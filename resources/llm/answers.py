@@ -62,8 +62,6 @@ def _strict(node: Any) -> Any:
         return node
     if "$ref" in node:
         return {"$ref": node["$ref"]}
-    if len(node.get("allOf", ())) == 1:
-        return _strict(node["allOf"][0])
     node = {"anyOf": node["oneOf"], **node} if "oneOf" in node else node
     node = {"enum": [node["const"]], **node} if "const" in node else node
     if "prefixItems" in node or "allOf" in node or node.get("additionalProperties"):

@@ -19,6 +19,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
+from textwrap import shorten
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -248,7 +249,7 @@ class WikipediaSearch(SearchService):
             format="json",
             formatversion=2,
             generator="search",
-            gsrsearch=cut_query(request.query),
+            gsrsearch=shorten(text(request.query), _LONGEST_QUERY, placeholder="")[:_LONGEST_QUERY],
             gsrlimit=min(request.limit, _MOST_EXTRACTS),
             gsroffset=request.offset,
             prop="extracts|info",
@@ -276,14 +277,6 @@ class WikipediaSearch(SearchService):
             for page in sorted(pages, key=lambda page: int(page["index"]))
         ]
         return hits_of(pages, "article", request.offset, snippet="extract"), ""
-
-
-def cut_query(query: str) -> str:
-    """Return as many words as Wikipedia accepts, in which operators mean nothing."""
-    words = text(query)
-    if len(words) <= _LONGEST_QUERY:
-        return words
-    return words[: _LONGEST_QUERY + 1].rpartition(" ")[0] or words[:_LONGEST_QUERY]
 
 
 _WITHOUT_CREDIT = "insufficient_quota|exceeded your current quota|insufficient credit"

@@ -267,17 +267,14 @@ async def test_a_compressed_bomb_stays_small(server: MisbehavingServer, client: 
     assert peak < 8_000_000
 
 
-@given(st.binary(max_size=5_000), st.sampled_from(["gzip", "zlib", "raw", "members", "none"]))
+@given(st.binary(max_size=5_000), st.sampled_from(["gzip", "members", "none"]))
 def test_compressed_bodies_come_out_as_they_went_in(body: bytes, how: str) -> None:
-    raw = zlib.compressobj(wbits=-15)
     sent = {
         "gzip": gzip.compress(body),
-        "zlib": zlib.compress(body),
-        "raw": raw.compress(body) + raw.flush(),
         "members": gzip.compress(body[:100]) + gzip.compress(body[100:]),
         "none": body,
     }[how]
-    encoding = {"gzip": "gzip", "members": "gzip", "none": "identity"}.get(how, "deflate")
+    encoding = "identity" if how == "none" else "gzip"
 
     async def fetch() -> bytes:
         async with MisbehavingServer() as server:

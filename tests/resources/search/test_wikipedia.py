@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from resources.errors import SetupError
 from resources.http import HttpClient
-from resources.search.providers import WikipediaSearch, cut_query
+from resources.search.providers import WikipediaSearch
 from tests.resources.search.asking import ask, parameters
 from tests.servers import MisbehavingServer, respond_json
 
@@ -97,8 +95,13 @@ async def test_nothing_found_is_an_answer(
     assert (answer.outcome, answer.hits) == ("ok", ())
 
 
-@given(st.text(max_size=900))
-def test_any_query_iscut_query_to_what_the_service_accepts(query: str) -> None:
-    cut = cut_query(query)
-    assert len(cut) <= 300
-    assert " ".join(query.encode("utf-8", "replace").decode().split()).startswith(cut)
+@pytest.mark.parametrize(
+    ("query", "sent"),
+    [("sugar " * 80, ("sugar " * 50).strip()), ("a" * 400, "a" * 300), ("a\nb", "a b")],
+)
+async def test_a_query_is_cut_to_as_many_words_as_the_service_accepts(
+    server: MisbehavingServer, wikipedia: WikipediaSearch, query: str, sent: str
+) -> None:
+    server.on(PATH, respond_json(found(article(1, "Sugar"))))
+    await ask(wikipedia, query)
+    assert parameters(server)["gsrsearch"] == sent
