@@ -199,7 +199,7 @@ def _line(row: Row, first: Row) -> str:
         return accuracy(of).value
 
     by_group = [[right(group) for group in grouped(each.items)] for each in (row, first)]
-    paired = paired_bootstrap(*by_group, resamples=RESAMPLES)
+    paired = paired_bootstrap(*by_group)
     interval = statistic_interval(grouped(row.items), right, resamples=RESAMPLES)
     assert paired is not None
     assert interval is not None

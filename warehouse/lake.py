@@ -187,8 +187,8 @@ class Lake:
             ((number,),) = connection.execute(_ASK["newest_change"]).fetchall()
         return int(number)
 
-    def tidy(self, *, keep_days: float = 1.0) -> int:
-        """Merge small files, forget older snapshots, remove what nothing refers to.
+    def tidy(self) -> int:
+        """Merge small files, forget snapshots older than a day, remove what nothing refers to.
 
         Returns the bytes of Parquet files that gave back, after rows went there from the catalogue.
         """
@@ -196,7 +196,7 @@ class Lake:
             connection.execute(_ASK["flush"]).fetchall()
             ((before,),) = connection.execute(_ASK["bytes_of_files"]).fetchall()
             for step in ("expire", "merge", "rewrite", "clean", "clean_orphans"):
-                connection.execute(_ASK[step].format(days=keep_days)).fetchall()
+                connection.execute(_ASK[step]).fetchall()
             ((after,),) = connection.execute(_ASK["bytes_of_files"]).fetchall()
         return int(before - after)
 

@@ -77,7 +77,7 @@ SELECT coalesce(sum(file_size_bytes), 0) FROM ducklake_table_info('lake')
 CALL ducklake_flush_inlined_data('lake')
 
 -- name: expire
-CALL ducklake_expire_snapshots('lake', older_than => now() - INTERVAL '{days} days')
+CALL ducklake_expire_snapshots('lake', older_than => now() - INTERVAL '1 day')
 
 -- name: merge
 CALL ducklake_merge_adjacent_files('lake')
@@ -86,7 +86,7 @@ CALL ducklake_merge_adjacent_files('lake')
 CALL ducklake_rewrite_data_files('lake')
 
 -- name: clean
-CALL ducklake_cleanup_old_files('lake', older_than => now() - INTERVAL '{days} days')
+CALL ducklake_cleanup_old_files('lake', older_than => now() - INTERVAL '1 day')
 
 -- name: clean_orphans
-CALL ducklake_delete_orphaned_files('lake', older_than => now() - INTERVAL '{days} days')
+CALL ducklake_delete_orphaned_files('lake', older_than => now() - INTERVAL '1 day')

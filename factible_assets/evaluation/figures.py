@@ -146,7 +146,7 @@ class PairedBootstrap:
 
 
 def paired_bootstrap(
-    first: Sequence[float | None], second: Sequence[float | None], *, resamples: int = RESAMPLES
+    first: Sequence[float | None], second: Sequence[float | None]
 ) -> PairedBootstrap | None:
     """Compare two runs over the same videos in the same order, None where undefined.
 
@@ -158,10 +158,10 @@ def paired_bootstrap(
     mean = float(differences.mean())
     if differences.size == 1:
         return PairedBootstrap(mean, None, None, 1)
-    means = differences[_draws(len(differences), resamples)].mean(axis=1)
+    means = differences[_draws(len(differences), RESAMPLES)].mean(axis=1)
     tail = min(float((means <= 0).mean()), float((means >= 0).mean()))
     # A resampled p-value cannot be 0: the observed sample is itself one of the resamples.
-    p_value = min(1.0, 2 * max(tail, 1 / (resamples + 1)))
+    p_value = min(1.0, 2 * max(tail, 1 / (RESAMPLES + 1)))
     return PairedBootstrap(mean, _percentiles(means), p_value, len(differences))
 
 

@@ -75,11 +75,6 @@ def test_the_confusion_matrix_has_a_row_for_each_annotated_stance() -> None:
     assert found.counts == ((2, 1, 0, 0), (0, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0))
 
 
-def test_a_class_without_a_label_is_refused() -> None:
-    with pytest.raises(ValueError, match="maybe"):
-        confusion_matrix([judged("maybe", "supports")])
-
-
 def test_the_brier_score_squares_the_error_of_the_confidence() -> None:
     expected = (0.1**2 + 0.2**2 + 0.6**2 + 0.3**2 + 0.4**2) / 5
     assert brier(SAMPLE).value == pytest.approx(expected)
@@ -87,12 +82,16 @@ def test_the_brier_score_squares_the_error_of_the_confidence() -> None:
 
 
 def test_the_reliability_diagram_compares_confidence_with_accuracy() -> None:
-    low, high = reliability_diagram(SAMPLE, bins=2)
-    assert (low.n, low.confidence, low.accuracy) == (1, 0.4, 0.0)
-    assert (high.n, high.accuracy) == (4, 0.75)
-    assert high.confidence == pytest.approx(0.75)
-    # One of five answers is off by 0.4, the other four are right on average.
-    assert expected_calibration_error(SAMPLE, bins=2).value == pytest.approx(0.08)
+    sure = [judged("supports", said, at) for said, at in (("supports", 0.91), ("refutes", 0.93))]
+    unsure = judged("mixed", "supports", 0.44)
+    filled = {each.low: each for each in reliability_diagram([*sure, unsure]) if each.n}
+    assert [*filled] == [0.4, 0.9]
+    assert (filled[0.4].n, filled[0.4].confidence, filled[0.4].accuracy) == (1, 0.44, 0.0)
+    assert (filled[0.9].n, filled[0.9].accuracy) == (2, 0.5)
+    assert filled[0.9].confidence == pytest.approx(0.92)
+    # One of three answers is off by 0.44, the other two by 0.42 on average.
+    expected = (0.44 + 2 * 0.42) / 3
+    assert expected_calibration_error([*sure, unsure]).value == pytest.approx(expected)
 
 
 def test_full_confidence_falls_into_the_last_bin() -> None:

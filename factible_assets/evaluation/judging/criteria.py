@@ -34,14 +34,14 @@ class UnknownCriterionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """One criterion: what it asks of a subject, and what 0, 1 and 2 stand for, each in a word.
+    """One criterion: what it is about, and what 0, 1 and 2 stand for, each in a word.
 
-    `name` is that of its prompt, too; `better` says which end of the scale is the good one.
+    `name` is that of its prompt, which says what it asks; `better` says which end of the scale is
+    the good one.
     """
 
     name: Criterion
     subject: SubjectKind
-    what: str
     levels: tuple[str, str, str]
     better: Literal["higher", "lower"] = "higher"
     source: str = "Factible, section 1.7.4; scale of this project"
@@ -60,50 +60,19 @@ class Rubric:
 _PEOPLE = "Xu et al., section V.D; appendix E, table"
 
 RUBRICS: tuple[Rubric, ...] = (
+    Rubric("claim_quality", "claim", ("unusable", "flawed", "good")),
+    Rubric("query_relevance", "query", ("unrelated", "partial", "relevant")),
+    Rubric("evidence_relevance", "evidence", ("unrelated", "partial", "relevant")),
+    Rubric("explanation_quality", "verdict", ("unhelpful", "incomplete", "clear")),
     Rubric(
-        "claim_quality",
-        "claim",
-        "whether it is faithful to what was said, can be read alone and is worth checking",
-        ("unusable", "flawed", "good"),
+        "reasoning_hallucination", "verdict", ("none", "mild", "severe"), "lower", f"{_PEOPLE} S3"
     ),
     Rubric(
-        "query_relevance",
-        "query",
-        "whether a search by it would find pages that decide the claim",
-        ("unrelated", "partial", "relevant"),
-    ),
-    Rubric(
-        "evidence_relevance",
-        "evidence",
-        "whether what the source says bears on the claim",
-        ("unrelated", "partial", "relevant"),
-    ),
-    Rubric(
-        "explanation_quality",
-        "verdict",
-        "whether a reader learns from it what was found, on what it rests and what limits it",
-        ("unhelpful", "incomplete", "clear"),
-    ),
-    Rubric(
-        "reasoning_hallucination",
-        "verdict",
-        "whether the reasoning follows from the evidence",
-        ("none", "mild", "severe"),
-        "lower",
-        f"{_PEOPLE} S3",
-    ),
-    Rubric(
-        "evidence_hallucination",
-        "verdict",
-        "whether the evidence is represented as it is",
-        ("none", "partial", "full"),
-        "lower",
-        f"{_PEOPLE} S4",
+        "evidence_hallucination", "verdict", ("none", "partial", "full"), "lower", f"{_PEOPLE} S4"
     ),
     Rubric(
         "label_justification",
         "verdict",
-        "whether the label is borne out by reasoning and evidence",
         ("justified", "overconfident", "hallucinated"),
         "lower",
         f"{_PEOPLE} S5",

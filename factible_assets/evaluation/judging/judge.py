@@ -75,19 +75,14 @@ class Subject:
 
 
 def subjects_of(
-    outcome: VideoOutcome,
-    verdict_evidence: Sequence[Evidence] | None = None,
-    page_texts: Mapping[str, str] | None = None,
+    outcome: VideoOutcome, verdict_evidence: Sequence[Evidence], page_texts: Mapping[str, str]
 ) -> Iterator[Subject]:
     """Yield everything of a video that can be judged, claim by claim.
 
     What an outage left open is not judged: queries and evidence without an answer, and verdicts
-    without a stance. `verdict_evidence` is what the verdicts rest on, if that is not the newest;
+    without a stance. `verdict_evidence` is what the verdicts rest on, which need not be the newest;
     `page_texts` are by content hash.
     """
-    if page_texts is None:
-        page_texts = {each.content_hash: each.text for each in outcome.page_texts}
-    cited = outcome.evidence if verdict_evidence is None else verdict_evidence
     title = Data("title", title_line(outcome.video.title) or "(none)")
     for claim in outcome.ordered_claims:
         claimed, ids = claim_pieces(claim), (claim.video_id, claim.claim_id)
@@ -109,7 +104,9 @@ def subjects_of(
             if row.claim_id == claim.claim_id and row.status == "ok":
                 shown = {"claim": claimed, "source": _source(row, 1, page_texts)}
                 yield Subject("evidence", row.evidence_id, *ids, shown)
-        read = [row for row in cited if row.claim_id == claim.claim_id and row.status == "ok"]
+        read = [
+            row for row in verdict_evidence if row.claim_id == claim.claim_id and row.status == "ok"
+        ]
         for verdict in outcome.verdicts:
             if verdict.claim_id == claim.claim_id and verdict.status == "complete":
                 label = f"The label: {verdict.stance}, with {verdict.confidence} confidence.\n"

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from factible_assets.evaluation.figures import (
-    RESAMPLES,
     Figure,
     Interval,
     Ratio,
@@ -32,9 +31,7 @@ Pair = tuple[float, int]
 """What the judge and a person gave to the same thing. The judge's may be a mean of several."""
 
 
-def agreement(
-    videos: Mapping[str, Sequence[Pair]], *, resamples: int = RESAMPLES
-) -> tuple[Figure, ...]:
+def agreement(videos: Mapping[str, Sequence[Pair]]) -> tuple[Figure, ...]:
     """Return exact agreement, quadratic-weighted kappa and Spearman's rank correlation.
 
     Videos are resampled whole for the intervals. The baseline is what always giving the people's
@@ -46,7 +43,7 @@ def agreement(
     def agreed(
         name: str, of: Callable[[Sequence[Pair]], float | None], baseline: float | None = None
     ) -> Figure:
-        interval = statistic_interval(groups, of, resamples=resamples)
+        interval = statistic_interval(groups, of)
         return Figure(name, of(pairs), len(pairs), "scores", interval, baseline, "micro")
 
     return (
@@ -127,8 +124,6 @@ def figures(
     judgements: Iterable[Scored],
     rubrics: Sequence[Rubric],
     people: Mapping[str, Mapping[tuple[str, str], int]],
-    *,
-    resamples: int = RESAMPLES,
 ) -> tuple[CriterionFigures, ...]:
     """Return the figures of each criterion, of which each subject has one judgement at most.
 
@@ -161,9 +156,9 @@ def figures(
                 without_score=len(of_rubric) - len(given),
                 mean_score=sum(given) / len(given) if given else None,
                 mean=Ratio.pooled(ratios).value,
-                interval=pooled_interval(ratios, resamples=resamples),
+                interval=pooled_interval(ratios),
                 counts=(given.count(0), given.count(1), given.count(2)),
-                agreed=agreement(pairs, resamples=resamples) if pairs else (),
+                agreed=agreement(pairs) if pairs else (),
             )
         )
     return tuple(found)

@@ -106,18 +106,12 @@ class Confusion:
     unanswered: int
 
 
-def confusion_matrix(judgements: Sequence[Judgement], labels: Sequence[str] = STANCES) -> Confusion:
-    """Count gold against predicted classes.
-
-    Raises ValueError: if a class is none of the labels.
-    """
+def confusion_matrix(judgements: Sequence[Judgement]) -> Confusion:
+    """Count gold against predicted stances."""
     judged = answered(judgements)
     pairs = Counter((each.gold, each.predicted) for each in judged)
-    strangers = sorted({str(name) for pair in pairs for name in pair if name not in labels})
-    if strangers:
-        raise ValueError(f"{', '.join(strangers)}: no such label. The labels: {', '.join(labels)}.")
-    rows = tuple(tuple(pairs[gold, predicted] for predicted in labels) for gold in labels)
-    return Confusion(tuple(labels), rows, len(judgements) - len(judged))
+    rows = tuple(tuple(pairs[gold, predicted] for predicted in STANCES) for gold in STANCES)
+    return Confusion(STANCES, rows, len(judgements) - len(judged))
 
 
 def brier(judgements: Sequence[Judgement]) -> Ratio:
@@ -154,17 +148,15 @@ class ReliabilityBin:
     accuracy: float | None
 
 
-def reliability_diagram(
-    judgements: Sequence[Judgement], bins: int = BINS
-) -> tuple[ReliabilityBin, ...]:
-    """Return confidence against accuracy in bins of equal width (Guo et al., 2017, section 2)."""
-    members: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
+def reliability_diagram(judgements: Sequence[Judgement]) -> tuple[ReliabilityBin, ...]:
+    """Return confidence against accuracy in ten bins of one width (Guo et al., 2017, section 2)."""
+    members: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
     for sure, right in _outcomes(judgements):
-        members[min(int(sure * bins), bins - 1)].append((sure, right))
+        members[min(int(sure * BINS), BINS - 1)].append((sure, right))
     return tuple(
         ReliabilityBin(
-            low=index / bins,
-            high=(index + 1) / bins,
+            low=index / BINS,
+            high=(index + 1) / BINS,
             n=len(inside),
             confidence=math.fsum(sure for sure, _ in inside) / len(inside) if inside else None,
             accuracy=sum(right for _, right in inside) / len(inside) if inside else None,
@@ -173,14 +165,14 @@ def reliability_diagram(
     )
 
 
-def expected_calibration_error(judgements: Sequence[Judgement], bins: int = BINS) -> Ratio:
-    """Return the mean distance of confidence from accuracy over bins (Naeini et al., 2015).
+def expected_calibration_error(judgements: Sequence[Judgement]) -> Ratio:
+    """Return the mean distance of confidence from accuracy over ten bins (Naeini et al., 2015).
 
     ECE = Σ over bins of n_b / N · |accuracy_b − confidence_b|. 0 is best, and is reached by always
     answering the majority class with its own share as confidence: read it beside the accuracy.
     Undefined if nothing was decided.
     """
-    diagram = [each for each in reliability_diagram(judgements, bins) if each.n]
+    diagram = [each for each in reliability_diagram(judgements) if each.n]
     gaps = [each.n * abs((each.accuracy or 0.0) - (each.confidence or 0.0)) for each in diagram]
     return Ratio(math.fsum(gaps), sum(each.n for each in diagram))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,8 +52,12 @@ def checked(**changes: Any) -> VideoOutcome:
     return outcomes.outcome("v", [(CLAIM, 0.9, "supports")], None, **changes)
 
 
+def every_subject(outcome: VideoOutcome) -> Iterator[Subject]:
+    return subjects_of(outcome, outcome.evidence, outcome.texts)
+
+
 def subject(kind: str, outcome: VideoOutcome | None = None) -> Subject:
-    return next(each for each in subjects_of(outcome or checked()) if each.kind == kind)
+    return next(each for each in every_subject(outcome or checked()) if each.kind == kind)
 
 
 async def asked(
@@ -248,11 +252,12 @@ def test_an_outage_leaves_nothing_to_judge() -> None:
     )
     query = broken.queries[0].model_copy(update={"status": "infra_error", "reason": "Down."})
     broken = replace(broken, evidence=(row,), queries=(query,))
-    assert [each.kind for each in subjects_of(broken)] == ["claim"]
+    assert [each.kind for each in every_subject(broken)] == ["claim"]
 
 
 def test_a_verdict_is_held_against_what_it_was_reached_from() -> None:
     given = checked()
     older = given.evidence[0].model_copy(update={"summary": "The older page said it."})
-    (verdict,) = (each for each in subjects_of(given, [older]) if each.kind == "verdict")
+    every = subjects_of(given, [older], given.texts)
+    (verdict,) = (each for each in every if each.kind == "verdict")
     assert "The older page said it." in json.dumps(str(verdict.material["sources"]))

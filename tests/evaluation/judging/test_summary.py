@@ -28,9 +28,7 @@ def test_means_are_normalised_and_failures_are_counted_beside_them() -> None:
         Row("b", "c3", "label_justification", 2),
         Row("b", "c4", "label_justification", None),
     ]
-    label, quality = figures(
-        rows, rubrics(["label_justification", "claim_quality"])[::-1], {}, resamples=200
-    )
+    label, quality = figures(rows, rubrics(["label_justification", "claim_quality"])[::-1], {})
     assert (label.n, label.without_score, label.counts) == (3, 1, (1, 1, 1))
     assert label.mean_score == pytest.approx(1.0)
     assert label.mean == pytest.approx(0.5)
@@ -64,7 +62,7 @@ def test_what_people_score_as_a_whole_is_compared_with_the_mean() -> None:
         Row("a", "c3", "query_relevance", 0),
     ]
     people = {"a": {("c1", "query_relevance"): 2, ("c2", "query_relevance"): 1}}
-    (found,) = figures(rows, rubrics(["query_relevance"]), people, resamples=200)
+    (found,) = figures(rows, rubrics(["query_relevance"]), people)
     exact, kappa, ranks = found.agreed
     assert (exact.value, exact.n, exact.baseline) == (0.5, 2, 0.5)
     assert kappa.value == pytest.approx(1 - 1 / 3)
