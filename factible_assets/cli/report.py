@@ -42,7 +42,6 @@ def report(
         Option("--output", "-o", help="Where to write it; else to the folder of reports."),
     ] = None,
     every: Annotated[bool, Option("--all", help="Write all reports, and their index.")] = False,
-    index: Annotated[bool, Option("--index", help="Write the index of all videos alone.")] = False,
 ) -> None:
     """Write the HTML report of a checked video, or of all of them, and print its path.
 
@@ -55,20 +54,14 @@ def report(
 
     An id that begins with a dash follows two dashes: factible report -- -LDjqcvSbP4
     """
-    if [video is not None, every, index].count(True) != 1:
+    if (video is None) != every:
         raise UsageError(
-            "The command needs one of three: a video, --all or --index.",
+            "The command needs one of two: a video, or --all.",
             "For example: factible report everyday-beliefs-talk",
         )
     if video is None and output is not None:
         raise UsageError("--output names the file of one report.", "Leave it out, or name a video.")
-    from factible_assets.report.writing import (
-        INDEX,
-        publish_all,
-        read_index_data,
-        write_index,
-        write_report,
-    )
+    from factible_assets.report.writing import INDEX, publish_all, write_report
     from factible_assets.running.result import stored_data, stored_result
 
     settings = load_settings()
@@ -84,13 +77,9 @@ def report(
             raise unchecked(video_id, settings)
         result({"video_id": video_id, "report": path}, str(path))
         return
-    store = open_store(settings)
-    written = publish_all(store, settings.reports) if every else {}
+    written = publish_all(open_store(settings), settings.reports)
     path = settings.reports / INDEX
-    if not every:
-        write_index(read_index_data(store), settings.reports)
-    if every:
-        note(f"Reports written: {len(written)}")
+    note(f"Reports written: {len(written)}")
     result({"index": path, "reports": written}, str(path))
 
 

@@ -46,12 +46,6 @@ def test_all_reports_are_written_with_their_index(factible: Run, home: Path) -> 
     assert samples.SENTENCES[0] in report.read_text("utf-8")
 
 
-def test_the_index_can_be_written_alone(factible: Run, home: Path) -> None:
-    store_sample(home)
-    assert factible("report", "--index").stdout.strip() == str(home / "reports" / "index.html")
-    assert not (home / "reports" / f"{VIDEO_ID}.html").exists()
-
-
 def test_writing_one_report_refreshes_the_index_beside_it(factible: Run, home: Path) -> None:
     store_sample(home)
     factible("report", VIDEO_ID)
@@ -70,7 +64,7 @@ def test_an_index_of_a_folder_without_a_warehouse_is_a_sentence_with_the_remedy(
 
 def test_a_command_that_does_not_say_what_to_write_is_refused(factible: Run, home: Path) -> None:
     store_sample(home)
-    for arguments in ((), (VIDEO_ID, "--all"), ("--all", "--index"), ("--all", "-o", "x.html")):
+    for arguments in ((), (VIDEO_ID, "--all"), ("--all", "-o", "x.html")):
         result = factible("report", *arguments)
         assert result.exit_code == 2
         assert result.stdout == ""
