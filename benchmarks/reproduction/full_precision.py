@@ -1,7 +1,7 @@
 """A BERT sentence-embedding model in full precision, read from safetensors and run with numpy.
 
-What belongs here: the file format, the encoder's arithmetic. What does not: models as ONNX
-(evaluation/matching.py), the quantised one of everyday use (reasoners/embedded/embedder.py).
+What belongs here: the file format, the encoder's arithmetic. What does not: the
+quantised model of everyday use (reasoners/embedded/embedder.py).
 
 Published similarities came from full precision, and 8-bit weights move pairs across a threshold.
 Exports to ONNX in full precision are rarely at hand; the original safetensors are. For a

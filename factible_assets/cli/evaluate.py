@@ -58,9 +58,8 @@ def evaluate(
     model: Annotated[
         Path | None,
         Option(
-            metavar="PATH",
-            help="A sentence-embedding model: a folder with model.safetensors or model.onnx, or an "
-            "ONNX file beside its tokenizer.json.",
+            metavar="DIR",
+            help="A sentence-embedding model in full precision: a folder with model.safetensors.",
         ),
     ] = None,
     resamples: Annotated[int, Option(min=100, max=100_000, help="Draws per interval.")] = 2000,
@@ -128,11 +127,8 @@ def _similarity(matcher: SimilarityName, model: Path | None) -> Similarity:
     from factible_assets.evaluation.matching import EmbeddingSimilarity, chosen_similarity
 
     if model is not None:
-        folder = model.parent if model.name == "model.safetensors" else model
-        # Of a folder with both, the safetensors count: an ONNX export may be of any precision.
-        if (folder / "model.safetensors").is_file():
-            return EmbeddingSimilarity(_from_source("full_precision").FullPrecisionEmbedder(folder))
-    return chosen_similarity(matcher, model)
+        return EmbeddingSimilarity(_from_source("full_precision").FullPrecisionEmbedder(model))
+    return chosen_similarity(matcher)
 
 
 def _from_source(module: str) -> Any:

@@ -9,29 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.embedder import (
-    Embedder,
-    EmbedderUnavailableError,
-    ModelFiles,
-    OnnxEmbedder,
-    TfidfEmbedder,
-    minilm,
-)
+from factible_assets.reasoners.embedded.embedder import Embedder, TfidfEmbedder, minilm
 
 SimilarityName = Literal["embeddings", "tf-idf", "token-set"]
 
 Matrix = npt.NDArray[np.float64]
 """Similarities, shape [system claims, gold claims]; 1 is the same."""
-
-_TOKENIZER: Final = "tokenizer.json"
-_ONNX: Final = ("model.onnx", "onnx/model.onnx")
-"""Where folders of models keep their full-precision ONNX export."""
 
 
 class Similarity(Protocol):
@@ -131,38 +119,13 @@ class TokenSetSimilarity:
         return np.asarray(scores, dtype=np.float64) / 100
 
 
-def chosen_similarity(name: SimilarityName, model: Path | None = None) -> Similarity:
-    """Return a measure by name; `model` is the path of other sentence embeddings than MiniLM.
-
-    Raises EmbedderUnavailableError: if there is no model at the path.
-    """
+def chosen_similarity(name: SimilarityName) -> Similarity:
+    """Return a measure by name."""
     if name == "tf-idf":
         return TfidfSimilarity()
     if name == "token-set":
         return TokenSetSimilarity()
-    return EmbeddingSimilarity(minilm() if model is None else sentence_model(model))
-
-
-def sentence_model(path: Path) -> OnnxEmbedder:
-    """Return the ONNX model at a path: a file, or a folder as model hubs lay it out.
-
-    Nothing is loaded yet; a model whose files turn out unusable says so on first use.
-
-    Raises EmbedderUnavailableError: if there are no weights or no tokenizer.
-    """
-    files = [path] if path.is_file() else [path / name for name in _ONNX]
-    weights = next((file for file in files if file.is_file()), None)
-    if weights is None:
-        raise EmbedderUnavailableError(
-            f"There is no sentence-embedding model at {path}. Name an ONNX file, or a folder that "
-            f"contains model.safetensors, {' or '.join(_ONNX)}."
-        )
-    for folder in (weights.parent, weights.parent.parent):
-        if (folder / _TOKENIZER).is_file():
-            return OnnxEmbedder(ModelFiles(weights, folder / _TOKENIZER))
-    raise EmbedderUnavailableError(
-        f"The model {weights} has no {_TOKENIZER} beside it. Put the model's tokenizer there."
-    )
+    return EmbeddingSimilarity(minilm())
 
 
 # --- Matching -----------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,14 +20,8 @@ from factible_assets.evaluation.matching import (
     TfidfSimilarity,
     TokenSetSimilarity,
     match_matrix,
-    sentence_model,
 )
-from factible_assets.reasoners.embedded.embedder import (
-    EmbedderUnavailableError,
-    OnnxEmbedder,
-    TfidfEmbedder,
-    Vectors,
-)
+from factible_assets.reasoners.embedded.embedder import TfidfEmbedder, Vectors
 
 MATRICES = st.tuples(st.integers(0, 7), st.integers(0, 7)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.floats(-1, 1, allow_nan=False))
@@ -155,14 +148,3 @@ def test_each_text_is_embedded_once() -> None:
     similarity.matrix(["a"], ["b", "a"])
     assert similarity.matrix(["a"], ["b", "a"]).tolist() == [[0.0, 1.0]]
     assert sorted(seen) == ["a", "b"]
-
-
-@pytest.mark.parametrize("place", ["model.onnx", "onnx/model.onnx"])
-def test_an_onnx_export_is_found_in_a_folder_as_hubs_lay_it_out(tmp_path: Path, place: str) -> None:
-    (tmp_path / place).parent.mkdir(exist_ok=True)
-    (tmp_path / place).write_bytes(b"weights")
-    with pytest.raises(EmbedderUnavailableError, match="tokenizer"):
-        sentence_model(tmp_path)
-    (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
-    assert isinstance(sentence_model(tmp_path), OnnxEmbedder)
-    assert isinstance(sentence_model(tmp_path / place), OnnxEmbedder)
