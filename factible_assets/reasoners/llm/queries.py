@@ -27,6 +27,7 @@ QUERY_WORDS = 16
 """Words of the longest query: twelve are asked for, and a search engine reads not many more."""
 
 _TYPES = 4
+_FEWEST = 2
 _QUERY_TOKENS = 45
 _OPERATOR = re.compile(
     r"(?<!\w)[-+]?(?:site|inurl|intitle|intext|allin\w+|filetype|ext|cache|related|link|info|source"
@@ -68,14 +69,17 @@ async def settle_queries(
 ) -> tuple[QueryDraft, ...]:
     """Return the searches for a claim, one for the contrary at least.
 
-    A claim that was left out of an answer is asked about once more and alone.
+    A claim that was left out of an answer is asked about once more and alone. To one search, said
+    again and again as small models do, the claim's own words are added.
     """
     if drafts is None and not desk.calls:  # it was not asked about alone
         drafts = (await ask_queries(desk, [asked])).get(0)
     drafts = drafts or []
-    if not any(draft.seeks_opposite for draft in drafts):
-        drafts = [*drafts, *(draft for draft in plain_queries(asked) if draft.seeks_opposite)]
-    return tuple(drafts)
+    is_one, is_contrary = len(drafts) < _FEWEST, any(draft.seeks_opposite for draft in drafts)
+    if not is_one and is_contrary:
+        return tuple(drafts)
+    spare = [each for each in plain_queries(asked) if is_one or each.seeks_opposite]
+    return (*drafts, *spare)
 
 
 def plain_queries(asked: AskedClaim) -> tuple[QueryDraft, ...]:

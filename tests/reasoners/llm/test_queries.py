@@ -91,6 +91,13 @@ async def test_a_search_is_neither_endless_nor_asked_twice() -> None:
     assert [len(draft.text.split()) for draft in found] == [16, 2]
 
 
+async def test_to_one_search_that_is_said_again_and_again_the_claims_own_words_are_added() -> None:
+    asked = "Who would know if a workout lifts the mood"
+    found = await drafts(*(worded(asked, opposite=True) for _ in range(4)))
+    assert found[0].text == asked
+    assert "sugar most children hyperactive 2012" in [draft.text for draft in found[1:]]
+
+
 async def test_the_stage_puts_the_time_of_the_claim_back() -> None:
     found = await drafts(worded("sugar hyperactive children", opposite=True))
     queries = build_queries(CLAIM, found, QueriesConfig(), basis="llm")
