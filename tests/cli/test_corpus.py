@@ -64,7 +64,8 @@ def test_a_file_that_is_no_corpus_is_a_problem_when_it_is_named(
 
 def test_a_video_that_is_added_is_listed(factible: Run, home: Path, tmp_path: Path) -> None:
     added = factible(
-        "corpus", "add", "my-talk", "--transcript", talk(tmp_path), "--title", "A talk", "--json"
+        *("corpus", "add", "my-talk", "--transcript", talk(tmp_path)),
+        *("--title", "A talk", "--channel", "Talks", "--json"),
     )
     assert added.exit_code == 0, added.stderr
     assert json.loads(added.stdout) == {
@@ -73,7 +74,7 @@ def test_a_video_that_is_added_is_listed(factible: Run, home: Path, tmp_path: Pa
     }
     entries = json.loads(factible("corpus", "list", "--json").stdout)
     listed = {entry["video_id"]: entry for entry in entries}
-    assert listed["my-talk"]["title"] == "A talk"
+    assert (listed["my-talk"]["title"], listed["my-talk"]["channel"]) == ("A talk", "Talks")
     assert Path(listed["my-talk"]["transcript"]).read_text(encoding="utf-8") == VTT
     assert "everyday-beliefs-talk" in listed
     assert factible("corpus", "validate").exit_code == 0

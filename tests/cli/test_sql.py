@@ -66,7 +66,7 @@ def test_an_answer_can_be_written_to_a_parquet_file(factible: Run, tmp_path: Pat
 
 def test_parameters_are_values_and_never_sql(factible: Run) -> None:
     query = "select count(*) as n from current_claims where video_id = $video and rank >= $low"
-    found = factible("sql", query, "-p", f"video={VIDEO_ID}", "-p", "low=1", "-f", "json")
+    found = factible("sql", query, "--param", f"video={VIDEO_ID}", "-p", "low=1", "-f", "json")
     assert json.loads(found.stdout) == [{"n": 5}]
     hostile = factible("sql", query, "-p", "video=' or 1=1 --", "-p", "low=1", "-f", "json")
     assert json.loads(hostile.stdout) == [{"n": 0}]

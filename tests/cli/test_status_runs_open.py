@@ -4,10 +4,15 @@ import json
 import socket
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
+from factible_assets.partitions import PARTITION_TAG
+from factible_assets.running.launch import open_instance
+from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
+from tests.shortcuts import prepare
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +49,28 @@ def test_where_nothing_ran_there_are_no_runs(factible: Run, home: Path) -> None:
     assert "no runs yet" in result.stderr
     assert json.loads(factible("runs", "--json").stdout) == []
     assert not home.exists()
+
+
+def test_runs_can_be_narrowed_to_a_job_a_video_and_how_they_ended(
+    factible: Run, home: Path
+) -> None:
+    success, failure = dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE
+    with open_instance(Settings(home=prepare(home))) as instance:
+        for job, video, status in (
+            ("fact_check", "a-talk", success),
+            ("recheck", "a-talk", failure),
+            ("recheck", "b-talk", success),
+        ):
+            run = dg.DagsterRun(job, status=status, tags={PARTITION_TAG: video})
+            instance.add_run(run)
+
+    def found(*options: str) -> list[tuple[str, str]]:
+        listed = json.loads(factible("runs", *options, "--json").stdout)
+        return sorted((run["job"], run["video"]) for run in listed)
+
+    assert found("--job", "recheck") == [("recheck", "a-talk"), ("recheck", "b-talk")]
+    assert found("--job", "recheck", "--status", "failure") == [("recheck", "a-talk")]
+    assert found("--job", "fact_check", "--video", "b-talk") == []
 
 
 def test_an_unknown_status_of_runs_is_wrong_usage(factible: Run) -> None:
