@@ -18,7 +18,6 @@ from factible_assets.evaluation.matching import (
     Pair,
     Similarity,
     TfidfSimilarity,
-    TokenSetSimilarity,
     match_matrix,
 )
 from factible_assets.reasoners.embedded.embedder import TfidfEmbedder, Vectors
@@ -27,7 +26,7 @@ MATRICES = st.tuples(st.integers(0, 7), st.integers(0, 7)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.floats(-1, 1, allow_nan=False))
 )
 ASSIGNMENTS: tuple[Assignment, ...] = ("greedy", "optimal")
-LEXICAL: list[Similarity] = [TfidfSimilarity(), TokenSetSimilarity()]
+LEXICAL: list[Similarity] = [TfidfSimilarity()]
 
 
 def pairs(matching: Matching) -> list[tuple[int, int]]:

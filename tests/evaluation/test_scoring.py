@@ -6,14 +6,14 @@ import pytest
 
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.matching import ClaimMatcher, TokenSetSimilarity
+from factible_assets.evaluation.matching import ClaimMatcher, TfidfSimilarity
 from factible_assets.evaluation.measures import CATALOGUE
 from factible_assets.evaluation.outcomes import UNLISTED, VideoOutcome, group_by_corpus
 from factible_assets.evaluation.scoring import Evaluation, score
 from factible_assets.evaluation.tables import UNDEFINED, document, figures_markdown, number
 from tests.evaluation.outcomes import call, evidence, made, outcome
 
-MATCHER = ClaimMatcher(TokenSetSimilarity())
+MATCHER = ClaimMatcher(TfidfSimilarity())
 MOON = ("The moon is made of rock", 0.9, "supports")
 CHEESE = ("Cheese is made of sugar", 0.8, "refutes")
 BEES = ("Bees never sleep at night", 0.3, "refutes")
@@ -163,7 +163,7 @@ def test_sources_are_shared_out_by_rating_and_class_and_counted_by_origin() -> N
 
 def test_the_matcher_and_the_bootstrap_are_part_of_the_result() -> None:
     evaluation = two_videos()
-    assert str(evaluation.matcher) == "optimal, rapidfuzz token-set ratio above 0.65"
+    assert str(evaluation.matcher) == "optimal, cosine of tf-idf above 0.22"
     assert evaluation.resamples == 200
     assert evaluation == two_videos()
 

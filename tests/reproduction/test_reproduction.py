@@ -12,7 +12,7 @@ from benchmarks.reproduction.cells import Cell, agreeing_digits
 from benchmarks.reproduction.layout import PublishedLayoutError, read_published
 from benchmarks.reproduction.report import PublishedReport, recompute_published
 from benchmarks.reproduction.tables import printed_tables
-from factible_assets.evaluation.matching import EmbeddingSimilarity, Similarity, TokenSetSimilarity
+from factible_assets.evaluation.matching import EmbeddingSimilarity, Similarity, TfidfSimilarity
 from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
 from tests.reproduction.published_folder import RUN, VIDEO, evaluation, write_json, write_published
 from tests.shared_data import shared_data
@@ -26,7 +26,7 @@ JUDGED = {
 
 
 def recomputed(folder: Path, similarity: Similarity | None = None) -> dict[str, Cell]:
-    report = recompute_published(read_published(folder), similarity or TokenSetSimilarity())
+    report = recompute_published(read_published(folder), similarity or TfidfSimilarity())
     return {cell.metric: cell for cell in report.cells()}
 
 
@@ -100,7 +100,7 @@ def test_a_run_with_other_claims_is_not_taken_for_the_evaluated_one(tmp_path: Pa
     outputs = json.loads(file.read_text(encoding="utf-8"))
     outputs["extracted_claims"]["claims"][0]["text"] = "Something else."
     write_json(file, outputs)
-    report = recompute_published(read_published(folder), TokenSetSimilarity())
+    report = recompute_published(read_published(folder), TfidfSimilarity())
     (video,) = report.settings[0].videos
     assert video.source is None
     cells = {cell.metric: cell for cell in video.cells}
