@@ -26,6 +26,7 @@ import resources.images.base as images
 import resources.reliability.base as domains
 from resources.llm.base import ModelCall
 from resources.scraping.base import Via
+from resources.transcripts.base import TranscriptKind
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 """A score from 0 (none) to 1 (full)."""
@@ -71,8 +72,6 @@ StepKind = Literal[
 ]  # fmt: skip
 """What a step of a strategy does, in the order of a claim's way."""
 RetrievedVia = Via
-TranscriptKind = Literal["manual", "generated", "unknown"]
-"""Whether captions were written by a person or by a speech recogniser."""
 
 
 class Record(BaseModel):

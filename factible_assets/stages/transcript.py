@@ -11,9 +11,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from factible_assets.records import Transcript, TranscriptKind, TranscriptSegment
+from factible_assets.records import Transcript, TranscriptSegment
 from factible_assets.stages.ids import content_hash
-from resources.transcripts.base import Cue
+from resources.transcripts.base import Cue, TranscriptKind
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
