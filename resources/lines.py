@@ -1,8 +1,8 @@
 """Files of text: their encoding, YAML with the line of every value, how a problem is told.
 
-What belongs here: turning bytes into text whatever program wrote them, YAML into plain values and
-places, and where JSON is nested too deeply. What does not: what the values mean, and HTML, which
-declares its own encoding (scraping/extract.py).
+What belongs here: turning bytes into text whatever program wrote them, and YAML into plain values
+and places. What does not: what the values mean, and HTML, which declares its own encoding
+(scraping/extract.py).
 
 YAML is only parsed into events: no tag is followed, and every plain value stays the text that was
 written (the id `1e10` is no number, the title `No` no truth value); models give values their types.
@@ -32,7 +32,8 @@ Model = TypeVar("Model", bound=BaseModel)
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _MAX_DEPTH: Final = 40
 _Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_JSON_MARKS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+NO_USABLE_JSON: Final = "nested too deeply, or with a number of thousands of digits"
+"""What is wrong with JSON where the error of Python's reader has no `msg`."""
 MAX_BYTES: Final = 16 * 1024 * 1024
 _MAX_SHOWN: Final = 60
 _UNKNOWN: Final = "this key is not known here"
@@ -239,16 +240,6 @@ class _Reader:
 def _line(event: yaml.Event) -> int:
     mark = event.start_mark
     return mark.line + 1 if mark is not None else 1
-
-
-def deepest_json_line(text: str) -> int | None:
-    """Return the line, counted from 1, where JSON first has more levels than anybody needs."""
-    depth = 0
-    for mark in _JSON_MARKS.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(mark[0], 0)
-        if depth > _MAX_DEPTH:
-            return text.count("\n", 0, mark.start()) + 1
-    return None
 
 
 # --- Encodings ----------------------------------------------------------------------------------

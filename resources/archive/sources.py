@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
-from resources.lines import NotTextError, decode_text
+from resources.lines import NO_USABLE_JSON, NotTextError, decode_text
 from resources.scraping.base import UNDATED, FetchedPage
 from resources.search.base import SearchHit
 
@@ -110,8 +110,7 @@ def _entry(content: bytes, place: str) -> Entry:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        other = "it is no UTF-8, is nested too deeply, or has a number of thousands of digits"
-        problem = f"This line is not JSON: {getattr(error, 'msg', None) or other}."
+        problem = f"This line is not JSON: {getattr(error, 'msg', f'no UTF-8, {NO_USABLE_JSON}')}."
         raise _LineError(problem, "Write one object per line.") from error
     if isinstance(document, dict):
         if isinstance(document.get("hits"), list) and isinstance(document.get("query"), str):

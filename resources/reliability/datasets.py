@@ -43,7 +43,7 @@ from pydantic import (
 
 from resources import lines
 from resources.errors import SetupError
-from resources.lines import PlacedError, deepest_json_line
+from resources.lines import PlacedError
 from resources.reliability.base import ListedRating, Rating, SourceClass
 
 Name = TypeVar("Name")
@@ -276,11 +276,10 @@ def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
         text = lines.read_text(file, _MAX_BYTES)
     try:
         rows = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise RatingFileError(file, error.lineno, f"this is not JSON: {error.msg}") from error
-    except RecursionError as error:
-        line = deepest_json_line(text)
-        raise RatingFileError(file, line, "this JSON is nested too deeply") from error
+    except (ValueError, RecursionError) as error:
+        why = getattr(error, "msg", lines.NO_USABLE_JSON)
+        problem = f"this is not JSON: {why}"
+        raise RatingFileError(file, getattr(error, "lineno", None), problem) from error
     if not isinstance(rows, list):
         raise RatingFileError(file, None, "the file should hold a list of outlets")
     for number, row in enumerate(rows, start=1):

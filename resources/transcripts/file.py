@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from resources.lines import NotTextError, decode_text, deepest_json_line
+from resources.lines import NO_USABLE_JSON, NotTextError, decode_text
 from resources.transcripts import base
 
 MAX_BYTES: Final = 32 * 1024 * 1024
@@ -283,7 +283,6 @@ def _undo_rolling(captions: Sequence[_Caption]) -> list[_Caption]:
 
 # --- JSON ---------------------------------------------------------------------------------------
 
-_LONG_NUMBER = re.compile(r"[0-9]{4301}")
 _MAX_TIME = 1e9  # Seconds. No video lasts 30 years; a larger number is no time.
 
 
@@ -291,17 +290,11 @@ def _load_json(text: str, extension: str) -> dict[str, Any] | list[Any] | None:
     """Load a JSON document; None if it is none and nothing says that it should be."""
     try:
         document = json.loads(text)
-    except RecursionError as error:
-        problem, line = "The JSON is nested too deeply.", deepest_json_line(text)
-        raise base.TranscriptError(problem, f"Give {base.FORMATS}.", line=line) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         if extension not in {".json", ".json3"} and not text.lstrip().startswith("{"):
             return None
-        # Python's own limit on the digits of a number raises a plain ValueError, without a line.
-        why = getattr(error, "msg", "a number has thousands of digits")
-        long = _LONG_NUMBER.search(text)
-        line = getattr(error, "lineno", None) or (long and text.count("\n", 0, long.start()) + 1)
-        problem = f"The JSON is damaged: {why}."
+        line = getattr(error, "lineno", None)
+        problem = f"The JSON is damaged: {getattr(error, 'msg', NO_USABLE_JSON)}."
         raise base.TranscriptError(problem, "Export the transcript again.", line=line) from error
     return document if isinstance(document, (dict, list)) else None
 

@@ -42,7 +42,7 @@ HIT = '{"query": "q", "hits": [{"url": "http://a.example/", "rank": %s}]}'
             "check",
             "t.json",
             f'[\n{{"text": "Oneham was founded in 1820.", "start": {DIGITS}}}]',
-            "t.json, line 2: The JSON is damaged: a number has thousands of digits",
+            "t.json: The JSON is damaged: nested too deeply, or with a number of thousands",
         ),
         ("corpus import", "i.json", f'[{{"claim": "x", "label": {DIGITS}}}]', "i.json:1: A value"),
     ],

@@ -263,7 +263,7 @@ def test_one_damaged_byte_does_not_turn_the_other_accents_into_two_letters() -> 
         (b'{"a": 1,\n"b": }', ".json", "talk, line 2: The JSON"),
         (b'{"a": 1}', ".json", "holds no transcript"),
         (b'[{"start": 1}]', ".json", "Segment 1"),
-        (b"[\n" + b"[" * 100_000, ".json", "line 2: The JSON is nested"),
+        (b"[\n" + b"[" * 100_000, ".json", "The JSON is damaged: nested too deeply"),
         (b'[{"text": "a", "start": "soon"}]', "", "'soon'"),
         (b'[{"text": "a", "start": NaN}]', "", "12.5"),
         (b'[{"text": "a"}]', "", "Segment 1 has no readable start"),
