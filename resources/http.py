@@ -251,12 +251,12 @@ class HttpClient:
         block, in the place of keeping it, and what it raises ends the request.
         """
         return await self._repeat(
-            _Ask("GET", _parse(url), headers or {}, max_bytes, accepts=accepts, sink=sink)
+            _Ask("GET", parse_url(url), headers or {}, max_bytes, accepts=accepts, sink=sink)
         )
 
     async def head(self, url: str) -> Response:
         """Ask for a URL's headers alone. Redirects are not followed but returned; see `get`."""
-        return await self._repeat(_Ask("HEAD", _parse(url), {}))
+        return await self._repeat(_Ask("HEAD", parse_url(url), {}))
 
     async def post(
         self,
@@ -268,7 +268,7 @@ class HttpClient:
     ) -> Response:
         """Post what may be posted twice. Redirects are not followed but returned; see `get`."""
         return await self._repeat(
-            _Ask("POST", _parse(url), headers or {}, max_bytes, content=content)
+            _Ask("POST", parse_url(url), headers or {}, max_bytes, content=content)
         )
 
     async def _repeat(self, ask: _Ask) -> Response:
@@ -480,7 +480,8 @@ def elapsed_since(started: float) -> float:
     return time.perf_counter() - started
 
 
-def _parse(url: str) -> httpx.URL:
+def parse_url(url: str) -> httpx.URL:
+    """Return a URL without its fragment; UnavailableError for what is none."""
     try:
         return httpx.URL(url).copy_with(fragment=None)
     except (httpx.InvalidURL, ValueError) as error:

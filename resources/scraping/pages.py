@@ -22,7 +22,6 @@ import json
 import re
 import time
 from abc import abstractmethod
-from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -32,7 +31,6 @@ from typing import Any, TypeAlias
 from urllib.parse import quote
 from weakref import WeakValueDictionary
 
-import httpx
 import protego
 
 from resources.http import (
@@ -45,6 +43,7 @@ from resources.http import (
     about,
     elapsed_since,
     is_passing,
+    parse_url,
     shown,
     status_failure,
 )
@@ -271,7 +270,6 @@ TOKEN = "factible-assets"  # noqa: S105 - a product token (RFC 9309, section 2.2
 
 _READ_BYTES = 512_000  # RFC 9309, section 2.5: at least 500 kibibytes are parsed
 _MAX_BYTES = 4_000_000
-_KEPT_SITES = 5_000
 _KEEP_SECONDS = 86_400.0  # RFC 9309, section 2.4: at most a day
 
 
@@ -285,7 +283,7 @@ class Robots:
 
     http: HttpClient
     retry_seconds: float = 60.0
-    _sites: OrderedDict[str, tuple[float, _Rules]] = field(default_factory=OrderedDict)
+    _sites: dict[str, tuple[float, _Rules]] = field(default_factory=dict)
     _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def check(self, url: str) -> None:
@@ -295,8 +293,8 @@ class Robots:
         forbidden is let through: fetching it says what is wrong.
         """
         try:
-            parsed = httpx.URL(url)
-        except (httpx.InvalidURL, ValueError):
+            parsed = parse_url(url)
+        except UnavailableError:
             return
         if parsed.scheme not in {"http", "https"} or not parsed.host:
             return
@@ -326,9 +324,6 @@ class Robots:
             except UnavailableError:
                 pass  # no such file
             self._sites[origin] = now + keep, rules
-            self._sites.move_to_end(origin)
-            if len(self._sites) > _KEPT_SITES:
-                self._sites.popitem(last=False)
             return rules
 
 
@@ -379,9 +374,7 @@ class JinaReader(Fetching):
     async def _obtain(self, url: str, known: FetchedPage | None) -> FetchedPage:
         del known
         try:
-            NetworkGuard().check_url(httpx.URL(url))
-        except (httpx.InvalidURL, ValueError) as error:
-            raise UnavailableError("this is not a URL that can be fetched") from error
+            NetworkGuard().check_url(parse_url(url))
         except ForbiddenTargetError as error:
             raise UnavailableError(f"{shown(url)} is not fetched: {error.reason}") from error
         return await self._ask(url)
