@@ -40,7 +40,7 @@ DROP TABLE entries
 
 -- name: find
 SELECT key, value, stored_at, used_at FROM answers
-WHERE key IN (SELECT value FROM json_each(:keys)) AND expires_at > :now
+WHERE key IN (SELECT value FROM json_each(:keys)) AND expires_at > :now AND json_valid(value)
 
 -- name: touch
 UPDATE answers SET used_at = :now WHERE key IN (SELECT value FROM json_each(:keys))
@@ -48,9 +48,6 @@ UPDATE answers SET used_at = :now WHERE key IN (SELECT value FROM json_each(:key
 -- name: keep
 INSERT OR REPLACE INTO answers (key, value, stored_at, expires_at, used_at)
 VALUES (?, ?, ?, ?, ?)
-
--- name: forget
-DELETE FROM answers WHERE key IN (SELECT value FROM json_each(:keys))
 
 -- name: forget_expired
 DELETE FROM answers WHERE expires_at < :now AND used_at < :settled_since

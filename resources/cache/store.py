@@ -92,19 +92,11 @@ class AnswerTable:
         def read(connection: sqlite3.Connection) -> dict[str, Kept]:
             now = time.time()
             asked = {"keys": json.dumps(list(keys)), "now": now}
-            found, unreadable = {}, []
             rows = connection.execute(_SQL["find"], asked).fetchall()
-            for row in rows:
-                try:
-                    found[row["key"]] = Kept(json.loads(row["value"]), float(row["stored_at"]))
-                except (ValueError, TypeError):
-                    unreadable.append(row["key"])
-            if unreadable:
-                connection.execute(_SQL["forget"], {"keys": json.dumps(unreadable)})
             if any(now - row["used_at"] >= self._touch_seconds for row in rows):
                 with suppress(sqlite3.OperationalError):  # a full disk keeps nobody from reading
                     connection.execute(_SQL["touch"], asked)
-            return found
+            return {row["key"]: Kept(json.loads(row["value"]), row["stored_at"]) for row in rows}
 
         return self._attempt(read) or {}
 
