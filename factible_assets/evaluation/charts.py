@@ -112,7 +112,7 @@ def inline_charts(evaluation: Evaluation) -> dict[str, str]:
     }
     took = ((asset, evaluation.figure(f"seconds of {asset}")) for asset in METHOD)
     seconds = {name: round(each.value, 1) for name, each in took if each and each.value is not None}
-    costs = {f"{each.stage}, {each.model}": round(each.cost_usd, 4) for each in evaluation.usage}
+    costs = {name: round(usd, 4) for name, usd in evaluation.costs.items()}
     drawn = {
         "precision and recall by max_claims": curves([each.max_claims for each in points], lines),
         "share that is right, by confidence": bars(shares),

@@ -6,6 +6,7 @@ formula (metrics), reading rows (outcomes.py), drawing (charts.py), judging a fi
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,9 +14,8 @@ from typing import TYPE_CHECKING
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.evaluation.figures import RESAMPLES, SEED, Figure
 from factible_assets.evaluation.measures import MEASURES, ScoredVideo, mean, usage_measures
-from factible_assets.evaluation.metrics import claims, evidence, stances
+from factible_assets.evaluation.metrics import claims, stances
 from factible_assets.evaluation.metrics.claims import MatchedVideo, SystemClaim
-from factible_assets.evaluation.metrics.evidence import Latency, Usage
 from factible_assets.evaluation.metrics.stances import Confusion, Judgement, ReliabilityBin
 from factible_assets.evaluation.outcomes import Store, VideoOutcome, group_by_corpus, load_outcomes
 from factible_assets.methods.scales import level_of, veracity_of
@@ -43,7 +43,7 @@ class Evaluation:
     """What was measured over some videos, of which some are annotated.
 
     `figures` are macro and micro, `per_video` each video's own; `precision_recall` goes from 1
-    claim to the most that any video has; `ratings` and `source_classes` count the read sources.
+    claim to the most that any video has; `costs` are US dollars by stage and model.
     """
 
     figures: tuple[Figure, ...]
@@ -56,10 +56,7 @@ class Evaluation:
     precision_recall: tuple[DepthPoint, ...]
     confusion: Confusion
     reliability: tuple[ReliabilityBin, ...]
-    latency: tuple[Latency, ...]
-    usage: tuple[Usage, ...]
-    ratings: Mapping[str, int]
-    source_classes: Mapping[str, int]
+    costs: Mapping[str, float]
     seed: int = SEED
 
     def figure(self, name: str, averaging: str = "macro") -> Figure | None:
@@ -104,7 +101,9 @@ def score(
     scored = list(videos.values())
     calls = [call for outcome in outcomes for call in outcome.llm_calls]
     judgements = [judgement for each in scored for judgement in each.judgements]
-    read = [row for outcome in outcomes for row in outcome.evidence if row.status == "ok"]
+    costs: dict[str, float] = defaultdict(float)
+    for call in calls:
+        costs[f"{call.stage}, {call.model}"] += call.cost_usd
     measures = (*MEASURES, *usage_measures(calls))
     return Evaluation(
         figures=tuple(
@@ -122,14 +121,7 @@ def score(
         precision_recall=_precision_recall(scored),
         confusion=stances.confusion_matrix(judgements),
         reliability=stances.reliability_diagram(judgements),
-        latency=evidence.latency_by_stage(
-            [row for outcome in outcomes for row in outcome.searches],
-            [row for outcome in outcomes for row in outcome.pages],
-            calls,
-        ),
-        usage=evidence.usage_by_stage(calls),
-        ratings=evidence.distribution(row.rating for row in read),
-        source_classes=evidence.distribution(row.source_class for row in read),
+        costs=dict(sorted(costs.items())),
     )
 
 

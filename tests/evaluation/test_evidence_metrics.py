@@ -1,21 +1,17 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 from factible_assets.evaluation.metrics.evidence import (
-    distribution,
     evidence_per_claim,
     independent_origins_per_claim,
     infrastructure_failure_rate,
-    latency_by_stage,
     query_success_rate,
     quote_grounding_rate,
     retrieval_success_rate,
     sources_per_query,
-    usage_by_stage,
 )
-from factible_assets.records import Claim, Evidence, LlmCall, Page, PageText, Query, Search
+from factible_assets.records import Claim, Evidence, PageText, Query
 from factible_assets.rows import VideoRows
 
 TEXT = "The Earth goes around the Sun in a year."
@@ -63,18 +59,6 @@ def evidence(claim_id: str = "c1", query_id: str = "q1", **other: Any) -> Eviden
     )
 
 
-def call(**other: Any) -> LlmCall:
-    values: dict[str, Any] = {"stage": "claims", "model": "m", "latency_seconds": 2.0} | other
-    return LlmCall(
-        call_id="x",
-        video_id="v",
-        provider="p",
-        prompt_version="1",
-        attempt=1,
-        **({"input_tokens": 10, "output_tokens": 5, "cost_usd": 0.5, "outcome": "ok"} | values),
-    )
-
-
 CLAIMS = [claim("c1"), claim("c2"), claim("c3")]
 
 
@@ -106,11 +90,6 @@ def test_copies_of_one_story_are_one_origin() -> None:
     assert independent_origins_per_claim(VideoRows(claims=CLAIMS, evidence=rows)).value == 3 / 3
 
 
-def test_distributions_count_the_most_frequent_first() -> None:
-    assert list(distribution(["low", "high", "high"]).items()) == [("high", 2), ("low", 1)]
-    assert distribution([]) == {}
-
-
 def test_a_quote_is_grounded_only_if_it_stands_in_the_stored_page() -> None:
     stands: dict[str, Any] = {"quote": TEXT[:9], "quote_start": 0, "quote_end": 9}
     moved: dict[str, Any] = {"quote": TEXT[:9], "quote_start": 1, "quote_end": 10}
@@ -131,42 +110,3 @@ def test_a_quote_is_grounded_only_if_it_stands_in_the_stored_page() -> None:
 def test_what_was_skipped_was_not_attempted() -> None:
     rows = [evidence(), evidence(status="infra_error"), evidence(status="skipped")]
     assert infrastructure_failure_rate(rows).value == 1 / 2
-
-
-def test_latency_is_summarised_by_stage() -> None:
-    search = Search(
-        query_id="q",
-        claim_id="c1",
-        video_id="v",
-        provider="p",
-        page=1,
-        hit_count=1,
-        latency_seconds=1.0,
-        status="ok",
-    )
-    page = Page(
-        page_id="p",
-        video_id="v",
-        canonical_url="https://space.example",
-        domain="space.example",
-        status="no_evidence",
-        retrieved_at=datetime.now(UTC),
-        latency_seconds=4.0,
-    )
-    stages = latency_by_stage([search], [page], [call(), call(latency_seconds=0.0, cache_hit=True)])
-    assert [(each.stage, each.n, each.mean) for each in stages] == [
-        ("web search", 1, 1.0),
-        ("page fetch", 1, 4.0),
-        ("model: claims", 1, 2.0),
-    ]
-    calls = [call(latency_seconds=seconds) for seconds in (1.0, 2.0, 3.0, 10.0)]
-    (many,) = latency_by_stage([], [], calls)
-    assert (many.total, many.median) == (16.0, 2.5)
-
-
-def test_usage_is_added_up_by_stage_and_model() -> None:
-    calls = [call(), call(outcome="invalid"), call(model="other"), call(stage="verdicts")]
-    first, *others = usage_by_stage(calls)
-    assert (first.stage, first.model, first.calls, first.failed) == ("claims", "m", 2, 1)
-    assert (first.input_tokens, first.output_tokens, first.cost_usd) == (20, 10, 1.0)
-    assert [(each.stage, each.model) for each in others] == [("claims", "other"), ("verdicts", "m")]

@@ -200,3 +200,14 @@ def test_videos_that_no_corpus_lists_are_a_group_of_their_own() -> None:
         [outcome("two", [MOON], None), VideoOutcome(videos=[named])], CorporaReading()
     )
     assert {name: len(group) for name, group in groups.items()} == {"beliefs": 1, UNLISTED: 1}
+
+
+def test_costs_add_up_over_videos_by_stage_and_model() -> None:
+    paid = [call("one", cost=0.03), call("one", cost=0.02)]
+    other = call("two", cost=0.01).model_copy(update={"stage": "verdicts"})
+    found = evaluate(
+        outcome("one", [MOON], None, llm_calls=tuple(paid)),
+        outcome("two", [MOON], None, llm_calls=(other,)),
+    )
+    model = other.model
+    assert found.costs == pytest.approx({f"claims, {model}": 0.05, f"verdicts, {model}": 0.01})

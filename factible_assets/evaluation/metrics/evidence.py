@@ -1,7 +1,7 @@
-"""How much evidence was found and of which kind, and what the answers took.
+"""How much evidence was found and of which kind, and what failed.
 
-What belongs here: metrics over queries, evidence and page texts; over latencies, calls, failures.
-What does not: stances (stances.py).
+What belongs here: metrics over queries, evidence and page texts, and over failures. What does not:
+stances (stances.py), what services took (the views latency_by_stage and model_usage).
 
 What failed because a service failed is left out of every denominator of the evidence; how much that
 is says `infrastructure_failure_rate`.
@@ -9,22 +9,11 @@ is says `infrastructure_failure_rate`.
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from factible_assets.evaluation.figures import Ratio
 from factible_assets.methods.raw_evidence import TECHNIQUES
-from factible_assets.records import (
-    Answered,
-    Evidence,
-    LlmCall,
-    Page,
-    Query,
-    ReliabilityRating,
-    Search,
-)
+from factible_assets.records import Answered, Evidence, Page, Query, ReliabilityRating, Search
 from factible_assets.rows import VideoRows
 
 
@@ -93,11 +82,6 @@ def questions_answered(answered: Answered, rows: VideoRows) -> Ratio:
     return Ratio(sum(step.technique == TECHNIQUES[answered] for step in asked), len(asked))
 
 
-def distribution(names: Iterable[str]) -> dict[str, int]:
-    """Count how often each class occurs, most frequent first (Factible, table 17)."""
-    return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
-
-
 def quote_grounding_rate(rows: VideoRows) -> Ratio:
     """Return the share of offered quotes that stand in their page, character by character.
 
@@ -111,78 +95,6 @@ def quote_grounding_rate(rows: VideoRows) -> Ratio:
     )
     grounded = sum(words == row.quote for words, row in zip(found, stored, strict=True))
     return Ratio(grounded, len(stored) + sum(row.rejected_quotes for row in rows.evidence))
-
-
-@dataclass(frozen=True, slots=True)
-class Latency:
-    """Seconds that the operations of one stage took, each alone.
-
-    The percentiles interpolate linearly between order statistics.
-    """
-
-    stage: str
-    n: int
-    total: float
-    mean: float
-    median: float
-    p95: float
-
-
-def latency_by_stage(
-    searches: Sequence[Search], pages: Sequence[Page], calls: Sequence[LlmCall]
-) -> tuple[Latency, ...]:
-    """Summarise searches, fetches and model calls by stage (Factible, section 2.6.1).
-
-    Answers from a cache took no service's time and are left out.
-    """
-    by_stage: dict[str, list[float]] = defaultdict(list)
-    by_stage["web search"] = [row.latency_seconds for row in searches]
-    by_stage["page fetch"] = [row.latency_seconds for row in pages]
-    for call in calls:
-        if not call.cache_hit:
-            by_stage[f"model: {call.stage}"].append(call.latency_seconds)
-    import numpy as np  # noqa: PLC0415 - only where times are summed up
-
-    summaries = []
-    for stage, took in by_stage.items():
-        if took:
-            total = math.fsum(took)
-            median, p95 = map(float, np.percentile(took, [50, 95]))
-            summaries.append(Latency(stage, len(took), total, total / len(took), median, p95))
-    return tuple(summaries)
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What one model cost in one stage, as its API reported it. Cached answers cost nothing."""
-
-    stage: str
-    model: str
-    calls: int
-    cached: int
-    failed: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float
-
-
-def usage_by_stage(calls: Sequence[LlmCall]) -> tuple[Usage, ...]:
-    """Add up tokens and cost by stage and model, in order of name."""
-    groups: dict[tuple[str, str], list[LlmCall]] = defaultdict(list)
-    for call in calls:
-        groups[call.stage, call.model].append(call)
-    return tuple(
-        Usage(
-            *of,
-            len(group),
-            cached=sum(call.cache_hit for call in group),
-            failed=sum(call.outcome != "ok" for call in group),
-            input_tokens=sum(call.input_tokens for call in group),
-            output_tokens=sum(call.output_tokens for call in group),
-            cost_usd=math.fsum(call.cost_usd for call in group),
-        )
-        for of, group in sorted(groups.items())
-    )
 
 
 def infrastructure_failure_rate(
