@@ -25,10 +25,9 @@ from datetime import UTC, datetime
 import duckdb
 from dagster import ConfigurableIOManager, InputContext, OutputContext
 from dagster_duckdb import DuckDBResource
-from pydantic import Field
 
 from factible_assets.rows import VideoRows
-from warehouse.connection import DEFAULT_LOCK_TIMEOUT_SECONDS, FileConnector, file_path
+from warehouse.connection import FileConnector, file_path
 from warehouse.errors import WarehouseError
 from warehouse.lake import SCHEME, Lake
 from warehouse.rows import Stamp
@@ -39,12 +38,6 @@ from warehouse.store import Warehouse
 class WarehouseResource(DuckDBResource):
     """The project's warehouse: a DuckDB file or a lake, opened late, closed with its block."""
 
-    lock_timeout_seconds: float = Field(
-        default=DEFAULT_LOCK_TIMEOUT_SECONDS,
-        gt=0,
-        description="How long to wait while another process has the file open, in seconds.",
-    )
-
     @classmethod
     def _is_dagster_maintained(cls) -> bool:
         return False
@@ -54,11 +47,7 @@ class WarehouseResource(DuckDBResource):
         if self.database.startswith(SCHEME):
             return Warehouse(Lake.told(self.database))
         return Warehouse(
-            FileConnector(
-                path=file_path(self.database),
-                lock_timeout_seconds=self.lock_timeout_seconds,
-                config=self.connection_config,
-            )
+            FileConnector(path=file_path(self.database), config=self.connection_config)
         )
 
     @contextmanager

@@ -84,10 +84,7 @@ def list_new_video(
     video_id = bare_id(video)
     listed = listing.find(video_id)
     if listed is not None and listed in listing.videos():
-        raise CorpusError(
-            f"The video {video_id} is listed already, in {listed.file}, line {listed.line}. "
-            "Edit that entry instead."
-        )
+        raise CorpusError(f"{_listed(listed)} Edit that entry instead.")
     if transcript is None and not is_video_id(video_id):
         raise CorpusError(
             f"The video {video_id!r} is not on YouTube and has no transcript. Give its captions "

@@ -42,9 +42,6 @@ class Similarity(Protocol):
 Assignment = Literal["optimal", "greedy"]
 """`optimal`: the greatest total similarity. `greedy`: in the system's order, as published."""
 
-Index = tuple[int, int]
-"""A system claim's position and a gold claim's."""
-
 
 class EmbeddingSimilarity:
     """Cosine of sentence embeddings; the published matcher's measure with all-MiniLM-L6-v2.
@@ -163,7 +160,7 @@ def match_matrix(
     all a loss, so similarities are counted from the threshold then.
     """
     allowed = matrix > threshold
-    chosen: list[Index] = []
+    chosen: list[tuple[int, int]] = []
     if assignment == "optimal":
         from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - slow to import
 

@@ -19,7 +19,6 @@ from dagster_duckdb import DuckDBResource
 from factible_assets.records import Claim, Query
 from factible_assets.rows import VideoRows
 from tests.warehouse.samples import asset_rows, claim, query
-from warehouse.errors import WarehouseBusyError
 from warehouse.resource import WarehouseIOManager, WarehouseResource
 from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
@@ -80,23 +79,6 @@ def test_the_resource_lets_go_of_the_file_when_the_body_raises(warehouse: Wareho
     opened = subprocess.run([sys.executable, "-c", OPEN, str(warehouse.path)], check=False)
     assert opened.returncode == 0
     assert kept.value is not None
-
-
-def test_the_resource_waits_as_long_as_it_is_told(warehouse: Warehouse) -> None:
-    resource = WarehouseResource(database=str(warehouse.path), lock_timeout_seconds=0.1)
-    script = (
-        "import duckdb, sys\nheld = duckdb.connect(sys.argv[1])\n"
-        "print('open', flush=True)\nsys.stdin.read()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", script, str(warehouse.path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"open\n"
-        with pytest.raises(WarehouseBusyError, match=f"PID {holder.pid}"):
-            resource.store().query("SELECT 1")
 
 
 def test_only_the_two_bindings_import_dagster() -> None:
