@@ -147,8 +147,8 @@ class LanguageModel(Protocol):
         """Ask until the answer is valid, or until it is clear that there will be none.
 
         Raises a ModelError that says why there is none: ModelOutageError, RefusedError,
-        TruncatedError (no room, nor with more), InvalidAnswerError (not even after corrections),
-        ContextTooLongError, BudgetExhaustedError or PriceUnknownError.
+        ContextTooLongError, BudgetExhaustedError, or the base alone for an answer that had no room
+        even when it got more, or no valid shape even after corrections.
         """
         ...
 
@@ -179,21 +179,9 @@ class RefusedError(ModelError):
     """The model, or the filter before it, declined to answer."""
 
 
-class TruncatedError(ModelError):
-    """The answer reached the limit on its tokens before it was complete."""
-
-
-class InvalidAnswerError(ModelError):
-    """The model answered, but never in the shape that was asked for."""
-
-
 class ContextTooLongError(ModelError):
     """The prompt does not fit into the model's context window, trimmed as far as it may be."""
 
 
 class BudgetExhaustedError(ModelError):
     """A ceiling on cost or tokens does not allow the next call."""
-
-
-class PriceUnknownError(BudgetExhaustedError):
-    """A ceiling in dollars is set, and the model has no price to keep it by."""

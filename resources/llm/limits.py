@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from resources.llm.base import BudgetExhaustedError, PriceUnknownError
+from resources.llm.base import BudgetExhaustedError
 
 Thing = TypeVar("Thing")
 
@@ -223,7 +223,7 @@ class Budget:
         """Set dollars aside, waiting for the calls in flight if they fit only beside them.
 
         Raises BudgetExhaustedError if they would pass a ceiling even if all in flight came to
-        nothing, PriceUnknownError if there is a ceiling and `usd` is None: the price is not known.
+        nothing, or if there is a ceiling and `usd` is None: the price is not known.
         """
         amount = usd or 0.0
         while settled := self._set_aside(usd):
@@ -266,7 +266,7 @@ class Budget:
         if limit.usd is None:
             return
         if usd is None:
-            raise PriceUnknownError(
+            raise BudgetExhaustedError(
                 f"The budget of {self._name} is in dollars, and the model's price is not known. "
                 "Write its price into models.yaml in the data folder, or take "
                 f"{limit.setting} out of the settings."

@@ -272,7 +272,7 @@ class _Conversation(Generic[base.Answer]):
                 self.calls.append(call)
                 self.owner._wider = self.wider
                 return base.ModelAnswer(value, tuple(self.calls))
-        raise base.InvalidAnswerError(
+        raise base.ModelError(
             f"{self.name} gave no valid answer in {self.policy.validation_retries + 1} tries; "
             f"what was wrong with the last: {problem}. A larger model, or a server that enforces "
             "structured outputs, helps."
@@ -295,13 +295,11 @@ class _Conversation(Generic[base.Answer]):
         if circles:
             begun = answers.read_beginning(text, self.request.output_type)
             if begun is None:
-                raise base.TruncatedError(f"{self.name}: {reason}. A larger model helps.")
+                raise base.ModelError(f"{self.name}: {reason}. A larger model helps.")
             return begun
         before, self.wider = self.wider, self.wider * _WIDER
         if before >= _WIDER or self._limit() <= limit:
-            raise base.TruncatedError(
-                f"{self.name}: {reason}. {self.request.remedy}, or ask for less."
-            )
+            raise base.ModelError(f"{self.name}: {reason}. {self.request.remedy}, or ask for less.")
         return None
 
     def _limit(self) -> int:

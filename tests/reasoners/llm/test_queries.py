@@ -8,7 +8,7 @@ from factible_assets.config import QueriesConfig
 from factible_assets.reasoners.llm.queries import search_words
 from factible_assets.stages.ports import QueryDraft, ReasonerOutageError
 from factible_assets.stages.queries import build_queries
-from resources.llm.base import ModelOutageError, TruncatedError
+from resources.llm.base import ModelError, ModelOutageError
 from tests.reasoners.llm.material import CLAIM, VIDEO, reasoner
 from tests.reasoners.llm.scripted import report, take_apart
 
@@ -45,7 +45,7 @@ async def test_queries_keep_their_type_priority_and_direction() -> None:
 async def test_what_a_model_cannot_word_is_searched_for_in_the_words_of_the_claim(
     outcome: Literal["truncated", "invalid"],
 ) -> None:
-    mind, _ = reasoner(TruncatedError("It ran in circles.", (report(outcome=outcome),)))
+    mind, _ = reasoner(ModelError("It ran in circles.", (report(outcome=outcome),)))
     judged = await mind.write_queries(VIDEO, CLAIM, max_queries=3)
     assert any(draft.seeks_opposite for draft in judged.value)
     assert all("sugar" in draft.text.lower() for draft in judged.value)

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel
 
-from resources.llm.base import ModelRequest, Part, TruncatedError
+from resources.llm.base import ModelError, ModelRequest, Part
 from tests.real_model import WHY_SKIPPED, client, served
 
 pytest.importorskip("xllamacpp", reason=WHY_SKIPPED)
@@ -64,5 +64,5 @@ async def test_a_real_server_says_how_much_it_reads_and_the_page_is_trimmed(addr
 
 async def test_a_real_answer_that_is_cut_off_is_truncated(address: str) -> None:
     async with aclosing(client(address, 512)) as model:
-        with pytest.raises(TruncatedError):
+        with pytest.raises(ModelError, match="cut off"):
             await model.complete(ModelRequest("You judge.", "Judge.", Short, max_tokens=3, seed=1))

@@ -18,11 +18,11 @@ from factible_assets.settings import Settings
 from resources.llm.answers import read_answer, strict_schema
 from resources.llm.base import (
     ModelAnswer,
+    ModelError,
     ModelOutageError,
     ModelRequest,
     Part,
     RefusedError,
-    TruncatedError,
 )
 from tests.resources.llm import vendors
 from tests.resources.llm.servers import CHAT, Leaning, ask, bodies, bound, fail, say, shapes_asked
@@ -125,7 +125,7 @@ async def test_thoughts_without_end_are_cut_off_and_the_setting_is_named(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
     server.on(CHAT["openai"], vendors.openai(thoughts=90_000))
-    with pytest.raises(TruncatedError, match=r"16,800 of them thoughts.*Raise the limit") as cut:
+    with pytest.raises(ModelError, match=r"16,800 of them thoughts.*Raise the limit") as cut:
         await asked(server, tmp_path, **at(server, model="gpt-5-mini"))
     assert [call.outcome for call in cut.value.calls] == ["truncated", "truncated"]
     assert [call.output_tokens for call in cut.value.calls] == [4_200, 16_800]
