@@ -80,8 +80,10 @@ _OF_THE_VIDEO = re.compile(
     r"(?:in (?:the|this) (?:video|talk|transcript), )?"
     r"(?:the|this) (?:video|talk|transcript|speaker|narrator|host|presenter) (?:also )?"
     r"(?:(?P<said>(?:say|state|claim|explain|note|argue|suggest|mention|show)s? that"
-    r"|(?:say|state|claim)s),?|(?:mention|discusse|describe|emphasi[sz]e|highlight|present"
-    r"|introduce|cover|talks? about|explain|show)s?)\s+",
+    r"|(?:say|state|claim)s|(?:describe|discusse|explain|show|highlight)s? how(?! (?:to|much|many"
+    r"|long|far|often|well|old|big|important|bad|good|easy|hard|difficult|fast|quickly)\b)),?"
+    r"|(?:mention|discusse|describe|emphasi[sz]e|highlight|present|introduce|cover|talks? about"
+    r"|explain|show)s?)\s+",
     re.IGNORECASE,
 )
 """How small models begin a claim, although they are told to state what was said."""

@@ -102,7 +102,8 @@ async def test_what_cannot_be_checked_is_left_out(kind: str) -> None:
         ("The video states that sugar makes children hyperactive.", True),
         ("The speaker also claims sugar makes children hyperactive.", True),
         ("In this video, the speaker mentions sugar and hyperactive children.", False),
-        ("The video discusses how sugar makes children hyperactive.", False),
+        ("The video discusses how sugar makes children hyperactive.", True),
+        ("The video discusses how important sugar and children are.", False),
     ],
 )
 async def test_what_the_video_does_is_no_claim_and_what_it_says_is_one(

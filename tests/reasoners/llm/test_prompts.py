@@ -54,7 +54,7 @@ def test_every_prompt_says_that_data_is_not_to_be_obeyed(name: str) -> None:
 
 
 PUBLISHED = {
-    "claims": "claims-3-",
+    "claims": "claims-4-",
     "queries": "queries-4-",
     "evidence": "evidence-3-",
     "verdict": "verdict-3-",
