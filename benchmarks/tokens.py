@@ -8,7 +8,9 @@ vocabulary o200k. Prints:
 - input tokens per stage and video, beside the earlier system's own prompts of the same runs; and
   the same with thirty sources per video, and with pages of 2,650 words;
 - quote retention: how many of the quotes that the recorded model took from whole pages still stand
-  in the excerpt, by the excerpt's limit.
+  in the excerpt, by the excerpt's limit;
+- how many of its quotes for a side are believed to speak of their claim, and of a claim of another
+  video, which no quote should.
 
 No model is asked: a stand-in answers in the shape that is asked for, with what was recorded.
 """
@@ -30,7 +32,7 @@ import bpe_openai
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos, require
 from factible_assets.reasoners.llm.engine import LlmReasoner
-from factible_assets.reasoners.llm.evidence import excerpt
+from factible_assets.reasoners.llm.evidence import bearing_on, excerpt
 from factible_assets.records import Claim, Evidence, Query, Stance
 from factible_assets.stages.evidence import QuoteFinder
 from factible_assets.stages.ids import claim_id
@@ -273,6 +275,23 @@ def retention(readings: Sequence[Reading], limit: int) -> tuple[float, float]:
     return kept / len(readings), statistics.mean(sizes)
 
 
+def borne(runs: dict[str, Recorded]) -> tuple[int, float, float]:
+    """Return how many quotes stand for a side, and which share is believed to speak of its claim.
+
+    The third is the share that is believed to speak of a claim of another video.
+    """
+    own, other = [], []
+    claims = {name: [each.claim for each in run.readings] for name, run in runs.items()}
+    for name, run in runs.items():
+        elsewhere = [claim for video, listed in claims.items() if video != name for claim in listed]
+        for number, each in enumerate(quoted({name: run})):
+            if each.stance != "unclear":
+                foreign = elsewhere[number * 37 % len(elsewhere)]
+                own.append(bool(bearing_on(each.claim, [each.quote], each.page.text)))
+                other.append(bool(bearing_on(foreign, [each.quote], each.page.text)))
+    return len(own), statistics.mean(own), statistics.mean(other)
+
+
 def _rows(
     runs: dict[str, Recorded], videos: dict[str, AnnotatedVideo]
 ) -> Iterator[tuple[str, dict[str, float]]]:
@@ -292,7 +311,7 @@ def _means(spent: Sequence[dict[str, int]]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print all."""
     runs = recorded_runs()
     videos = {each.video.video_id: each for each in load_annotated_videos()}
     out = sys.stdout.write
@@ -306,6 +325,9 @@ def main() -> None:
     for limit in LIMITS:
         share, size = retention(readings, limit)
         out(f"{limit:6,} characters: {share:.1%}, {size:.0f} tokens a page\n")
+    count, own, other = borne(runs)
+    out(f"\nQuotes for a side, n = {count}: {own:.1%} are believed to speak of their claim, ")
+    out(f"{other:.1%} of a claim of another video\n")
 
 
 if __name__ == "__main__":
