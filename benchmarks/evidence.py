@@ -392,7 +392,7 @@ RULES: tuple[Rule, ...] = (
     _without_part("claims of two sides", statements, "_CONTRASTS", NEVER),
     _without_part("pronouns", statements, "_PRONOUN", NEVER),
     _without_part("headlines have no names", statements, "_HEADLINE", 10**6),
-    Rule("words that stand for one another", {"families": {}}),
+    Rule("words that stand for one another", {"synonyms": {}}),
     Rule("opposites", {"opposites": {}}),
     Rule("words of little topic", {"light": frozenset()}),
     _without_part("who compares says than", statements, "_compares_alike", _yes),
