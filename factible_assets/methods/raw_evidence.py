@@ -26,6 +26,7 @@ from factible_assets.reasoners.embedded.text import (
     tokenise,
     word_set,
 )
+from factible_assets.reasoners.llm.wording import asks_of_the_video
 from factible_assets.records import Answered
 from factible_assets.stages.evidence import QuoteFinder
 
@@ -46,8 +47,6 @@ _OPENERS: Final = word_set(
     """
 )
 """Words that open questions which yes or no does not answer."""
-_OF_THE_CLAIM: Final = re.compile(r"\b(?:the|this) (?:claim|video|transcript)\b", re.IGNORECASE)
-"""What is asked about the claim, not about what it says, finds nothing ("Is the claim about …")."""
 TECHNIQUES: Final[Mapping[Answered, str]] = {
     "answered": "question answered",
     "partly": "question answered in part",
@@ -69,7 +68,7 @@ def distinct_questions(texts: Iterable[str], most: int = MOST_QUESTIONS) -> tupl
         question = " ".join(text.split())
         words = [word.norm for word in tokenise(question)]
         is_one = question.endswith(("?", "\uff1f", "\u061f")) and words and words[0] not in _OPENERS
-        if not is_one or _OF_THE_CLAIM.search(question):
+        if not is_one or asks_of_the_video(question):
             continue
         numbers = sorted(number.value for number in find_numbers(question))
         form, apart = " ".join(map(stem, words)), (numbers, NEGATIONS.intersection(words))

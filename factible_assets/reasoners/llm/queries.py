@@ -18,7 +18,7 @@ from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.llm.answers import QueriesAnswer
 from factible_assets.reasoners.llm.calls import Desk
 from factible_assets.reasoners.llm.prompts import Piece, claim_data
-from factible_assets.reasoners.llm.wording import plain
+from factible_assets.reasoners.llm.wording import asks_of_the_video, plain
 from factible_assets.records import Claim, Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import QueryDraft
@@ -58,7 +58,9 @@ async def ask_queries(desk: Desk, asked: Sequence[AskedClaim]) -> dict[int, list
     found: dict[int, dict[str, QueryDraft]] = {}
     for query in answer.queries:
         place, text = (0 if len(asked) == 1 else query.claim - 1), search_words(query.text)
-        if text and 0 <= place < len(asked):
+        if not text or not 0 <= place < len(asked):
+            continue
+        if not asks_of_the_video(text) or asks_of_the_video(asked[place].claim.text):
             draft = QueryDraft(text, query.query_type, query.priority, query.seeks_opposite)
             found.setdefault(place, {}).setdefault(normalise_text(text), draft)
     return {place: list(drafts.values()) for place, drafts in found.items()}

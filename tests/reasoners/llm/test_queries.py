@@ -98,6 +98,18 @@ async def test_to_one_search_that_is_said_again_and_again_the_claims_own_words_a
     assert "sugar most children hyperactive 2012" in [draft.text for draft in found[1:]]
 
 
+async def test_what_asks_about_the_video_itself_is_no_search() -> None:
+    found = await drafts(
+        worded("What is the title of the video?", opposite=True),
+        worded("sugar hyperactive children"),
+        worded("sugar hyperactivity myth", opposite=True),
+    )
+    assert [draft.text for draft in found] == [
+        "sugar hyperactive children",
+        "sugar hyperactivity myth",
+    ]
+
+
 async def test_the_stage_puts_the_time_of_the_claim_back() -> None:
     found = await drafts(worded("sugar hyperactive children", opposite=True))
     queries = build_queries(CLAIM, found, QueriesConfig(), basis="llm")
