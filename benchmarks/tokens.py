@@ -287,8 +287,8 @@ def borne(runs: dict[str, Recorded]) -> tuple[int, float, float]:
         for number, each in enumerate(quoted({name: run})):
             if each.stance != "unclear":
                 foreign = elsewhere[number * 37 % len(elsewhere)]
-                own.append(bool(bearing_on(each.claim, [each.quote], each.page.text)))
-                other.append(bool(bearing_on(foreign, [each.quote], each.page.text)))
+                own.append(bool(bearing_on(each.claim, [each.quote], each.page.text, "en")))
+                other.append(bool(bearing_on(foreign, [each.quote], each.page.text, "en")))
     return len(own), statistics.mean(own), statistics.mean(other)
 
 

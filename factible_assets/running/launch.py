@@ -206,7 +206,8 @@ class OpenEventLog(SqliteEventLogStorage):
     def store_event(self, event: dg.EventLogEntry) -> None:
         """Store an event, and let those hear of it who follow the run."""
         super().store_event(event)
-        os.utime(self.path_for_shard(event.run_id))
+        with suppress(FileNotFoundError):  # of a run that somebody deleted meanwhile
+            os.utime(self.path_for_shard(event.run_id))
 
     def has_table(self, table_name: str) -> bool:
         """Tell whether the index has a table; one that was there stays."""

@@ -138,11 +138,8 @@ async def settle_reading(
     if not reading.addresses_claim:
         return None
     wanted = " ".join(filter(None, (source.claim.text, source.page.sought)))
-    told = source.video.language or ""
-    is_english_talk = told.startswith("en") or is_english(wanted, fewest=1)
-    bearing = standing
-    if is_english_talk and is_english(text, fewest=1):
-        bearing = await asyncio.to_thread(bearing_on, wanted, standing, text)
+    spoken = source.video.language or ""
+    bearing = await asyncio.to_thread(bearing_on, wanted, standing, text, spoken)
     # What stands nowhere is offered all the same, so that the stage rejects and counts it.
     offered = dict.fromkeys((*bearing, *missing, *misquotes))
     return EvidenceDraft(
@@ -166,14 +163,16 @@ def _looked_up(reading: Reading, text: str) -> tuple[list[str], list[str]]:
     return standing, missing
 
 
-def bearing_on(claim: str, quotes: Sequence[str], text: str) -> list[str]:
-    """Return the quotes of a page that can speak of a claim, all in English.
+def bearing_on(claim: str, quotes: Sequence[str], text: str, spoken: str) -> list[str]:
+    """Return the quotes of a page that can speak of a claim; in other languages than English, all.
 
-    What stands before a quote in its page is heard too: "There is no evidence for that."
+    What stands before a quote in its page is heard too: "There is no evidence for that." `spoken`
+    is the code of the video's language, "" where nobody told.
     """
     stems = set(content_stems(claim))
     strange = [quote for quote in quotes if stems.isdisjoint(content_stems(quote))]
-    if not strange:
+    is_english_talk = spoken.startswith("en") or is_english(claim, fewest=1)
+    if not (strange and is_english_talk and is_english(text, fewest=1)):
         return [*quotes]
     places = [text.find(quote) for quote in strange]
     before = [text[max(0, at - _BEFORE) : at] for at in places]

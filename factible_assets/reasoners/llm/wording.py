@@ -25,13 +25,13 @@ _KEPT = str.maketrans({"\x00": "<", "\x01": ">"})
 _BRACKETS = str.maketrans(
     {"[": "(", "]": ")", "{": "(", "}": ")", "<": None, ">": None, "|": None, "\\": None}
 )
-_OF_THE_VIDEO = re.compile(r"\b(?:the|this) (?:claim|video|transcript)\b", re.IGNORECASE)
+_THE_VIDEO = re.compile(r"\b(?:the|this) (?:claim|video|transcript)\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)]*(?=\s|$)")
 
 
 def asks_of_the_video(text: str) -> bool:
     """Tell whether a search is about video or claim, not what they say: "Is the claim about …"."""
-    return _OF_THE_VIDEO.search(text) is not None
+    return _THE_VIDEO.search(text) is not None
 
 
 def plain(text: str) -> str:
