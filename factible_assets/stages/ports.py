@@ -118,7 +118,7 @@ class ClaimDraft:
 
 @dataclass(frozen=True, slots=True)
 class ClaimDrafts:
-    """The claims of one transcript, most important first; `refused` ones say more than was said.
+    """The claims of one transcript, most important first; `refused` ones were not said like that.
 
     `basis` is who found them, where that is not the reasoner who was asked.
     """

@@ -377,13 +377,13 @@ class TableLayout(_About, frozen=True, extra="forbid"):
         return name
 
 
-# Lin et al. (2023) give no classes. The cuts were set where they part the outlets that Media
-# Bias/Fact Check rates: 70 % of its high outlets lie above 0.65, 80 % of its medium ones above
-# 0.50, 80 % of its low ones above 0.26, half of its very low ones below 0.25.
 class _Shares(TableLayout, frozen=True):
     most: ClassVar[float] = 1.0
 
 
+# Lin et al. (2023) give no classes. The cuts were set where they part the outlets that Media
+# Bias/Fact Check rates: 70 % of its high outlets lie above 0.65, 80 % of its medium ones above
+# 0.50, 80 % of its low ones above 0.26, half of its very low ones below 0.25.
 DOMAIN_QUALITY = _Shares(
     dataset="domain-quality",
     columns={"domain": "domain", "rating": "pc1"},
