@@ -626,6 +626,31 @@ class ReviewAction(Record, table="review_actions", assets=""):
         return self
 
 
+class JudgementRow(Record, table="judgements", assets=""):
+    """What a language model as judge says of one subject; kept beside the sets, too."""
+
+    judgement_id: str
+    judging_id: str
+    video_id: str
+    claim_id: str
+    subject_kind: str
+    subject_id: str
+    criterion: Criterion
+    outcome: str
+    score: int | None
+    normalised: float | None
+    reason: str
+    quote: str | None
+    provider: str
+    model: str
+    prompt_version: str
+    question_hash: str
+    calls: int
+    cost_usd: float
+    price_known: bool
+    judged_at: datetime
+
+
 ALL_RECORDS: tuple[type[Record], ...] = tuple(
     record for record in Record.__subclasses__() if record.assets
 )

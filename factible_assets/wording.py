@@ -112,6 +112,13 @@ def dollars(usd: float) -> str:
     return f"${usd:,.2f}" if usd >= _WHOLE_CENTS or usd == 0 else f"${usd:.4f}"
 
 
+def number(value: float | None, unknown: str = "–") -> str:
+    """Say a figure with three decimals, thousands without; what is unknown is never a zero."""
+    if value is None:
+        return unknown
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3f}"  # noqa: PLR2004
+
+
 def in_bytes(size: float) -> str:
     """Say a size in the unit that suits it."""
     for unit in ("B", "KiB", "MiB"):

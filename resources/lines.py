@@ -136,12 +136,16 @@ class Document:
             value = value[step]
         return value
 
-    def read_as(self, shape: type[Model]) -> Model:
-        """Return the file as a model; PlacedError for the first thing that does not fit."""
+    def read_as(self, shape: type[Model], place: Place = ()) -> Model:
+        """Return the file, or what stands at a place, as a model.
+
+        Raises PlacedError: The first thing that does not fit, or a key that is written twice.
+        """
         for _, key, line in self.duplicates:
             raise PlacedError(line, _TWICE.format(key))
         try:
-            return shape.model_validate({} if self.data is None else self.data)
+            found = self.at(place)
+            return shape.model_validate({} if found is None else found)
         except ValidationError as error:
             problems = error.errors(include_url=False)
             # A misspelt key is missing, too; its own place says more.
@@ -149,8 +153,9 @@ class Document:
             words, given = problem["msg"].removeprefix("Value error, "), problem["input"]
             words = f"{words}, not {shown(given)}" if isinstance(given, str) else words
             words = _WORDS.get(problem["type"], words)
-            where = ".".join(map(str, problem["loc"])) or "at the top"
-            raise PlacedError(self.line(problem["loc"]), f"{where}: {words}.") from error
+            at = (*place, *problem["loc"])
+            where = ".".join(map(str, at)) or "at the top"
+            raise PlacedError(self.line(at), f"{where}: {words}.") from error
 
 
 def read_document(path: Path) -> Document:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 import duckdb
 
-from factible_assets.records import Claim, Criterion, LlmCall, Page, ReviewAction, Search
+from factible_assets.records import Claim, JudgementRow, LlmCall, Page, ReviewAction, Search
 from resources.statements import statements
 from warehouse.rows import AnyRecord, Stamp, aware, columns_of, from_row, to_frame
 from warehouse.sets import enter, insert
@@ -77,19 +77,19 @@ class CarriedClaim:
 
 def read_actions(warehouse: Warehouse, video_id: str) -> list[ReviewAction]:
     """Return everything that reviewers did to the claims of a video, in order."""
-    return _rows(warehouse, "actions", ReviewAction, video_id)
+    return _rows(warehouse, "actions", ReviewAction, video_id=video_id)
 
 
 def known_claims(warehouse: Warehouse, video_id: str) -> dict[str, Claim]:
     """Return every claim that a video was ever found to make, by its id, as it was found last."""
-    return {claim.claim_id: claim for claim in _rows(warehouse, "known", Claim, video_id)}
+    return {claim.claim_id: claim for claim in _rows(warehouse, "known", Claim, video_id=video_id)}
 
 
 def _rows(
-    warehouse: Warehouse, question: str, record: type[AnyRecord], video_id: str
+    warehouse: Warehouse, question: str, record: type[AnyRecord], **values: Any
 ) -> list[AnyRecord]:
     columns = ", ".join(column.name for column in columns_of(record))
-    rows = warehouse.query(_ASK[question].format(columns=columns), {"video_id": video_id})
+    rows = warehouse.query(_ASK[question].format(columns=columns), values)
     return [from_row(record, row) for row in rows.rows()]
 
 
@@ -129,42 +129,13 @@ def remember(
     enter(connection, "service_uses", [paid | use for use in uses], again="replace")
 
 
-@dataclass(frozen=True, slots=True)
-class JudgementRow:
-    """One judgement, as the table keeps it; its comments say what the columns mean."""
-
-    judgement_id: str
-    judging_id: str
-    video_id: str
-    claim_id: str
-    subject_kind: str
-    subject_id: str
-    criterion: Criterion
-    outcome: str
-    score: int | None
-    normalised: float | None
-    reason: str
-    quote: str | None
-    provider: str
-    model: str
-    prompt_version: str
-    question_hash: str
-    calls: int
-    cost_usd: float
-    price_known: bool
-    judged_at: datetime
-
-
-_COLUMNS = ", ".join(field.name for field in fields(JudgementRow))
-
-
 def read_judgements(store: Warehouse, ids: Collection[str]) -> dict[str, JudgementRow]:
     """Return the best-known judgement of each id: the newest with a score, else the newest."""
     if not ids:
         return {}
-    sql = _ASK["best_known"].format(columns=_COLUMNS, places=", ".join("?" for _ in ids))
-    rows = (JudgementRow(*map(aware, row)) for row in store.query(sql, list(ids)).rows())
-    return {row.judgement_id: row for row in rows}
+    return {
+        row.judgement_id: row for row in _rows(store, "best_known", JudgementRow, ids=list(ids))
+    }
 
 
 def judge_usage(store: Warehouse, provider: str, model: str) -> dict[str, tuple[float, float]]:

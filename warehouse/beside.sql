@@ -1,5 +1,4 @@
--- What is asked of what stands beside the sets; {columns} are those of a record, {places} one for
--- each value.
+-- What is asked of what stands beside the sets; {columns} are those of a record.
 
 -- name: actions
 SELECT {columns}
@@ -24,7 +23,7 @@ DELETE FROM carried_claims WHERE video_id = $video_id AND run_id = $run_id
 -- name: best_known
 SELECT {columns}
 FROM judgements
-WHERE judgement_id IN ({places})
+WHERE judgement_id IN (SELECT unnest($ids))
 QUALIFY row_number() OVER (
     PARTITION BY judgement_id ORDER BY outcome = 'ok' DESC, judged_at DESC, judging_id DESC
 ) = 1

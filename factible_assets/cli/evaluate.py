@@ -20,15 +20,15 @@ from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.running.targets import open_store, unchecked
 from factible_assets.settings import load_settings
-from factible_assets.wording import counted, dollars, plain
+from factible_assets.wording import counted, dollars, number, plain
 
 if TYPE_CHECKING:  # help needs none of what measures and judges
     from factible_assets.evaluation.figures import Interval
     from factible_assets.evaluation.judging.summary import CriterionFigures
     from factible_assets.evaluation.matching import Similarity, SimilarityName
     from factible_assets.evaluation.scoring import Evaluation
+    from factible_assets.records import JudgementRow
     from factible_assets.running.judge import JudgingPlan, JudgingResult
-    from warehouse.beside import JudgementRow
     from warehouse.store import Warehouse
 
 
@@ -144,7 +144,7 @@ def _from_source(module: str) -> Any:
 
 
 def _show(name: str, evaluation: Evaluation, *, every: bool, details: bool) -> None:
-    from factible_assets.evaluation.tables import HEADINGS, basis, figure_row, headlines, number
+    from factible_assets.evaluation.tables import HEADINGS, UNDEFINED, basis, figure_row, headlines
 
     figures = evaluation.figures if every else headlines(evaluation)
     rows = map(figure_row, figures)
@@ -161,7 +161,7 @@ def _show(name: str, evaluation: Evaluation, *, every: bool, details: bool) -> N
     if details:
         videos = [plain(video_id) for video_id in evaluation.per_video]
         told = (
-            [figures[0].name, *(number(figure.value) for figure in figures)]
+            [figures[0].name, *(number(figure.value, UNDEFINED) for figure in figures)]
             for figures in zip(*evaluation.per_video.values(), strict=True)
         )
         result(None, table(("metric", *videos), told, title="Video by video", numbers=videos))

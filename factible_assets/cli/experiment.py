@@ -81,30 +81,33 @@ def run(
 
     ran = conduct(experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=say)
     comparison = _comparison(experiment.name, settings)
-    amounts = {each: ran.count(each) for each in ("computed", "shared", "kept")}
+    kinds = ("computed", "shared", "kept")
+    amounts = {kind: sum(len(getattr(each, kind)) for each in ran) for kind in kinds}
+    failed = [each for each in ran if each.failure is not None]
+    incomplete = sum(each.incomplete for each in ran)
     failures = [
         {"variant": each.variant, "video_id": each.video_id, "reason": each.failure}
-        for each in ran.failures
+        for each in failed
     ]
-    told = {"run": {**amounts, "incomplete": ran.incomplete, "failures": failures}}
+    told = {"run": {**amounts, "incomplete": incomplete, "failures": failures}}
     result(
         {**told, **_document(comparison)},
         f"{amounts['computed']} stages computed, {amounts['shared']} shared with another "
         f"variant, {amounts['kept']} kept from before.",
         _overview(comparison),
     )
-    for each in ran.failures:
+    for each in failed:
         why = plain(each.failure or "")
         complain(f"{each.variant} on {plain(each.video_id)} failed: {why}")
-    if ran.incomplete:
+    if incomplete:
         note(
-            f"{ran.incomplete} checks have incomplete verdicts because services failed; run the "
+            f"{incomplete} checks have incomplete verdicts because services failed; run the "
             "experiment again to try those once more."
         )
     note(f"Compare it: factible experiment compare {experiment.name}")
-    if ran.failures:
+    if failed:
         raise Exit(ExitCode.FAILED)
-    if ran.incomplete:
+    if incomplete:
         raise Exit(ExitCode.INCOMPLETE)
 
 

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.wording import plain, verdict_words
+from factible_assets.wording import number, plain, verdict_words
 
 if TYPE_CHECKING:  # loaded by who prints them; help and documents need none
     from rich.console import Console
@@ -44,7 +44,6 @@ if TYPE_CHECKING:  # loaded by who prints them; help and documents need none
 _NONE = "–"
 """What stands where nothing is known."""
 
-_THOUSAND = 1000
 _WIDTH = 160
 """How wide results are where nobody watches: no line is cut for a screen that is not there."""
 
@@ -209,7 +208,7 @@ def in_cell(value: object) -> str:
     if value is None:
         return _NONE
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:.3f}"
+        return number(value)
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"
     return f"{value:,}" if isinstance(value, int) else plain(str(value))
@@ -238,7 +237,6 @@ EXIT_CODES = (
 
 KNOWN: dict[str, ExitCode] = {
     "resources.errors.SetupError": ExitCode.ENVIRONMENT,
-    "factible_assets.evaluation.judging.criteria.UnknownCriterionError": ExitCode.USAGE,
     "warehouse.errors.WarehouseError": ExitCode.ENVIRONMENT,
     "warehouse.errors.NotMaterializedError": ExitCode.BAD_INPUT,
     "resources.archive.sources.ArchiveError": ExitCode.ENVIRONMENT,

@@ -87,18 +87,11 @@ class Figure:
     averaging: str = "video"
 
 
-def mean_interval(values: Sequence[float], *, resamples: int = RESAMPLES) -> Interval | None:
-    """Return the interval of a mean of one value per video."""
-    if len(values) < 2:  # noqa: PLR2004 - a spread needs two
-        return None
-    import numpy as np  # noqa: PLC0415 - see above
-
-    data = np.asarray(values, dtype=np.float64)
-    return _percentiles(data[_draws(len(data), resamples)].mean(axis=1))
-
-
 def pooled_interval(ratios: Sequence[Ratio], *, resamples: int = RESAMPLES) -> Interval | None:
-    """Return the interval of a pooled ratio. Videos without items are not drawn."""
+    """Return the interval of a pooled ratio: with denominators of 1, that of a mean over videos.
+
+    Videos without items are not drawn.
+    """
     counted = [ratio for ratio in ratios if ratio.denominator]
     if len(counted) < 2:  # noqa: PLR2004 - a spread needs two
         return None

@@ -21,7 +21,6 @@ from factible_assets.evaluation.figures import (
     RESAMPLES,
     Figure,
     Ratio,
-    mean_interval,
     pooled_interval,
     statistic_interval,
 )
@@ -74,7 +73,7 @@ def macro(
 ) -> Figure:
     """Average a metric over the videos where it is defined; n counts those videos."""
     values = [value for value in per_video if value is not None]
-    interval = mean_interval(values, resamples=resamples)
+    interval = pooled_interval([Ratio(value, 1) for value in values], resamples=resamples)
     return Figure(name, mean(values), len(values), "videos", interval, baseline, "macro")
 
 

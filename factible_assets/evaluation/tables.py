@@ -1,7 +1,7 @@
 """Evaluations as tables: the same rows for the terminal, for Markdown and for JSON.
 
-What belongs here: which figures a person is shown, and how numbers are written. What does not:
-terminals (cli/), Dagster (assets/).
+What belongs here: which figures a person is shown. What does not: how numbers are written
+(wording.py), terminals (cli/), Dagster (assets/).
 """
 
 from __future__ import annotations
@@ -13,17 +13,10 @@ from typing import Any, Final
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.measures import HEADLINES, measure_of, overview
 from factible_assets.evaluation.scoring import Evaluation
-from factible_assets.wording import cell, table
+from factible_assets.wording import cell, number, table
 
 UNDEFINED: Final = "undefined"
 HEADINGS: Final = ("metric", "averaging", "value", "95 % interval", "baseline", "n", "unit")
-
-
-def number(value: float | None) -> str:
-    """Write a figure with four significant digits; None is undefined, never zero."""
-    if value is None:
-        return UNDEFINED
-    return f"{value:.3f}" if abs(value) < 100 else f"{value:,.0f}"  # noqa: PLR2004 - readability
 
 
 def figure_row(figure: Figure) -> tuple[str, ...]:
@@ -32,9 +25,9 @@ def figure_row(figure: Figure) -> tuple[str, ...]:
     return (
         figure.name,
         figure.averaging,
-        number(figure.value),
+        number(figure.value, UNDEFINED),
         "–" if interval is None else f"{number(interval.low)} to {number(interval.high)}",
-        "–" if figure.baseline is None else number(figure.baseline),
+        number(figure.baseline),
         str(figure.n),
         figure.unit,
     )
@@ -82,7 +75,7 @@ def videos_markdown(evaluation: Evaluation) -> str:
     columns = overview("videos")
     rows = []
     for video_id, figures in evaluation.per_video.items():
-        values = {figure.name: number(figure.value) for figure in figures}
+        values = {figure.name: number(figure.value, UNDEFINED) for figure in figures}
         rows.append([cell(video_id), *(values[name] for name in columns)])
     return table(("video", *columns), rows)
 

@@ -6,12 +6,12 @@ figure with its target. What does not: what happens then (checks/).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.measures import CATALOGUE
@@ -39,7 +39,7 @@ class Target(BaseModel):
 class Targets:
     """The targets of all corpora, and what could not be read."""
 
-    targets: Mapping[str, Target] = field(default_factory=dict)
+    targets: Mapping[str, Target | None] = field(default_factory=dict)
     overrides: Mapping[str, Mapping[str, Target | None]] = field(default_factory=dict)
     problems: tuple[FileProblem, ...] = ()
 
@@ -92,86 +92,53 @@ def _is_worse(metric: str, value: float, than: float) -> bool:
 # --- Reading ------------------------------------------------------------------------------------
 
 
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    targets: dict[str, Any]
+    overrides: dict[str, dict[str, Any]] = {}
+
+
 def load_targets(folders: Iterable[Path]) -> Targets:
     """Read targets.yaml of every folder that has one; entries of later folders replace earlier.
 
     Never raises: what cannot be used is a problem with its file and line, and is left out.
     """
-    targets: dict[str, Target] = {}
-    overrides: dict[str, dict[str, Target | None]] = {}
+    found: dict[str, dict[str, Target | None]] = {"": {}}
     problems: list[FileProblem] = []
-    for folder in folders:
-        if (file := folder / FILE_NAME).is_file():
-            _Reader(file, targets, overrides, problems).read()
-    return Targets(targets, overrides, tuple(problems))
-
-
-_FORM: Final = "Write {target: NUMBER, floor: NUMBER}, with averaging and min_n if needed."
-
-
-@dataclass
-class _Reader:
-    """Reads one file, and collects every problem on the way."""
-
-    file: Path
-    targets: dict[str, Target]
-    overrides: dict[str, dict[str, Target | None]]
-    problems: list[FileProblem]
-
-    def read(self) -> None:
+    for file in (folder / FILE_NAME for folder in folders):
+        if not file.is_file():
+            continue
         try:
-            document = read_document(self.file)
+            document = read_document(file)
+            listed = document.read_as(_File)
         except PlacedError as error:
-            self.problems.append(error.at(self.file))
-            return
-        self.problems += document.repeated_keys(self.file)
-        data = document.data if isinstance(document.data, dict) else {}
-        for key in sorted(data.keys() - {"targets", "overrides"}):
-            known = "Known keys: targets, overrides."
-            self._report(document.line((key,)), f"{key!r} is not a key of this file. {known}")
-        if not isinstance(data.get("targets"), dict):
-            self._report(document.line(("targets",)), "There are no targets. Begin with targets:.")
-        for metric, given in self._entries(document, ("targets",)):
-            if target := self._target(document, ("targets", metric), given):
-                self.targets[metric] = target
-        for corpus, _ in self._entries(document, ("overrides",)):
-            own = self.overrides.setdefault(corpus, {})
-            for metric, given in self._entries(document, ("overrides", corpus)):
-                if given in ({}, None) and metric in CATALOGUE:
-                    own[metric] = None
-                elif target := self._target(document, ("overrides", corpus, metric), given):
-                    own[metric] = target
+            problems.append(error.at(file))
+            continue
+        for corpus, entries in {"": listed.targets, **listed.overrides}.items():
+            place: Place = ("overrides", corpus) if corpus else ("targets",)
+            for metric, given in entries.items():
+                try:
+                    is_off = corpus and given in ({}, None) and metric in CATALOGUE
+                    target = None if is_off else _target(document, metric, (*place, metric))
+                except PlacedError as error:
+                    problems.append(error.at(file))
+                else:
+                    found.setdefault(corpus, {})[metric] = target
+    return Targets(found.pop(""), found, tuple(problems))
 
-    def _entries(self, document: Document, place: Place) -> Sequence[tuple[str, Any]]:
-        value = document.data
-        for step in place:
-            value = value.get(step) if isinstance(value, dict) else None
-        if value is not None and not isinstance(value, dict):
-            self._report(document.line(place), f"{place[-1]} is not a mapping of names to entries.")
-        return list(value.items()) if isinstance(value, dict) else []
 
-    def _target(self, document: Document, place: Place, given: Any) -> Target | None:
-        metric, line = str(place[-1]), document.line(place)
-        if metric not in CATALOGUE:
-            hint = did_you_mean(metric, CATALOGUE, "All: factible evaluate --all.")
-            self._report(line, f"There is no metric {metric!r}. {hint}")
-            return None
-        if CATALOGUE[metric].better is None:
-            self._report(line, f"Of {metric!r} neither more nor less is better. Remove its target.")
-            return None
-        try:
-            target = Target.model_validate(given)
-        except ValidationError as error:
-            for detail in error.errors(include_input=False):
-                key = ".".join(str(part) for part in detail["loc"])
-                at = document.line((*place, *detail["loc"]))
-                self._report(at, f"{metric}, {key or 'entry'}: {detail['msg']}. {_FORM}")
-            return None
-        if _is_worse(metric, target.target, target.floor):
-            words = f"{target.target}, is worse than its floor, {target.floor}. Exchange them."
-            self._report(line, f"The target of {metric}, {words}")
-            return None
-        return target
-
-    def _report(self, line: int | None, sentence: str) -> None:
-        self.problems.append(FileProblem(self.file, line, sentence))
+def _target(document: Document, metric: str, place: Place) -> Target:
+    """Return what a metric should be; PlacedError: it says nothing that can be used."""
+    line = document.line(place)
+    if metric not in CATALOGUE:
+        hint = did_you_mean(metric, CATALOGUE, "All: factible evaluate --all.")
+        raise PlacedError(line, f"There is no metric {metric!r}. {hint}")
+    if CATALOGUE[metric].better is None:
+        words = f"Of {metric!r} neither more nor less is better. Remove its target."
+        raise PlacedError(line, words)
+    target = document.read_as(Target, place)
+    if _is_worse(metric, target.target, target.floor):
+        words = f"{target.target}, is worse than its floor, {target.floor}. Exchange them."
+        raise PlacedError(line, f"The target of {metric}, {words}")
+    return target

@@ -19,6 +19,7 @@ from factible_assets.evaluation.scoring import Evaluation
 from factible_assets.experiments.comparison import Comparison, MetricComparison
 from factible_assets.experiments.plan import shown
 from factible_assets.report.render import document, environment
+from factible_assets.wording import number
 
 _GAINS = ("F1", "stance accuracy")
 _FAMILIES = (
@@ -110,13 +111,6 @@ def _environment() -> jinja2.Environment:
     engine = environment("factible_assets.experiments")
     engine.filters.update(number=number, signed=signed, p=p_value)
     return engine
-
-
-def number(value: float | None) -> str:
-    """Return a figure in words: three decimals, thousands whole, a dash where undefined."""
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3f}"  # noqa: PLR2004
 
 
 def signed(value: float | None) -> str:

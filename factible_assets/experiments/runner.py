@@ -190,7 +190,11 @@ def status_of(rows: Sequence[Record]) -> tuple[SetStatus, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class VariantOutcome:
-    """How one variant ended on one video. `failure` is a sentence; None if it has verdicts."""
+    """How one variant ended on one video.
+
+    Stages were `computed`, `shared` with another variant or `kept` from an earlier process;
+    `incomplete` is 1 where services failed, `failure` a sentence, None if it has verdicts.
+    """
 
     variant: str
     video_id: str
@@ -205,27 +209,6 @@ Watcher = Callable[[VariantOutcome], None]
 """Hears how an experiment gets on."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
-    """How a run of an experiment ended: one outcome per variant and video."""
-
-    outcomes: tuple[VariantOutcome, ...]
-
-    def count(self, what: str) -> int:
-        """Return how many sets were `computed`, `shared` or `kept` from an earlier process."""
-        return sum(len(getattr(each, what)) for each in self.outcomes)
-
-    @property
-    def failures(self) -> tuple[VariantOutcome, ...]:
-        """Those that have no verdicts."""
-        return tuple(each for each in self.outcomes if each.failure is not None)
-
-    @property
-    def incomplete(self) -> int:
-        """Verdicts that are incomplete because services failed."""
-        return sum(each.incomplete for each in self.outcomes)
-
-
 def run_experiment(
     experiment: Experiment,
     corpora: CorporaReading,
@@ -234,8 +217,8 @@ def run_experiment(
     jobs: int = DEFAULT_JOBS,
     fresh: bool = False,
     watcher: Watcher | None = None,
-) -> tuple[RunOutcome, Ledger]:
-    """Run all variants on all videos, and return how it went and where the rows are.
+) -> tuple[list[VariantOutcome], Ledger]:
+    """Run all variants on all videos, and return how each went and where the rows are.
 
     Raises ExperimentError: Another process runs the same experiment. SetupError: A variant asks for
     a service that is not set up; nothing was computed. What is interrupted keeps what was complete.
@@ -272,10 +255,10 @@ def run_experiment(
                 outcomes.append(outcome)
         return outcomes
 
-    async def everything(ledger: Ledger) -> RunOutcome:
+    async def everything(ledger: Ledger) -> list[VariantOutcome]:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(on_video(each, ledger)) for each in experiment.videos]
-        return RunOutcome(tuple(outcome for task in tasks for outcome in task.result()))
+        return [outcome for task in tasks for outcome in task.result()]
 
     file = experiment_file(settings, experiment.name)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -450,7 +433,7 @@ def conduct(
     jobs: int = DEFAULT_JOBS,
     fresh: bool = False,
     watcher: Watcher | None = None,
-) -> RunOutcome:
+) -> list[VariantOutcome]:
     """Run an experiment as above, score its variants, and put the figures where analysts look."""
     started = datetime.now(UTC)
     ran, ledger = run_experiment(
@@ -491,7 +474,7 @@ def score_variants(
 def findings(
     experiment: Experiment,
     settings: Settings,
-    ran: RunOutcome,
+    ran: Sequence[VariantOutcome],
     ledger: Ledger,
     scored: Mapping[str, Evaluation],
     *,
@@ -517,7 +500,7 @@ def findings(
     variants, results, of_videos = [], [], []
     for position, variant in enumerate(experiment.variants, start=1):
         choice = choose(variant, settings, None)
-        failed = sum(each.variant == variant.name for each in ran.failures)
+        failed = sum(each.variant == variant.name and each.failure is not None for each in ran)
         place: dict[str, Any] = {"experiment": name, "variant": variant.name}
         variants.append(
             place

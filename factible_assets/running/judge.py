@@ -32,6 +32,7 @@ from factible_assets.evaluation.judging.judge import (
     subjects_of,
 )
 from factible_assets.evaluation.outcomes import VideoOutcome, group_by_corpus, load_outcomes
+from factible_assets.records import JudgementRow
 from factible_assets.services.reasoning import (
     JUDGE,
     ModelPlan,
@@ -44,7 +45,7 @@ from resources.cache import DiskCache
 from resources.cache.answers import CachingModel
 from resources.llm.base import BudgetExhaustedError
 from resources.llm.registry import ModelInfo
-from warehouse.beside import JudgementRow, judge_usage, read_judgements
+from warehouse.beside import judge_usage, read_judgements
 from warehouse.store import Warehouse
 
 _CHARACTERS_PER_TOKEN = 4

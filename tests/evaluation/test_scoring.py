@@ -10,7 +10,8 @@ from factible_assets.evaluation.matching import ClaimMatcher, TfidfSimilarity
 from factible_assets.evaluation.measures import CATALOGUE
 from factible_assets.evaluation.outcomes import UNLISTED, VideoOutcome, group_by_corpus
 from factible_assets.evaluation.scoring import Evaluation, score
-from factible_assets.evaluation.tables import UNDEFINED, document, figures_markdown, number
+from factible_assets.evaluation.tables import UNDEFINED, document, figures_markdown
+from factible_assets.wording import number
 from tests.evaluation.outcomes import call, evidence, made, outcome
 
 MATCHER = ClaimMatcher(TfidfSimilarity())
@@ -185,7 +186,7 @@ def test_nothing_to_score_is_undefined_throughout() -> None:
 
 
 def test_undefined_is_written_as_undefined_and_never_as_zero() -> None:
-    assert number(None) == UNDEFINED
+    assert number(None, UNDEFINED) == UNDEFINED
     assert number(0.0) == "0.000"
     table = figures_markdown(evaluate(outcome("one", [MOON], None)))
     assert "| precision | macro | undefined | – | – | 0 | videos |" in table

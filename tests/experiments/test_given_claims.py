@@ -38,13 +38,13 @@ def test_given_claims_are_taken_in_every_variant_and_shared_until_they_change(
     assert planned.pages == 2 * 3 * (1 + 2)
     ran, ledger = run_experiment(experiment, corpora_of(settings), settings)
     assert machine.counts()["claims"] == 0
-    for outcome in ran.outcomes:
+    for outcome in ran:
         held = ledger.read("talk-two", {"claims": outcome.variant}).claims
         assert [(each.text, each.basis) for each in held] == [
             ("Cows moo", "given"),
             ("Ants sing", "given"),
         ]
-    assert [len(each.shared) for each in ran.outcomes] == [0, 2]
+    assert [len(each.shared) for each in ran] == [0, 2]
     written(settings, GIVEN.replace("text: Cows moo", "text: Cats swim"))
     again, _ = run_experiment(experiment_of(EXPERIMENT, settings), corpora_of(settings), settings)
-    assert "claims" in again.outcomes[0].computed
+    assert "claims" in again[0].computed

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.records import Claim
+from factible_assets.records import Claim, JudgementRow
 from tests.warehouse.samples import claim, stamp, write_asset
-from warehouse.beside import JudgementRow, read_judgements
+from warehouse.beside import read_judgements
 from warehouse.errors import WarehouseIntegrityError
 from warehouse.migrations import packaged_schema
 from warehouse.store import Warehouse
@@ -50,7 +50,13 @@ CALL: dict[str, object] = {
     "outcome": "ok",
     "reason": None,
 }
-FAILED = replace(
+
+
+def changed(row: JudgementRow, **values: object) -> JudgementRow:
+    return row.model_copy(update=values)
+
+
+FAILED = changed(
     ROW, judging_id="second", outcome="infra_error", score=None, normalised=None, quote=None
 )
 
@@ -73,7 +79,7 @@ def test_a_later_outage_does_not_displace_a_score(store: Warehouse) -> None:
     store.write_rows({"judgements": [ROW], "judge_calls": []})
     store.write_rows(
         {
-            "judgements": [replace(FAILED, judged_at=datetime(2027, 1, 1, tzinfo=UTC))],
+            "judgements": [changed(FAILED, judged_at=datetime(2027, 1, 1, tzinfo=UTC))],
             "judge_calls": [],
         }
     )
@@ -83,12 +89,12 @@ def test_a_later_outage_does_not_displace_a_score(store: Warehouse) -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        replace(FAILED, score=1, normalised=0.5),
-        replace(FAILED, normalised=0.5),
-        replace(ROW, score=None, normalised=None, quote=None),
-        replace(ROW, score=3),
-        replace(ROW, quote=None),
-        replace(ROW, reason=""),
+        changed(FAILED, score=1, normalised=0.5),
+        changed(FAILED, normalised=0.5),
+        changed(ROW, score=None, normalised=None, quote=None),
+        changed(ROW, score=3),
+        changed(ROW, quote=None),
+        changed(ROW, reason=""),
     ],
     ids=["outage scored", "half scored", "ok unscored", "off the scale", "no quote", "no reason"],
 )
@@ -96,13 +102,13 @@ def test_a_row_that_is_half_a_score_is_refused_as_a_whole(
     store: Warehouse, row: JudgementRow
 ) -> None:
     with pytest.raises(WarehouseIntegrityError, match=r"break a rule of the warehouse: .*CHECK"):
-        store.write_rows({"judgements": [replace(ROW, judgement_id="j0"), row], "judge_calls": []})
+        store.write_rows({"judgements": [changed(ROW, judgement_id="j0"), row], "judge_calls": []})
     assert store.query("FROM judgements").is_empty()
 
 
 def test_only_what_stands_now_is_in_the_scores(store: Warehouse) -> None:
     write_asset(store, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
-    gone = replace(ROW, judgement_id="j2", subject_id="claim-v-9", claim_id="claim-v-9")
+    gone = changed(ROW, judgement_id="j2", subject_id="claim-v-9", claim_id="claim-v-9")
     store.write_rows({"judgements": [ROW, gone], "judge_calls": []})
     scores = store.query("SELECT video_id, n, mean_normalised FROM judge_scores")
     assert set(scores.rows()) == {("v", 1, 1.0), (None, 1, 1.0)}

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from factible_assets.errors import UsageError
 from factible_assets.records import Criterion
 
 SubjectKind = Literal["claim", "query", "evidence", "verdict"]
@@ -26,10 +27,6 @@ SubjectKind = Literal["claim", "query", "evidence", "verdict"]
 
 HIGHEST = 2
 """The upper end of every scale; the lower one is 0."""
-
-
-class UnknownCriterionError(ValueError):
-    """A criterion was asked for that there is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +81,10 @@ RUBRICS: tuple[Rubric, ...] = (
 def rubrics(names: Sequence[str] = ()) -> tuple[Rubric, ...]:
     """Return the criteria of these names in their own order; all if none is named.
 
-    Raises UnknownCriterionError: There is none of a name.
+    Raises UsageError: There is none of a name.
     """
     known = {each.name: each for each in RUBRICS}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise UnknownCriterionError(
-            f"There is no criterion {unknown[0]!r}. There are: {', '.join(known)}."
-        )
+        raise UsageError(f"There is no criterion {unknown[0]!r}.", f"Known: {', '.join(known)}.")
     return tuple(each for each in RUBRICS if not names or each.name in names)

@@ -13,7 +13,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from factible_assets.evaluation.figures import (
     Figure,
@@ -26,6 +25,7 @@ from factible_assets.evaluation.judging.criteria import HIGHEST, Rubric
 from factible_assets.evaluation.matching import ClaimMatcher
 from factible_assets.evaluation.metrics.claims import spearman
 from factible_assets.evaluation.outcomes import VideoOutcome
+from factible_assets.records import JudgementRow
 
 Pair = tuple[float, int]
 """What the judge and a person gave to the same thing. The judge's may be a mean of several."""
@@ -88,19 +88,6 @@ def weighted_kappa(pairs: Sequence[Pair]) -> float | None:
     return 1 - observed / expected if expected else None
 
 
-class Scored(Protocol):
-    """One judgement, as far as figures need it."""
-
-    @property
-    def video_id(self) -> str: ...  # noqa: D102
-    @property
-    def claim_id(self) -> str: ...  # noqa: D102
-    @property
-    def criterion(self) -> str: ...  # noqa: D102
-    @property
-    def score(self) -> int | None: ...  # noqa: D102
-
-
 @dataclass(frozen=True, slots=True)
 class CriterionFigures:
     """One criterion over all videos; what has no n is None.
@@ -121,7 +108,7 @@ class CriterionFigures:
 
 
 def figures(
-    judgements: Iterable[Scored],
+    judgements: Iterable[JudgementRow],
     rubrics: Sequence[Rubric],
     people: Mapping[str, Mapping[tuple[str, str], int]],
 ) -> tuple[CriterionFigures, ...]:

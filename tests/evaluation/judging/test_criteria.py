@@ -5,12 +5,8 @@ from typing import get_args
 import pytest
 
 from factible_assets.corpora.format import HumanScores
-from factible_assets.evaluation.judging.criteria import (
-    RUBRICS,
-    Rubric,
-    UnknownCriterionError,
-    rubrics,
-)
+from factible_assets.errors import UsageError
+from factible_assets.evaluation.judging.criteria import RUBRICS, Rubric, rubrics
 from factible_assets.evaluation.judging.judge import PROMPTS
 from factible_assets.reasoners.llm.prompts import load_prompt
 from factible_assets.records import Criterion
@@ -65,5 +61,5 @@ def test_there_is_a_prompt_for_each_criterion_and_no_other() -> None:
 def test_criteria_come_in_their_own_order_whatever_is_asked_for() -> None:
     asked = rubrics(["label_justification", "claim_quality"])
     assert [each.name for each in asked] == ["claim_quality", "label_justification"]
-    with pytest.raises(UnknownCriterionError, match=r"no criterion 'charm'.*claim_quality"):
+    with pytest.raises(UsageError, match=r"no criterion 'charm'.*claim_quality"):
         rubrics(["charm"])

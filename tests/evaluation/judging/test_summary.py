@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -8,25 +9,23 @@ from factible_assets.corpora.format import ClaimEntry, HumanScores
 from factible_assets.evaluation.judging.criteria import rubrics
 from factible_assets.evaluation.judging.summary import figures, human_scores
 from factible_assets.evaluation.matching import ClaimMatcher, TfidfSimilarity
+from factible_assets.records import JudgementRow
 from tests.evaluation import outcomes
 
 MATCHER = ClaimMatcher(TfidfSimilarity())
 
 
-@dataclass
-class Row:
-    video_id: str
-    claim_id: str
-    criterion: str
-    score: int | None
+def row(video_id: str, claim_id: str, criterion: str, score: int | None) -> JudgementRow:
+    told: dict[str, Any] = {"criterion": criterion, "score": score}
+    return JudgementRow.model_construct(video_id=video_id, claim_id=claim_id, **told)
 
 
 def test_means_are_normalised_and_failures_are_counted_beside_them() -> None:
     rows = [
-        Row("a", "c1", "label_justification", 0),
-        Row("a", "c2", "label_justification", 1),
-        Row("b", "c3", "label_justification", 2),
-        Row("b", "c4", "label_justification", None),
+        row("a", "c1", "label_justification", 0),
+        row("a", "c2", "label_justification", 1),
+        row("b", "c3", "label_justification", 2),
+        row("b", "c4", "label_justification", None),
     ]
     label, quality = figures(rows, rubrics(["label_justification", "claim_quality"])[::-1], {})
     assert (label.n, label.without_score, label.counts) == (3, 1, (1, 1, 1))
@@ -56,10 +55,10 @@ def test_people_score_the_claim_that_the_system_made_of_theirs() -> None:
 
 def test_what_people_score_as_a_whole_is_compared_with_the_mean() -> None:
     rows = [
-        Row("a", "c1", "query_relevance", 2),
-        Row("a", "c1", "query_relevance", 1),
-        Row("a", "c2", "query_relevance", 0),
-        Row("a", "c3", "query_relevance", 0),
+        row("a", "c1", "query_relevance", 2),
+        row("a", "c1", "query_relevance", 1),
+        row("a", "c2", "query_relevance", 0),
+        row("a", "c3", "query_relevance", 0),
     ]
     people = {"a": {("c1", "query_relevance"): 2, ("c2", "query_relevance"): 1}}
     (found,) = figures(rows, rubrics(["query_relevance"]), people)
