@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -193,50 +192,31 @@ def read_runs(
     """Return the newest runs of the data folder's instance, as JSON has them."""
     if not (settings.dagster_home / "dagster.yaml").exists():
         return []
-    import dagster as dg
-
-    from factible_assets.partitions import PARTITION_TAG
     from factible_assets.running.launch import open_instance
-    from factible_assets.services.alive import failures_of_run
+    from factible_assets.services.alive import failures_of_run, newest_runs
     from warehouse.store import Warehouse
 
-    wanted = dg.RunsFilter(
-        job_name=job,
-        statuses=[dg.DagsterRunStatus[each.upper()] for each in statuses],
-        tags={PARTITION_TAG: video} if video else {},
-    )
     with open_instance(settings) as instance:
-        records = instance.get_run_records(wanted, limit=limit)
+        found = newest_runs(instance, limit=limit, video=video, job=job, statuses=statuses)
         failures = {
-            record.dagster_run.run_id: failures_of_run(instance, record.dagster_run.run_id)
-            for record in records
-            if record.dagster_run.status is dg.DagsterRunStatus.FAILURE
+            run["run_id"]: list(failures_of_run(instance, run["run_id"]))
+            for run in found
+            if run["status"] == "failure"
         }
-    ids, path = [record.dagster_run.run_id for record in records], settings.read_from()
+    ids, path = [run["run_id"] for run in found], settings.read_from()
     costs: dict[str, float] = {}
     if ids and path.exists():
         costs = dict(Warehouse(path).query(_SQL["costs_of_runs"], {"runs": ids}).iter_rows())
     rows = []
-    for record in records:
-        run = record.dagster_run
-        started, ended = (
-            None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-            for seconds in (record.start_time, record.end_time)
-        )
-        rows.append(
-            {
-                "id": run.run_id[:8],
-                "run_id": run.run_id,
-                "video": run.tags.get(PARTITION_TAG),
-                "job": run.job_name,
-                "status": run.status.value.lower(),
-                "launched_by": run.tags.get("launched_by", "dagster"),
-                "created_at": record.create_timestamp.replace(tzinfo=UTC),
-                "started_at": started,
-                "ended_at": ended,
-                "seconds": (ended - started).total_seconds() if started and ended else None,
-                "cost_usd": costs.get(run.run_id),
-                "failures": list(failures.get(run.run_id, ())),
-            }
-        )
+    for run in found:
+        name, started, ended = run["run_id"], run["started_at"], run["ended_at"]
+        more = {
+            "id": name[:8],
+            "video": run.pop("video_id"),
+            "launched_by": run["launched_by"] or "dagster",
+            "seconds": (ended - started).total_seconds() if started and ended else None,
+            "cost_usd": costs.get(name),
+            "failures": failures.get(name, []),
+        }
+        rows.append(run | more)
     return rows

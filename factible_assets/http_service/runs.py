@@ -416,34 +416,12 @@ def recorded_runs(
     settings: Settings, *, limit: int, video_id: str | None = None, run_id: str | None = None
 ) -> list[RunInfo]:
     """Return the newest runs of the data folder, of a video, or the one. Blocks, first for long."""
-    import dagster as dg  # noqa: PLC0415 - it takes seconds
+    from factible_assets.running.launch import open_instance  # noqa: PLC0415 - it takes seconds
+    from factible_assets.services.alive import newest_runs  # noqa: PLC0415
 
-    from factible_assets.partitions import PARTITION_TAG  # noqa: PLC0415
-    from factible_assets.running.launch import open_instance  # noqa: PLC0415
-
-    wanted = dg.RunsFilter(
-        tags={PARTITION_TAG: video_id} if video_id is not None else None,
-        run_ids=[run_id] if run_id is not None else None,
-    )
     with open_instance(settings) as instance:
-        records = instance.get_run_records(filters=wanted, limit=limit)
-    found = []
-    for record in records:
-        run, times = record.dagster_run, (record.start_time, record.end_time)
-        started, ended = (each and datetime.fromtimestamp(each, UTC) for each in times)
-        found.append(
-            RunInfo(
-                run_id=run.run_id,
-                video_id=run.tags.get("video") or run.tags.get(PARTITION_TAG),
-                status=cast("RunStatus", run.status.value.lower()),
-                launched_by=run.tags.get("launched_by"),
-                experiment_name=run.tags.get("experiment"),
-                started_at=started or None,
-                ended_at=ended or None,
-                events=None,
-            )
-        )
-    return found
+        rows = newest_runs(instance, limit=limit, video=video_id, run_id=run_id)
+    return [RunInfo.model_validate({**row, "events": None}) for row in rows]
 
 
 def end_run(settings: Settings, run_id: str, *, cancelled: bool) -> None:

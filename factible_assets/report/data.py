@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as percent_encoded
 from urllib.parse import urlsplit
@@ -119,18 +119,8 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
 def ask(
     warehouse: Warehouse, question: str, questions: Mapping[str, str] = _QUESTIONS, **values: Any
 ) -> list[dict[str, Any]]:
-    """Return the rows that answer a named question, times with the zone that all have, UTC."""
-    with warehouse.connection(read_only=True) as connection:
-        found = connection.execute(questions[question], values)
-        names = [column[0] for column in found.description]
-        rows = found.fetchall()
-    return [
-        {
-            name: value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
-            for name, value in zip(names, row, strict=True)
-        }
-        for row in rows
-    ]
+    """Return the rows that answer a named question."""
+    return warehouse.query(questions[question], values).to_dicts()
 
 
 # --- Where a reader may be sent -------------------------------------------------------------------

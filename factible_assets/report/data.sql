@@ -1,4 +1,4 @@
--- What a report and the index ask of the warehouse beside its rows. Times are in UTC without a zone.
+-- What a report and the index ask of the warehouse beside its rows.
 
 -- name: outlived
 -- Verdicts beside a failed re-check.

@@ -1,8 +1,8 @@
 """Runs: which a living process works on, whose turn a video is, stopping one, why one failed.
 
 What belongs here: file locks in the folder of the Dagster instance, ending the runs that nobody has
-any more, what may be cancelled on behalf of which run, what Dagster recorded of a failed one. What
-does not: starting runs, who asks that one is stopped and why (running/).
+any more, what may be cancelled on behalf of which run, what Dagster recorded of runs. What does
+not: starting runs, who asks that one is stopped and why (running/).
 
 Whoever works on a run holds a lock on a file of its name. The kernel frees the lock with the
 process, however that ends, so a free lock means a dead run; there is nothing to renew, and a
@@ -23,8 +23,9 @@ import os
 import socket
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -238,6 +239,45 @@ def _folder(instance: dg.DagsterInstance, name: str = "alive") -> Path:
     folder = Path(instance.root_directory) / name
     folder.mkdir(exist_ok=True)
     return folder
+
+
+def newest_runs(
+    instance: dg.DagsterInstance,
+    *,
+    limit: int,
+    video: str | None = None,
+    run_id: str | None = None,
+    job: str | None = None,
+    statuses: Iterable[str] = (),
+) -> list[dict[str, Any]]:
+    """Return what Dagster has recorded of the newest runs, of all or those that are meant."""
+    wanted = dg.RunsFilter(
+        run_ids=[run_id] if run_id else None,
+        job_name=job,
+        statuses=[dg.DagsterRunStatus[each.upper()] for each in statuses],
+        tags={PARTITION_TAG: video} if video else None,
+    )
+    rows = []
+    for record in instance.get_run_records(wanted, limit=limit):
+        run = record.dagster_run
+        started, ended = (
+            None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+            for seconds in (record.start_time, record.end_time)
+        )
+        rows.append(
+            {
+                "run_id": run.run_id,
+                "video_id": run.tags.get("video") or run.tags.get(PARTITION_TAG),
+                "job": run.job_name,
+                "status": run.status.value.lower(),
+                "launched_by": run.tags.get("launched_by"),
+                "experiment_name": run.tags.get("experiment"),
+                "created_at": record.create_timestamp.replace(tzinfo=UTC),
+                "started_at": started,
+                "ended_at": ended,
+            }
+        )
+    return rows
 
 
 def failures_of_run(instance: dg.DagsterInstance, run_id: str) -> tuple[str, ...]:
