@@ -25,6 +25,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from resources.errors import SetupError
+
 Place: TypeAlias = tuple[str | int, ...]
 """The keys and positions that lead to a value."""
 Model = TypeVar("Model", bound=BaseModel)
@@ -71,6 +73,15 @@ class PlacedError(Exception):
     def at(self, file: Path) -> FileProblem:
         """Return it as a problem of a file."""
         return FileProblem(file, self.line, self.sentence)
+
+
+@contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """Let what cannot be read of a file end work with its name and line: a SetupError."""
+    try:
+        yield
+    except PlacedError as error:
+        raise SetupError(str(error.at(file))) from error
 
 
 @contextmanager

@@ -27,7 +27,7 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, date, datetime
 from email.utils import format_datetime
@@ -37,7 +37,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from resources.lines import PlacedError, read_document
+from resources.errors import SetupError
+from resources.lines import naming, read_document
 from resources.network_guard import NameTable
 from resources.statements import statements
 
@@ -72,10 +73,6 @@ than that the their there these they this to was were what when which who why wi
 _STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 
-class MiniatureWebError(Exception):
-    """The folder cannot be served. The message names the file and the remedy."""
-
-
 class _Resource(BaseModel):
     """One URL of the miniature web, and how it answers; `web.yaml` may say all but its file."""
 
@@ -101,7 +98,7 @@ def miniature_web(root: Path) -> Iterator[NameTable]:
     """Serve a folder of pages on an ephemeral loopback port, in a thread of its own, until closed.
 
     Yields the table that leads every `*.example` name there. Running answers end before the port is
-    free. Raises MiniatureWebError if the folder cannot be served.
+    free. Raises SetupError if the folder cannot be served.
     """
     import uvicorn  # noqa: PLC0415 - only the demo and the tests serve anything
 
@@ -135,7 +132,7 @@ def miniature_web(root: Path) -> Iterator[NameTable]:
         deadline = time.monotonic() + _START_SECONDS
         while not server.started:
             if not thread.is_alive() or time.monotonic() > deadline:
-                raise MiniatureWebError("the miniature web's server did not start")
+                raise SetupError("the miniature web's server did not start")
             time.sleep(0.002)
         yield NameTable({"*.example": listening.getsockname()})
 
@@ -245,7 +242,7 @@ def _find(resources: _Resources, host: str, path: str) -> _Resource | None:
 
 def _list_resources(root: Path) -> dict[tuple[str, str], _Resource]:
     if not root.is_dir():
-        raise MiniatureWebError(
+        raise SetupError(
             f"{root} is not a folder; it should hold one folder per host of the miniature web"
         )
     inside = root.resolve()
@@ -257,7 +254,11 @@ def _list_resources(root: Path) -> dict[tuple[str, str], _Resource]:
                 path = path.removesuffix("index") if file.name == "index.html" else path
                 host = site.name.lower()
                 found[host, path] = _Resource(url=f"http://{host}{quote(path)}", file=file)
-    for special in _read_settings(root / _SETTINGS_FILE):
+    settings, file = _Settings(), root / _SETTINGS_FILE
+    if file.exists():
+        with naming(file):
+            settings = read_document(file).read_as(_Settings)
+    for special in settings.responses:
         parts = urlsplit(special.url)
         key = ((parts.hostname or "").lower(), unquote(parts.path) or "/")
         listed = _find(found, *key)
@@ -267,10 +268,3 @@ def _list_resources(root: Path) -> dict[tuple[str, str], _Resource]:
             special.url, special.file = listed.url, listed.file
         found[key] = special
     return found
-
-
-def _read_settings(file: Path) -> Sequence[_Resource]:
-    try:
-        return read_document(file).read_as(_Settings).responses if file.exists() else ()
-    except PlacedError as error:
-        raise MiniatureWebError(str(error.at(file))) from error

@@ -25,6 +25,8 @@ from factible_assets.records import Rating
 from factible_assets.stages import ports
 from factible_assets.stages.reliability import institution_of
 from factible_assets.stages.urls import registrable_domain
+from resources.errors import SetupError
+from resources.lines import naming
 from resources.reliability import datasets
 from resources.reliability.base import ListedRating
 
@@ -56,7 +58,7 @@ class RatedPages:
 def rating_directory(files: Sequence[Path]) -> datasets.RatingDirectory:
     """Load rating sets, in order of precedence; a file is read again only when it changed.
 
-    Raises RatingFileError: A file is malformed; the sentence names it, and the line.
+    Raises SetupError: A file is malformed; the sentence names it, and the line.
     """
     given = set(files)
     return datasets.RatingDirectory(
@@ -71,14 +73,14 @@ def rating_directory(files: Sequence[Path]) -> datasets.RatingDirectory:
 def _is_description(file: Path, given: set[Path]) -> bool:
     """Tell whether a file describes another one.
 
-    Raises RatingFileError: It does, and the other one is not there.
+    Raises SetupError: It does, and the other one is not there.
     """
     described = file.with_name(file.name.removesuffix(datasets.DESCRIBES))
     if file.suffix != datasets.DESCRIBES or described.suffix.lower() not in _DESCRIBED:
         return False
     if described not in given:
         problem = f"it describes {described.name}, which is not there; add it, or remove this file"
-        raise datasets.RatingFileError(file, None, problem)
+        raise SetupError(f"{file}: {problem}")
     return True
 
 
@@ -90,14 +92,16 @@ def _changed_at(file: Path) -> int | None:
 def _rating_set(file: Path, changed_at: int | None, described_at: int | None) -> datasets.RatingSet:
     kind = file.suffix.lower()
     if kind not in _DESCRIBED:
-        return datasets.load_rating_yaml(file)
+        with naming(file):
+            return datasets.load_rating_yaml(file)
     described, layout = None, datasets.OUTLETS
     if described_at is not None:
-        described = datasets.load_description(datasets.description_of(file))
+        with naming(datasets.description_of(file)):
+            described = datasets.load_description(datasets.description_of(file))
     if described is not None and described.columns:
         if kind == ".json":
             problem = "columns are for tables; this file is of Media Bias/Fact Check's layout"
-            raise datasets.RatingFileError(datasets.description_of(file), None, problem)
+            raise SetupError(f"{datasets.description_of(file)}: {problem}")
         layout = described
     elif kind == ".csv":
         layout = _layout_by_header(file)
@@ -107,7 +111,9 @@ def _rating_set(file: Path, changed_at: int | None, described_at: int | None) ->
         words = described.description or layout.description
         layout = layout.model_copy(update={**about, "description": words})
     layout = layout.model_copy(update={"as_of": layout.as_of or _day_in_name(file)})
-    return (datasets.load_rating_csv if kind == ".csv" else datasets.load_mbfc_json)(file, layout)
+    with naming(file):
+        load = datasets.load_rating_csv if kind == ".csv" else datasets.load_mbfc_json
+        return load(file, layout)
 
 
 def _day_in_name(file: Path) -> date | None:

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.dataclasses import dataclass
 
 from resources.errors import SetupError
-from resources.lines import PlacedError, read_document
+from resources.lines import naming, read_document
 from resources.llm.base import EFFORTS, Effort
 
 PROJECT_MODELS = Path(__file__).with_name("models.yaml")
@@ -38,7 +38,7 @@ def _free(nothing: dict[str, float]) -> BeforeValidator:
 
 
 class RegistryError(SetupError):
-    """A registry file that cannot be read, or a model or provider that is not in it."""
+    """A model or provider that is not in the registry."""
 
 
 @dataclass(frozen=True, slots=True, config=_STRICT)
@@ -169,13 +169,14 @@ class ModelRegistry:
     def load(cls, *paths: Path) -> ModelRegistry:
         """Read registry files. An entry replaces the entry of the same name in earlier files.
 
-        Raises RegistryError for what cannot be read, or has no meaning here.
+        Raises SetupError for what cannot be read, or has no meaning here.
         """
         models: dict[str, ModelInfo] = {}
         providers: dict[str, ProviderInfo] = {}
         services: dict[str, float] = {}
         for path in paths:
-            content = _read(path)
+            with naming(path):
+                content = read_document(path).read_as(_File)
             providers |= content.providers
             models |= content.models
             services |= {name: each.per_1000 / 1_000 for name, each in content.services.items()}
@@ -220,16 +221,6 @@ class ModelRegistry:
 
     def _listed(self, name: str) -> ModelInfo | None:
         return self._models.get(name) or self._models.get(_DATED.sub("", name))
-
-
-def _read(path: Path) -> _File:
-    try:
-        return read_document(path).read_as(_File)
-    except PlacedError as error:
-        raise RegistryError(
-            f"The model registry cannot be read. {error.at(path)} "
-            "The registry that comes with the project shows every field."
-        ) from error
 
 
 def _known(name: str, names: Mapping[str, object], where: str = "") -> None:

@@ -22,7 +22,6 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
@@ -42,7 +41,6 @@ from pydantic import (
 )
 
 from resources import lines
-from resources.errors import SetupError
 from resources.lines import PlacedError
 from resources.reliability.base import ListedRating, Rating, SourceClass
 
@@ -105,25 +103,6 @@ def _enter(ratings: dict[str, ListedRating], found: ListedRating) -> None:
 
 
 # --- YAML, read strictly ------------------------------------------------------------------------
-
-
-class RatingFileError(SetupError):
-    """A rating set that cannot be used. The message names file, line, and remedy."""
-
-    def __init__(self, file: Path, line: int | None, problem: str) -> None:
-        where = str(file) if line is None else f"{file}, line {line}"
-        super().__init__(f"{where}: {problem}")
-        self.file = file
-        self.line = line
-
-
-@contextmanager
-def _named(file: Path) -> Iterator[None]:
-    """Let what is wrong in a file name the file."""
-    try:
-        yield
-    except PlacedError as error:
-        raise RatingFileError(file, error.line, error.sentence) from error
 
 
 def _day(written: object) -> object:
@@ -189,17 +168,16 @@ class _Ratings(_About, frozen=True, extra="forbid"):
 def load_rating_yaml(file: Path) -> RatingSet:
     """Read a rating set in the project's layout (corpora/domain_ratings.yaml).
 
-    Its `ratings` may have a `bias` and a `score` from 0 to 1 besides. Raises RatingFileError.
+    Its `ratings` may have a `bias` and a `score` from 0 to 1 besides. Raises PlacedError.
     """
-    with _named(file):
-        document = lines.read_document(file)
-        listed = document.read_as(_Ratings)
+    document = lines.read_document(file)
+    listed = document.read_as(_Ratings)
     listed = listed.model_copy(update={"as_of": listed.as_of or listed.retrieved})
     ratings: dict[str, ListedRating] = {}
     for place, entry in enumerate(listed.ratings):
         if entry.domain in ratings:
             line = document.line(("ratings", place))
-            raise RatingFileError(file, line, f"{entry.domain} is listed twice")
+            raise PlacedError(line, f"{entry.domain} is listed twice")
         ratings[entry.domain] = ListedRating(
             listed.dataset, **entry.model_dump(), as_of=listed.as_of
         )
@@ -222,7 +200,7 @@ def load_mbfc_json(file: Path, layout: TableLayout) -> RatingSet:
 
     A row on one section of a site rates the site only if at least two such rows agree and no row
     is on the site itself: one video channel says nothing of its platform. Of rows that disagree on
-    one site the lower rating holds. Raises RatingFileError.
+    one site the lower rating holds. Raises PlacedError.
     """
     sites: dict[str, ListedRating] = {}
     sections: dict[str, list[ListedRating]] = defaultdict(list)
@@ -272,20 +250,18 @@ def _mbfc_rating(layout: TableLayout, host: str, row: Mapping[str, object]) -> L
 
 
 def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
-    with _named(file):
-        text = lines.read_text(file, _MAX_BYTES)
     try:
-        rows = json.loads(text)
+        rows = json.loads(lines.read_text(file, _MAX_BYTES))
     except (ValueError, RecursionError) as error:
         why = getattr(error, "msg", lines.NO_USABLE_JSON)
         problem = f"this is not JSON: {why}"
-        raise RatingFileError(file, getattr(error, "lineno", None), problem) from error
+        raise PlacedError(getattr(error, "lineno", None), problem) from error
     if not isinstance(rows, list):
-        raise RatingFileError(file, None, "the file should hold a list of outlets")
+        raise PlacedError(None, "the file should hold a list of outlets")
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict) or "Source URL" not in row:
             problem = f"entry {number} should be an outlet with a Source URL"
-            raise RatingFileError(file, None, problem)
+            raise PlacedError(None, problem)
         yield row
 
 
@@ -397,7 +373,7 @@ OUTLETS = TableLayout(dataset="mbfc", description="Media Bias/Fact Check")
 def load_rating_csv(file: Path, layout: TableLayout) -> RatingSet:
     """Read a CSV file with a header line, in the given layout.
 
-    Of rows that disagree on one host the lower rating holds. Raises RatingFileError.
+    Of rows that disagree on one host the lower rating holds. Raises PlacedError.
     """
     ratings: dict[str, ListedRating] = {}
     left_out: Counter[str] = Counter()
@@ -410,12 +386,12 @@ def load_rating_csv(file: Path, layout: TableLayout) -> RatingSet:
         try:
             rating = layout.rating_of(value)
         except ValueError as error:
-            raise RatingFileError(file, line, f"{column} holds {value[:40]!r}: {error}") from error
+            raise PlacedError(line, f"{column} holds {value[:40]!r}: {error}") from error
         kind = (layout.classes or {}).get(named.casefold(), "unknown")
         if named and layout.classes is None:
             if named not in _CLASSES:
                 problem = f"{named[:40]!r} is no class; write one of {', '.join(sorted(_CLASSES))}"
-                raise RatingFileError(file, line, problem)
+                raise PlacedError(line, problem)
             kind = named
         reason, bias = cells["reason"] or f"{column} {value[:12]}", cells["bias"].lower() or None
         told = rating, kind, reason, bias, layout.as_of
@@ -425,19 +401,18 @@ def load_rating_csv(file: Path, layout: TableLayout) -> RatingSet:
 
 def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield each row's line and its cells by what they hold, on one line each."""
-    with _named(file):
-        opened = io.StringIO(lines.read_text(file, _MAX_BYTES), newline="")
+    opened = io.StringIO(lines.read_text(file, _MAX_BYTES), newline="")
     reader = csv.DictReader(opened, strict=True, restval="", delimiter=layout.delimiter)
     try:
         missing = sorted({*layout.columns.values()} - {*(reader.fieldnames or ())})
         if missing:
-            raise RatingFileError(file, 1, f"the column {missing[0]} is missing in the header")
+            raise PlacedError(1, f"the column {missing[0]} is missing in the header")
         for row in reader:
             cells = {key: " ".join(row[column].split()) for key, column in layout.columns.items()}
             yield reader.line_num, defaultdict(str, cells)
     except csv.Error as error:
         # The count stands at the last record that was whole.
-        raise RatingFileError(file, reader.line_num + 1, f"this is not CSV: {error}") from error
+        raise PlacedError(reader.line_num + 1, f"this is not CSV: {error}") from error
 
 
 # --- Descriptions -------------------------------------------------------------------------------
@@ -452,6 +427,5 @@ def description_of(file: Path) -> Path:
 
 
 def load_description(file: Path) -> TableLayout:
-    """Read a description, without columns where it names none; raise RatingFileError."""
-    with _named(file):
-        return lines.read_document(file).read_as(TableLayout)
+    """Read a description, without columns where it names none; raise PlacedError."""
+    return lines.read_document(file).read_as(TableLayout)

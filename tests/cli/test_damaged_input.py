@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line(
 @pytest.mark.parametrize(
     ("command", "file", "content", "words"),
     [
-        ("doctor", "ratings/x.yaml", f"name: x\nratings: {DEEP}", "x.yaml, line 2"),
+        ("doctor", "ratings/x.yaml", f"name: x\nratings: {DEEP}", "x.yaml:2"),
         ("status", "models.yaml", f"models:\n  x: {DEEP}", "models.yaml:2: "),
         ("status", "models.yaml", f"models: {{x: {DIGITS}}}", "models.yaml:1: models.x: "),
     ],

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from resources.errors import SetupError
 from resources.llm.base import EFFORTS
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry, Price, RegistryError
 
@@ -104,12 +105,12 @@ def test_a_file_that_makes_no_sense_is_refused_with_its_place(
 ) -> None:
     own = tmp_path / "models.yaml"
     own.write_text(text)
-    with pytest.raises(RegistryError, match=words):
+    with pytest.raises(SetupError, match=words):
         ModelRegistry.load(PROJECT_MODELS, own)
 
 
 def test_a_missing_file_is_refused_and_an_empty_one_adds_nothing(tmp_path: Path) -> None:
-    with pytest.raises(RegistryError, match="cannot be read"):
+    with pytest.raises(SetupError, match=r"none\.yaml: There is no such file"):
         ModelRegistry.load(tmp_path / "none.yaml")
     empty = tmp_path / "empty.yaml"
     empty.write_text("# nothing yet\n")

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from resources.errors import SetupError
 from resources.http import HttpClient, RetryPolicy, UnavailableError
-from resources.miniature_web import SEARCH_BASE_URL, MiniatureWebError, miniature_web
+from resources.miniature_web import SEARCH_BASE_URL, miniature_web
 from resources.network_guard import NameTable, NetworkGuard
 from resources.scraping.pages import PageFetcher
 from resources.search.base import SearchAnswer, SearchRequest
@@ -234,7 +235,7 @@ def test_it_frees_its_port_and_thread(root: Path) -> None:
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with (
-        pytest.raises(MiniatureWebError, match="nowhere is not a folder"),
+        pytest.raises(SetupError, match="nowhere is not a folder"),
         miniature_web(tmp_path / "nowhere"),
     ):
         pass
@@ -256,6 +257,6 @@ def test_settings_that_are_wrong_are_refused_with_the_file_named(
     tmp_path: Path, settings: str, words: str
 ) -> None:
     (tmp_path / "web.yaml").write_text(settings)
-    with pytest.raises(MiniatureWebError, match=words) as refusal, miniature_web(tmp_path):
+    with pytest.raises(SetupError, match=words) as refusal, miniature_web(tmp_path):
         pass
     assert "web.yaml" in str(refusal.value)
