@@ -31,7 +31,6 @@ from typing import Any, Protocol
 import duckdb
 
 from warehouse.errors import (
-    DamagedWarehouseError,
     NoRoomError,
     NotAWarehouseError,
     WarehouseBusyError,
@@ -213,7 +212,7 @@ def trouble_with(path: Path, failure: Exception) -> WarehouseError | None:
     if any(each in words for each in _NO_ROOM):
         return NoRoomError(path)
     if any(each in words for each in _DAMAGE):
-        return DamagedWarehouseError(path, _first_line(words))
+        return NotAWarehouseError(path, f"it is damaged ({_first_line(words)})")
     return None
 
 

@@ -35,19 +35,15 @@ class WarehouseTooNewError(WarehouseError):
         )
 
 
-_REMEDY = (
-    "If it is the warehouse, put the published copy back in its place with: factible restore. If "
-    "it is that copy, move it away: the next check makes it anew."
-)
-
-
 class NotAWarehouseError(WarehouseError):
-    """The file exists and is something else."""
+    """The file is something else, or a warehouse of which parts cannot be read any more."""
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(
-            f"{path} is no warehouse, or no longer: {what}. {_REMEDY} Point to another path "
-            "otherwise."
+            f"{path} is no warehouse, or no longer: {what}. If it is the warehouse, put the "
+            "published copy back in its place with: factible restore, which keeps the damaged file "
+            "beside it. If it is that copy, move it away: the next check makes it anew. Point to "
+            "another path otherwise."
         )
 
 
@@ -58,15 +54,6 @@ class WarehouseNotWritableError(WarehouseError):
         super().__init__(
             f"The warehouse {path} cannot be opened for writing ({why}). Make the directory "
             f"{path.parent} and the file writable for this user, or point to another path."
-        )
-
-
-class DamagedWarehouseError(WarehouseError):
-    """The file is a warehouse of which parts cannot be read any more."""
-
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(
-            f"{path} is damaged ({why}). {_REMEDY} The damaged file is kept beside it."
         )
 
 
@@ -88,17 +75,6 @@ class NoRoomError(WarehouseError):
         super().__init__(
             f"There is no room left to write {path}; what was there before is whole. Make room on "
             f"the disk of {path.parent}, then run the same command again."
-        )
-
-
-class WiderCopyError(WarehouseError):
-    """The published copy holds what the warehouse does not, and would be lost."""
-
-    def __init__(self, path: Path, copy: Path, missing: int) -> None:
-        super().__init__(
-            f"The published copy {copy} was not replaced: it holds {missing:,} entries (sets of "
-            f"rows, acts of reviewers) that the warehouse {path} does not. Put it back in the "
-            "warehouse's place with: factible restore. Or move it away, and it is made anew."
         )
 
 

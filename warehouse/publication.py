@@ -31,12 +31,10 @@ from factible_assets.records import ALL_RECORDS, PageText
 from resources.statements import statements
 from warehouse.connection import FileConnector, trouble_with
 from warehouse.errors import (
-    DamagedWarehouseError,
     NoRoomError,
     NotAWarehouseError,
     WarehouseError,
     WarehouseNotWritableError,
-    WiderCopyError,
 )
 
 _ASK = statements("warehouse", "publication.sql")
@@ -64,7 +62,11 @@ def publish_copy(
     """
     missing = entries_beyond(connection, destination)
     if missing:
-        raise WiderCopyError(source, destination, missing)
+        raise WarehouseError(
+            f"The published copy {destination} was not replaced: it holds {missing:,} entries "
+            f"(sets of rows, acts of reviewers) that the warehouse {source} does not. Put it back in the "
+            "warehouse's place with: factible restore. Or move it away, and it is made anew."
+        )
     unfinished = destination.with_name(f".{destination.name}.publishing")
     previous = destination.with_name(f".{destination.name}.previous")
     spare = destination.with_name(f".{destination.name}.spare")
@@ -209,7 +211,7 @@ def restore_copy(copy: Path, path: Path, *, moment: datetime) -> Path | None:
             wal_of(path).replace(wal_of(aside))
         path.replace(aside)
         unfinished.replace(path)
-    except (DamagedWarehouseError, NotAWarehouseError) as failure:
+    except NotAWarehouseError as failure:
         raise WarehouseError(
             f"The published copy {copy} is damaged itself, so nothing was restored. Put a backup "
             "of the warehouse in its place, and run the command again."

@@ -36,7 +36,7 @@ from factible_assets.wording import counted, in_bytes, plain
 from resources.cache import DiskCache
 from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
 from resources.models.hub import Hub, ModelStore
-from warehouse.errors import DamagedWarehouseError, NotAWarehouseError
+from warehouse.errors import NotAWarehouseError
 from warehouse.lake import Lake
 from warehouse.publication import copy_database, entries_beyond, restore_copy
 from warehouse.store import Warehouse
@@ -301,7 +301,7 @@ def _is_whole(path: Path, copy: Path) -> bool:
         with TemporaryDirectory(dir=path.parent) as scratch, Warehouse(path).connection() as held:
             copy_database(held, Path(scratch) / path.name)
             return not entries_beyond(held, copy)
-    except (DamagedWarehouseError, NotAWarehouseError):
+    except NotAWarehouseError:
         return False
 
 

@@ -38,13 +38,6 @@ class Ratio:
     numerator: float
     denominator: float
 
-    def __post_init__(self) -> None:
-        """Refuse what no fraction of counts or scores can be."""
-        if not (math.isfinite(self.numerator) and math.isfinite(self.denominator)):
-            raise ValueError("a ratio's parts are finite numbers")
-        if self.denominator < 0:
-            raise ValueError("a ratio's denominator is not negative")
-
     @property
     def value(self) -> float | None:
         """The quotient; None if it is undefined."""
@@ -188,8 +181,6 @@ def wilcoxon_signed_rank(
 def _differences(first: Sequence[float | None], second: Sequence[float | None]) -> Values:
     import numpy as np  # noqa: PLC0415 - see above
 
-    if len(first) != len(second):
-        raise ValueError("two runs are compared over the same videos, in the same order")
     pairs = zip(first, second, strict=True)
     return np.array([b - a for a, b in pairs if a is not None and b is not None], dtype=np.float64)
 

@@ -92,12 +92,8 @@ def score(
 
     A video without annotation contributes to what needs none; a metric that nothing is known of
     is undefined (None), never 0. `bootstrap` is how often videos are drawn with replacement.
-
-    Raises ValueError: if two outcomes are of the same video.
     """
     videos = {outcome.video.video_id: _scored(outcome, matcher) for outcome in outcomes}
-    if len(videos) != len(outcomes):
-        raise ValueError("each video is scored once; two outcomes are of the same one")
     scored = list(videos.values())
     calls = [call for outcome in outcomes for call in outcome.llm_calls]
     judgements = [judgement for each in scored for judgement in each.judgements]

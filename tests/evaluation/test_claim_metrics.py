@@ -126,11 +126,6 @@ def test_equal_importances_have_no_rank_correlation() -> None:
     assert spearman(importance_pairs(tied)) is None
 
 
-def test_a_matching_of_other_claims_is_refused() -> None:
-    with pytest.raises(ValueError, match="not there"):
-        video({0: 3}, gold=[0.5], system=[0.5])
-
-
 @given(videos(), st.one_of(st.none(), st.integers(1, 7)))
 def test_every_metric_lies_between_zero_and_one(sample: MatchedVideo, k: int | None) -> None:
     for metric in (precision_at_k, recall_at_k, f1_at_k):

@@ -15,7 +15,6 @@ from factible_assets.evaluation.matching import (
     Matcher,
     Matching,
     Matrix,
-    Pair,
     Similarity,
     TfidfSimilarity,
     match_matrix,
@@ -69,14 +68,6 @@ def test_a_matching_says_by_which_rule_it_was_made() -> None:
     found = match_matrix(TRAP, name="measure", threshold=0.7, assignment="greedy")
     assert found.matcher == Matcher("greedy", "measure", 0.7)
     assert str(found.matcher) == "greedy, measure above 0.70"
-
-
-def test_a_claim_cannot_be_matched_twice() -> None:
-    rule = Matcher("optimal", "m", 0.5)
-    with pytest.raises(ValueError, match="at most once"):
-        Matching(rule, (Pair(0, 1, 0.9), Pair(1, 1, 0.8)))
-    with pytest.raises(ValueError, match="order"):
-        Matching(rule, (Pair(1, 0, 0.9), Pair(0, 1, 0.8)))
 
 
 @given(MATRICES, st.floats(-1, 1))

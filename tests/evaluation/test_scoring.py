@@ -176,11 +176,6 @@ def test_every_metric_of_the_catalogue_is_reported_for_the_corpus_and_each_video
         assert [each.name for each in figures] == list(CATALOGUE)
 
 
-def test_no_video_is_scored_twice() -> None:
-    with pytest.raises(ValueError, match="same one"):
-        evaluate(outcome("one", [MOON], None), outcome("one", [MOON], None))
-
-
 def test_nothing_to_score_is_undefined_throughout() -> None:
     assert all(each.value is None for each in evaluate().figures)
 

@@ -14,7 +14,7 @@ import pytest
 from factible_assets.records import Claim, ReviewAction
 from tests.warehouse.samples import claim, fact_check, stamp, write_asset
 from warehouse.beside import read_actions
-from warehouse.errors import WarehouseError, WarehouseNotWritableError, WiderCopyError
+from warehouse.errors import WarehouseError, WarehouseNotWritableError
 from warehouse.store import Warehouse
 
 
@@ -159,7 +159,7 @@ def test_a_copy_that_holds_more_than_the_warehouse_is_not_overwritten(
     before = copy.read_bytes()
     anew = Warehouse(tmp_path / "anew.duckdb")
     anew.write_assets("w", fact_check("w"), stamp=stamp(2))
-    with pytest.raises(WiderCopyError, match=r"7 entries .* factible restore"):
+    with pytest.raises(WarehouseError, match=r"7 entries .* factible restore"):
         anew.publish(copy)
     assert copy.read_bytes() == before
     copy.rename(tmp_path / "kept.duckdb")

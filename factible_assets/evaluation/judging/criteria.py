@@ -44,12 +44,7 @@ class Rubric:
     source: str = "Factible, section 1.7.4; scale of this project"
 
     def normalised(self, score: int) -> float:
-        """Return a score from 0 (worst) to 1 (best); 0 may be the best one (Xu et al., V.D).
-
-        Raises ValueError: It is no score of the scale.
-        """
-        if not 0 <= score <= HIGHEST:
-            raise ValueError(f"{score} is no score from 0 to {HIGHEST}")
+        """Return a score from 0 (worst) to 1 (best); 0 may be the best one (Xu et al., V.D)."""
         share = score / HIGHEST
         return 1 - share if self.better == "lower" else share
 

@@ -223,12 +223,7 @@ class Judged:
 
 
 def inquiry(subject: Subject, rubric: Rubric) -> Inquiry:
-    """Word the question whether a subject meets a criterion.
-
-    Raises ValueError: The criterion is about another kind of subject.
-    """
-    if subject.kind != rubric.subject:
-        raise ValueError(f"{rubric.name} is about a {rubric.subject}, not about a {subject.kind}")
+    """Word the question whether a subject meets a criterion, which is about its kind."""
     prompt = load_prompt(rubric.name, PROMPTS)
     parts = prompt.fill("User", **subject.material)
     content = "\x1f".join((prompt.system, *(part.text for part in parts)))

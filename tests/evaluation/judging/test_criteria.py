@@ -37,12 +37,6 @@ def test_the_three_scales_of_people_run_downwards_as_published() -> None:
     assert all(each.better == "lower" for each in RUBRICS if each.name in published)
 
 
-@pytest.mark.parametrize("score", [-1, 3])
-def test_what_is_no_score_is_not_normalised(score: int) -> None:
-    with pytest.raises(ValueError, match="no score"):
-        RUBRICS[0].normalised(score)
-
-
 @EVERY
 def test_each_prompt_defines_the_levels_that_the_criterion_has(rubric: Rubric) -> None:
     system = load_prompt(rubric.name, PROMPTS).system

@@ -225,11 +225,6 @@ def test_the_same_question_has_the_same_identity_and_another_row_is_another_ques
     assert inquiry(subject("verdict", other), rubric).judgement_id("a/b") != one.judgement_id("a/b")
 
 
-def test_a_criterion_of_another_subject_is_refused() -> None:
-    with pytest.raises(ValueError, match="about a claim"):
-        inquiry(subject("query"), RUBRICS[0])
-
-
 def test_a_lone_word_is_no_quote_of_a_text_but_a_short_text_may_be_quoted_whole() -> None:
     assert found("moon", subject("claim")) is None
     short = replace(subject("query"), material={"query": ["Asked:\n", Data("query", "moon rock")]})
