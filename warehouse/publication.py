@@ -64,8 +64,8 @@ def publish_copy(
     if missing:
         raise WarehouseError(
             f"The published copy {destination} was not replaced: it holds {missing:,} entries "
-            f"(sets of rows, acts of reviewers) that the warehouse {source} does not. Put "
-            "it back in the warehouse's place with: factible restore. Or move it away, and it is made anew."
+            f"(sets of rows, acts of reviewers) that the warehouse {source} does not. Put it back "
+            "in its place with: factible restore. Or move it away, and it is made anew."
         )
     unfinished = destination.with_name(f".{destination.name}.publishing")
     previous = destination.with_name(f".{destination.name}.previous")

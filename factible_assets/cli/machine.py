@@ -215,12 +215,13 @@ def models_remove(name: _Which) -> None:
 
 async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Receipt | None:
     async with Hub(settings.model_hub) as hub:
-        offer = await hub.ask_offer(model)
+        files = await hub.ask_offer(model)
+        size = sum(each.bytes for each in files)
         note(f"{model.title}: {model.purpose}")
         note(f"  licence  {model.licence}")
         note(f"  source   {model.source}")
         note(f"  from     {settings.model_hub} {model.repo} at {model.revision}")
-        note(f"  size     {offer.size / 1e6:,.1f} MB in {len(offer.files)} files")
+        note(f"  size     {size / 1e6:,.1f} MB in {len(files)} files")
         if not yes and not sys.stdin.isatty():
             raise UsageError("Nobody can be asked whether to fetch this.", "Add --yes to fetch it.")
         if not yes and not confirm("Fetch it?", err=True):
@@ -231,14 +232,12 @@ async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Recei
         columns = (name, BarColumn(), DownloadColumn(), TransferSpeedColumn())
         silent = not console.is_terminal
         with Bar(*columns, console=console, transient=True, disable=silent) as bar:
-            tasks = {
-                each.save_as: bar.add_task(each.save_as, total=each.bytes) for each in offer.files
-            }
+            tasks = {each.save_as: bar.add_task(each.save_as, total=each.bytes) for each in files}
 
             def progress(file: str, done: int, total: int) -> None:
                 bar.update(tasks[file], completed=done, total=total)
 
-            return await ModelStore(settings.home).pull(hub, offer, progress)
+            return await ModelStore(settings.home).pull(hub, model, files, progress)
 
 
 def _document(

@@ -20,9 +20,8 @@ import asyncio
 import hashlib
 import re
 import shutil
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
@@ -55,23 +54,11 @@ Progress = Callable[[str, int, int], None]
 
 
 class OfferedFile(base.ManifestFile):
-    """A file as the hub announces it. At least one of the two digests is known."""
+    """A file as the hub announces it, and where. At least one of the two digests is known."""
 
     bytes: int
     git_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A model as the hub announces it."""
-
-    model: base.ManifestModel
-    files: tuple[OfferedFile, ...]
-
-    @property
-    def size(self) -> int:
-        """Bytes of all files together."""
-        return sum(file.bytes for file in self.files)
+    url: str
 
 
 class Hub:
@@ -116,7 +103,7 @@ class Hub:
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
-    async def ask_offer(self, model: base.ManifestModel) -> Offer:
+    async def ask_offer(self, model: base.ManifestModel) -> list[OfferedFile]:
         """Ask what the files of a model are.
 
         Raises ModelPullError if the hub does not answer, does not give a file to everybody, offers
@@ -124,29 +111,26 @@ class Hub:
         """
         files = []
         for spec in model.files:
-            ask = partial(self._said, self._url(model, spec), spec.path)
-            said = await self._repeat(ask, spec.path)
+            url = f"{self._base}/{model.repo}/resolve/{model.revision}/{quote(spec.path)}"
+            said = await self._repeat(partial(self._said, url, spec.path), spec.path)
             named = said.get("x-repo-commit", model.revision)
             if named != model.revision:
                 raise base.ModelPullError(
                     f"{self.host} answers with the revision {named[:40]} instead of "
                     f"{model.revision}. Nothing is fetched; name another hub in FACTIBLE_MODEL_HUB."
                 )
-            files.append(_offered(spec, said, self.host))
-        return Offer(model, tuple(files))
+            files.append(_offered(spec, url, said, self.host))
+        return files
 
-    async def download(
-        self, offer: Offer, file: OfferedFile, part: Path, progress: Progress
-    ) -> None:
+    async def download(self, file: OfferedFile, part: Path, progress: Progress) -> None:
         """Fetch what is missing of a file, going on where it broke off.
 
         Raises ModelPullError if that fails, TooLargeError if the file is longer than announced.
         """
-        url = self._url(offer.model, file)
-        ask = partial(self._continue, url, file, part, progress)
+        ask = partial(self._continue, file, part, progress)
         await self._repeat(ask, file.path, reached=lambda: base.size_of(part))
 
-    async def _continue(self, url: str, file: OfferedFile, part: Path, progress: Progress) -> None:
+    async def _continue(self, file: OfferedFile, part: Path, progress: Progress) -> None:
         """Ask once for a file from the byte after those that are there, as far as it goes."""
         if base.size_of(part) > file.bytes:
             part.unlink()  # noqa: ASYNC240 - a moment, between two requests
@@ -167,7 +151,9 @@ class Hub:
                 target.write(block)
                 progress(file.save_as, target.tell(), file.bytes)
 
-            response = await self._http.get(url, headers=headers, max_bytes=file.bytes, sink=write)
+            response = await self._http.get(
+                file.url, headers=headers, max_bytes=file.bytes, sink=write
+            )
         if response.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             part.unlink()  # noqa: ASYNC240
             raise http.OutageError("it does not go on where the download stopped")
@@ -197,9 +183,6 @@ class Hub:
                         "again; it goes on where it stopped."
                     ) from error
             await asyncio.sleep(pause)
-
-    def _url(self, model: base.ManifestModel, spec: base.ManifestFile) -> str:
-        return f"{self._base}/{model.repo}/resolve/{model.revision}/{quote(spec.path)}"
 
     async def _said(self, url: str, what: str) -> Mapping[str, str]:
         """Return what the answers to a file's address say of it, until a large file is announced.
@@ -240,7 +223,7 @@ class Hub:
         raise base.ModelPullError({401: closed, 403: closed, 404: missing}.get(status, refused))
 
 
-def _offered(spec: base.ManifestFile, said: Mapping[str, str], host: str) -> OfferedFile:
+def _offered(spec: base.ManifestFile, url: str, said: Mapping[str, str], host: str) -> OfferedFile:
     large = "x-linked-etag" in said
     tag = said.get("x-linked-etag" if large else "etag", "").removeprefix("W/").strip('"')
     length = said.get("x-linked-size" if large else "content-length", "")
@@ -258,7 +241,7 @@ def _offered(spec: base.ManifestFile, said: Mapping[str, str], host: str) -> Off
             f"{host} offers another {spec.path} than factible knows (it has {size:,} bytes). It is "
             "not fetched. If the hub is right, a newer factible knows the new file."
         )
-    known = {"bytes": size, "sha256": spec.sha256 or sha256, "git_id": git_id}
+    known = {"bytes": size, "sha256": spec.sha256 or sha256, "git_id": git_id, "url": url}
     return OfferedFile.model_validate(spec.model_dump() | known)
 
 
@@ -276,35 +259,41 @@ class ModelStore:
     def __init__(self, home: Path) -> None:
         self._folder = home / base.FOLDER
 
-    async def pull(self, hub: Hub, offer: Offer, progress: Progress | None = None) -> base.Receipt:
-        """Fetch a model and put it in place of the one of its name.
+    async def pull(
+        self,
+        hub: Hub,
+        model: base.ManifestModel,
+        files: Sequence[OfferedFile],
+        progress: Progress = lambda *_: None,
+    ) -> base.Receipt:
+        """Fetch a model's files and put them in place of those of its name.
 
         Raises ModelPullError if the hub fails (what was fetched stays for the next time) or gives
         another file, which is set aside as NAME.rejected; ModelStoreError if the folder cannot be
         written, is in use, or has too little room.
         """
-        name = offer.model.name
+        name = model.name
         partial = self._folder / _PARTIAL / name
         with self._alone(name):
             partial.mkdir(parents=True, exist_ok=True)
             there = sum(file.stat().st_size for file in partial.iterdir() if file.is_file())
-            needed = max(0, offer.size - there) + _SPARE_BYTES
+            needed = max(0, sum(file.bytes for file in files) - there) + _SPARE_BYTES
             free = shutil.disk_usage(partial).free
             if free < needed:
                 raise base.ModelStoreError(
-                    f"The disk of {partial} has {free / 1e6:,.0f} MB left, and {offer.model.title} "
+                    f"The disk of {partial} has {free / 1e6:,.0f} MB left, and {model.title} "
                     f"needs {needed / 1e6:,.0f} MB. Free some room, or set FACTIBLE_HOME to "
                     "another disk."
                 )
-            for file in offer.files:
-                await _fetch(hub, offer, file, partial, progress or (lambda *_: None))
+            for file in files:
+                await _fetch(hub, file, partial, progress)
             receipt = base.Receipt(
-                **offer.model.model_dump(include={"name", "title", "repo", "licence", "source"}),
-                commit=offer.model.revision,
+                **model.model_dump(include={"name", "title", "repo", "licence", "source"}),
+                commit=model.revision,
                 fetched_at=datetime.now(UTC),
                 files=tuple(
                     base.ReceiptFile(name=file.save_as, **file.model_dump(include=_KEPT))
-                    for file in offer.files
+                    for file in files
                 ),
             )
             wanted = {file.name for file in receipt.files}
@@ -360,9 +349,7 @@ class ModelStore:
             ) from error
 
 
-async def _fetch(
-    hub: Hub, offer: Offer, file: OfferedFile, folder: Path, progress: Progress
-) -> None:
+async def _fetch(hub: Hub, file: OfferedFile, folder: Path, progress: Progress) -> None:
     done = folder / file.save_as
     part = folder / f"{done.name}.{(file.sha256 or file.git_id or '')[:16]}.part"
     if done.exists():  # of an earlier pull that did not come to its end
@@ -372,7 +359,7 @@ async def _fetch(
             other.unlink()
     try:
         if base.size_of(part) != file.bytes:
-            await hub.download(offer, file, part, progress)
+            await hub.download(file, part, progress)
         problem = await asyncio.to_thread(_problem, part, file)
     except http.TooLargeError:
         problem = f"it has more than its {file.bytes:,} bytes"
