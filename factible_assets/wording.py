@@ -65,7 +65,7 @@ GROUP_WORDS: Mapping[Stance, str] = {
     "supports": "Supports the claim",
     "refutes": "Refutes the claim",
     "mixed": "Says both",
-    "unclear": "Speaks of it, but takes no clear side",
+    "unclear": "Takes no clear side",
 }
 
 VIA_WORDS: Mapping[RetrievedVia, str] = {
@@ -162,9 +162,10 @@ def rating_words(rating: Rating) -> str:
 
 
 def source_words(row: Evidence) -> str:
-    """Say of what kind a source is, such as: high reliability, government."""
+    """Say what a source is worth, such as: high reliability, government, search snippet only."""
     kind = "" if row.source_class == "unknown" else f", {row.source_class.replace('_', ' ')}"
-    return f"{rating_words(row.rating)}{kind}"
+    how = f", {VIA_WORDS['snippet']}" if row.via == "snippet" else ""
+    return f"{rating_words(row.rating)}{kind}{how}"
 
 
 def act_words(kind: ReviewKind, target: str | None, value: str | None, query: str | None) -> str:

@@ -80,9 +80,10 @@ class WarehouseIOManager(ConfigurableIOManager):
             context.partition_key, {asset: obj}, stamp=stamp
         )
         tables = Counter(row.table for row in obj.rows)
+        # Of a single table the row count says as much.
+        by_table = {f"rows/{table}": count for table, count in sorted(tables.items())}
         context.add_output_metadata(
-            {"dagster/row_count": written[0].row_count}
-            | {f"rows/{table}": count for table, count in sorted(tables.items())}
+            {"dagster/row_count": written[0].row_count} | (by_table if len(by_table) > 1 else {})
         )
 
     def load_input(self, context: InputContext) -> VideoRows:

@@ -56,7 +56,7 @@ from factible_assets.stages.reviews import (
     claims_in_force,
     corrections_by_claim,
 )
-from factible_assets.wording import STANCE_WORDS, rows_table, verdict_words
+from factible_assets.wording import STANCE_WORDS, rows_table
 from warehouse.beside import (
     CarriedClaim,
     read_actions,
@@ -423,8 +423,6 @@ def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict
                 "ratings of the sources", counted([each.rating for each in read], get_args(Rating))
             ),
             "outcomes": counts_by([each.status for each in result.evidence]),
-            "by stance": counts_by([each.stance for each in read]),
-            "by rating": counts_by([each.rating for each in read]),
             "independent origins": len({each.origin for each in read if each.origin}),
             "pages read": sum(page.status == "ok" for page in result.pages),
             "rejected quotes": sum(each.rejected_quotes for each in result.evidence),
@@ -439,7 +437,6 @@ def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict
             "cost of all stages after the claims (USD)": round(
                 sum(call.cost_usd for call in result.llm_calls), 6
             ),
-            "by outcome": counts_by([verdict_words(verdict) for verdict in reached]),
             "by confidence": counts_by([verdict.confidence for verdict in reached]),
             "incomplete": sum(verdict.status == "incomplete" for verdict in reached),
             "disagreements": sum(verdict.disagreement for verdict in reached),
@@ -451,7 +448,7 @@ def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict
         calls = [call for call in result.llm_calls if call.stage == stage]
         of_stage["seconds"] = round(timing.span_seconds, 3) if timing else 0.0
         of_stage["work in seconds"] = round(timing.work_seconds, 3) if timing else 0.0
-        of_stage.update(usage_metadata(calls) if calls else {})
+        of_stage.update(usage_metadata(calls))
     return shown
 
 

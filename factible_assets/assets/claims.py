@@ -131,7 +131,7 @@ async def claims(  # type: ignore[no-untyped-def]
             "found by": ", ".join(sorted({claim.basis for claim in found.claims})) or "–",
             "located in the transcript": located,
             "refused, because they were not said like that": found.refused,
-            "thesis": dg.MetadataValue.md(f"> {cell(thesis)}" if thesis else "–"),
+            **({"thesis": dg.MetadataValue.md(f"> {cell(thesis)}")} if thesis else {}),
             "seconds": round(found.seconds, 3),
             **usage_metadata(found.llm_calls),
         },

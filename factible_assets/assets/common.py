@@ -102,7 +102,7 @@ def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> 
     known: Any = context.run.tags
     tags = {
         "video": video.video_id,
-        "title": plain(video.title, _TAG_CHARACTERS),
+        "title": plain(video.title, _TAG_CHARACTERS) if video.title != video.video_id else "",
         "channel": plain(video.channel or "", _TAG_CHARACTERS),
         "corpus": video.corpus,
         "launched_by": launcher_of(known),
@@ -168,8 +168,10 @@ def looks(asset: str, code_version: str) -> dict[str, Any]:
 
 
 def usage_metadata(calls: Iterable[LlmCall]) -> dict[str, Any]:
-    """Return what the model calls of a stage took: tokens as reported, cost in US dollars."""
+    """Return what the model calls of a stage took, if it made any: tokens, cost in US dollars."""
     made = list(calls)
+    if not made:
+        return {}
     return {
         "model calls": len(made),
         "tokens in": sum(call.input_tokens for call in made),

@@ -64,10 +64,10 @@ class Wanted:
         listed, video_id = self.listed, self.video.video_id
         if listed is not None and listed.transcript is not None:
             return ""
-        place = f"with: factible corpus add --transcript FILE -- {video_id}"
+        place = f"factible corpus add --transcript FILE -- {video_id}"
         if listed is not None and listed in reading.videos():
-            place = f"as transcript: in its entry, {listed.file}, line {listed.line}"
-        return f"Or bring its captions yourself, {place}"
+            place = f"name a file under `transcript` in {listed.file}, line {listed.line}."
+        return f"Or bring its captions yourself: {place}"
 
 
 def wanted_or_failure(reading: CorporaReading, video_id: str) -> Wanted:

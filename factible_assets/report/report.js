@@ -94,7 +94,7 @@
 
   const makeFrame = (video) => {
     const parameters = new URLSearchParams({ autoplay: "1", enablejsapi: "1", playsinline: "1", rel: "0" });
-    if (location.protocol !== "file:") parameters.set("origin", location.origin);
+    parameters.set("origin", location.origin);
     const frame = document.createElement("iframe");
     frame.src = `${ORIGIN}/embed/${video}?${parameters}`;
     frame.title = "Video player";
@@ -111,14 +111,16 @@
     const play = byId("play");
     const note = byId("player-note");
     const status = byId("player-status");
+    if (location.protocol === "file:") {
+      // YouTube plays only for pages that a web server delivers (its error 153).
+      player.classList.add("from-disk");
+      play.hidden = true;
+      note.textContent = "The times on this page open YouTube at their second.";
+      return;
+    }
     const follow = followPlayback();
-    const isFile = location.protocol === "file:";
     let frame = null;
     let answers = false;
-
-    byId("player-from-file").hidden = !isFile;
-    play.classList.toggle("second", isFile);
-    play.textContent = isFile ? "Try to play it here" : "▶ Play here";
 
     const send = (message) => frame?.contentWindow?.postMessage(JSON.stringify(message), ORIGIN);
     const command = (func, ...args) => send({ event: "command", func, args, id: 1, channel: "widget" });

@@ -101,6 +101,11 @@ class ClaimView:
         """Whether rules and word statistics judged."""
         return bool(self.verdict and self.verdict.stance and self.verdict.basis == "embedded")
 
+    @property
+    def confidence(self) -> str | None:
+        """How sure the verdict is; one that takes no side has nothing to be sure of."""
+        return self.verdict.confidence if self.verdict and self.outcome != "unclear" else None
+
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
@@ -291,9 +296,6 @@ class _Shelves:
                 passage = stored_text(text, [(*place, anchor)], _CONTEXT_CHARACTERS, whole=0)
                 stored = f"quote-{anchor}" if stored else None
             rating = self._ratings.get(row.domain)
-            reasons = [*rating.reasons] if rating else []
-            if rating and rating.datasets:
-                reasons.append(f"listed in {', '.join(rating.datasets)}")
             source: Shown = {
                 "evidence": row,
                 "anchor": anchor,
@@ -301,7 +303,7 @@ class _Shelves:
                 "link": link,
                 "at_quote": quote_url(link, row.quote) if link and row.quote else None,
                 "stored": stored,
-                "rating_reasons": reasons,
+                "rating_reasons": rating.reasons if rating else (),
                 "passage": passage,
                 "origin": origin,
                 "same_origin_as": None if first == row.domain else first,

@@ -232,8 +232,10 @@ def read_row(
     via: RetrievedVia | None = page.via if page.status == "ok" else "snippet"
     is_due = page.status == "infra_error"
     what = "could not be fetched" if is_due else "is missing"
-    remark = f"The page {what} ({page.reason}); read was its search snippet."
-    remark = remark if via == "snippet" else ""
+    remark = ""
+    if via == "snippet":
+        why = (page.reason or "").rstrip(".")
+        remark = f"Only its search snippet was read, as the page {what}: {why}."
     if is_answer(candidate.hit):
         remark = _ANSWERED
     cited = next((each for each in candidate.rating.reasons if "is cited" in each), None)

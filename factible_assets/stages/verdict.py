@@ -409,7 +409,7 @@ def conclude(
         stance=vote.stance if complete else None,
         confidence=vote.confidence if complete else None,
         confidence_score=vote.score if complete else None,
-        summary=_summary(opinion, draft),
+        summary=_summary(opinion, draft, sum(row.status == "no_evidence" for row in case.evidence)),
         vote_stance=vote.stance,
         vote_margin=vote.margin,
         reasoner_stance=draft.stance if draft else None,
@@ -477,8 +477,11 @@ _SAID: Mapping[Stance, tuple[str, str]] = {
 """What the sources do by the vote, and how one of them was read."""
 
 
-def _summary(opinion: Opinion, draft: ports.VerdictDraft | None) -> str:
-    """Return the words of a verdict, which never speak for another stance than the verdict's."""
+def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) -> str:
+    """Return the words of a verdict, which never speak for another stance than the verdict's.
+
+    `silent` is the number of sources that were read and do not speak of the claim.
+    """
     if opinion.doubt is not None:
         return f"There is no verdict yet. {opinion.doubt}"
     words = draft.summary.strip() if draft is not None else ""
@@ -487,7 +490,8 @@ def _summary(opinion: Opinion, draft: ports.VerdictDraft | None) -> str:
     if not opinion.rows and opinion.declined:
         return "Nothing that was read speaks of the claim."
     if not opinion.rows:
-        return "No source that was found speaks of the claim."
+        many = f"None of the {silent} sources that were read"
+        return f"{many if silent > 1 else 'No source that was found'} speaks of the claim."
     sides = by_stance(opinion.rows)
     counts = ", ".join(
         f"{len(sides[each])} {how}" for each, (_, how) in _SAID.items() if sides[each]

@@ -341,16 +341,17 @@ def test_a_running_video_stays_in_sight_and_can_be_stopped(browser: Browser, rep
         assert seen.page.locator("#play").is_visible()
 
 
-def test_from_disk_the_page_says_what_youtube_will_do_and_links_instead(
+def test_from_disk_where_youtube_plays_nothing_the_page_links_instead(
     browser: Browser, report: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "report.html"
     path.write_text(report, "utf-8")
     with visit(browser, report) as seen:
         seen.page.goto(path.as_uri())
-        assert seen.page.locator("#play").inner_text() == "Try to play it here"
-        assert "error 153" in seen.page.locator("#player-note").inner_text()
-        assert seen.page.locator("#player-from-file").is_visible()
+        assert not seen.page.locator("#play").is_visible()
+        assert seen.page.get_by_role("link", name="Watch on YouTube").is_visible()
+        note = seen.page.locator("#player-note").inner_text()
+        assert note == "The times on this page open YouTube at their second."
         seen.page.click("#open-all")
         seen.page.get_by_role("link", name="The quote in the stored text").first.click()
         seen.page.locator(".stored mark").wait_for(state="visible")

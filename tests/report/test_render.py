@@ -96,8 +96,15 @@ def test_an_incomplete_verdict_has_a_reason_and_no_side(page: Page) -> None:
     assert "The search for “question 4” at archive, page 1: no answer in 10 s" in words
 
 
-def test_confidence_is_a_word_and_a_number(page: Page) -> None:
+def test_confidence_is_a_word_and_a_number_and_only_of_a_verdict_with_a_side(page: Page) -> None:
     assert "medium, 0.54" in page.text("//article[1]")
+    assert "unclear" in page.text("//article[4]//p[@class='verdict']")
+    assert not page.all("//article[4]//*[@class='confidence']")
+
+
+def test_what_holds_is_said_before_the_video_is_shown(page: Page) -> None:
+    watch = page.text("//section[@id='watch']")
+    assert watch.index("leaning supported") < watch.index("Watch on YouTube")
 
 
 def test_disagreement_of_vote_and_reasoner_is_said() -> None:
@@ -153,7 +160,6 @@ def test_a_source_shows_its_rating_bias_class_date_way_quote_and_link(page: Page
         "2 January 2024",
         "page text",
         "written and reviewed by named editors",
-        "listed in sample",
     ):
         assert expected in words
     assert page.text(f"{source}//mark") == samples.QUOTE

@@ -65,7 +65,15 @@ def sentences(outcome: str, *rows: Evidence) -> list[str]:
         (
             "unclear",
             [row("a.example", "unclear", relevance=0.2), row("b.example", "unclear")],
-            ["Of what was read, b.example comes closest", "No source that was read takes a side."],
+            [
+                "Of what was read, b.example comes closest",
+                "None of the 2 sources that touch on it takes a side.",
+            ],
+        ),
+        (
+            "unclear",
+            [row("far.example", "unclear", relevance=0.3)],
+            ["The one source that touches on it takes no side."],
         ),
         (
             "unclear",
@@ -78,6 +86,21 @@ def sentences(outcome: str, *rows: Evidence) -> list[str]:
 )
 def test_an_argument_in_sentences(outcome: str, rows: list[Evidence], expected: list[str]) -> None:
     assert sentences(outcome, *rows) == expected
+
+
+def test_of_sources_that_weigh_alike_the_one_that_speaks_most_of_the_claim_is_heard() -> None:
+    remote = row("remote.example", "supports", rating="high", relevance=0.4)
+    near = row("near.example", "supports", rating="medium", relevance=0.7)
+    assert sentences("supports", remote, near)[0] == "near.example bears the claim out"
+    # A rating that weighs little is not made up for.
+    low = row("low.example", "supports", rating="low", relevance=0.9)
+    assert sentences("supports", remote, low)[0] == "remote.example bears the claim out"
+
+
+def test_a_source_of_which_only_the_snippet_was_read_says_so() -> None:
+    voice = argue("supports", [row("a.example", "supports", via="snippet")]).voices[0]
+    assert voice.sentence(quoted=False).startswith("a.example (high reliability")
+    assert "search snippet only) bears the claim out" in voice.sentence(quoted=False)
 
 
 def test_a_person_who_overruled_a_source_leaves_no_seeming() -> None:

@@ -277,10 +277,11 @@ async def test_a_page_that_is_gone_or_down_is_read_by_its_snippet_and_says_so() 
     assert (rows[gone].status, rows[gone].via, rows[gone].stance) == ("ok", "snippet", "refutes")
     assert "claim 0=refutes" in (rows[gone].quote or "")
     assert (
-        rows[gone].reason == "The page is missing (the page is gone); read was its search snippet."
+        rows[gone].reason
+        == "Only its search snippet was read, as the page is missing: the page is gone."
     )
     assert (rows[down].status, rows[down].via, rows[down].stance) == ("ok", "snippet", "refutes")
-    assert "could not be fetched (the connection was reset)" in (rows[down].reason or "")
+    assert "could not be fetched: the connection was reset" in (rows[down].reason or "")
     assert (rows[gone].page_due, rows[down].page_due) == (False, True)
     assert snippet in {text.text for text in result.page_texts}
 

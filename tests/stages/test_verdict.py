@@ -226,6 +226,14 @@ def test_no_evidence_and_no_failure_is_complete_unclear_and_low() -> None:
     verdict = verdict_on([])
     assert (verdict.status, verdict.evidence_status) == ("complete", "no_evidence")
     assert (verdict.stance, verdict.confidence) == ("unclear", "low")
+    assert verdict.summary == "No source that was found speaks of the claim."
+
+
+def test_an_unclear_verdict_without_evidence_says_how_many_sources_were_read_in_vain() -> None:
+    silent = {"status": "no_evidence", "stance": None, "reason": "It does not speak of it."}
+    rows = [a_source(name).model_copy(update=silent) for name in ("a", "b")]
+    said = verdict_on(rows).summary
+    assert said == "None of the 2 sources that were read speaks of the claim."
 
 
 def test_a_missing_source_that_could_change_the_answer_makes_it_incomplete() -> None:

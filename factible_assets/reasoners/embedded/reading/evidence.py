@@ -35,7 +35,7 @@ _SIDES: dict[Stance, str] = {
     "supports": "The page appears to support the claim",
     "refutes": "The page appears to contradict the claim",
     "mixed": "The page appears to speak both for and against the claim",
-    "unclear": "The page touches on the claim without settling it.",
+    "unclear": "The page does not settle the claim.",
 }
 _INSTRUCTS = " Text of it that gives its reader instructions was left out."
 _GROUNDS: dict[Ground, str] = {
@@ -138,7 +138,7 @@ def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
     parts += [each.sentence(quoted=_is_harmless(each.words)) for each in argument.voices]
     parts += [argument.balance] if argument.balance is not None else []
     undecided = sum(row.stance == "unclear" for row in evidence)
-    if undecided:
+    if 0 < undecided < len(evidence):
         parts.append(f"{_sources(undecided, 'do')} not settle it.")
     return VerdictDraft(stance, "low" if is_low else "medium", " ".join([*parts, _CLOSING]))
 
