@@ -422,7 +422,7 @@ async def prepare(stack: AsyncExitStack, *, max_claims: int = DEMO_CLAIMS) -> Ca
     """Open the miniature web and check the demo's claims once without faults."""
     settings = Settings(home=Path("nowhere"))
     video, transcript, segments = await _demo_transcript(settings)
-    web = await open_web("miniature", settings, stack, _no_cache)
+    web = await open_web("miniature", settings, stack, DiskCache(Path("nowhere")))
     services = Services(
         reasoner=EmbeddedReasoner(),
         searcher=web.searcher,
@@ -439,10 +439,6 @@ async def prepare(stack: AsyncExitStack, *, max_claims: int = DEMO_CLAIMS) -> Ca
     if unfinished or len(expected) != len(claims):
         raise RuntimeError("The demo has incomplete verdicts without any fault; compare nothing.")
     return Case(video, claims, services, memory, config, expected)
-
-
-def _no_cache() -> DiskCache:
-    raise AssertionError("the miniature web needs no cache")
 
 
 async def _demo_transcript(

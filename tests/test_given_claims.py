@@ -67,7 +67,7 @@ def test_given_claims_that_are_missing_are_a_problem_with_its_line(tmp_path: Pat
 @pytest.mark.parametrize(
     ("scores", "said"),
     [
-        ("{claim_quality: 3}", "at most 2"),
+        ("{claim_quality: 3}", "less than or equal to 2"),
         ("{claim_quality: good}", "claim_quality is 'good'"),
         ("{claim_qualty: 1}", "Did you mean 'claim_quality'?"),
     ],
@@ -85,7 +85,7 @@ def test_scores_of_people_off_the_scale_are_problems_with_their_line(
 
 
 def test_editors_know_the_new_keys() -> None:
-    kinds = corpus_json_schema()["$defs"]
+    kinds = json.loads(corpus_json_schema())["$defs"]
     assert kinds["VideoEntry"]["properties"]["claims_are_given"]["type"] == "boolean"
     assert len(kinds["HumanScores"]["properties"]) == 7
 

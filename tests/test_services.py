@@ -126,7 +126,7 @@ def test_who_is_searched_follows_from_keys_unless_it_is_said(
 async def live_web(made: Settings) -> AsyncIterator[OpenWeb]:
     async with AsyncExitStack() as stack:
         cache = await stack.enter_async_context(DiskCache(made.cache, made.cache_policy))
-        yield await open_web("live", made, stack, lambda: cache)
+        yield await open_web("live", made, stack, cache)
 
 
 @pytest.mark.parametrize(
@@ -304,8 +304,8 @@ def test_efforts_and_limits_are_settings_of_each_stage(tmp_path: Path) -> None:
         tmp_path, reasoning_effort="high", reasoning_effort_claims="minimal", max_tokens_claims=2000
     )
     asked = ScriptedModel([])
-    claims = stage_model(made, "claims", asked, 1_200, 1)
-    verdicts = stage_model(made, "verdicts", asked, 900, 1)
+    claims = stage_model(made, "claims", asked, 1_200)
+    verdicts = stage_model(made, "verdicts", asked, 900)
     assert (claims.effort, claims.max_tokens) == ("minimal", 2_000)
     assert (verdicts.effort, verdicts.max_tokens) == ("high", 900)
     assert "FACTIBLE_MAX_TOKENS_VERDICTS (now 900)" in verdicts.remedy
@@ -598,7 +598,7 @@ async def test_prior_fact_checks_need_a_key_and_can_be_switched_off(tmp_path: Pa
         assert len(server.asked) == 1
         async with AsyncExitStack() as stack:
             stored = await open_web(
-                "archive", settings(tmp_path, **key), stack, lambda: DiskCache(tmp_path)
+                "archive", settings(tmp_path, **key), stack, DiskCache(tmp_path)
             )
             assert stored.fact_checks is None
 
@@ -616,7 +616,7 @@ async def test_the_list_of_suffixes_is_read_beside_the_event_loop(
 
     monkeypatch.setattr(web_choice, "registrable_domain", domain)
     async with AsyncExitStack() as stack, asyncio.timeout(60):
-        await open_web("archive", settings(tmp_path), stack, lambda: DiskCache(tmp_path))
+        await open_web("archive", settings(tmp_path), stack, DiskCache(tmp_path))
         await read.wait()
     assert where != [threading.main_thread()]
 

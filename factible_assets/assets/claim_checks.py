@@ -37,7 +37,7 @@ from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.partitions import videos
 from factible_assets.records import Claim, Evidence, PriorFactCheck, Rating, Search, Stance, Video
 from factible_assets.rows import Materialization, VideoRows
-from factible_assets.services.reasoning import fitting_strategy, service_prices
+from factible_assets.services.reasoning import fitting_strategy, model_registry
 from factible_assets.services.resource import (
     CorporaResource,
     FactCheckServices,
@@ -149,7 +149,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     settings = services.settings()
     with final():
         strategy = fitting_strategy(knobs.strategy, knobs.reasoner, settings)
-        prices = service_prices(settings)
+        prices = model_registry(settings).services
     read = {"transcripts", "claims", *(name for stage in selected for name in _READS[stage])}
     # One moment, opened once: what people did, what the others' rows are, what is not selected.
     with store.snapshot() as now:
@@ -164,14 +164,14 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         )
     tag_run(context, video, claims=len(claims))
     listed = corpora.read().find(video_id)
-    knobs = knobs.limited_to(listed.published_before if listed else None)
+    knobs = knobs.limited_to(listed.entry.published_before if listed else None)
     async with services.open(
         observer=LogObserver(context.log, observer),
         occasion=Occasion(context.run.run_id, video_id, context.log),
         reasoner=knobs.reasoner,
         web=knobs.search.web,
         corpus_web=listed.web if listed else None,
-        pages_rating=knobs.search.pages_rating or (listed.pages_rating if listed else None),
+        pages_rating=knobs.search.pages_rating or (listed.entry.pages_rating if listed else None),
         renew=knobs.renew,
     ) as opened:
         result = await check_claims(

@@ -293,7 +293,7 @@ def import_into_corpora(
     metadata: dict[str, Any] = {
         "corpus": done.name,
         "file": dg.MetadataValue.path(done.file),
-        "videos": done.videos,
+        "videos": len(done.video_ids),
         "annotated claims": done.claims,
         "transcripts": done.transcripts,
         "partitions added": len(added),

@@ -96,9 +96,10 @@ def next_tick(settings: Settings, after: datetime) -> datetime:
     return found if found > after else next(ticks).astimezone(UTC)
 
 
-def in_flight(instance: dg.DagsterInstance, partitions: Sequence[str]) -> set[str]:
+def in_flight(instance: dg.DagsterInstance) -> set[str]:
     """Return the videos that a run is working on, or waits in the queue to work on."""
     busy: set[str] = set()
+    partitions = instance.get_dynamic_partitions(str(videos.name))
     for record in instance.get_run_records(dg.RunsFilter(statuses=IN_FLIGHT)):
         tags = record.dagster_run.tags
         busy |= {tags[name] for name in (PARTITION_TAG, "video") if name in tags}
@@ -121,8 +122,7 @@ def launches_for(
     limits, following = recheck_limits(settings), next_tick(settings, tick)
     end_dead_runs(instance)
     listed = {each.video_id for each in read_plan(store, limits, tick)}
-    partitions = instance.get_dynamic_partitions(str(videos.name))
-    held = in_flight(instance, partitions) | (listed - set(partitions))
+    held = in_flight(instance) | (listed - set(instance.get_dynamic_partitions(str(videos.name))))
     launches = plan_night(store, limits, tick, held=held, next_tick=following)
     # A partition that was removed since a first attempt at this tick would fail all others.
     there = set(instance.get_dynamic_partitions(str(videos.name)))

@@ -16,7 +16,7 @@ from typer import Argument, Exit, Option, Typer, echo
 
 from factible_assets.cli.arguments import read_corpora
 from factible_assets.cli.output import note, result, stderr, table, wishes
-from factible_assets.corpora.format import rendered_json_schema
+from factible_assets.corpora.format import corpus_json_schema
 from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import LOCAL_CORPUS, list_new_video
 from factible_assets.errors import ExitCode, FactibleError, UsageError
@@ -99,13 +99,13 @@ def list_(
                 "web": listed.web,
                 "transcript": listed.transcript,
                 "annotated_claims": known,
-                "claim_count": listed.claim_count,
-                "published_before": listed.published_before,
+                "claim_count": listed.entry.claim_count,
+                "published_before": listed.entry.published_before,
                 "file": listed.file,
                 "line": listed.line,
             }
         )
-        counted = f"({listed.claim_count})" if listed.claim_count is not None else None
+        counted = f"({listed.entry.claim_count})" if listed.entry.claim_count is not None else None
         source, claims = (
             "file" if listed.transcript else "YouTube",
             counted if known is None else known,
@@ -196,10 +196,10 @@ def import_(
     )
     for sentence in done.left_out:
         note(f"  left out: {plain(sentence)}")
-    told = ("name", "videos", "claims", "transcripts", "left_out")
+    told, videos = ("name", "claims", "transcripts", "left_out"), len(done.video_ids)
     result(
-        {"corpus": done.file, **{each: getattr(done, each) for each in told}},
-        f"{done.videos} videos with {done.claims} annotated claims → {done.file}",
+        {"corpus": done.file, "videos": videos, **{each: getattr(done, each) for each in told}},
+        f"{videos} videos with {done.claims} annotated claims → {done.file}",
     )
 
 
@@ -261,7 +261,7 @@ def schema(output: Output = None) -> None:
 
     Example: factible corpus schema -o my-corpora/corpus.schema.json
     """
-    text = rendered_json_schema()
+    text = corpus_json_schema()
     if output is None:
         echo(text, nl=False)
     else:

@@ -203,19 +203,21 @@ def judge(
     from factible_assets.evaluation.judging.criteria import rubrics
     from factible_assets.evaluation.judging.summary import figures, human_scores
     from factible_assets.evaluation.matching import default_matcher
-    from factible_assets.running.judge import Wish, plan_judging, run_judging
+    from factible_assets.running.judge import plan_judging, run_judging
     from factible_assets.services.reasoning import plan_judge
     from warehouse.beside import read_judgements, verdict_models
 
     settings = load_settings()
     store = open_store(settings)
     models = plan_judge(settings)
-    ids = tuple(dict.fromkeys(bare_id(each) for each in videos or ()))
+    ids = list(dict.fromkeys(bare_id(each) for each in videos or ()))
     for video_id in sorted(set(ids) - set(store.video_ids() if ids else ())):
         raise unchecked(video_id, settings)
     names = [name.strip() for each in criteria or () for name in each.split(",") if name.strip()]
-    wish = Wish(ids, tuple(corpus or ()), rubrics(names), sample)
-    planned = plan_judging(store, read_corpora(settings), wish, models)
+    listed, asked = read_corpora(settings), rubrics(names)
+    planned = plan_judging(
+        store, listed, models, asked, videos=ids, corpora=corpus or (), sample=sample
+    )
     if dry_run:
         _show_plan(planned, store)
         return

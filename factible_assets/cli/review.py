@@ -15,7 +15,7 @@ from typer import Argument, Exit, Option
 from factible_assets.cli.arguments import video_ids
 from factible_assets.cli.output import complain, note, result, sentence, stdout, table, wishes
 from factible_assets.errors import ExitCode, FactibleError, UsageError
-from factible_assets.settings import Settings, load_settings
+from factible_assets.settings import load_settings
 from factible_assets.wording import act_words, counted, plain, verdict_words
 
 if TYPE_CHECKING:  # help needs none of what reviews
@@ -167,7 +167,7 @@ def review(
             if not asked:
                 note("Nothing was changed.")
                 return
-    _apply(file, asked, reviewer_name(reviewer, settings), reason, rerun, settings)
+    _apply(file, asked, reviewer_name(reviewer, settings), reason, rerun)
 
 
 def _refuse(wanted: Any, words: str, remedy: str = "Leave the other options out.") -> None:
@@ -176,21 +176,16 @@ def _refuse(wanted: Any, words: str, remedy: str = "Leave the other options out.
 
 
 def _apply(
-    file: ClaimFile,
-    asked: list[Wish],
-    name: str,
-    reason: str | None,
-    rerun: bool | None,
-    settings: Settings,
+    file: ClaimFile, asked: list[Wish], name: str, reason: str | None, rerun: bool | None
 ) -> None:
     from factible_assets.cli.progress import watching
     from factible_assets.running.review import carry_out, open_claim, planned
 
     actions = planned(file, asked, name, reason)
-    done = carry_out(file, actions, settings, rerun=rerun, watch=watching, say=note)
+    done = carry_out(file, actions, rerun=rerun, watch=watching, say=note)
     for failure in done.checked.failures:
         complain(failure)
-    after = [open_claim(file.video_id, each, settings) for each in done.claims]
+    after = [open_claim(file.video_id, each, file.settings) for each in done.claims]
     document = {
         **_document(after[0]),
         "claims": [_brief(each) for each in after],
@@ -247,7 +242,7 @@ def _show_claims(files: list[ClaimFile]) -> None:
         for file, brief in zip(files, briefs, strict=True)
     )
     headings = ("", "claim", "verdict", "reviewed by")
-    result(briefs, table(headings, rows, title=plain(files[0].video.title)))
+    result(briefs, table(headings, rows, title=plain(files[0].rows.video.title)))
     if not wishes.json:
         note(f"One of them: factible review -- {plain(files[0].video_id)} 1")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import date
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -231,14 +231,12 @@ def is_usable_id(video_id: str) -> bool:
     )
 
 
-def corpus_json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a corpus file, for editors that check while one types."""
+def corpus_json_schema() -> str:
+    """Return the JSON Schema of a corpus file, for editors that check while one types.
+
+    It is the text of `corpora/corpus.schema.json`.
+    """
     schema = CorpusFile.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "Corpus"
-    return schema
-
-
-def rendered_json_schema() -> str:
-    """Return that JSON Schema as the text of its file, `corpora/corpus.schema.json`."""
-    return json.dumps(corpus_json_schema(), ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"

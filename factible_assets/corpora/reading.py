@@ -19,30 +19,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Final
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
-
-from factible_assets.corpora.format import (
-    AnswerEntry,
-    ClaimEntry,
-    CorpusFile,
-    Entry,
-    HumanScores,
-    PassageEntry,
-    QuestionEntry,
-    VideoEntry,
-)
-from factible_assets.records import Rating, Video
+from factible_assets.corpora.entries import EntryReader
+from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
+from factible_assets.records import Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
-from factible_assets.wording import did_you_mean
-from resources.lines import Document, FileProblem, Place, PlacedError, read_document, shown
+from resources.lines import FileProblem, Place, PlacedError, read_document, shown
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 
 SUFFIXES: Final = (".yaml", ".yml")
@@ -50,13 +36,12 @@ SUFFIXES: Final = (".yaml", ".yml")
 GROUND_TRUTH_FOLDER: Final = "ground_truth"
 """The folder beside corpus files whose files are merged into the videos that they name."""
 
-_Model = TypeVar("_Model", bound=Entry)
-
 
 @dataclass(frozen=True, slots=True)
 class CorpusVideo:
-    """One usable entry, with its paths resolved."""
+    """One usable entry, as it is written and with its paths resolved."""
 
+    entry: VideoEntry
     video: Video
     web: str
     transcript: Path | None
@@ -66,13 +51,6 @@ class CorpusVideo:
     line: int
     media: Path | None = None
     """The video itself, or a picture of it."""
-    published_before: date | None = None
-    """The date limit of this video's evidence, unless a run sets its own."""
-    pages_rating: Rating | None = None
-    claims_are_given: bool = False
-    """Whether exactly the listed claims are checked, and none is looked for in the transcript."""
-    claim_count: int | None = None
-    """How many claims annotators are said to have found, where their annotations are elsewhere."""
 
     @property
     def given_claims(self) -> ClaimDrafts | None:
@@ -80,7 +58,7 @@ class CorpusVideo:
 
         A claim without an annotated importance has full importance: it was listed to be checked.
         """
-        if not self.claims_are_given or self.claims is None:
+        if not self.entry.claims_are_given or self.claims is None:
             return None
         return ClaimDrafts(
             None,
@@ -205,7 +183,7 @@ def load_corpus(file: Path) -> CorporaReading:
         near = (difflib.get_close_matches(key, ("corpus", "videos"), cutoff=0.7) for key in data)
         if "experiment" in data or not any(near):
             return CorporaReading(ignored=(file,))
-    reader = _Reader(file, document)
+    reader = _Reader(file=file, document=document)
     corpus = reader.corpus()
     return CorporaReading((corpus,) if corpus else (), tuple(reader.problems))
 
@@ -266,13 +244,8 @@ def _repeated(entry: CorpusVideo, first: CorpusVideo) -> FileProblem:
 # --- One file -----------------------------------------------------------------------------------
 
 
-@dataclass
-class _Reader:
-    """Turns one document into a corpus, and collects every problem on the way."""
-
-    file: Path
-    document: Document
-    problems: list[FileProblem] = field(default_factory=list)
+class _Reader(EntryReader):
+    """Turns one document into a corpus."""
 
     def corpus(self) -> Corpus | None:
         data = self.document.data
@@ -284,7 +257,7 @@ class _Reader:
         self._report_repeated_keys(lambda place: len(place) < len(("videos", 0)))
         if listed is not None and not isinstance(listed, list):
             self.report(("videos",), "videos is not a list. Begin each video with a dash.")
-        head = self.validated(CorpusFile, {**data, "videos": ()}, ())
+        head = self.entry(CorpusFile, {**data, "videos": ()}, ())
         is_whole = head is not None and not self.problems
         head = head or CorpusFile()
         name = head.corpus or self.file.stem
@@ -304,7 +277,7 @@ class _Reader:
     def _video(self, place: Place, corpus: str, web: str) -> CorpusVideo | None:
         before = len(self.problems)
         self._report_repeated_keys(lambda where: where[: len(place)] == place)
-        entry = self.validated(VideoEntry, self.document.at(place), place)
+        entry = self.entry(VideoEntry, self.document.at(place), place)
         if entry is None:
             return None
         transcript = self._existing(entry.transcript, (*place, "transcript"))
@@ -325,6 +298,7 @@ class _Reader:
         if len(self.problems) > before:
             return None
         return CorpusVideo(
+            entry=entry,
             video=Video(
                 **entry.model_dump(include=_OF_VIDEO),
                 video_id=entry.video_id,
@@ -338,10 +312,6 @@ class _Reader:
             file=self.file,
             line=self.document.line(place),
             media=media,
-            published_before=entry.published_before,
-            pages_rating=entry.pages_rating,
-            claims_are_given=entry.claims_are_given,
-            claim_count=entry.claim_count,
         )
 
     def _own_ground_truth(self, entry: VideoEntry, path: Path) -> tuple[ClaimEntry, ...]:
@@ -374,27 +344,6 @@ class _Reader:
         self.report(place, words)
         return None
 
-    def validated(
-        self,
-        model: type[_Model],
-        data: object,
-        place: Place,
-        places: Mapping[str, Place] = MappingProxyType({}),
-    ) -> _Model | None:
-        """Return an entry; None where there are problems, each at its line.
-
-        `places` says where a key of the entry really stands.
-        """
-        try:
-            return model.model_validate(data)
-        except ValidationError as error:
-            for detail in error.errors():
-                where = detail["loc"]
-                if where and (real := places.get(str(where[0]))):
-                    where = real
-                self.report((*place, *where), _sentence(model, detail))
-            return None
-
     def report_repeated_claims(self, claims: Iterable[tuple[Place, ClaimEntry]]) -> None:
         """Report the claims that stand before in the same words."""
         first: dict[str, Place] = {}
@@ -407,10 +356,6 @@ class _Reader:
 
     def _report_repeated_keys(self, concerns: Callable[[Place], bool]) -> None:
         self.problems.extend(self.document.repeated_keys(self.file, concerns))
-
-    def report(self, place: Place, sentence: str) -> None:
-        """Report a problem at a place of the document."""
-        self.problems.append(FileProblem(self.file, self.document.line(place), sentence))
 
 
 _OF_VIDEO: Final = (Video.model_fields.keys() & VideoEntry.model_fields.keys()) - {"title", "url"}
@@ -440,7 +385,8 @@ def load_ground_truth(file: Path) -> GroundTruth:
         return GroundTruth(problems=(error.at(file),))
     data = document.data if isinstance(document.data, dict) else {}
     listed = data.get("claims")
-    reader = _Reader(file, document, document.repeated_keys(file))
+    problems = document.repeated_keys(file)
+    reader = _Reader(file=file, document=document, problems=problems)
     if not isinstance(listed, list):
         reader.report(("claims",), "There is no list of claims. Add one.")
         listed = []
@@ -461,7 +407,7 @@ def load_ground_truth(file: Path) -> GroundTruth:
                 "reasoning": inner.get("reasoning"),
                 **{key: value for key, value in written.items() if key not in known},
             }
-        claim = reader.validated(ClaimEntry, item, place, places)
+        claim = reader.entry(ClaimEntry, item, place, places)
         if claim is not None:
             claims[place] = claim
     reader.report_repeated_claims(claims.items())
@@ -485,60 +431,3 @@ def _seconds(value: object) -> float | None:
     except ValueError:
         return None
     return seconds if seconds is not None and 0 <= seconds < float("inf") else None
-
-
-# --- Sentences ----------------------------------------------------------------------------------
-
-
-def _sentence(model: type[Entry], detail: ErrorDetails) -> str:
-    place = detail["loc"]
-    # A key alone is the list itself; with a position behind it, one of its items.
-    inside = [_LISTS[key] for key in place[:-1] if key in _LISTS]
-    inner = inside[-1] if inside else model
-    what = _NAMES[inner]
-    key = str(place[-1]) if place else ""
-    limits = detail.get("ctx", {})
-    match detail["type"]:
-        case "extra_forbidden":
-            known = inner.model_fields
-            hint = did_you_mean(key, known, f"Known keys: {', '.join(known)}.")
-            return f"{key!r} is not a key of {what}. {hint}"
-        case "missing":
-            return f"{what.capitalize()} needs the key {key!r}. Add it."
-        case "model_type":
-            return f"{what.capitalize()} is written as key: value lines. Correct this one."
-        case "value_error":
-            return _as_sentence(detail["msg"].removeprefix("Value error, "))
-        case "less_than_equal":
-            wanted = f"write a number of at most {limits['le']:g}"
-        case "greater_than_equal":
-            wanted = f"write a number of at least {limits['ge']:g}"
-        case "literal_error":
-            wanted = f"it must be {limits.get('expected', 'another value')}"
-        case _:
-            return f"{key} is {shown(detail['input'])}: {_as_sentence(detail['msg'])}"
-    return f"{key} is {shown(detail['input'])}; {wanted}."
-
-
-_NAMES: Final[Mapping[type[Entry], str]] = {
-    CorpusFile: "a corpus file",
-    VideoEntry: "a video",
-    ClaimEntry: "a claim",
-    QuestionEntry: "a question",
-    AnswerEntry: "an answer",
-    PassageEntry: "a passage",
-    HumanScores: "human_scores",
-}
-
-_LISTS: Final[Mapping[str | int, type[Entry]]] = {
-    "videos": VideoEntry,
-    "claims": ClaimEntry,
-    "questions": QuestionEntry,
-    "answers": AnswerEntry,
-    "passages": PassageEntry,
-    "human_scores": HumanScores,
-}
-
-
-def _as_sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"

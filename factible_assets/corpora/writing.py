@@ -22,6 +22,7 @@ import yaml
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
+from factible_assets.corpora.entries import problem_words
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, load_corpora, load_corpus
 from factible_assets.errors import ExitCode
@@ -50,11 +51,6 @@ def bare_id(target: str) -> str:
     Raises NotAVideoLinkError: If it is a link, and not to a YouTube video.
     """
     return video_id_of(target) if _LINK.match(target.strip()) else target
-
-
-def copied_name(video_id: str, transcript: Path) -> str:
-    """Return where a transcript is copied to, relative to the folder of corpora."""
-    return f"{_TRANSCRIPTS}/{video_id}{transcript.suffix.lower()}"
 
 
 def list_new_video(
@@ -91,20 +87,19 @@ def list_new_video(
             "as a transcript file."
         )
     words = read_transcript(transcript) if transcript else None
+    copied = f"{_TRANSCRIPTS}/{video_id}{transcript.suffix.lower()}" if transcript else None
     given = {
         **details,
         "id": video_id,
         "url": watch_url(video_id) if is_video_id(video_id) else None,
         "language": details.get("language") or (words.language if words else None),
-        "transcript": copied_name(video_id, transcript) if transcript else None,
+        "transcript": copied,
     }
     try:
         entry = VideoEntry.model_validate({key: each for key, each in given.items() if each})
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = f"{first['loc'][0]}: " if first["loc"] else ""
-        what = first["msg"].removeprefix("Value error, ")
-        raise CorpusError(f"{name}{what}.", "Correct it.", ExitCode.USAGE) from error
+        why = problem_words(error.errors()[0], VideoEntry)
+        raise CorpusError(why, code=ExitCode.USAGE) from error
     if transcript is not None:
         write_whole(file.parent / str(entry.transcript), transcript.read_bytes())
     add_video(file, entry)
@@ -173,11 +168,6 @@ class WrittenCorpus:
     claims: int
     transcripts: int
     left_out: tuple[str, ...]
-
-    @property
-    def videos(self) -> int:
-        """How many videos the corpus lists."""
-        return len(self.video_ids)
 
 
 def write_corpus(

@@ -25,7 +25,6 @@ from factible_assets.report.view import ClaimView, ReportView, arrange
 from factible_assets.stages.ids import claim_id as id_of_claim
 from factible_assets.stages.reviews import (
     NO_CORRECTIONS,
-    by_claim,
     claims_in_force,
     corrected_queries,
     corrections_by_claim,
@@ -137,18 +136,17 @@ def report_page(viewer: Viewer, report: ReportView, **values: Any) -> tuple[str,
     data, video_id = report.data, report.data.video.video_id
     is_open = bool(values.get("is_open"))
     shown = {view.claim.claim_id for view in report.claims}
+    corrections = corrections_by_claim(data.reviews)
 
     def tools(view: ClaimView) -> Markup:
         claim = view.claim
-        mine = corrections_by_claim(data.reviews).get(claim.claim_id, NO_CORRECTIONS)
-        asked = [query for query in data.queries if query.claim_id == claim.claim_id]
-        asked.sort(key=lambda query: query.rank)
-        assigned = latest("assign", by_claim(data.reviews).get(claim.claim_id, ()))
+        mine = corrections.get(claim.claim_id, NO_CORRECTIONS)
+        assigned = latest("assign", (act for act, _ in view.reviews))
         # What a reviewer can act on: the claim, its next queries, its sources, who has it to do.
         desk = {
             "view": view,
             "path": claim_path(video_id, claim.claim_id),
-            "queries": corrected_queries(claim, asked, mine),
+            "queries": corrected_queries(claim, [query for query, _ in view.searches], mine),
             "sources": [source for sources in view.groups.values() for source in sources],
             "spoken_of": [*mine.sources],
             "assigned_to": assigned.value if assigned else None,

@@ -67,25 +67,17 @@ Stated: TypeAlias = Iterator[StatedClaim | FileProblem]
 """What a file says, and what in it cannot be used, in its order."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimCorpus:
-    """A corpus of claims, and the transcript of each of its entries by file name."""
-
-    corpus: CorpusFile
-    transcripts: Mapping[str, str]
-    problems: tuple[FileProblem, ...] = ()
-
-
 def corpus_of_claims(
     name: str, stated: Iterable[StatedClaim], file: Path, *, web: str, limit: int | None = None
-) -> ClaimCorpus:
+) -> tuple[CorpusFile, dict[str, bytes], list[FileProblem]]:
     """Turn claims into a corpus: one entry per claim, with the claim as its transcript.
 
-    Ids begin with its name; `file` is where the claims stand, for the problems.
+    Returns it with the transcripts by file name, and what could not be used. Ids begin with its
+    name; `file` is where the claims stand, for the problems.
     """
     entries: dict[str, VideoEntry] = {}
     first_lines: dict[str, int | None] = {}
-    transcripts: dict[str, str] = {}
+    transcripts: dict[str, bytes] = {}
     problems: list[FileProblem] = []
     for one in stated:
         if limit is not None and len(entries) >= limit:
@@ -106,7 +98,7 @@ def corpus_of_claims(
             continue
         first_lines[video_id] = one.line
         transcript = f"{name}/{video_id}{suffix}"
-        transcripts[transcript] = words
+        transcripts[transcript] = words.encode()
         entries[video_id] = VideoEntry(
             id=video_id,
             title=plain(claim.text, _TITLE_CHARACTERS),
@@ -120,7 +112,7 @@ def corpus_of_claims(
             claims_are_given=True,
         )
     corpus = CorpusFile(corpus=name, web=web, videos=tuple(entries.values()))
-    return ClaimCorpus(corpus, transcripts, tuple(problems))
+    return corpus, transcripts, problems
 
 
 def claims_of_corpus(corpus: Corpus) -> Iterator[tuple[CorpusVideo, ClaimEntry]]:

@@ -22,7 +22,7 @@ from factible_assets.exchange.claim_review import read_claim_reviews
 from factible_assets.exchange.claims import Stated, StatedClaim, corpus_of_claims, read_claim_list
 from factible_assets.exchange.fever import read_fever
 from factible_assets.exchange.json_items import MAX_BYTES, read_lines
-from resources.lines import FileProblem, PlacedError, read_document, read_text
+from resources.lines import FileProblem, PlacedError, read_text
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _HEAD_BYTES: Final = 64 * 1024
@@ -72,16 +72,15 @@ def import_corpus(
     except PlacedError as error:
         raise CorpusError(str(error.at(path))) from error
     stated = [each for each in read if isinstance(each, StatedClaim)]
-    made = corpus_of_claims(named, stated, path, web=web or "auto", limit=limit)
-    problems = (*(each for each in read if isinstance(each, FileProblem)), *made.problems)
+    corpus, beside, unused = corpus_of_claims(named, stated, path, web=web or "auto", limit=limit)
+    problems = [*(each for each in read if isinstance(each, FileProblem)), *unused]
     more = len(problems) - _MAX_TOLD
-    if not made.corpus.videos:
+    if not corpus.videos:
         _refuse(path, problems)
-    beside = {place: words.encode() for place, words in made.transcripts.items()}
     # A large file may have a million.
     left_out = [str(problem) for problem in problems[:_MAX_TOLD]]
     left_out += [f"{more:,} more problems like these."] if more > 0 else []
-    return write_corpus(destination, made.corpus, beside, left_out, replace=replace)
+    return write_corpus(destination, corpus, beside, left_out, replace=replace)
 
 
 def detect(path: Path) -> ImportFormat:
@@ -149,14 +148,12 @@ def _import_listing(
         _refuse(path, reading.problems or (nothing,))
     corpus = reading.corpora[0]
     named = _name(name or corpus.name, path)
-    listed = {entry.video.video_id: entry for entry in corpus.videos}
     beside: dict[str, bytes] = {}
     entries = []
-    # What was read without a problem is read again as it was written, entry by entry.
-    for entry in CorpusFile.model_validate(read_document(path).data).videos:
-        one, place = listed[entry.video_id], None
+    for one in corpus.videos:
+        place = None
         if one.transcript is not None:
-            place = f"{named}/{entry.video_id}{one.transcript.suffix.lower()}"
+            place = f"{named}/{one.video.video_id}{one.transcript.suffix.lower()}"
             try:
                 beside[place] = one.transcript.read_bytes()
             except OSError as error:
@@ -164,7 +161,7 @@ def _import_listing(
                     f"{one.transcript} cannot be read ({error.strerror}). Check its rights."
                 ) from error
         copied = {"transcript": place, "claims": one.claims, "ground_truth": None}
-        entries.append(entry.model_copy(update=copied))
+        entries.append(one.entry.model_copy(update=copied))
     copy = CorpusFile(
         corpus=named, description=corpus.description, web=web or corpus.web, videos=tuple(entries)
     )

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import ErrorDetails
 
+from factible_assets.corpora.entries import problem_words
 from resources.lines import FileProblem, Place, PlacedError, legible, shown
 
 MAX_BYTES: Final = 64 * 1024 * 1024
@@ -143,9 +143,10 @@ def validated(model: type[_Model], item: Item, file: Path) -> _Model | list[File
         called = f"Item {item.number}{f' ({shown(name)})' if isinstance(name, str) else ''}"
         details = error.errors(include_url=False)[:_MAX_PROBLEMS]
         lines = item.line_of(*(detail["loc"] for detail in details))
+        names = [".".join(map(str, detail["loc"])) for detail in details]
         return [
-            FileProblem(file, line, f"{called}: {_sentence(detail)}")
-            for detail, line in zip(details, lines, strict=True)
+            FileProblem(file, line, f"{called}: {problem_words(detail, model, key)}")
+            for detail, key, line in zip(details, names, lines, strict=True)
         ]
 
 
@@ -177,23 +178,6 @@ def lines_of(text: str, first: int, wanted: Collection[Place]) -> dict[Place, in
                 open_ones.append([word == "{", word == "{"])
                 place.append("" if word == "{" else 0)
     return lines
-
-
-def _sentence(detail: ErrorDetails) -> str:
-    key = ".".join(str(part) for part in detail["loc"])
-    match detail["type"]:
-        case "missing":
-            return f"{key} is missing. Add it, or take the item out."
-        case "model_type" | "dict_type":
-            return f"{key or 'it'} is no object in braces. Correct it, or take the item out."
-        case "value_error":
-            words = detail["msg"].removeprefix("Value error, ")
-            return f"{key} is {shown(detail['input'])}: {words}"
-        case _:
-            return (
-                f"{key} is {shown(detail['input'])}: {detail['msg']}. "
-                "Correct it, or take the item out."
-            )
 
 
 def _skip(text: str, position: int) -> int:

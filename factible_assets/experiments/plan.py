@@ -23,10 +23,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from factible_assets import config
 from factible_assets.config import FactCheckConfig, Knob, KnobError, Value, Values
+from factible_assets.corpora.entries import EntryReader
 from factible_assets.corpora.reading import SUFFIXES, CorporaReading, CorpusVideo
 from factible_assets.errors import FactibleError
 from factible_assets.services.reasoning import plan_models
@@ -34,7 +35,7 @@ from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.wording import did_you_mean
 from resources.errors import SetupError
-from resources.lines import Document, FileProblem, Place, PlacedError, read_document
+from resources.lines import FileProblem, Place, PlacedError, read_document
 
 STAGES: tuple[str, ...] = ("claims", *ALL_STAGES)
 """The stages of a variant, each computed from all before it. The transcript is given."""
@@ -370,43 +371,32 @@ def load_experiments(
 def load_experiment(file: Path, corpora: CorporaReading, settings: Settings) -> ExperimentsReading:
     """Read one experiment file. Never raises: what fails is a problem."""
     try:
-        reader = _Reader(file, read_document(file), corpora, settings)
+        document = read_document(file)
     except PlacedError as error:
         return ExperimentsReading(problems=(error.at(file),))
+    reader = _Reader(file=file, document=document, corpora=corpora, settings=settings)
     experiment = reader.experiment()
     problems = tuple(sorted(reader.problems, key=lambda problem: problem.line or 0))
     return ExperimentsReading((experiment,) if experiment and not problems else (), problems)
 
 
-@dataclass
-class _Reader:
-    """Turns one document into an experiment, and collects every problem on the way."""
+@dataclass(kw_only=True)
+class _Reader(EntryReader):
+    """Turns one document into an experiment."""
 
-    file: Path
-    document: Document
     corpora: CorporaReading
     settings: Settings
-    problems: list[FileProblem] = field(default_factory=list)
 
     def experiment(self) -> Experiment | None:
         self.problems += self.document.repeated_keys(self.file)
         data = self.document.data
         if not isinstance(data, dict):
             what = "empty" if data is None else "not a mapping"
-            self._report((), f"The file is {what}. Begin with experiment: and its name.")
+            self.report((), f"The file is {what}. Begin with experiment: and its name.")
             return None
-        try:
-            written = ExperimentFile.model_validate(
-                {key: value for key, value in data.items() if value is not None}
-            )
-        except ValidationError as error:
-            for detail in error.errors(include_url=False):
-                place = detail["loc"]
-                key = str(place[0]) if place else ""
-                words = detail["msg"].removeprefix("Value error, ")
-                sentence = _SENTENCES.get(detail["type"], f"{words[:1].upper()}{words[1:]}.")
-                near = _nearest(key, ExperimentFile.model_fields)
-                self._report(place, sentence.format(key=key, near=near))
+        given = {key: value for key, value in data.items() if value is not None}
+        written = self.entry(ExperimentFile, given, ())
+        if written is None:
             return None
         videos = self._videos(written)
         design = self._design(written)
@@ -414,7 +404,7 @@ class _Reader:
             return None
         if (most := count_of(design)) > MAX_VARIANTS:
             words = f"These lists make up to {most:,} variants, and {MAX_VARIANTS} are the most. "
-            self._report((), f"{words}Shorten them, or try one factor at a time.")
+            self.report((), f"{words}Shorten them, or try one factor at a time.")
             return None
         variants = expand(design)
         self._refuse_contradictions(variants)
@@ -422,7 +412,7 @@ class _Reader:
         baseline = written.baseline or names[0]
         if baseline not in names:
             words = f"There is no variant {baseline!r}. {_nearest(baseline, names)}"
-            self._report(("baseline",), words)
+            self.report(("baseline",), words)
         name, line = written.experiment, self.document.line(("experiment",))
         return Experiment(name, written.description, variants, baseline, videos, self.file, line)
 
@@ -443,7 +433,7 @@ class _Reader:
         )
         if not chosen and not self.problems:
             words = "No video of the corpora passes these filters. Widen videos or tags."
-            self._report(("tags",) if written.tags else ("videos",), words)
+            self.report(("tags",) if written.tags else ("videos",), words)
         return chosen
 
     def _expect(self, kind: str, name: str, known: Iterable[str], place: Place) -> None:
@@ -451,7 +441,7 @@ class _Reader:
             words = f"No corpus has a {kind} {name!r}. {_nearest(name, known)}"
             if self.corpora.problems:
                 words += f" Not every corpus could be read, such as {self.corpora.problems[0]}"
-            self._report(place, words)
+            self.report(place, words)
 
     def _design(self, written: ExperimentFile) -> Design:
         fixed: dict[str, Value] = {}
@@ -471,12 +461,12 @@ class _Reader:
                 continue
             if not isinstance(given, list):
                 words = f"{name} is one value here. Give a list, or put it in settings."
-                self._report(place, words)
+                self.report(place, words)
             elif axes := self._axis(name, given, place):
                 factors += axes
                 if name in swept:
                     words = f"{name} is swept under settings as well. Keep one of the two lists."
-                    self._report(place, words)
+                    self.report(place, words)
         return Design(fixed, self._strategies(written, swept), tuple(sweeps), tuple(factors))
 
     def _axis(self, name: str, given: list[Any], place: Place) -> list[Axis]:
@@ -485,10 +475,10 @@ class _Reader:
             for value in self._taken(name, each, (*place, index)).values():
                 label = shown(value)
                 if label in values:
-                    self._report((*place, index), f"The value {label} stands twice. Remove one.")
+                    self.report((*place, index), f"The value {label} stands twice. Remove one.")
                 values[label] = value
         if not given:
-            self._report(place, f"The list of {name} is empty. Give values, or leave it out.")
+            self.report(place, f"The list of {name} is empty. Give values, or leave it out.")
         return [(name, tuple(values.values()))] if values else []
 
     def _taken(self, name: str, given: object, place: Place) -> dict[str, Value]:
@@ -498,16 +488,16 @@ class _Reader:
             if name in MODEL_KNOBS:
                 plan_models(settings_of({"model": value}, self.settings))
         except KnobError as error:
-            self._report(place, error.sentence)
+            self.report(place, error.sentence)
         except SetupError as error:
-            self._report(place, f"{name}: {error}")
+            self.report(place, f"{name}: {error}")
         else:
             return {name: value}
         return {}
 
     def _is_knob(self, name: str, place: Place) -> bool:
         if name not in knobs():
-            self._report(place, f"There is no knob {name!r}. {_nearest(name, knobs())}")
+            self.report(place, f"There is no knob {name!r}. {_nearest(name, knobs())}")
         return name in knobs()
 
     def _strategies(self, written: ExperimentFile, swept: set[str]) -> dict[str, dict[str, Value]]:
@@ -518,15 +508,15 @@ class _Reader:
             if name not in STRATEGIES:
                 near = _nearest(name, STRATEGIES)
                 words = f"There is no strategy {name!r}. {near} Others can be described under "
-                self._report(place, f"{words}variants:.")
+                self.report(place, f"{words}variants:.")
             elif name in chosen:
-                self._report(place, f"The strategy {name!r} stands twice. Remove one.")
+                self.report(place, f"The strategy {name!r} stands twice. Remove one.")
             else:
                 chosen[name], places[name] = dict(STRATEGIES[name]), place
         for name, given in written.variants.items():
             place = ("variants", name)
             if not _VARIANT.fullmatch(name) or name in chosen or name in STRATEGIES:
-                self._report(
+                self.report(
                     place,
                     f"A variant cannot be called {name!r}. Take letters, digits, dots, hyphens "
                     "and underscores, and none of the named strategies.",
@@ -539,7 +529,7 @@ class _Reader:
         for name, values in chosen.items():
             for knob in swept.intersection(values):
                 words = f"{name} sets {knob}, which is swept under settings. Keep one of the two."
-                self._report(places[name], words)
+                self.report(places[name], words)
         return chosen
 
     def _refuse_contradictions(self, variants: tuple[Variant, ...]) -> None:
@@ -548,30 +538,15 @@ class _Reader:
                 config = variant.config
             except KnobError as error:
                 # Each value is good alone; two of them do not go together.
-                self._report(("settings",), f"In the variant {variant.name}, {error.sentence}")
+                self.report(("settings",), f"In the variant {variant.name}, {error.sentence}")
                 return
             if variant.names_a_model and config.reasoner == "embedded":
-                self._report(
+                self.report(
                     ("settings",),
                     f"The variant {variant.name} names a model and wants the reasoner embedded, "
                     "which asks none. Remove one of the two.",
                 )
                 return
-
-    def _report(self, place: Place, sentence: str) -> None:
-        self.problems.append(FileProblem(self.file, self.document.line(place), sentence))
-
-
-_SENTENCES: Final[Mapping[str, str]] = {
-    "extra_forbidden": "{key!r} is not a key of an experiment. {near}",
-    "missing": "An experiment needs the key {key!r}. Add it.",
-    "tuple_type": "{key} is a list. Begin each entry with a dash.",
-    "dict_type": "{key} is written as name: value lines. Correct it.",
-    "string_type": "{key} is text. Write it on one line.",
-    "string_pattern_mismatch": (
-        "The name is made of small letters, digits, hyphens and underscores, at most 64."
-    ),
-}
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -246,7 +246,7 @@ def run_experiment(
                     choice, transcript = choices[variant.name, video_id], words.transcripts[0]
                     around = place.around(words.video, transcript, choice, listed.given_claims)
                     # As in any check: what a claim's data set forbids is no evidence here either.
-                    config = variant.config.limited_to(listed.published_before)
+                    config = variant.config.limited_to(listed.entry.published_before)
                     keys, name = stage_keys(config, around), experiment.name
                     work = _Work(name, variant.name, config, words, keys, choice, listed, ledger)
                     outcome = await work.done()

@@ -181,7 +181,7 @@ def _check(order: Order, settings: Settings, teller: Teller) -> Checked:
         )
     file = review.open_claim(order.video_id, order.claim_id, settings)
     return review.carry_out(
-        file, (), settings, rerun=True, watch=watch, say=lambda _: None, run_id=run_id
+        file, (), rerun=True, watch=watch, say=lambda _: None, run_id=run_id
     ).checked
 
 

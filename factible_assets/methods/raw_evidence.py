@@ -189,18 +189,6 @@ _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![\"\u201c])\b[A-Z][\w'\u2019-]*[a-z]
 _LETTERS = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedSummary:
-    """What is left of a summary, and what of it its passage does not bear out.
-
-    `text` is None where the passage is not relevant, or nothing is left.
-    """
-
-    text: str | None
-    is_relevant: bool
-    unfounded: tuple[str, ...] = ()
-
-
 def unfounded(sentence: str, passage: str) -> list[str]:
     """Return the numbers, names and quotes of a sentence that its passage does not hold.
 
@@ -223,14 +211,17 @@ def unfounded(sentence: str, passage: str) -> list[str]:
     return [*wrong, *(each for each in misquotes if each not in passage)]
 
 
-def check_summary(summary: str, passage: str) -> CheckedSummary:
-    """Return a summary without the sentences that judge the claim or that its passage lacks."""
+def check_summary(summary: str, passage: str) -> tuple[str, list[str]] | None:
+    """Return a summary without the sentences that judge the claim or that its passage lacks.
+
+    With it comes what of it the passage does not bear out. None: the passage is not relevant.
+    """
     if not summary.strip() or _NOT_RELEVANT.search(summary):
-        return CheckedSummary(None, is_relevant=False)
-    kept, wrong = [], []
+        return None
+    kept, wrong = list[str](), list[str]()
     for each in page_sentences(summary):
         found = unfounded(each.text, passage)
         wrong += found
         if not found and _JUDGEMENT.search(each.text) is None:
             kept.append(each.text.strip())
-    return CheckedSummary(" ".join(kept) or None, True, tuple(wrong))
+    return " ".join(kept), wrong

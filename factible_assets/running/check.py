@@ -196,20 +196,18 @@ def chosen_videos(
 
     Raises FactibleError: A named video has no claims, or is being checked at the moment.
     """
-    now = datetime.now(UTC)
-    by_id = {row.video_id: row for row in _plan(settings, limit, now, named)}
-    if not by_id:
-        return []
     with open_instance(settings) as instance:
-        busy = in_flight(instance, instance.get_dynamic_partitions("videos"))
+        busy = in_flight(instance)
+    rows = _plan(settings, limit, datetime.now(UTC), named, busy)
     if not named:
-        return [row for row in _plan(settings, limit, now, held=busy) if row.is_planned]
+        return [row for row in rows if row.is_planned]
     if taken := sorted(busy & set(named)):
         raise FactibleError(
             f"{', '.join(taken)} is being checked at the moment.",
             "Wait until that run has ended, or cancel it in the Dagster UI.",
             ExitCode.FAILED,
         )
+    by_id = {row.video_id: row for row in rows}
     return [by_id[video_id] for video_id in dict.fromkeys(named)][:limit]
 
 
@@ -217,7 +215,7 @@ def _plan(
     settings: Settings,
     limit: int | None,
     as_of: datetime,
-    named: Sequence[str] = (),
+    named: Sequence[str],
     held: Collection[str] = (),
 ) -> list[PlannedVideo]:
     rows: list[PlannedVideo] = []

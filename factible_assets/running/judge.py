@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -51,7 +51,6 @@ from warehouse.store import Warehouse
 _CHARACTERS_PER_TOKEN = 4
 """Of English text, roughly; used only where no call was recorded."""
 
-_SEED = 1
 _SHAPE_TOKENS, _ANSWER_TOKENS = 150, 150
 _WORKERS = 8
 """Questions that are in flight at once; the client's own limits hold as well."""
@@ -67,23 +66,6 @@ _OF_A_CALL = (
 
 Listener = Callable[[JudgementRow, int, int], None]
 """Hears of each judgement, how many are done, and of how many. Must return at once."""
-
-
-class NothingToJudgeError(FactibleError):
-    """No row is there that could be judged. The message says what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What is to be judged. Without videos and corpora: everything that was checked.
-
-    Videos are ids; those of the named corpora are added. `sample` is the most subjects per rubric.
-    """
-
-    videos: tuple[str, ...] = ()
-    corpora: tuple[str, ...] = ()
-    rubrics: tuple[Rubric, ...] = ()
-    sample: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,44 +156,53 @@ class JudgingResult:
 
 
 def plan_judging(
-    store: Warehouse, reading: CorporaReading, wish: Wish, plan: ModelPlan
+    store: Warehouse,
+    reading: CorporaReading,
+    plan: ModelPlan,
+    rubrics: Sequence[Rubric],
+    *,
+    videos: Collection[str] = (),
+    corpora: Collection[str] = (),
+    sample: int | None = None,
 ) -> JudgingPlan:
     """Find out what is to be asked, and what was answered before.
 
+    Without videos and corpora that is about everything that was checked; those of the named corpora
+    are added to the videos, which are ids. `sample` is the most subjects per rubric.
+
     Raises UnknownCorpusError: No video of a named corpus was checked.
-    Raises NothingToJudgeError: There is nothing that could be judged.
+    Raises FactibleError: There is nothing that could be judged.
     """
     info = plan.stages[JUDGE]
     by = f"{info.provider}/{info.name}"
-    if wish.corpora:
-        groups = group_by_corpus(load_outcomes(store, reading), reading, expected=wish.corpora)
+    if corpora:
+        groups = group_by_corpus(load_outcomes(store, reading), reading, expected=corpora)
         outcomes = tuple(
             outcome
             for corpus, found in groups.items()
             for outcome in found
-            if corpus in wish.corpora or outcome.video.video_id in wish.videos
+            if corpus in corpora or outcome.video.video_id in videos
         )
     else:
-        outcomes = tuple(load_outcomes(store, reading, videos=wish.videos or None))
+        outcomes = tuple(load_outcomes(store, reading, videos=videos or None))
     asked = []
     for outcome in outcomes:
         # A verdict outlives a failed re-check, and is held against what it was reached from.
         standing = store.read_standing(outcome.video.video_id)
         texts = {**outcome.texts, **standing.texts}
         for subject in subjects_of(outcome, standing.evidence, texts):
-            rubrics = (each for each in wish.rubrics if each.subject == subject.kind)
-            asked += [inquiry(subject, each) for each in rubrics]
+            asked += [inquiry(subject, each) for each in rubrics if each.subject == subject.kind]
     if not asked:
-        raise NothingToJudgeError(
+        raise FactibleError(
             "There is nothing to judge: no claim of these videos is stored.",
             "Check them first: factible check VIDEO.",
         )
     drawn: dict[str, set[str]] = {}
-    for rubric in wish.rubrics:
+    for rubric in rubrics:
         # By chance, but a larger sample holds a smaller.
         ids = {each.subject.subject_id for each in asked if each.rubric == rubric}
         order = sorted(ids, key=lambda each: hashlib.sha256(each.encode()).digest())
-        drawn[rubric.name] = set(order[: wish.sample])
+        drawn[rubric.name] = set(order[:sample])
     kept = {
         each.judgement_id(by): each
         for each in asked
@@ -219,7 +210,7 @@ def plan_judging(
     }
     known = read_judgements(store, list(kept))
     tasks = tuple(Task(name, each, known.get(name)) for name, each in kept.items())
-    return JudgingPlan(info, by, outcomes, tasks, wish.rubrics)
+    return JudgingPlan(info, by, outcomes, tasks, tuple(rubrics))
 
 
 async def run_judging(
@@ -243,7 +234,7 @@ async def run_judging(
         async def ask(asked: Inquiry) -> Judged:
             account = budget.account(f"the video {asked.subject.video_id}")
             model = CachingModel(client, cache, account)
-            return await judge(stage_model(settings, JUDGE, model, ANSWER_TOKENS, _SEED), asked)
+            return await judge(stage_model(settings, JUDGE, model, ANSWER_TOKENS), asked)
 
         try:
             result = await _ask_all(store, judging, ask, listener)

@@ -35,7 +35,6 @@ from factible_assets.records import (
     ReviewKind,
     Stance,
     Verdict,
-    Video,
 )
 from factible_assets.rows import VideoRows
 from factible_assets.running.result import Checked, stored_result
@@ -194,14 +193,9 @@ class ClaimFile:
     gone: ReviewAction | None = None
 
     @property
-    def video(self) -> Video:
-        """The video that makes it."""
-        return self.rows.video
-
-    @property
     def video_id(self) -> str:
-        """The video's id."""
-        return self.video.video_id
+        """The id of the video that makes it."""
+        return self.rows.video.video_id
 
     @property
     def ruling(self) -> ReviewAction | None:
@@ -570,7 +564,7 @@ def _source(file: ClaimFile, wish: Wish, done: Sequence[ReviewAction]) -> dict[s
         )
     else:
         _refuse(
-            is_the_video(file.video, given),
+            is_the_video(file.rows.video, given),
             f"{plain(given, 120)} is the video itself, or a copy of it.",
             "A video is no evidence for itself; give another source.",
         )
@@ -640,7 +634,6 @@ def _words(text: str | None, what: str) -> str:
 def carry_out(
     file: ClaimFile,
     actions: Sequence[ReviewAction],
-    settings: Settings,
     *,
     rerun: bool | None,
     watch: Watch,
@@ -657,13 +650,14 @@ def carry_out(
     """
     changes = any(action.action not in OPINIONS for action in actions)
     runs = changes if rerun is None else rerun
+    settings = file.settings
     store = Warehouse(settings.warehouse)
     if runs:
         from factible_assets.automation.nightly import in_flight  # noqa: PLC0415 - loads Dagster
         from factible_assets.running.launch import open_instance  # noqa: PLC0415
 
         with open_instance(settings) as instance:
-            busy = in_flight(instance, instance.get_dynamic_partitions("videos"))
+            busy = in_flight(instance)
         if file.video_id in busy:
             raise FactibleError(
                 f"{file.video_id} is being checked at the moment; nothing was recorded.",
@@ -677,7 +671,7 @@ def carry_out(
             store.write_rows({"review_actions": actions})
     came = _came_of(file, open_video(file.video_id, settings))
     ids = tuple(claim.claim_id for claim in came)
-    again = _check_again(file, came, actions, settings, watch, say, run_id) if runs else None
+    again = _check_again(file, came, actions, watch, say, run_id) if runs else None
     if again is None or again.failures:
         store.publish(settings.published)
     checked = again or stored_result(file.video_id, settings=settings)
@@ -747,7 +741,6 @@ def _check_again(
     file: ClaimFile,
     claims: Sequence[Claim],
     actions: Sequence[ReviewAction],
-    settings: Settings,
     watch: Watch,
     say: Say,
     run_id: str | None,
@@ -755,6 +748,7 @@ def _check_again(
     from factible_assets.running.launch import check_video, open_instance  # noqa: PLC0415 - Dagster
     from factible_assets.running.standing import claims_wait, tags_of  # noqa: PLC0415
 
+    settings = file.settings
     with Warehouse(settings.warehouse).snapshot() as now, open_instance(settings) as instance:
         waits = claims_wait(now, file.video_id)
         sets = map(now.current_sets(file.video_id).get, ("claims", "verdicts"))

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from factible_assets.corpora.format import VideoEntry
 from factible_assets.corpora.reading import CorporaReading, load_corpora
-from factible_assets.corpora.writing import LOCAL_CORPUS, add_video, bare_id, copied_name
+from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video
 from factible_assets.errors import FactibleError, UsageError
-from factible_assets.files import digest, slug, write_whole
+from factible_assets.files import digest, slug
 from factible_assets.records import Rating
 from factible_assets.settings import Settings
 from factible_assets.wording import did_you_mean, plain
@@ -29,14 +28,14 @@ _FILE_SUFFIXES = frozenset({".vtt", ".srt", ".json", ".json3", ".txt", ".md"})
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The video that is meant. A transcript file that no corpus lists yet brings its `entry`.
+    """The video that is meant, and of one that no corpus lists yet its transcript file and title.
 
     `remark` says what of the corpora could not be read, where it may have listed the video.
     """
 
     video_id: str
-    entry: VideoEntry | None = None
     transcript: Path | None = None
+    title: str | None = None
     remark: str | None = None
 
 
@@ -82,14 +81,19 @@ def enlist(
     `pages_rating` is what its pages are rated that no rating set lists. Returns the corpus file;
     None if nothing was written, for the video is listed already.
     """
-    if target.entry is None or target.transcript is None:
+    if target.transcript is None:
         return None
     settings.ensure_home()
-    write_whole(
-        settings.home_corpora / str(target.entry.transcript), target.transcript.read_bytes()
-    )
     file = settings.home_corpora / LOCAL_CORPUS
-    add_video(file, target.entry.model_copy(update={"web": web, "pages_rating": pages_rating}))
+    list_new_video(
+        file,
+        target.video_id,
+        listing=load_corpora(settings.corpus_folders),
+        transcript=target.transcript,
+        title=target.title,
+        web=web,
+        pages_rating=pages_rating,
+    )
     return file
 
 
@@ -145,13 +149,8 @@ def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
                 "Leave --title out, or change the title there and check again with --force.",
             )
         return Target(listed.video.video_id)
-    entry = VideoEntry(
-        id=video_id,
-        title=title or words.title or re.sub(r"[\s_-]+", " ", path.stem).strip() or video_id,
-        language=words.language,
-        transcript=copied_name(video_id, path),
-    )
-    return Target(video_id, entry, path)
+    named = title or words.title or re.sub(r"[\s_-]+", " ", path.stem).strip()
+    return Target(video_id, path, named or video_id)
 
 
 def _closest(video_id: str, reading: CorporaReading) -> str:

@@ -93,7 +93,7 @@ def plan_models(settings: Settings, names: Sequence[str] = STAGES) -> ModelPlan:
 
     Raises SetupError: A registry cannot be read, or a model or provider is not known.
     """
-    registry = _registry(settings)
+    registry = model_registry(settings)
     stages = {stage: _model(settings, registry, stage) for stage in names}
     # Only OpenAI itself always wants a key.
     is_set = settings.openai_base_url or settings.openai_api_key
@@ -122,17 +122,13 @@ def plan_judge(settings: Settings) -> ModelPlan:
     return plan
 
 
-def _registry(settings: Settings) -> ModelRegistry:
-    own = settings.own_models
-    return ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
-
-
-def service_prices(settings: Settings) -> dict[str, float]:
-    """Return what services that are no models cost, in US dollars per request.
+def model_registry(settings: Settings) -> ModelRegistry:
+    """Return the models that are known, and what models and other services cost.
 
     Raises SetupError: A registry cannot be read.
     """
-    return _registry(settings).services
+    own = settings.own_models
+    return ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
 
 
 def _model(settings: Settings, registry: ModelRegistry, stage: str) -> ModelInfo:
@@ -177,18 +173,18 @@ def effort_of(settings: Settings, stage: str) -> Effort | None:
 
 
 def stage_model(
-    settings: Settings, stage: str, model: LanguageModel, max_tokens: int, seed: int
+    settings: Settings, stage: str, model: LanguageModel, max_tokens: int
 ) -> StageModel:
     """Return how a stage, or the judge, asks its model.
 
-    `max_tokens` is the limit on an answer where the settings have none, `seed` that of sampling.
+    `max_tokens` is the limit on an answer where the settings have none.
     """
     limit = getattr(settings, f"max_tokens_{stage}") or max_tokens
     return StageModel(
         model,
         settings.answer_language,
         max_tokens=limit,
-        seed=seed,
+        seed=_SEED,
         effort=effort_of(settings, stage),
         thought_tokens=settings.thought_tokens,
         remedy=(
@@ -315,7 +311,7 @@ async def open_models(
         for model in plan.models
     }
     stages = {
-        stage: stage_model(settings, stage, models[plan.stages[stage]], ANSWER_TOKENS[stage], _SEED)
+        stage: stage_model(settings, stage, models[plan.stages[stage]], ANSWER_TOKENS[stage])
         for stage in STAGES
     }
     return LlmReasoner(stages)

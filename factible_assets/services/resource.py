@@ -122,14 +122,7 @@ async def open_services(
     web, corpus_web = wishes.get("web", "auto"), wishes.get("corpus_web")
     rated, renew = wishes.get("pages_rating"), wishes.get("renew", False)
     async with AsyncExitStack() as stack:
-        caches: list[DiskCache] = []
-
-        def cache() -> DiskCache:
-            if not caches:
-                caches.append(DiskCache(settings.cache, settings.cache_policy))
-                stack.push_async_callback(caches[0].aclose)
-            return caches[0]
-
+        cache = await stack.enter_async_context(DiskCache(settings.cache, settings.cache_policy))
         live_ready = bool(search_names(settings))
         chosen = choose_web(web, corpus_web, settings.web, live_ready=live_ready)
         opened = await open_web(chosen, settings, stack, cache, renew=renew)
@@ -141,10 +134,10 @@ async def open_services(
             if remark is not None:
                 occasion.remark(remark)
         if choice.kind == "embedded":
-            reasoner = reasoning.embedded_reasoner(settings, cache())
+            reasoner = reasoning.embedded_reasoner(settings, cache)
         else:
             budget = _BUDGETS.of(occasion.run_id, occasion.video_id, settings)
-            reasoner = await reasoning.open_models(settings, stack, cache(), budget, renew=renew)
+            reasoner = await reasoning.open_models(settings, stack, cache, budget, renew=renew)
         yield Services(
             reasoner=reasoner,
             searcher=opened.searcher,

@@ -166,8 +166,6 @@ def fact_check_lane(settings: Settings, http: HttpClient) -> providers.GoogleFac
 
     Raises SetupError: Its key is missing, or cannot be used.
     """
-    key, address = (
-        settings.secret("google_fact_check_api_key"),
-        settings.endpoints.get("google_fact_check", ""),
-    )
+    key = settings.secret("google_fact_check_api_key")
+    address = settings.endpoints.get("google_fact_check", "")
     return providers.GoogleFactChecks(http, api_key=key, base_url=address)

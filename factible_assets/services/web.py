@@ -11,7 +11,6 @@ this machine, is thereby never open to an address that stands in a page or in a 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -80,17 +79,12 @@ def choose_web(*wishes: str | None, live_ready: bool) -> str:
 
 
 async def open_web(
-    chosen: str,
-    settings: Settings,
-    stack: AsyncExitStack,
-    cache: Callable[[], DiskCache],
-    *,
-    renew: bool = False,
+    chosen: str, settings: Settings, stack: AsyncExitStack, cache: DiskCache, *, renew: bool = False
 ) -> OpenWeb:
     """Open the web of a run: live, miniature, archive, or archive:NAME.
 
-    The stack closes what is opened; the cache is opened for the live web alone. With `renew`, what
-    is kept of searches and pages is asked for anew.
+    The stack closes what is opened. With `renew`, what is kept of searches and pages is asked for
+    anew.
 
     Raises SetupError: The live web was asked for, and is not set up or not correctly.
     """
@@ -112,7 +106,7 @@ async def open_web(
 
 
 async def _live(
-    settings: Settings, stack: AsyncExitStack, cache: Callable[[], DiskCache], *, renew: bool
+    settings: Settings, stack: AsyncExitStack, kept: DiskCache, *, renew: bool
 ) -> OpenWeb:
     names = search_names(settings)
     if not names:
@@ -122,7 +116,6 @@ async def _live(
             "or choose another web: archive or miniature."
         )
     services = await stack.enter_async_context(service_client(settings))
-    kept = cache()
     fetcher, identity = await _page_fetcher(settings, services, stack)
     ages: DomainAges = RegistryAges(())
     if settings.domain_ages:

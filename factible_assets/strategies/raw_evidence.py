@@ -156,13 +156,12 @@ class _Passages:
         told = await summarise(desk, page, chosen.text)
         passage = f"{page.title}\n{chosen.text}"
         checked = raw_evidence.check_summary(told.summary if told.relevant else "", passage)
-        self._wrong += checked.unfounded
         draft = None
-        if checked.is_relevant:
+        if checked is not None:
+            words, wrong = checked
+            self._wrong += wrong
             relevance = chosen.score / max(each.score for each in self._selected.values())
-            draft = ports.EvidenceDraft(
-                "unclear", 0.0, relevance, checked.text or "", tuple(told.quotes)
-            )
+            draft = ports.EvidenceDraft("unclear", 0.0, relevance, words, tuple(told.quotes))
         return ports.Judged(draft, tuple(desk.calls))
 
 

@@ -105,7 +105,7 @@ def test_a_wrong_date_is_wrong_usage(factible: Run, tmp_path: Path) -> None:
         "corpus", "add", "my-talk", "--transcript", talk(tmp_path), "--published-on", "someday"
     )
     assert result.exit_code == 2
-    assert "published_on: " in result.stderr
+    assert "published_on is 'someday'" in result.stderr
 
 
 def test_a_path_that_is_not_there_cannot_be_imported(factible: Run) -> None:

@@ -194,7 +194,7 @@ def test_what_was_judged_by_what_no_longer_stands_is_not_recorded(
 
     def record(file: ClaimFile, name: str, wish: Wish) -> None:
         acts = planned(file, [wish], name, None)
-        carry_out(file, acts, settings, rerun=False, watch=watching, say=print)
+        carry_out(file, acts, rerun=False, watch=watching, say=print)
 
     record(first, "Ann", Wish("note", "Mine."))
     record(first, "Ann", Wish("block_source", "a.example"))

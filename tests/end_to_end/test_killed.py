@@ -158,6 +158,6 @@ def test_killed_runs_free_their_places_at_the_next_start(tmp_path: Path) -> None
 
         with dev(environment, port, log) as address, open_instance(Settings(home=home)) as instance:
             assert [run.status.value for run in instance.get_runs()] == ["FAILURE"] * 5
-            assert in_flight(instance, VIDEOS) == set(), "the night has its videos back"
+            assert in_flight(instance) == set(), "the night has its videos back"
             fifth = launch(address, VIDEOS[5])
             eventually((alive / fifth).exists, "the fifth run stayed queued")

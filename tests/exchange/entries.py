@@ -58,10 +58,9 @@ class Read:
 def stored(folder: Path, *claims: ClaimEntry, **known: Any) -> list[CorpusVideo]:
     """Write claims as a corpus and return its entries as they are read."""
     stated = [StatedClaim(claim, key=f"k{number}", **known) for number, claim in enumerate(claims)]
-    made = corpus_of_claims("tried", stated, folder / "given", web="auto")
-    assert made.problems == ()
-    beside = {place: text.encode() for place, text in made.transcripts.items()}
-    file = write_corpus(folder, made.corpus, beside, replace=True).file
+    corpus, beside, problems = corpus_of_claims("tried", stated, folder / "given", web="auto")
+    assert problems == []
+    file = write_corpus(folder, corpus, beside, replace=True).file
     reading = load_corpus(file)
     assert [str(problem) for problem in reading.problems] == []
     return list(reading.videos())

@@ -84,7 +84,7 @@ def test_a_claim_is_read_with_label_date_speaker_questions_and_sources() -> None
 def test_a_claim_becomes_an_entry_whose_date_limits_its_evidence(tmp_path: Path) -> None:
     read = Read(read_averitec(given_as({}), FILE))
     (listed,) = stored(tmp_path, read.claims[0].claim)
-    assert listed.published_before == date(2021, 2, 3)
+    assert listed.entry.published_before == date(2021, 2, 3)
     assert listed.transcript is not None
     assert listed.transcript.read_text() == CLAIM["claim"]
 
@@ -92,8 +92,8 @@ def test_a_claim_becomes_an_entry_whose_date_limits_its_evidence(tmp_path: Path)
 def test_ids_are_stable_whatever_else_is_in_the_file() -> None:
     def ids(text: str) -> list[str]:
         claims = Read(read_averitec(text, FILE)).claims
-        made = corpus_of_claims("av", claims, FILE, web="auto")
-        return [entry.video_id for entry in made.corpus.videos]
+        corpus, *_ = corpus_of_claims("av", claims, FILE, web="auto")
+        return [entry.video_id for entry in corpus.videos]
 
     (alone,) = ids(given_as({}))
     assert ids(given_as({"claim": "Another."}, {}))[1] == alone
@@ -185,6 +185,6 @@ def test_the_real_data_set_is_read_but_for_two_claims_that_it_has_twice() -> Non
     read = Read(read_averitec(file.read_text(), file))
     assert (len(read.claims), read.problems) == (250, ())
     assert all(one.claim.said_on and one.claim.questions for one in read.claims)
-    made = corpus_of_claims("averitec", read.claims, file, web="auto")
-    assert len(made.corpus.videos) == 248
-    assert [problem.line for problem in made.problems] == [5590, 5734]
+    corpus, _, problems = corpus_of_claims("averitec", read.claims, file, web="auto")
+    assert len(corpus.videos) == 248
+    assert [problem.line for problem in problems] == [5590, 5734]

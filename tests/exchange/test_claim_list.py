@@ -53,9 +53,9 @@ def test_each_claim_is_an_entry_with_its_own_date_limit(tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_text(text, encoding="utf-8")
     made = import_corpus(tmp_path / "list.csv", tmp_path / "corpora")
     (corpus,) = load_corpus(made.file).corpora
-    limits = [entry.published_before for entry in corpus.videos]
+    limits = [each.entry.published_before for each in corpus.videos]
     assert limits == [date(2020, 1, 31), date(2021, 1, 31)]
-    assert all(entry.claims_are_given for entry in corpus.videos)
+    assert all(each.entry.claims_are_given for each in corpus.videos)
 
 
 def test_no_cell_of_a_written_table_is_a_formula() -> None:

@@ -88,7 +88,7 @@ def test_what_cannot_be_used_is_left_out_and_told(tmp_path: Path) -> None:
     file = tmp_path / "some.jsonl"
     file.write_text(FEVER + "nope\n" + FEVER + '{"id": 2, "claim": "B", "label": "X"}\n')
     done = import_corpus(file, tmp_path / "home")
-    assert done.videos == 1
+    assert len(done.video_ids) == 1
     text = " ".join(done.left_out)
     assert f"{file}:2: " in text
     assert f"{file}:4: " in text
@@ -164,7 +164,7 @@ def test_importing_a_corpus_on_demand_puts_it_in_use_with_the_annotations_of_its
     tmp_path: Path,
 ) -> None:
     done = import_corpus(PROJECT / "factible_published.yaml", tmp_path)
-    assert (done.name, done.videos, done.claims) == ("factible-published", 30, 0)
+    assert (done.name, len(done.video_ids), done.claims) == ("factible-published", 30, 0)
     reading = load_corpora([PROJECT, tmp_path])
     assert reading.problems == ()
     assert set(done.video_ids) <= {each.video.video_id for each in reading.videos()}
@@ -172,7 +172,12 @@ def test_importing_a_corpus_on_demand_puts_it_in_use_with_the_annotations_of_its
 
 def test_the_transcripts_of_a_corpus_come_along(tmp_path: Path) -> None:
     done = import_corpus(PROJECT / "everyday_beliefs.yaml", tmp_path)
-    assert (done.name, done.videos, done.claims, done.transcripts) == ("everyday-beliefs", 1, 18, 1)
+    assert (done.name, len(done.video_ids), done.claims, done.transcripts) == (
+        "everyday-beliefs",
+        1,
+        18,
+        1,
+    )
     (listed,) = load_corpora([tmp_path]).videos()
     assert listed.transcript is not None
     assert listed.transcript.parent == tmp_path / "everyday-beliefs"

@@ -54,11 +54,11 @@ def test_filters_are_combined(settings: Settings) -> None:
     [
         ("", "1: The file is empty. Begin with experiment: and its name."),
         ("- a\n", "1: The file is not a mapping. Begin with experiment: and its name."),
-        ("settings: {}\n", "1: An experiment needs the key 'experiment'. Add it."),
-        ("experiment: No Good\n", "1: The name is made of small letters"),
+        ("settings: {}\n", "1: experiment is missing. Add it."),
+        ("experiment: No Good\n", "small letters, digits, hyphens"),
         (
             "experiment: e\nsetings: {}\n",
-            "2: 'setings' is not a key of an experiment. Did you mean 'settings'?",
+            "2: 'setings' is not a key here. Did you mean 'settings'?",
         ),
         (
             "experiment: e\nsettings:\n  max_claim: 3\n",
@@ -116,7 +116,7 @@ def test_filters_are_combined(settings: Settings) -> None:
             "experiment: e\nsettings: {model: gpt-4o, reasoner: embedded}\n",
             "2: The variant base names a model and wants the reasoner embedded",
         ),
-        ("experiment: e\nvideos: talk-one\n", "2: videos is a list. Begin each entry with a dash."),
+        ("experiment: e\nvideos: talk-one\n", "2: videos is 'talk-one', and no list."),
         ("experiment: e\nexperiment: f\n", "2: The key 'experiment' is written twice here."),
         ("experiment: e\nsettings: [1\n", "This is not valid YAML"),
         (TOO_MANY, "1: These lists make up to 216 variants, and 200 are the most."),

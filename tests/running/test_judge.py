@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
 from factible_assets.corpora.reading import CorporaReading
-from factible_assets.evaluation.judging.criteria import rubrics
+from factible_assets.errors import FactibleError
+from factible_assets.evaluation.judging.criteria import Rubric, rubrics
 from factible_assets.evaluation.outcomes import UnknownCorpusError
-from factible_assets.running.judge import (
-    JudgingPlan,
-    JudgingResult,
-    NothingToJudgeError,
-    Wish,
-    plan_judging,
-    run_judging,
-)
+from factible_assets.running.judge import JudgingPlan, JudgingResult, plan_judging, run_judging
 from factible_assets.services.reasoning import names_models, plan_judge
 from factible_assets.settings import Settings
 from resources.errors import SetupError
@@ -62,12 +57,14 @@ def settings(
     return Settings.model_validate(given)
 
 
-def planned(store: Warehouse, given: Settings, wish: Wish) -> JudgingPlan:
-    return plan_judging(store, CorporaReading(), wish, plan_judge(given))
+def planned(store: Warehouse, given: Settings, asked: Sequence[Rubric], **of: Any) -> JudgingPlan:
+    return plan_judging(store, CorporaReading(), plan_judge(given), asked, **of)
 
 
-async def judged(store: Warehouse, given: Settings, wish: Wish) -> JudgingResult:
-    plan = await asyncio.to_thread(planned, store, given, wish)
+async def judged(
+    store: Warehouse, given: Settings, asked: Sequence[Rubric], **of: Any
+) -> JudgingResult:
+    plan = await asyncio.to_thread(planned, store, given, asked, **of)
     return await run_judging(given, store, plan, plan_judge(given))
 
 
@@ -75,7 +72,7 @@ async def test_everything_is_judged_stored_with_its_calls_and_published(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
     given = settings(store, server)
-    result = await judged(store, given, Wish(rubrics=rubrics()))
+    result = await judged(store, given, rubrics())
     assert set(result.outcomes) == {"ok"}
     assert result.asked == len(bodies(server)) > 10
     assert result.usd > 0
@@ -100,11 +97,11 @@ async def test_what_was_judged_by_the_same_judge_is_not_asked_again(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
     given = settings(store, server, cache_model_days=0)
-    first = await judged(store, given, Wish(rubrics=LABELS))
-    again = await judged(store, given, Wish(rubrics=LABELS))
+    first = await judged(store, given, LABELS)
+    again = await judged(store, given, LABELS)
     assert (first.asked, again.asked) == (4, 0)
     other = settings(store, server, model_judge="gpt-4o", cache_model_days=0)
-    assert (await judged(store, other, Wish(rubrics=LABELS))).asked == 4
+    assert (await judged(store, other, LABELS)).asked == 4
     assert len(bodies(server)) == 8
 
 
@@ -113,7 +110,7 @@ async def test_an_outage_is_a_row_without_a_score_that_the_next_judging_asks_abo
 ) -> None:
     given = settings(store, server)
     server.on(CHAT["openai"], fail(401))
-    down = await judged(store, given, Wish(rubrics=LABELS))
+    down = await judged(store, given, LABELS)
     assert down.outcomes == {"infra_error": 4}
     rows = store.query("SELECT score, normalised, quote, outcome, reason FROM current_judgements")
     assert set(rows["outcome"]) == {"infra_error"}
@@ -125,7 +122,7 @@ async def test_an_outage_is_a_row_without_a_score_that_the_next_judging_asks_abo
     ).rows()
     assert scores == (0, None, 4)
     server.on(CHAT["openai"], scoring())
-    assert (await judged(store, given, Wish(rubrics=LABELS))).outcomes == {"ok": 4}
+    assert (await judged(store, given, LABELS)).outcomes == {"ok": 4}
     assert store.query("SELECT count(score) FROM current_judgements").item() == 4
     assert store.query("FROM judgements").height == 8
 
@@ -134,7 +131,7 @@ async def test_a_judge_that_is_down_now_does_not_displace_what_it_said_before(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
     given = settings(store, server)
-    plan = await asyncio.to_thread(planned, store, given, Wish(rubrics=LABELS))
+    plan = await asyncio.to_thread(planned, store, given, LABELS)
     await run_judging(given, store, plan, plan_judge(given))
     server.on(CHAT["openai"], fail(401))
     await asyncio.to_thread(_forget_the_cache, given)
@@ -155,7 +152,7 @@ async def test_a_service_that_stays_down_is_left_alone_after_a_while(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
     server.on(CHAT["openai"], fail(401))
-    result = await judged(store, settings(store, server), Wish(rubrics=rubrics()))
+    result = await judged(store, settings(store, server), rubrics())
     assert result.stopped is not None
     assert "times in a row" in result.stopped
     assert result.not_asked > 0
@@ -166,7 +163,7 @@ async def test_a_ceiling_ends_a_judging_and_leaves_the_rest_for_later(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
     tight = settings(store, server, budget_per_run_usd=0.0008)
-    result = await judged(store, tight, Wish(rubrics=rubrics()))
+    result = await judged(store, tight, rubrics())
     assert 0 < result.asked == len(bodies(server))
     assert result.usd <= 0.0008
     assert result.not_asked > 0
@@ -191,7 +188,7 @@ async def test_what_was_judged_before_an_interruption_is_stored(
 
     server.on(CHAT["openai"], depending(choose))
     given = settings(store, server)
-    plan = await asyncio.to_thread(planned, store, given, Wish(rubrics=rubrics()))
+    plan = await asyncio.to_thread(planned, store, given, rubrics())
     heard = asyncio.Event()
 
     def listen(_row: object, done: int, _of: int) -> None:
@@ -206,14 +203,14 @@ async def test_what_was_judged_before_an_interruption_is_stored(
     with pytest.raises(asyncio.CancelledError):
         await judging
     assert store.query("FROM judgements").height == 3
-    later = await asyncio.to_thread(planned, store, given, Wish(rubrics=rubrics()))
+    later = await asyncio.to_thread(planned, store, given, rubrics())
     assert len(later.open) == len(plan.open) - 3
 
 
 def test_a_sample_is_stable_and_a_larger_one_holds_it(store: Warehouse) -> None:
     def drawn(size: int) -> set[str]:
-        wish = Wish(rubrics=rubrics(["claim_quality"]), sample=size)
-        return {task.judgement_id for task in planned(store, settings(store), wish).tasks}
+        plan = planned(store, settings(store), rubrics(["claim_quality"]), sample=size)
+        return {task.judgement_id for task in plan.tasks}
 
     assert len(drawn(2)) == 2
     assert drawn(2) == drawn(2) < drawn(4)
@@ -224,8 +221,8 @@ async def test_an_estimate_takes_what_judgements_took_before(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
     given = settings(store, server)
-    await judged(store, given, Wish(rubrics=LABELS, sample=2))
-    plan = await asyncio.to_thread(planned, store, given, Wish(rubrics=rubrics()))
+    await judged(store, given, LABELS, sample=2)
+    plan = await asyncio.to_thread(planned, store, given, rubrics())
     estimates = {each.criterion: each for each in await asyncio.to_thread(plan.estimate, store)}
     label, quality = estimates["label_justification"], estimates["claim_quality"]
     assert (label.subjects, label.judged, label.calls) == (4, 2, 2)
@@ -247,7 +244,7 @@ def test_a_judge_is_configured_or_the_remedy_is_said(tmp_path: Path) -> None:
 
 def test_what_is_not_there_is_not_judged(tmp_path: Path, store: Warehouse) -> None:
     with pytest.raises(UnknownCorpusError, match="nowhere"):
-        planned(store, settings(store), Wish(corpora=("nowhere",), rubrics=LABELS))
+        planned(store, settings(store), LABELS, corpora=["nowhere"])
     empty = Warehouse(tmp_path / "empty.duckdb")
-    with pytest.raises(NothingToJudgeError, match="Check them first"):
-        planned(empty, settings(empty), Wish(rubrics=LABELS))
+    with pytest.raises(FactibleError, match="Check them first"):
+        planned(empty, settings(empty), LABELS)
