@@ -16,7 +16,7 @@ import dagster as dg
 import pytest
 from pydantic import SecretStr
 
-from factible_assets.assets.transcripts import Wanted, wanted_or_failure, with_details
+from factible_assets.assets.transcripts import video_or_failure, with_details
 from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.experiments.plan import Variant
@@ -552,23 +552,22 @@ def corpus(tmp_path: Path, entry: str) -> CorporaReading:
 
 def test_a_youtube_video_needs_no_corpus(tmp_path: Path) -> None:
     reading = load_corpora([tmp_path])
-    wanted = wanted_or_failure(reading, "-LDjqcvSbP4")
-    assert wanted.listed is None
-    assert wanted.video.url == "https://www.youtube.com/watch?v=-LDjqcvSbP4"
+    wanted = video_or_failure(reading, "-LDjqcvSbP4")
+    assert wanted.url == "https://www.youtube.com/watch?v=-LDjqcvSbP4"
     with pytest.raises(dg.Failure, match="is in no corpus, and is no YouTube id"):
-        wanted_or_failure(reading, "my-favourite-talk")
+        video_or_failure(reading, "my-favourite-talk")
 
 
 def test_what_a_corpus_says_of_a_video_stands_and_youtube_fills_the_gaps(tmp_path: Path) -> None:
     reading = corpus(tmp_path, "{id: abcDEF_-123, title: My title}")
-    wanted = wanted_or_failure(reading, "abcDEF_-123")
+    wanted = video_or_failure(reading, "abcDEF_-123")
     details = VideoDetails(title="Its title", channel="Its channel", duration_seconds=213.0)
     video = with_details(wanted, details)
     assert (video.title, video.channel, video.duration_seconds) == ("My title", "Its channel", 213)
-    untitled = Wanted(Video(video_id="abcDEF_-123", title="abcDEF_-123"))
+    untitled = Video(video_id="abcDEF_-123", title="abcDEF_-123")
     assert with_details(untitled, details).title == "Its title"
     assert with_details(untitled, VideoDetails()).title == "abcDEF_-123"
-    assert with_details(untitled, None) is untitled.video
+    assert with_details(untitled, None) is untitled
 
 
 def test_secrets_in_settings_are_never_shown(tmp_path: Path) -> None:

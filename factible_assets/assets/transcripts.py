@@ -6,13 +6,12 @@ parsing of caption files and asking YouTube (resources/transcripts), offsets (st
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import dagster as dg
 
 from factible_assets.assets.common import final_failure, is_last_try, tag_run, video_asset
 from factible_assets.checks.structural import judged
-from factible_assets.corpora.reading import CorporaReading, CorpusVideo
+from factible_assets.corpora.reading import CorporaReading
 from factible_assets.corpora.writing import bare_id
 from factible_assets.records import TranscriptSegment, Video
 from factible_assets.rows import VideoRows
@@ -52,25 +51,7 @@ def found_or_failure(
             raise final_failure(f"{answer.reason} {advice}".rstrip())
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The video as far as it is known, and whether a file holds its transcript."""
-
-    video: Video
-    listed: CorpusVideo | None = None
-
-    def advice(self, reading: CorporaReading) -> str:
-        """Say how to bring the captions oneself; empty where a file holds them."""
-        listed, video_id = self.listed, self.video.video_id
-        if listed is not None and listed.transcript is not None:
-            return ""
-        place = f"factible corpus add --transcript FILE -- {video_id}"
-        if listed is not None and listed in reading.videos():
-            place = f"name a file under `transcript` in {listed.file}, line {listed.line}."
-        return f"Or bring its captions yourself: {place}"
-
-
-def wanted_or_failure(reading: CorporaReading, video_id: str) -> Wanted:
+def video_or_failure(reading: CorporaReading, video_id: str) -> Video:
     """Return what is known of a video: its corpus entry, or nothing but its YouTube id.
 
     Raises dagster.Failure: no corpus lists it and it is no YouTube id. Tried again only if some
@@ -78,9 +59,9 @@ def wanted_or_failure(reading: CorporaReading, video_id: str) -> Wanted:
     """
     listed = reading.find(video_id)
     if listed is not None:
-        return Wanted(listed.video, listed)
+        return listed.video
     if is_video_id(video_id):
-        return Wanted(Video(video_id=video_id, title=video_id, url=watch_url(video_id)))
+        return Video(video_id=video_id, title=video_id, url=watch_url(video_id))
     if reading.problems:
         problems = "; ".join(str(problem) for problem in reading.problems)
         raise dg.Failure(
@@ -109,12 +90,11 @@ def _remedy_of_unlisted(reading: CorporaReading, video_id: str) -> str:
     )
 
 
-def with_details(wanted: Wanted, details: VideoDetails | None) -> Video:
+def with_details(video: Video, details: VideoDetails | None) -> Video:
     """Fill the gaps of a video with what its platform says; what a corpus says stands."""
-    video = wanted.video
     if details is None:
         return video
-    has_title = wanted.listed is not None and video.title != video.video_id
+    has_title = video.title != video.video_id
     return video.model_copy(
         update={
             "title": video.title if has_title else details.title or video.title,
@@ -126,21 +106,30 @@ def with_details(wanted: Wanted, details: VideoDetails | None) -> Video:
 
 
 async def obtained(
-    wanted: Wanted, settings: Callable[[], Settings], advice: str = "", *, is_last_try: bool = False
+    video: Video,
+    reading: CorporaReading,
+    settings: Callable[[], Settings],
+    *,
+    is_last_try: bool = False,
 ) -> tuple[VideoRows, Sequence[str]]:
     """Ask the file that a corpus names, else YouTube; return rows, and which details are missing.
 
     Raises dagster.Failure: There is no transcript, nothing is said, or a time is impossible.
     """
-    video_id, listed = wanted.video.video_id, wanted.listed
+    video_id, advice = video.video_id, ""
+    listed = reading.find(video_id)
     provider: TranscriptProvider
     if listed is not None and listed.transcript is not None:
-        provider = FileTranscript(listed.transcript, wanted.video.language)
+        provider = FileTranscript(listed.transcript, video.language)
     else:
         # Loaded late: few runs ask YouTube.
         from factible_assets.services.web import youtube_transcripts  # noqa: PLC0415
 
         provider = youtube_transcripts(settings())
+        place = f"factible corpus add --transcript FILE -- {video_id}"
+        if listed is not None and listed in reading.videos():
+            place = f"name a file under `transcript` in {listed.file}, line {listed.line}."
+        advice = f"Or bring its captions yourself: {place}"
     answer = await provider.transcript(video_id)
     found = found_or_failure(answer, advice, is_last_try=is_last_try)
     timed, segments = found.transcript, tuple[TranscriptSegment, ...]()
@@ -156,7 +145,7 @@ async def obtained(
             )
     except UnusableTranscriptError as error:
         raise final_failure(str(error)) from error
-    rows = VideoRows.of([with_details(wanted, found.details), transcript, *segments])
+    rows = VideoRows.of([with_details(video, found.details), transcript, *segments])
     return rows, found.details.problems if found.details else ()
 
 
@@ -173,15 +162,15 @@ async def transcripts(  # type: ignore[no-untyped-def]
     """Obtain the transcript of one video: from the file that a corpus names, else from YouTube."""
     started = time.perf_counter()
     reading = corpora.read()
-    wanted = wanted_or_failure(reading, context.partition_key)
-    tag_run(context, wanted.video)
-    if wanted.listed is None:
+    wanted = video_or_failure(reading, context.partition_key)
+    tag_run(context, wanted)
+    if reading.find(wanted.video_id) is None:
         # A file that cannot be read must not look like one that lists nothing.
         for problem in reading.problems:
             context.log.warning(str(problem))
     with STOPS.heeded(context.run.run_id):
         found, problems = await obtained(
-            wanted, services.settings, wanted.advice(reading), is_last_try=is_last_try(context)
+            wanted, reading, services.settings, is_last_try=is_last_try(context)
         )
     video, (transcript,), segments = found.video, found.transcripts, found.segments
     rows = AssetRows(

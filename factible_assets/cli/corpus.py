@@ -23,7 +23,6 @@ from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import write_averitec
 from factible_assets.exchange.claim_review import reviews_of_corpus
-from factible_assets.exchange.claims import claims_of_corpus
 from factible_assets.exchange.fever import write_fever
 from factible_assets.exchange.importing import import_corpus
 from factible_assets.files import digest, slug, write_whole
@@ -226,7 +225,7 @@ def export(
     if corpus is None:
         known = ", ".join(each.name for each in reading.corpora)
         raise FactibleError(f"There is no corpus {plain(name)!r}.", f"Corpora: {plain(known)}.")
-    claims = list(claims_of_corpus(corpus))
+    claims = [(listed, claim) for listed in corpus.videos for claim in listed.claims or ()]
     if not claims:
         raise FactibleError(
             f"The corpus {plain(name)} has no annotated claims, so there is nothing to export.",

@@ -6,10 +6,8 @@ models (format.py, experiments/plan.py, evaluation/targets.py), parsing YAML (re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -29,25 +27,13 @@ class EntryReader:
     document: Document
     problems: list[FileProblem] = field(default_factory=list)
 
-    def entry(
-        self,
-        model: type[Model],
-        data: object,
-        place: Place,
-        places: Mapping[str, Place] = MappingProxyType({}),
-    ) -> Model | None:
-        """Return an entry; None where there are problems, each at its line.
-
-        `places` says where a key of the entry really stands.
-        """
+    def entry(self, model: type[Model], data: object, place: Place) -> Model | None:
+        """Return an entry; None where there are problems, each at its line."""
         try:
             return model.model_validate(data)
         except ValidationError as error:
             for detail in error.errors():
-                where = detail["loc"]
-                if where and (real := places.get(str(where[0]))):
-                    where = real
-                self.report((*place, *where), problem_words(detail, model))
+                self.report((*place, *detail["loc"]), problem_words(detail, model))
             return None
 
     def report(self, place: Place, sentence: str) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from datetime import date
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from factible_assets.config import Day, SearchConfig, Web
 from factible_assets.errors import FactibleError
@@ -36,6 +36,7 @@ class Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+GivenStance = Annotated[Stance | None, BeforeValidator(_lower)]
 AnswerKind = Literal["extractive", "abstractive", "boolean", "unanswerable"]
 """How an answer was made from its source (AVeriTeC, arXiv:2305.13117, section 3)."""
 
@@ -68,7 +69,7 @@ class PassageEntry(Entry):
         default=None, description="The passage; None if only its place is known."
     )
     place: str | None = Field(default=None, description="Where on the page, such as a line number.")
-    stance: Annotated[Stance | None, BeforeValidator(_lower)] = Field(
+    stance: GivenStance = Field(
         default=None, description="How the passage alone stands to the claim."
     )
 
@@ -99,9 +100,7 @@ class ClaimEntry(Entry):
     importance: Score | None = Field(
         default=None, description="How much the video's thesis rests on it, from 0 to 1."
     )
-    stance: Annotated[Stance | None, BeforeValidator(_lower)] = Field(
-        default=None, description="What the evidence says of the claim."
-    )
+    stance: GivenStance = Field(default=None, description="What the evidence says of the claim.")
     reasoning: str | None = Field(default=None, description="Why, with sources.")
     label: str | None = Field(
         default=None, description="The conclusion in the words of the dataset that it comes from."
@@ -127,6 +126,18 @@ class ClaimEntry(Entry):
     def given_scores(self) -> dict[str, int]:
         """The scores that a person gave, by criterion."""
         return {} if self.human_scores is None else self.human_scores.model_dump(exclude_none=True)
+
+
+class PublishedClaimEntry(ClaimEntry):
+    """A claim in the layout in which an evaluation was published, under the keys of that."""
+
+    text: str = Field(min_length=1, validation_alias="claim_text")
+    checkable: bool = Field(default=True, validation_alias="is_checkable")
+    stance: GivenStance = Field(
+        default=None, validation_alias=AliasPath("verdict", "overall_stance")
+    )
+    reasoning: str | None = Field(default=None, validation_alias=AliasPath("verdict", "reasoning"))
+    verdict: Any = None
 
 
 class VideoEntry(Entry):

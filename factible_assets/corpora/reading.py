@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from factible_assets.corpora.entries import EntryReader
-from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
+from factible_assets.corpora.format import ClaimEntry, CorpusFile, PublishedClaimEntry, VideoEntry
 from factible_assets.records import Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
@@ -364,15 +364,6 @@ _OF_VIDEO: Final = (Video.model_fields.keys() & VideoEntry.model_fields.keys()) 
 
 # --- Ground truth in a file of its own ----------------------------------------------------------
 
-_PUBLISHED_PLACES: Final[Mapping[str, Place]] = {
-    "text": ("claim_text",),
-    "checkable": ("is_checkable",),
-    "importance": ("importance",),
-    "stance": ("verdict", "overall_stance"),
-    "reasoning": ("verdict", "reasoning"),
-}
-"""Where the published layout (claim_text, is_checkable, verdict) keeps what a claim needs."""
-
 
 def load_ground_truth(file: Path) -> GroundTruth:
     """Read annotated claims, in a corpus file's form or in the published one.
@@ -392,24 +383,12 @@ def load_ground_truth(file: Path) -> GroundTruth:
         listed = []
     claims: dict[Place, ClaimEntry] = {}
     for index, written in enumerate(listed):
-        item, place = written, ("claims", index)
-        places: Mapping[str, Place] = {}
-        if isinstance(written, dict) and "claim_text" in written:
-            places = _PUBLISHED_PLACES
-            verdict = written.get("verdict")
-            inner = verdict if isinstance(verdict, dict) else {}
-            known = {"claim_text", "is_checkable", "importance", "verdict"}
-            item = {
-                "text": written["claim_text"],
-                "checkable": written.get("is_checkable", "true"),
-                "importance": written.get("importance"),
-                "stance": inner.get("overall_stance"),
-                "reasoning": inner.get("reasoning"),
-                **{key: value for key, value in written.items() if key not in known},
-            }
-        claim = reader.entry(ClaimEntry, item, place, places)
+        is_published = isinstance(written, dict) and "claim_text" in written
+        place = ("claims", index)
+        claim = reader.entry(PublishedClaimEntry if is_published else ClaimEntry, written, place)
         if claim is not None:
-            claims[place] = claim
+            known = claim.model_dump(include=set(ClaimEntry.model_fields))
+            claims[place] = ClaimEntry.model_validate(known)
     reader.report_repeated_claims(claims.items())
     return GroundTruth(
         claims=tuple(claims.values()),

@@ -29,7 +29,6 @@ from typing import Final, TypeAlias
 from pydantic import ValidationError
 
 from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
-from factible_assets.corpora.reading import Corpus, CorpusVideo
 from factible_assets.methods.scales import stance_of_any
 from factible_assets.stages.ids import normalise_text
 from factible_assets.wording import plain
@@ -113,13 +112,6 @@ def corpus_of_claims(
         )
     corpus = CorpusFile(corpus=name, web=web, videos=tuple(entries.values()))
     return corpus, transcripts, problems
-
-
-def claims_of_corpus(corpus: Corpus) -> Iterator[tuple[CorpusVideo, ClaimEntry]]:
-    """Yield the annotated claims of a corpus with the video that makes each."""
-    for listed in corpus.videos:
-        for claim in listed.claims or ():
-            yield listed, claim
 
 
 def _transcript_of(text: str) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from pathlib import Path
 import dagster as dg
 
 import factible_assets
-from factible_assets.assets.transcripts import obtained, wanted_or_failure
+from factible_assets.assets.transcripts import obtained, video_or_failure
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.experiments.plan import STAGES, Surroundings, Variant, settings_of
 from factible_assets.records import Transcript, Video
@@ -227,7 +227,7 @@ def _stored_words(warehouse: Path | Lake, video_id: str) -> VideoRows | None:
 
 async def _obtained(video_id: str, corpora: CorporaReading, settings: Settings) -> VideoRows:
     try:
-        rows, _ = await obtained(wanted_or_failure(corpora, video_id), lambda: settings)
+        rows, _ = await obtained(video_or_failure(corpora, video_id), corpora, lambda: settings)
     except dg.Failure as failure:
         raise NoWordsError(
             failure.description or f"The transcript of {video_id} could not be obtained."

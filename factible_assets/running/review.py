@@ -746,7 +746,7 @@ def _check_again(
     run_id: str | None,
 ) -> Checked:
     from factible_assets.running.launch import check_video, open_instance  # noqa: PLC0415 - Dagster
-    from factible_assets.running.standing import claims_wait, tags_of  # noqa: PLC0415
+    from factible_assets.running.standing import INPUT_TAGS, claims_wait  # noqa: PLC0415
 
     settings = file.settings
     with Warehouse(settings.warehouse).snapshot() as now, open_instance(settings) as instance:
@@ -764,6 +764,8 @@ def _check_again(
         say("The knobs of the last check are none of this version's; the defaults are used.")
         config = FactCheckConfig.model_validate(alone)
     reviewer = {"reviewer": actions[0].reviewer} if actions else {}
+    # What its claims come from is what those come from that are kept.
+    comes_from = {tag: made.tags.get(tag, "") if made else "" for tag in INPUT_TAGS}
     return check_video(
         file.video_id,
         settings=settings,
@@ -771,8 +773,7 @@ def _check_again(
         watch=watch,
         claims=claims,
         assets=("claims", *ALL_STAGES) if waits else ALL_STAGES,
-        # What its claims come from is what those come from that are kept.
-        tags={"claim": ids[0], **reviewer, **tags_of(made)},
+        tags={"claim": ids[0], **reviewer, **comes_from},
         run_id=run_id,
         remedy="What you changed is recorded; factible review VIDEO CLAIM --rerun goes on.",
     )

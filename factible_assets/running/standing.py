@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from dagster import DagsterInstance, DagsterRun
+from dagster import DagsterInstance
 
 import factible_assets
 from factible_assets.assets import claims as claims_asset
@@ -36,8 +36,7 @@ from resources.errors import SetupError
 from warehouse.beside import read_actions
 from warehouse.store import Warehouse
 
-TRANSCRIPT_TAG = "factible/transcript_inputs"
-CLAIMS_TAG = "factible/claims_inputs"
+INPUT_TAGS = TRANSCRIPT_TAG, CLAIMS_TAG = "factible/transcript_inputs", "factible/claims_inputs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +79,6 @@ def input_tags(video_id: str, settings: Settings, config: FactCheckConfig) -> di
     knobs = config.claims.model_dump(mode="json")
     claims = _digest([transcript, *version, knobs, *reasoner])
     return {TRANSCRIPT_TAG: transcript, CLAIMS_TAG: claims}
-
-
-def tags_of(run: DagsterRun | None) -> dict[str, str]:
-    """Return the tags of a run that say what its transcript and claims come from.
-
-    A run that made none of them has the tags of none.
-    """
-    tags = run.tags if run else {}
-    return {tag: tags.get(tag, "") for tag in (TRANSCRIPT_TAG, CLAIMS_TAG)}
 
 
 def still_standing(

@@ -14,14 +14,9 @@ from typing import Literal, TypeAlias, TypeVar
 
 from factible_assets.records import Video
 from factible_assets.settings import Settings
-from factible_assets.stages.media import (
-    MediaServices,
-    NoPictureError,
-    Picture,
-    frame_moments,
-    frame_name,
-)
+from factible_assets.stages.media import MediaServices, NoPictureError, Picture, frame_moments
 from factible_assets.stages.ports import Fetcher
+from factible_assets.wording import clock
 from resources.http import HttpClient, HttpFailureError, OutageError, status_failure
 from resources.images.inspect import FrameError, frame_at, inspect
 from resources.images.services import GoogleVision, Sightengine
@@ -65,7 +60,7 @@ def pictures_of(
         found.append(Picture(media.name, partial(_read, media)))
     elif media is not None:
         moments = frame_moments(video.duration_seconds or 0.0) if video.duration_seconds else (0.0,)
-        found += [Picture(frame_name(at), partial(_frame, media, at)) for at in moments]
+        found += [Picture(f"frame at {clock(at)}", partial(_frame, media, at)) for at in moments]
     return found
 
 

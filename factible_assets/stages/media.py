@@ -23,7 +23,6 @@ from factible_assets.stages.ports import Fetcher
 from factible_assets.stages.prior_fact_checks import content_words
 from factible_assets.stages.search import is_the_video
 from factible_assets.stages.transcript import storable
-from factible_assets.wording import clock
 from resources.images.base import (
     ImageAnswer,
     ImageFacts,
@@ -70,11 +69,6 @@ def frame_moments(duration_seconds: float) -> tuple[float, ...]:
     """Return the moments, in seconds, at which frames are taken: amid MOST_FRAMES equal parts."""
     part = duration_seconds / MOST_FRAMES
     return tuple(round((place + 0.5) * part, 3) for place in range(MOST_FRAMES))
-
-
-def frame_name(seconds: float) -> str:
-    """Name the frame at a moment."""
-    return f"frame at {clock(seconds)}"
 
 
 async def examine(

@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 
 from factible_assets.assets.common import launcher_of
-from factible_assets.assets.transcripts import found_or_failure, wanted_or_failure
+from factible_assets.assets.transcripts import found_or_failure, video_or_failure
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.evaluation.charts import INLINE_CHARACTERS
 from factible_assets.settings import Settings
@@ -69,15 +69,15 @@ def test_a_partition_that_names_no_video_fails_for_good_and_says_what_to_do(
     reading: CorporaReading, partition: str, words: str
 ) -> None:
     with pytest.raises(dg.Failure) as failure:
-        wanted_or_failure(reading, partition)
+        video_or_failure(reading, partition)
     assert words in str(failure.value.description)
     assert failure.value.allow_retries is False
 
 
 def test_a_bare_youtube_id_needs_no_corpus(reading: CorporaReading) -> None:
-    wanted = wanted_or_failure(reading, "-abcDEF_123")
-    assert wanted.listed is None
-    assert wanted.video.url == "https://www.youtube.com/watch?v=-abcDEF_123"
+    assert reading.find("-abcDEF_123") is None
+    wanted = video_or_failure(reading, "-abcDEF_123")
+    assert wanted.url == "https://www.youtube.com/watch?v=-abcDEF_123"
 
 
 def test_an_outage_is_tried_again_and_keeps_its_sentence_at_the_last_try() -> None:

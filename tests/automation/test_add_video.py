@@ -125,7 +125,7 @@ def test_adding_a_listed_video_again_checks_it_and_lists_it_no_second_time(
         ({"video": "my-talk", "transcript": "/etc/passwd"}, "FACTIBLE_TRANSCRIPT_FOLDERS"),
         ({"video": "my-talk", "transcript": "HOME/../../etc/passwd"}, "is not in a folder"),
         ({"video": "my-talk", "transcript": "HOME/talk.vtt"}, "talk.vtt"),
-        ({"video": "dQw4w9WgXcQ", "published_on": "2020-13-01"}, "published_on: "),
+        ({"video": "dQw4w9WgXcQ", "published_on": "2020-13-01"}, "published_on is '2020-13-01'"),
     ],
 )
 def test_what_cannot_be_listed_fails_with_a_sentence_and_leaves_nothing_behind(
