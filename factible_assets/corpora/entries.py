@@ -1,7 +1,7 @@
 """What a file says, held to models: its entries, and what is wrong with each, in a sentence.
 
 What belongs here: the words for what a model refuses, and the place of it. What does not: the
-models (format.py, experiments/plan.py, evaluation/targets.py), parsing YAML (resources/lines.py).
+models (format.py, experiments/plan.py), parsing YAML (resources/lines.py).
 """
 
 from __future__ import annotations
