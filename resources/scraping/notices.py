@@ -6,7 +6,8 @@ wall, or text whose characters were lost. What does not: the words themselves (n
 (extract.py), bytes and content types (reading.py).
 
 Whatever speaks so is short: from a certain number of words on, a page that holds the same words is
-an article about them. A notice says so in its heading, or in a few words without one.
+an article about them, and so is one that says who said it. A notice says so in its heading, or in a
+few words without one.
 
 An obstacle that may be gone another time is passing: such a page counts as missing, like one whose
 server did not answer. The others stand for what the site offers.
@@ -71,10 +72,14 @@ _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,2}")
 
 def is_wall(headings: Iterable[str], seen: str) -> bool:
     """Tell whether what a visitor without scripts sees is a wall for robots."""
-    walls = _PATTERNS["walls"]
-    return len(seen) <= _WALL_TEXT and (
-        walls["phrases"].search(_straightened(seen)) is not None
-        or any(walls["headings"].match(_straightened(head)) for head in headings)
+    walls, said = _PATTERNS["walls"], _straightened(seen)
+    return (
+        len(seen) <= _WALL_TEXT
+        and not _PATTERNS["reports"]["tells"].search(said)
+        and (
+            walls["phrases"].search(said) is not None
+            or any(walls["headings"].match(_straightened(head)) for head in headings)
+        )
     )
 
 
@@ -108,7 +113,8 @@ def _short_notice(headings: Sequence[str], text: str, words: int) -> Obstacle | 
     wholes = {_straightened(head) for head in (*headings, *lines)}
     # A heading, and what it is beside the name of its site: "Maintenance | The Site".
     parts = {part.strip(" .!…") for whole in wholes for part in (whole, *_SEPARATOR.split(whole))}
-    for obstacle, pattern in _PATTERNS["phrases"].items():
+    notices = {} if _PATTERNS["reports"]["tells"].search(folded) else _PATTERNS["phrases"]
+    for obstacle, pattern in notices.items():
         found = len({match.group() for match in pattern.finditer(folded)})
         heading = _PATTERNS["headings"].get(obstacle)
         if heading is not None and any(heading.fullmatch(part) for part in parts if part):

@@ -207,6 +207,26 @@ def test_a_page_without_text_says_why_and_an_outage_is_not_the_same(
     assert row.reason
 
 
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ("Is the Great Wall visible?\nBe back in a bit. We install updates.", "infra_error"),
+        ("Vi är snart tillbaka\nJust nu uppdaterar vi webbplatsen.", "infra_error"),
+        ("\u5400\u6800\u9100 \u4700\u8800 " * 400, "infra_error"),
+        ("Is the Great Wall visible?", "infra_error"),
+        ("Read again in June: no structure was seen by the astronauts.", "ok"),
+    ],
+)
+def test_a_page_without_the_words_that_the_search_had_read_there_is_an_outage(
+    said: str, status: str
+) -> None:
+    title = "Is the Great Wall visible?"
+    snippet = "Jun 2, 2024 · No structure built by people is visible, astronauts reported in 1970."
+    hit = a_hit("https://a.example/x").model_copy(update={"title": title, "snippet": snippet})
+    row, text = store_page(hit, page("u", text=said), limit=9_999, topics=[])
+    assert (row.status, bool(text)) == (status, status == "ok")
+
+
 def test_a_page_under_the_limit_is_kept_whole() -> None:
     assert keep_relevant(PAGE, len(PAGE), ["anything"]) == PAGE
 
