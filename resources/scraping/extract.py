@@ -48,6 +48,8 @@ _META_CHARSET = re.compile(
     rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE
 )
 _META_WINDOW = 4_096
+_ATTRIBUTE = r"[\s/]++[^\s=>/]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?+"
+_TAG = re.compile(rf"(<[a-zA-Z][^\s>/]*+)(?:(?P<crowd>(?:{_ATTRIBUTE}){{1000,}}+)|(?:{_ATTRIBUTE})*+)")
 _DETECTION_WINDOW = 65_536
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -71,8 +73,8 @@ address article blockquote body br caption dd details div dl dt fieldset figcapt
 h4 h5 h6 header hr li main ol p pre section summary table td th tr ul
 """
 _BLOCK_TAGS = frozenset(_BLOCK_TEXT.split())
-# What hostile markup has made readers raise; the plain blocks then serve.
-_READER_ERRORS = (
+# What hostile markup has made readers raise.
+READER_ERRORS = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -180,7 +182,11 @@ def extract_plain(text: str) -> Extract:
 
 
 def parse_html(html: str) -> lxml.html.HtmlElement | None:
-    """Parse a page leniently, without comments, 256 levels at most; None if it has no element."""
+    """Parse a page leniently, without comments, 256 levels at most; None if it has no element.
+
+    A tag loses its attributes where they are a thousand or more: libxml2 compares each with all.
+    """
+    html = _TAG.sub(lambda tag: tag[1] if tag["crowd"] else tag[0], html)
     parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     try:
         return lxml.html.document_fromstring(storable(html).encode("utf-8"), parser=parser)
@@ -227,7 +233,7 @@ def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extr
         lxml.etree.strip_elements(tree, "script", "style", with_tail=False)
         _plain_lists_and_captions(tree)
         document = bare_extraction(tree, url=url, include_comments=False, include_tables=True)
-    except _READER_ERRORS:
+    except READER_ERRORS:
         return Extract(plain, page_title(tree))
     text = ((document.text if isinstance(document, Document) else None) or "").strip()
     published_on = None

@@ -64,7 +64,8 @@ _BLACK, _WHITE = (0.0, 0.0, 0.0, 1.0), (1.0, 1.0, 1.0, 1.0)
 def drop_hidden(tree: Element) -> None:
     """Take everything out of a page that its readers do not see."""
     for template in tree.xpath("//template[@shadowrootmode]"):
-        _draw_shadow(template)
+        if template.getparent() is not None:  # a second one of its host went with the first
+            _draw_shadow(template)
     styles = _styles(tree)
     hidden = [element for element, style in styles.items() if _hides(style)]
     hidden += tree.xpath(_KINDS)

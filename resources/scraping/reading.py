@@ -24,7 +24,14 @@ from pathlib import Path
 from resources import http
 from resources.lines import NotTextError, decode_text
 from resources.scraping.base import Via
-from resources.scraping.extract import Extract, decode, extract_html, extract_plain, storable
+from resources.scraping.extract import (
+    READER_ERRORS,
+    Extract,
+    decode,
+    extract_html,
+    extract_plain,
+    storable,
+)
 from resources.scraping.notices import OBSTACLES, PASSING, Obstacle
 
 # A wall for robots comes with one of these, and then the page itself says so.
@@ -105,6 +112,8 @@ class PageReader:
                     f"the page could not be read within {self._seconds:g} seconds: its markup is "
                     "too tangled"
                 ) from error
+            except READER_ERRORS as error:
+                raise http.UnavailableError(f"broken markup: {type(error).__name__}") from error
 
 
 def hindered(obstacle: Obstacle) -> http.HttpFailureError:

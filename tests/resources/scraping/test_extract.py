@@ -103,11 +103,13 @@ def test_blocks_become_lines_and_inline_markup_does_not() -> None:
         "<body>" + "<p><b><i>text " * 20_000,
         "<body><table>" + "<tr><td>a cell</td><td>another</td></tr>" * 20_000,
         '<body><div class="' + "comment sidebar " * 300_000 + '">x</div>',
+        "<body><p " + " ".join(f"a{number}" for number in range(400_000)) + ">text",
         "<" * 1_000_000,
         "<!--" * 500_000,
         "&amp;" * 500_000,
     ],
-    ids=["deep", "deeper", "wide", "long", "unclosed", "table", "attribute", "<", "comment", "&"],
+    ids=["deep", "deeper", "wide", "long", "unclosed", "table", "attribute", "attributes", "<"]
+    + ["comment", "&"],
 )
 def test_pathological_markup_of_megabytes_is_read_in_bounded_time(html: str) -> None:
     started = time.perf_counter()

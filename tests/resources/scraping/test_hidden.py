@@ -179,6 +179,7 @@ def test_what_machines_are_told_is_not_read_in_the_place_of_what_people_see() ->
         (f'<p style="background:linear-gradient(#000,#333);color:#fff">{PLANTED}</p>', ""),
         (f"<div><template shadowrootmode=open><slot></slot></template><p>{PLANTED}</p></div>", ""),
         (f"<div><template shadowrootmode=open><p>{PLANTED}</p></template></div>", ""),
+        (f"<p>{PLANTED}</p><div>{'<template shadowrootmode=open></template>' * 2}</div>", ""),
         (f"<p>{PLANTED}</p>", "} broken { p { display: none"),
     ],
 )
