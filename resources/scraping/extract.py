@@ -49,7 +49,11 @@ _META_CHARSET = re.compile(
 )
 _META_WINDOW = 4_096
 _ATTRIBUTE = r"[\s/]++[^\s=>/]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?+"
-_TAG = re.compile(rf"(<[a-zA-Z][^\s>/]*+)(?:(?P<crowd>(?:{_ATTRIBUTE}){{1000,}}+)|(?:{_ATTRIBUTE})*+)")
+_TAG = re.compile(
+    rf"(</?)([a-zA-Z][^\s>/]*+)((?:{_ATTRIBUTE}){{1000,}}+)?+((?:{_ATTRIBUTE})*+)", re.ASCII
+)
+_CLOSED_EARLY = ("b", "big", "i", "s", "small", "strike", "tt", "u")
+"""Tags that libxml2 ends where a paragraph begins; browsers do not."""
 _DETECTION_WINDOW = 65_536
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -186,12 +190,20 @@ def parse_html(html: str) -> lxml.html.HtmlElement | None:
 
     A tag loses its attributes where they are a thousand or more: libxml2 compares each with all.
     """
-    html = _TAG.sub(lambda tag: tag[1] if tag["crowd"] else tag[0], html)
+
+    def tamed(tag: re.Match[str]) -> str:
+        mask = "x-" if tag[2].lower() in _CLOSED_EARLY else ""
+        return f"{tag[1]}{mask}{tag[2]}{'' if tag[3] else tag[4]}"
+
     parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     try:
-        return lxml.html.document_fromstring(storable(html).encode("utf-8"), parser=parser)
+        markup = storable(_TAG.sub(tamed, html)).encode("utf-8")
+        tree = lxml.html.document_fromstring(markup, parser=parser)
     except (lxml.etree.ParserError, lxml.etree.XMLSyntaxError):
         return None
+    for element in tree.iter(*(f"x-{name}" for name in _CLOSED_EARLY)):
+        element.tag = element.tag[2:]
+    return tree
 
 
 def plain_text(tree: lxml.html.HtmlElement) -> str:

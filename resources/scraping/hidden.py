@@ -19,6 +19,7 @@ from contextlib import suppress
 from functools import cache
 from math import prod
 from pathlib import Path
+from statistics import median
 from typing import TypeAlias
 from urllib.parse import unquote_to_bytes
 
@@ -69,6 +70,12 @@ def drop_hidden(tree: Element) -> None:
     styles = _styles(tree)
     hidden = [element for element, style in styles.items() if _hides(style)]
     hidden += tree.xpath(_KINDS)
+    hidden += [
+        covered
+        for block, style in styles.items()
+        if _covers(style) and block.getparent().tag != "body"
+        for covered in block.itersiblings(preceding=True)
+    ]
     for element in tree.xpath("//*[@class]"):
         names = element.get("class", "").split()
         unseen, shown = (_TOLD[kind].fullmatch for kind in ("unseen_class", "shown_class"))
@@ -120,7 +127,8 @@ def _styles(tree: Element) -> dict[Element, Style]:
         for element in tree.xpath(xpath):
             apply(element, declarations)
     for element in tree.xpath("//*[@style]"):
-        apply(element, _declarations(tinycss2.parse_blocks_contents(element.get("style", ""))))
+        parsed = tinycss2.parse_blocks_contents(element.get("style", ""), True, True)
+        apply(element, _declarations(parsed))
     for element in tree.xpath("//*[@color or @bgcolor]"):
         for attribute, name in (("color", "color"), ("bgcolor", "background-color")):
             if element.get(attribute):
@@ -147,21 +155,29 @@ def _compute(styles: Collection[Style]) -> None:
 
 
 _VARIABLE = re.compile(r"var\(\s*(--[\w-]+)\s*(?:,\s*([^()]*))?\)")
-_SUM = re.compile(r"calc\(([^()]*)\)")
+_SUM = re.compile(r"(calc|min|max|clamp)\(([^()]*)\)")
 _NUMBER = re.compile(r"-?\d*\.?\d+")
 _MOST_NESTED, _MOST_VALUE = 5, 1_000
 
 
 def _summed(found: re.Match[str]) -> str:
-    units = set(re.findall(r"[a-z%]+", found[1]))
-    if len(units) > 1:
+    """Return what a sum, or the least, most or middle of several, comes to; pixels if mixed."""
+    units = set(re.findall(r"[a-z%]+", found[2]))
+    is_mixed = len(units) > 1
+    if is_mixed and not units <= _UNITS.keys():
         return found[0]
-    parts = re.split(r"\s([+-])\s", found[1])
-    total = 0.0
-    for sign, part in zip(("+", *parts[1::2]), parts[::2], strict=True):
-        product = prod(float(each) for each in _NUMBER.findall(part))
-        total += -product if sign == "-" else product
-    return f"{total:g}{''.join(units)}"
+    totals = []
+    for sums in found[2].split(","):
+        parts = re.split(r"\s([+-])\s", sums)
+        total = 0.0
+        for sign, part in zip(("+", *parts[1::2]), parts[::2], strict=True):
+            product = prod(float(each) for each in _NUMBER.findall(part))
+            if is_mixed and (unit := re.search(r"[a-z%]+", part)):
+                product *= _WIDTH / 100 if unit[0] == "%" else _UNITS[unit[0]][0]
+            total += -product if sign == "-" else product
+        totals.append(total)
+    chosen = {"min": min, "max": max}.get(found[1], median)(totals)
+    return f"{chosen:g}{'px' if is_mixed else ''.join(units)}"
 
 
 def _rules(tree: Element, most: int) -> list[tuple[str, list[Declaration]]]:
@@ -270,11 +286,12 @@ def _declarations(parsed: Iterable[Node]) -> list[Declaration]:
 def _hides(style: Style) -> bool:
     """Tell whether declarations keep an element, with all that is in it, from being seen."""
     overflow = " ".join(style.get(name, "") for name in _OVERFLOWS)
-    is_cut = re.search("hidden|clip|paint|strict|content", overflow) is not None
+    is_cut = re.search("hidden|clip|auto|scroll|paint|strict|content", overflow) is not None
     is_moved = style.get("position") in {"absolute", "fixed", "relative"}
     size = style.get("font-size") or (_FONT_SIZE.findall(style.get("font", "")) or [""])[0]
     return (
         any(name in style and pattern.search(style[name]) for name, pattern in _HIDING.items())
+        or any(name.endswith(_MASKS) and _is_clear(value) for name, value in style.items())
         or _is_at_most(size, _LEAST_FONT, whole=_FONT)
         or (is_cut and any(_is_at_most(style.get(name), 1, whole=_WIDTH) for name in _SIZES))
         or any(
@@ -286,13 +303,38 @@ def _hides(style: Style) -> bool:
     )
 
 
+def _covers(style: Style) -> bool:
+    """Tell whether declarations lay an element over what stands before it, in one colour."""
+    sides = [style.get(name, style.get("inset", "")) for name in ("top", "left", "right", "bottom")]
+    corner, other = sides[:2], sides[2:]
+    spans = {style.get("width"), style.get("height")} == {"100%"}
+    ground = _ground(style.get("background-color", style.get("background", "")), None)
+    return (
+        style.get("position") == "absolute"
+        and all(map(_AT_EDGE, corner if spans else corner + other))
+        and ground is not None
+        and ground[3] > 1 - _SEEN_ALPHA
+        and style.get("opacity", "1") == "1"
+    )
+
+
+_AT_EDGE = re.compile(r"-?0(?:px|%)?").fullmatch
 _OVERFLOWS = ("overflow", "overflow-x", "overflow-y", "contain")
 _SIZES = ("height", "max-height", "width", "max-width", "block-size", "inline-size")
-_MOVES = re.compile(r"(?:text-indent|translate|margin(?:-(?:left|top|inline|block)(?:-start)?)?)$")
+_MASKS = ("mask", "mask-image")
+_MOVES = re.compile(
+    r"(?:text-indent|translate|(?:margin|padding)(?:-(?:left|top|inline|block)(?:-start)?)?)$"
+)
 _SIDES = re.compile(r"(?:left|right|top|bottom|inset[a-z-]*)$")
 _FONT, _LEAST_FONT = 16, 4
 """Pixels of usual text, and up to which nobody reads it."""
 _FONT_SIZE = re.compile(r"(?:^|\s)(0|[\d.]+(?:px|pt|r?em|%|vw))(?=[\s/])")
+
+
+def _is_clear(value: str) -> bool:
+    """Tell whether a mask lets nothing through: its colours are none, or all transparent."""
+    colours = _colours(value)
+    return bool(colours) and all(each and each[3] < _SEEN_ALPHA for each in colours)
 
 
 def _is_at_most(value: str | None, most: float, *, whole: float) -> bool:
