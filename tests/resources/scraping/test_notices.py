@@ -72,6 +72,16 @@ noon. It was the third outage of the month."""
             "An old silent pond\nA frog jumps into the pond\nSplash! Silence again.\n" * 4,
         ),
         (None, "ChatGPT down: service unavailable for thousands", NEWS),
+        (
+            None,
+            "Train service temporarily unavailable",
+            "The line from Lyon to Turin is closed after a landslide, the operator said on Sunday.",
+        ),
+        (
+            None,
+            "Wartung am Kraftwerk",
+            "Das Kraftwerk wird wegen Wartungsarbeiten abgeschaltet, teilte der Betreiber mit.",
+        ),
         (None, 'How to fix "Error establishing a database connection"', "It means this. " * 90),
         (None, "500 years of printing", "Five hundred years ago the press came to the city."),
         (None, "2020 Electoral College Results", "Biden 306, Trump 232. Majority: 538/270."),
