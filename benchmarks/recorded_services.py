@@ -113,7 +113,8 @@ def talks(number: int) -> list[Talk]:
 
 
 def _talk(video: AnnotatedVideo, searches: Sequence[Mapping[str, Any]]) -> Talk:
-    words = video.transcript.text[:_TRANSCRIPT_CHARACTERS].split()
+    # What stands in brackets ("[Music]") is no part of what was said, and of no claim.
+    words = re.sub(r"\[.*?\]", "", video.transcript.text[:_TRANSCRIPT_CHARACTERS]).split()
     step = (len(words) - _CLAIM_WORDS) // CLAIMS
     claims = [" ".join(words[at * step : at * step + _CLAIM_WORDS]) for at in range(CLAIMS)]
     queries, hits = {}, {}

@@ -101,7 +101,8 @@ def ideal(talk: Talk, asked: Sequence[Operation]) -> float:
             if read is None:
                 continue
             age = took.get(("whois", domain_of(url)), 0.0)
-            latest = max(latest, search + max(took["page_fetch", url] + read, age))
+            fetch = took.get(("page_fetch", url), 0.0)  # none of a page that an earlier talk read
+            latest = max(latest, search + max(fetch + read, age))
         paths.append(start + latest + took.get(("verdict", claim), 0.0))
     return max(paths)
 

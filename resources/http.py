@@ -122,6 +122,8 @@ class HttpLimits:
     max_requests: int = 64
     """At once, over all hosts."""
     max_requests_per_host: int = 6
+    at_once: Mapping[str, int] = field(default_factory=dict)
+    """In its place, for hosts that take more, as `host_of` writes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,9 +315,8 @@ class HttpClient:
             for _ in range(self._limits.max_redirects + 1):
                 seen.add(str(url))
                 host = host_of(url)
-                slot = self._host_slots.setdefault(
-                    host, asyncio.Semaphore(self._limits.max_requests_per_host)
-                )
+                at_once = self._limits.at_once.get(host, self._limits.max_requests_per_host)
+                slot = self._host_slots.setdefault(host, asyncio.Semaphore(at_once))
                 try:
                     async with slot:  # its time is not the attempt's
                         started = time.perf_counter()

@@ -8,7 +8,7 @@ What does not: the providers (resources/search), merging what they find (stages/
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 
@@ -17,13 +17,16 @@ from factible_assets.corpora.reading import load_corpora
 from factible_assets.services.reasoning import choose_reasoner
 from factible_assets.settings import SearchProvider, Settings, variable
 from resources.errors import SetupError
-from resources.http import HttpClient, HttpLimits, RetryPolicy
-from resources.network_guard import NameTable, NetworkGuard
+from resources.http import HttpClient, HttpLimits, RetryPolicy, parse_url
+from resources.network_guard import NameTable, NetworkGuard, host_of
 from resources.search import providers
 from resources.search.service import SearchService
 
 _PATIENT = HttpLimits(read_seconds=45.0, attempt_seconds=90.0)
 """For Perplexity, which answers after it has searched, and for Jina, which draws pages."""
+_SERPER_AT_ONCE = 16
+"""Requests: its plans take fifty a second and more (https://serper.dev). Others are asked as
+gently as sites are."""
 
 _NO_SEARCH = (
     "No search provider is set up, so evidence is looked for in the archive of stored pages. Set "
@@ -128,9 +131,12 @@ def service_client(settings: Settings, *, retry: RetryPolicy | None = None) -> H
     addresses = [*settings.endpoints.values(), *filter(None, [settings.searxng_url])]
     tables = (NameTable.for_service(address) for address in addresses)
     patient = settings.pages == "jina" or "perplexity" in settings.search
+    serper = parse_url(settings.endpoints.get("serper", providers.SerperSearch.address))
     return HttpClient(
         guard=NetworkGuard(names=reduce(or_, tables, NameTable())),
-        limits=_PATIENT if patient else None,
+        limits=replace(
+            _PATIENT if patient else HttpLimits(), at_once={host_of(serper): _SERPER_AT_ONCE}
+        ),
         retry=retry,
     )
 

@@ -379,6 +379,11 @@ async def test_one_host_is_not_asked_by_all_at_once(server: MisbehavingServer) -
         running = highest = 0
         await asyncio.gather(*(client.get(f"http://s{n}.example/") for n in range(12)))
         assert highest > 3
+    limits = HttpLimits(max_requests_per_host=3, at_once={"s0.example": 9})
+    async with HttpClient(guard=NetworkGuard(server.names), limits=limits) as client:
+        running = highest = 0
+        await asyncio.gather(*(client.get("http://s0.example/") for _ in range(30)))
+        assert highest == 9
 
 
 async def test_a_post_is_not_redirected_and_carries_its_body(
