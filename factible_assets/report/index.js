@@ -1,7 +1,7 @@
 // The index of all videos: filters, order, pages, and the choice between videos and claims.
 //
 // The rows of all videos and claims are packed into the page; only those of one page of a table are
-// ever elements. Without scripts the page shows its first videos, and links to the pages of others.
+// ever elements. Without scripts the page shows its first videos, and a list of the others.
 (() => {
   const WAIT_MS = 120;
   const ROWS = 50;

@@ -13,7 +13,6 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -37,14 +36,14 @@ _VIDEOS_AT_ONCE = 10
 
 _LARGE_INDEX_BYTES = 500_000
 _BYTES_PER_SECOND_OF_REST = 50_000
-"""An index of 2,000 videos takes a second of CPU to write, and rests for some twelve."""
+"""An index of 2,000 videos takes some .6 s of CPU, and rests for twelve seconds or more."""
 
 Indexed: TypeAlias = dict[str, Any]
 """A video with its `claims` in order of time, `checked_at` (timezone-aware), `changes` and
 `cost_usd`; see data.sql. The outcome of a claim is a stance, `incomplete` or `unjudged`."""
 
-VIDEOS_PER_PAGE = 25
-"""Rows of one page of the index, which are complete where no script runs."""
+_SHOWN_VIDEOS = 25
+"""Rows of the index where no script runs; the other videos are a list of links there."""
 
 CONFIDENCES = ("high", "medium", "low")
 _OUTCOMES = tuple(OUTCOME_WORDS)
@@ -74,14 +73,7 @@ def write_index(videos: Sequence[Indexed], folder: Path) -> Path:
     """Render the index of all videos, with links to the reports that are in the folder."""
     paths = {each["video_id"]: report_path(folder, each["video_id"]) for each in videos}
     hrefs = {video_id: path.name for video_id, path in paths.items() if path.is_file()}
-    # No report is called so: a video's id leaves no dot in the name of its file.
-    names = [INDEX, *(f"index.{number}.html" for number in range(2, page_count(len(videos)) + 1))]
-    for old in set(folder.glob("index.*.html")) - {folder / name for name in names}:
-        old.unlink(missing_ok=True)
-    # The first page last, so that no page is linked that is not there.
-    for name, page in reversed(list(zip(names, render_index(videos, hrefs, names), strict=True))):
-        write_whole(folder / name, page.encode("utf-8"))
-    return folder / INDEX
+    return write_whole(folder / INDEX, render_index(videos, hrefs).encode("utf-8"))
 
 
 def publish_data(data: ReportData, videos: Sequence[Indexed], folder: Path) -> Path:
@@ -135,22 +127,14 @@ def read_index_data(warehouse: Warehouse) -> list[Indexed]:
     return ask(warehouse, "index")
 
 
-def page_count(videos: int) -> int:
-    """Return how many pages an index of so many videos has; at least one."""
-    return max(1, math.ceil(videos / VIDEOS_PER_PAGE))
+def render_index(videos: Sequence[Indexed], hrefs: Mapping[str, str]) -> str:
+    """Return the index of all videos as an HTML document, encodable as UTF-8.
 
-
-def render_index(
-    videos: Sequence[Indexed], hrefs: Mapping[str, str], pages: Sequence[str] = ()
-) -> list[str]:
-    """Return the index of all videos as HTML documents, encodable as UTF-8, one per page.
-
-    The first page alone can filter and sort: it holds the rows of all videos and claims. `hrefs`
-    has by video the relative address of its report, if one is written; `pages` that of each page,
-    of as many as there are (see `page_count`).
+    Its script filters, sorts and lists all of them, and their claims, from what is packed into it.
+    `hrefs` has by video the relative address of its report, if one is written.
     """
     rows = []
-    for number, video in enumerate(videos, 1):
+    for video in videos:
         href = hrefs.get(video["video_id"])
         under = (
             video["channel"],
@@ -160,9 +144,9 @@ def render_index(
             video["category"],
             None if href else f"no report is written: factible report -- {video['video_id']}",
         )
-        counts = count_outcomes((claim["outcome"], claim["basis"]) for claim in video["claims"])
-        shown = {"number": number, "href": href, "under": [*filter(None, under)], "counts": counts}
-        rows.append(video | shown)
+        rows.append(video | {"href": href, "under": [*filter(None, under)]})
+    for row in rows[:_SHOWN_VIDEOS]:
+        row["counts"] = count_outcomes((each["outcome"], each["basis"]) for each in row["claims"])
     claims = [claim for video in videos for claim in video["claims"]]
     index = {
         "rows": rows,
@@ -173,20 +157,16 @@ def render_index(
         "checked_at": max(filter(None, (each["checked_at"] for each in videos)), default=None),
         "choices": choices(videos),
     }
-    return [
-        document(
-            environment(),
-            "index.html.jinja",
-            ("shared.css", "index.css"),
-            ("shared.js", "index.js"),
-            index=index,
-            rows=rows[number * VIDEOS_PER_PAGE : (number + 1) * VIDEOS_PER_PAGE],
-            packed=_packed(rows) if number == 0 else None,
-            pages=pages,
-            page=number + 1,
-        )[0]
-        for number in range(page_count(len(videos)))
-    ]
+    return document(
+        environment(),
+        "index.html.jinja",
+        ("shared.css", "index.css"),
+        ("shared.js", "index.js"),
+        index=index,
+        shown=rows[:_SHOWN_VIDEOS],
+        others=rows[_SHOWN_VIDEOS:],
+        packed=_packed(rows),
+    )[0]
 
 
 def choices(videos: Sequence[Indexed]) -> dict[str, list[tuple[str, str, int]]]:

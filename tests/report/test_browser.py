@@ -71,7 +71,7 @@ def report() -> str:
 
 @pytest.fixture(scope="module")
 def index() -> str:
-    return render_index(samples.index_data(), HREFS)[0]
+    return render_index(samples.index_data(), HREFS)
 
 
 def claim_id(number: int) -> str:
@@ -86,7 +86,7 @@ def test_hostile_text_runs_nothing_and_asks_nobody(browser: Browser, report: str
         for payload in TELLING_PAYLOADS:
             for source in (
                 render_report(hostile_report(payload))[0],
-                render_index(hostile_index(payload), {})[0],
+                render_index(hostile_index(payload), {}),
             ):
                 seen.load(source)
                 seen.open_everything()
@@ -411,7 +411,7 @@ def test_without_scripts_the_index_shows_its_videos(browser: Browser, index: str
     with visit(browser, index, java_script_enabled=False) as seen:
         assert len(shown(seen, "videos")) == 3
         assert not seen.page.locator("search").is_visible()
-        assert seen.page.get_by_text("their claims stand in their reports").is_visible()
+        assert seen.page.get_by_text("Claims stand in the reports of their videos").is_visible()
 
 
 # --- The index -----------------------------------------------------------------------------------
@@ -499,7 +499,7 @@ def test_headings_sort_both_ways_and_say_so(browser: Browser, index: str) -> Non
 
 def test_long_tables_are_turned_page_by_page(browser: Browser) -> None:
     many = [samples.indexed(title=f"Talk {n:03}") for n in range(120)]
-    with visit(browser, render_index(many, {})[0], fragment="#view=claims&page=2") as seen:
+    with visit(browser, render_index(many, {}), fragment="#view=claims&page=2") as seen:
         seen.page.get_by_text("51–100 of 720").wait_for()
         seen.page.click("#show-videos")
         assert shown(seen, "videos")[0] == "Talk 000"
