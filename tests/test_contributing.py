@@ -250,7 +250,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                         )
                         note.made = [query.query_id for query in queries]
                     case = await claim.gather(queries)
-                    return ClaimRows(case, await claim.judge(case))
+                    return case, await claim.judge(case)
 
 
                 STRATEGY = Strategy("coin", check)

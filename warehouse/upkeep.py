@@ -34,31 +34,23 @@ _ASK = statements("warehouse", "upkeep.sql")
 _GRACE_SECONDS = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class TrimmedTexts:
-    """How many texts went, or would go, and how long they were, in code points."""
-
-    texts: int
-    characters: int
-
-
 def trim_texts(
     warehouse: Warehouse, *, before: datetime, now: datetime, dry_run: bool = False
-) -> TrimmedTexts:
+) -> tuple[int, int]:
     """Remove the texts that no check has used since `before` and nothing current rests on.
 
-    A text that a later check finds again is stored again. One transaction; with `dry_run` nothing
-    is changed.
+    Returns how many went, or would go, and how long they were, in code points. A text that a later
+    check finds again is stored again. One transaction; with `dry_run` nothing is changed.
     """
 
-    def trim(connection: duckdb.DuckDBPyConnection) -> TrimmedTexts:
+    def trim(connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
         connection.execute(_ASK["find_due"], {"before": to_utc(before)})
         ((texts, characters),) = connection.execute(_ASK["measure"]).fetchall()
         if not dry_run:
             connection.execute(_ASK["forget"])
             connection.execute(_ASK["remember"], {"now": to_utc(now)})
             connection.execute(_ASK["remove"])
-        return TrimmedTexts(texts, characters)
+        return texts, characters
 
     return warehouse.write(trim, alone=[ALL_TEXTS])
 

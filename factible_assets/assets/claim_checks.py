@@ -29,7 +29,7 @@ from factible_assets.assets.common import (
     usage_metadata,
     video_of,
 )
-from factible_assets.checks.structural import INTEGRITY, judged, structural_specs
+from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.checks.verdict_changes import FLIPS, RunChanges, check_result, read_changes
 from factible_assets.config import FactCheckConfig
 from factible_assets.evaluation.charts import bars, counted
@@ -133,19 +133,12 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     reports: ReportsResource,
     observer: dg.ResourceParam[Observer],
 ):
-    """Check every claim of one video; yields a result for each selected asset.
-
-    With checks selected and no asset, what is stored is judged once more.
-    """
+    """Check every claim of one video; yields a result for each selected asset."""
     knobs = settled(FactCheckConfig, context.op_execution_context.op_config)
     names = {key.to_user_string() for key in context.selected_asset_keys}
     selected = tuple(stage for stage in ALL_STAGES if stage in names)
     store = warehouse.store()
     video_id = video_of(context)
-    if not selected:
-        for check in judged_again(context, store, video_id, knobs, reports):
-            yield check
-        return
     settings = services.settings()
     with final():
         strategy = fitting_strategy(knobs.strategy, knobs.reasoner, settings)
@@ -229,27 +222,6 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     if turned is not None:
         # The last that a run shows: whoever followed it goes on from here.
         yield check_result(turned, reports.links(video_id))
-
-
-def judged_again(
-    context: dg.AssetExecutionContext,
-    store: Warehouse,
-    video_id: str,
-    knobs: FactCheckConfig,
-    reports: ReportsResource,
-) -> list[dg.AssetCheckResult]:
-    """Hold what is stored against the checks that are selected, with no asset of theirs."""
-    selected = context.selected_asset_check_keys
-    wanted = {key.asset_key.to_user_string() for key in selected if key.name == INTEGRITY}
-    with store.snapshot() as now:
-        whole = stored(now, video_id, "transcripts", "claims", also=ALL_STAGES)
-        # A check of an asset that never ran has nothing to say.
-        there = [stage for stage in ALL_STAGES if stage in wanted & whole.sets.keys()]
-        results, _ = judged(there, whole, knobs.search)
-        if FLIPS.key in selected and "verdicts" in whole.sets:
-            changes = read_changes(now, video_id, whole.sets["verdicts"].run_id)
-            results.append(check_result(changes, reports.links(video_id)))
-    return results
 
 
 def write_checked(

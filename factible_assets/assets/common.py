@@ -58,8 +58,8 @@ def final_failure(sentence: str) -> dg.Failure:
 
 def video_of(context: dg.AssetExecutionContext) -> str:
     """Return the id of the video of this partition; fail for good in a run of none."""
-    if not context.has_partition_key:
-        # Dagster's UI starts checks alone without asking for a partition.
+    # Dagster's UI starts checks alone, and without asking for a partition.
+    if not (context.has_partition_key and context.selected_asset_keys):
         raise final_failure(
             "Of which video? Checks are made whenever a video is materialized: choose its "
             "partition and materialize it."

@@ -25,6 +25,7 @@ from factible_assets.evaluation.outcomes import UnknownCorpusError
 from factible_assets.evaluation.scoring import Evaluation, evaluate_corpora
 from factible_assets.evaluation.tables import (
     HEADINGS,
+    UNDEFINED,
     basis,
     columns_of,
     figure_row,
@@ -36,7 +37,7 @@ from factible_assets.evaluation.targets import FILE_NAME, Assessment, Targets, a
 from factible_assets.launchpad import launchpad_schema, settled
 from factible_assets.partitions import PARTITION_TAG
 from factible_assets.services.resource import CorporaResource, FactCheckServices, ReportsResource
-from factible_assets.wording import cell, table
+from factible_assets.wording import cell, number, table
 from warehouse.resource import WarehouseResource
 
 NAME = "evaluation"
@@ -166,13 +167,13 @@ def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any
     """Return what the UI shows: main figures and pictures where they stand, long tables folded."""
     shown: dict[str, Any] = {}
     folded: dict[str, Any] = {}
-    for number, (corpus, evaluation) in enumerate(evaluations.items()):
+    for place, (corpus, evaluation) in enumerate(evaluations.items()):
         lead = f"{corpus}: " if len(evaluations) > 1 else ""
         main = (
             dict(zip(HEADINGS, figure_row(each), strict=True)) for each in headlines(evaluation)
         )
         shown[f"{lead}main figures"] = _table([{name: row[name] for name in _MAIN} for row in main])
-        if number < _DRAWN_CORPORA:
+        if place < _DRAWN_CORPORA:
             confusion, labels = evaluation.confusion, evaluation.confusion.labels
             if any(map(any, confusion.counts)):
                 shown[f"{lead}confusion of stances"] = _table(
@@ -258,14 +259,12 @@ def _quality_results(
 def _quality_result(metric: str, assessed: Sequence[Assessment]) -> dg.AssetCheckResult:
     worst = max((each.outcome for each in assessed), key=_ORDER.index, default="undefined")
     values = {each.corpus: each.figure.value if each.figure else None for each in assessed}
-    shown = {
-        corpus: "undefined" if value is None else f"{value:.3f}" for corpus, value in values.items()
-    }
     said, rows = [], []
     for each in assessed:
         target, floor = f"{each.target.target:g}", f"{each.target.floor:g}"
         n = str(0 if each.figure is None else each.figure.n)
-        rows.append((cell(each.corpus), shown[each.corpus], n, target, floor, each.outcome))
+        value = number(values[each.corpus], UNDEFINED)
+        rows.append((cell(each.corpus), value, n, target, floor, each.outcome))
         judged = {
             "reached": f"reaches its target {target}",
             "below target": f"misses its target {target}",
@@ -274,7 +273,6 @@ def _quality_result(metric: str, assessed: Sequence[Assessment]) -> dg.AssetChec
             "too few": f"rests on fewer than {each.target.min_n} items and is not judged",
         }
         if each.outcome == worst:
-            value = shown[each.corpus]
             said.append(f"{each.corpus}: {metric} is {value} and {judged[each.outcome]}")
     failed = worst == "below floor"
     return dg.AssetCheckResult(
@@ -290,9 +288,9 @@ def _quality_result(metric: str, assessed: Sequence[Assessment]) -> dg.AssetChec
             ),
             # Numbers, so that Dagster draws their course over the evaluations.
             **{
-                f"{metric} of {corpus}": dg.MetadataValue.float(value)
-                for corpus, value in values.items()
-                if value is not None
+                f"{metric} of {corpus}": dg.MetadataValue.float(known)
+                for corpus, known in values.items()
+                if known is not None
             },
         },
     )

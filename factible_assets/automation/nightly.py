@@ -43,9 +43,9 @@ from factible_assets.settings import Settings, SettingsError
 from factible_assets.wording import counted
 from resources.cache import DiskCache
 from resources.statements import statements
-from warehouse.rechecks import Launch, RecheckLimits, plan_night, read_plan
+from warehouse.rechecks import Launch, RecheckLimits, plan_night
 from warehouse.store import Warehouse
-from warehouse.upkeep import TrimmedTexts, compact, trim_texts
+from warehouse.upkeep import compact, trim_texts
 
 RECHECK_JOB = "recheck"
 SCHEDULE = LAUNCHED_BY = "nightly_recheck"
@@ -121,8 +121,8 @@ def launches_for(
     """Decide what the schedule launches at a tick; the same for a tick that is repeated."""
     limits, following = recheck_limits(settings), next_tick(settings, tick)
     end_dead_runs(instance)
-    listed = {each.video_id for each in read_plan(store, limits, tick)}
-    held = in_flight(instance) | (listed - set(instance.get_dynamic_partitions(str(videos.name))))
+    partitions = set(instance.get_dynamic_partitions(str(videos.name)))
+    held = in_flight(instance) | (set(store.video_ids()) - partitions)
     launches = plan_night(store, limits, tick, held=held, next_tick=following)
     # A partition that was removed since a first attempt at this tick would fail all others.
     there = set(instance.get_dynamic_partitions(str(videos.name)))
@@ -173,13 +173,14 @@ def apply_retention(
 
     Raises WarehouseError: The warehouse cannot be opened or written.
     """
-    trimmed, freed, answers = TrimmedTexts(0, 0), 0, {}
+    texts = characters = freed = 0
+    answers: dict[str, int] = {}
     if settings.warehouse.exists():
         store = Warehouse(settings.warehouse)
         before = now - timedelta(days=settings.retention_text_days)
-        trimmed = trim_texts(store, before=before, now=now, dry_run=dry_run)
+        texts, characters = trim_texts(store, before=before, now=now, dry_run=dry_run)
         # A lake has small files to merge, whatever went.
-        if (trimmed.texts or not isinstance(settings.warehouse, Path)) and not dry_run:
+        if (texts or not isinstance(settings.warehouse, Path)) and not dry_run:
             freed = compact(store)
             store.publish(settings.published)
     if settings.cache.exists() and not dry_run:
@@ -203,7 +204,7 @@ def apply_retention(
         for file in Path(instance.root_directory).glob(f"history/runs/{run_id}.db*"):
             file.unlink(missing_ok=True)
         shutil.rmtree(Path(instance.root_directory) / "storage" / run_id, ignore_errors=True)
-    return Removed(trimmed.texts, trimmed.characters, answers, freed, dry_run, len(ended))
+    return Removed(texts, characters, answers, freed, dry_run, len(ended))
 
 
 @dg.op(name="remove_what_is_old")

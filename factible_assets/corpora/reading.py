@@ -188,16 +188,20 @@ def load_corpus(file: Path) -> CorporaReading:
     return CorporaReading((corpus,) if corpus else (), tuple(reader.problems))
 
 
+def yaml_files(folder: Path) -> list[Path]:
+    """Return the YAML files in a folder, by name; of a folder that is not there none."""
+    files = folder.iterdir() if folder.exists() else ()
+    return sorted(
+        path
+        for path in files
+        if path.suffix in SUFFIXES and path.is_file() and not path.name.startswith(".")
+    )
+
+
 def _yaml_files(folder: Path, problems: list[FileProblem]) -> list[Path]:
     """Return the YAML files in a folder, and note what kept them from being listed."""
-    if not folder.exists():
-        return []
     try:
-        return sorted(
-            path
-            for path in folder.iterdir()
-            if path.suffix in SUFFIXES and path.is_file() and not path.name.startswith(".")
-        )
+        return yaml_files(folder)
     except OSError as error:
         sentence = f"The folder cannot be read ({error.strerror}). Check its rights."
         problems.append(FileProblem(folder, None, sentence))

@@ -16,7 +16,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 from filelock import FileLock, Timeout
@@ -27,7 +27,7 @@ from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, load_corpora, load_corpus
 from factible_assets.errors import ExitCode
 from factible_assets.files import write_whole
-from resources.lines import MAX_BYTES, Document, PlacedError, parse_document
+from resources.lines import MAX_BYTES, PlacedError, parse_document
 from resources.transcripts.youtube_ids import is_video_id, video_id_of, watch_url
 
 _TURN_SECONDS: Final = 30
@@ -124,8 +124,9 @@ def add_video(file: Path, entry: VideoEntry) -> str:
             # An entry on demand gives way, but not to a second one in its own file.
             if listed is not None and (listed in reading.videos() or listed.file == target):
                 raise CorpusError(f"{_listed(listed)} Edit that entry instead.")
-            after = _with_entry(target, _bytes_of(target), entry)
-            _check_result(target, after, entry.video_id)
+            before = _bytes_of(target)
+            after = _with_entry(target, before, entry)
+            _check_result(target, before, after, entry.video_id)
             _write(target, after)
     return entry.video_id
 
@@ -291,24 +292,19 @@ def _inserted(target: Path, text: str, item: str) -> str:
     return "\n".join([*lines[:end], *new, *lines[end:]]) + "\n"
 
 
-def _check_result(target: Path, after: bytes, video_id: str) -> None:
+def _check_result(target: Path, before: bytes | None, after: bytes, video_id: str) -> None:
     """Refuse what does not say what the file said before, and one video more."""
-    result = _parsed(target, after.decode("utf-8-sig")).data
-    earlier = _bytes_of(target)
-    previous = _parsed(target, earlier.decode("utf-8-sig")).data if earlier else None
-    before = dict(previous or {})
-    videos = list(before.pop("videos", None) or [])
-    rest = dict(result)
-    added = list(rest.pop("videos", None) or [])
-    if rest != before or added[:-1] != videos or len(added) != len(videos) + 1:
+    earlier, now = (_parsed(target, text or b"") for text in (before, after))
+    videos, added = (list(each.pop("videos", None) or []) for each in (earlier, now))
+    if now != earlier or added[:-1] != videos or len(added) != len(videos) + 1:
         raise CorpusError(
             f"{target}: the video {video_id!r} cannot be added without changing other entries. "
             "Add it by hand."
         )
 
 
-def _parsed(target: Path, text: str) -> Document:
+def _parsed(target: Path, text: bytes) -> dict[str, Any]:
     try:
-        return parse_document(text)
+        return dict(parse_document(text.decode("utf-8-sig")).data or {})
     except PlacedError as error:
         raise CorpusError(str(error.at(target))) from error

@@ -28,7 +28,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from factible_assets import config
 from factible_assets.config import FactCheckConfig, Knob, KnobError, Value, Values
 from factible_assets.corpora.entries import EntryReader
-from factible_assets.corpora.reading import SUFFIXES, CorporaReading, CorpusVideo
+from factible_assets.corpora.reading import CorporaReading, CorpusVideo, yaml_files
 from factible_assets.errors import FactibleError
 from factible_assets.services.reasoning import plan_models
 from factible_assets.settings import Settings
@@ -335,14 +335,7 @@ class ExperimentsReading:
 
 def experiment_files(settings: Settings) -> list[Path]:
     """Return the experiment files of the project and of the data folder, in order."""
-    folders = (folder / FOLDER for folder in settings.corpus_folders)
-    return [
-        path
-        for folder in folders
-        if folder.is_dir()
-        for path in sorted(folder.iterdir())
-        if path.suffix in SUFFIXES and path.is_file() and not path.name.startswith(".")
-    ]
+    return [path for folder in settings.corpus_folders for path in yaml_files(folder / FOLDER)]
 
 
 def load_experiments(

@@ -113,14 +113,13 @@ class CheckedClaim:
         """Return it as a row of a table, after what was given of the claim."""
         verdict = next(iter(self.checked.data.verdicts), None) if self.checked else None
         level = verdict and (verdict.veracity or veracity_of(verdict.stance, verdict.confidence))
-        shown = ("stance", "confidence", "confidence_score", "supporting", "refuting")
-        said = {name: getattr(verdict, name, None) for name in shown}
+        shown = ("confidence", "confidence_score", "supporting", "refuting")
         return {
             **given,
             "status": verdict.status if verdict else "failed",
-            "stance": said.pop("stance"),
+            "stance": verdict.stance if verdict else None,
             "veracity": level or None,
-            **said,
+            **{name: getattr(verdict, name, None) for name in shown},
             "summary": verdict.summary if verdict else self.failure,
             "video_id": self.video_id,
             "report": str(self.checked.report) if self.checked else None,

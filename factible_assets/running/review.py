@@ -404,7 +404,14 @@ def planned(
         if wish.kind in QUERY_KINDS:
             fields = _query(file, wish, asked)
         else:
-            _refuse_out_of_turn(file, wish, {act.action for act in done})
+            kinds = {wish.kind, *(act.action for act in done)}
+            _refuse(
+                kinds & CLAIM_KINDS and kinds & _JUDGING,
+                "A claim cannot be changed and judged at once: a judgement is one on its words.",
+                "Change it first.",
+            )
+            is_kept = wish.kind not in {*OPINIONS, "restore_claim"}
+            _refuse(file.gone and is_kept, "The claim was dropped or split.", "Restore it first.")
             group = _opinion if wish.kind in OPINIONS else _source
             fields = (_claim if wish.kind in CLAIM_KINDS else group)(file, wish, done)
         is_set = wish.kind == "drop_claim" or fields.get("value") is not None
@@ -435,17 +442,6 @@ def planned(
 def _refuse(is_wrong: object, sentence: str, remedy: str = "") -> None:
     if is_wrong:
         raise FactibleError(sentence, remedy)
-
-
-def _refuse_out_of_turn(file: ClaimFile, wish: Wish, before: set[ReviewKind]) -> None:
-    kinds = {wish.kind, *before}
-    _refuse(
-        kinds & CLAIM_KINDS and kinds & _JUDGING,
-        "A claim cannot be changed and judged at once: a judgement is one on its words.",
-        "Change it first.",
-    )
-    is_kept = wish.kind not in {*OPINIONS, "restore_claim"}
-    _refuse(file.gone and is_kept, "The claim was dropped or split.", "Restore it first.")
 
 
 def _query(file: ClaimFile, wish: Wish, asked: dict[str, str]) -> dict[str, Any]:

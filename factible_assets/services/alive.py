@@ -22,7 +22,6 @@ import json
 import os
 import socket
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -43,7 +42,6 @@ DEAD = (
 _BEGUN = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 _POLL_SECONDS = 0.2
 _DIGITS = 32
-_KEPT_RUNS = 256
 
 
 def mark_alive(instance: dg.DagsterInstance, run_id: str) -> IO[bytes]:
@@ -153,15 +151,13 @@ class Stops:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._asked: OrderedDict[str, None] = OrderedDict()
+        self._asked: set[str] = set()
         self._tasks: dict[str, list[tuple[asyncio.AbstractEventLoop, asyncio.Task[object]]]] = {}
 
     def ask(self, run_id: str) -> None:
         """Ask a run to stop: at once where it waits, else as soon as it would next wait."""
         with self._lock:
-            self._asked[run_id] = None
-            if len(self._asked) > _KEPT_RUNS:
-                self._asked.popitem(last=False)
+            self._asked.add(run_id)
             for loop, task in self._tasks.get(run_id, ()):
                 loop.call_soon_threadsafe(task.cancel)
 

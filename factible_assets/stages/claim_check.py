@@ -67,14 +67,8 @@ Reading: TypeAlias = Callable[
     [Query, ports.PageExcerpt], Awaitable[ports.Judged[ports.EvidenceDraft | None] | str]
 ]
 """Reads a page that a query led to, or says why it is left unread after all."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimRows:
-    """What became of one claim. Without a verdict only where the verdicts are not selected."""
-
-    case: CaseFile
-    verdict: Verdict | None
+ClaimRows: TypeAlias = tuple[CaseFile, Verdict | None]
+"""What became of one claim. Without a verdict only where the verdicts are not selected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

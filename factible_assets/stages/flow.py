@@ -134,7 +134,7 @@ class Strategy:
 async def standard(check: ClaimCheck) -> ClaimRows:
     """Check one claim: queries, searches, pages, and the vote over them (Factible, section 1.3)."""
     case = await check.gather(await check.write_queries())
-    return ClaimRows(case, await check.judge(case) if "verdicts" in check.stages else None)
+    return case, await check.judge(case) if "verdicts" in check.stages else None
 
 
 STANDARD = Strategy("standard", standard)
@@ -210,12 +210,11 @@ async def check_claims(
     ]
 
     async def check_one(check: ClaimCheck) -> ClaimRows:
-        rows = await strategy.check(check)
-        if rows.verdict is not None:
-            verdict = rows.verdict.model_copy(update={"strategy": strategy.name})
+        case, verdict = await strategy.check(check)
+        if verdict is not None:
+            verdict = verdict.model_copy(update={"strategy": strategy.name})
             services.observer.verdict_reached(check.claim, verdict)
-            rows = ClaimRows(rows.case, verdict)
-        return rows
+        return case, verdict
 
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(check_one(check)) for check in checks]
@@ -231,7 +230,7 @@ async def check_claims(
     def if_selected(stage: Stage, rows: Iterable[Row]) -> tuple[Row, ...]:
         return tuple(rows) if stage in selected else ()
 
-    cases = [each.case for each in rows]
+    cases = [case for case, _ in rows]
     hits = [hit for case in cases for hit in case.hits]
     read = [row for case in cases for row in case.evidence]
     pages = library.pages()
@@ -255,7 +254,7 @@ async def check_claims(
         pages=pages,
         page_texts=if_selected("evidence", page_texts),
         evidence=if_selected("evidence", read),
-        verdicts=ranked((each.verdict for each in rows if each.verdict is not None), claims),
+        verdicts=ranked((verdict for _, verdict in rows if verdict is not None), claims),
         steps=tuple(step for check in checks for step in check.trace.steps),
         llm_calls=tuple(sorted((call for each in checks for call in each.trace.calls), key=place)),
         timings=watch.timings(),

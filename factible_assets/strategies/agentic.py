@@ -237,12 +237,12 @@ class _Inquiry:
         failure = self.outage if settled else None
         close = partial(conclude, opinion, failure=failure, ended=self.end)
         if found is None:
-            return ClaimRows(case, close(draft=None))
+            return case, close(draft=None)
         score = (found.confidence - 1) / 4
         draft = ports.VerdictDraft(
             stance_of(found.label, UNPROVEN), confidence_of(score), found.words
         )
-        return ClaimRows(case, decided_by(draft, close(draft=draft), score))
+        return case, decided_by(draft, close(draft=draft), score)
 
 
 STRATEGY = Strategy(

@@ -27,13 +27,13 @@ async def check(claim: ClaimCheck) -> ClaimRows:
     if opinion.doubt or opinion.vote.stance != "unclear":
         verdict = await claim.judge(case)
         if not (verdict.disagreement and claim.config.budget.escalate):
-            return ClaimRows(case, verdict)
+            return case, verdict
         why = "The vote and the model's own verdict disagree."
     try:
         case = await _second_round(claim, case, why)
     except BudgetSpentError as spent:
         claim.trace.remark("retrieve", "second round", Note(status="skipped", reason=spent.reason))
-    return ClaimRows(case, await claim.judge(case))
+    return case, await claim.judge(case)
 
 
 async def _second_round(claim: ClaimCheck, first: CaseFile, why: str) -> CaseFile:

@@ -47,18 +47,18 @@ async def _check(check: ClaimCheck) -> ClaimRows:
             settled = replace(check.form_opinion(case), doubt=None)
             verdict = conclude(settled, None)
             noted = {"summary": PREDICTION, "reason": PREDICTION}
-            return ClaimRows(case, verdict.model_copy(update=noted))
+            return case, verdict.model_copy(update=noted)
         with check.trace.step("query", f"searches for a claim of the class {kind}") as note:
             queries = await check.write_queries(words=worded)
             note.worded(queries)
     except ports.BudgetSpentError as spent:
         # Before the searches: there is nothing to judge by.
         case = check.case_of(())
-        return ClaimRows(case, await check.judge(case, spent))
+        return case, await check.judge(case, spent)
     case = await check.gather(queries)
     told = await _three_way(check, case)
     if told.status != "complete":
-        return ClaimRows(case, told)
+        return case, told
     rows = check.form_opinion(case).rows
     sources = [_source(check, row, case) for row in rows]
     ours = calculus.corrected(sources, told.summary)
@@ -74,7 +74,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
         word = "medium" if told.basis == "embedded" and word == "high" else word
         sure = {"confidence": word, "confidence_score": round(ours.percent / 100, 6)}
         told = told.model_copy(update=sure)
-    return ClaimRows(case, told)
+    return case, told
 
 
 async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict:

@@ -77,7 +77,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     case = case or check.case_of(queries)
     verdict = await check.judge(case, spent)
     level = veracity_of(verdict.stance, verdict.confidence)
-    return ClaimRows(case, verdict.model_copy(update={"veracity": level}))
+    return case, verdict.model_copy(update={"veracity": level})
 
 
 async def _decomposed(
@@ -203,7 +203,7 @@ async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFil
     case = replace(gathered, evidence=taken)
     opinion = check.form_opinion(case)
     if answer is None:
-        return ClaimRows(case, conclude(opinion, None, failure))
+        return case, conclude(opinion, None, failure)
     draft = ports.VerdictDraft("unclear", "low", "")
     if level is not None:
         veracity = None if level == "unsettled" else level
@@ -211,7 +211,7 @@ async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFil
         draft = ports.VerdictDraft(stance, answer.confidence, answer.explanation)
     _note_questions(check, questions, answer, rows)
     verdict = conclude(opinion, draft)
-    return ClaimRows(case, decided_by(draft, verdict, veracity=veracity))
+    return case, decided_by(draft, verdict, veracity=veracity)
 
 
 def _note_questions(

@@ -70,7 +70,7 @@ async def test_steps_say_what_they_cost_and_a_spent_budget_ends_them() -> None:
                 left.append("never")
         except BudgetSpentError as spent:
             left.append(spent.reason)
-        return ClaimRows(check.case_of(queries), None)
+        return check.case_of(queries), None
 
     strategy = replace(STANDARD, check=twice, in_rounds=True)
     world = small_world()

@@ -46,8 +46,7 @@ def test_the_text_goes_and_the_quote_stays_with_its_offsets_and_hash(warehouse: 
     recheck_with_another_text(warehouse)
     quotes = "SELECT quote, quote_start, content_hash FROM evidence ORDER BY ALL"
     before = warehouse.query(quotes).rows()
-    trimmed = trim_texts(warehouse, before=LATER, now=LATER)
-    assert (trimmed.texts, trimmed.characters) == (1, len(ANOTHER))
+    assert trim_texts(warehouse, before=LATER, now=LATER) == (1, len(ANOTHER))
     assert warehouse.query(quotes).rows() == before
     stored = warehouse.query("SELECT content_hash FROM page_texts").rows()
     assert stored == [(page_text().content_hash,)]
@@ -62,12 +61,11 @@ def test_the_text_goes_and_the_quote_stays_with_its_offsets_and_hash(warehouse: 
 
 def test_what_is_young_or_current_stays(warehouse: Warehouse) -> None:
     recheck_with_another_text(warehouse)
-    assert trim_texts(warehouse, before=FIRST_CHECK, now=LATER).texts == 0
-    dry = trim_texts(warehouse, before=LATER, now=LATER, dry_run=True)
-    assert dry.texts == 1
+    assert trim_texts(warehouse, before=FIRST_CHECK, now=LATER)[0] == 0
+    assert trim_texts(warehouse, before=LATER, now=LATER, dry_run=True)[0] == 1
     assert warehouse.query("SELECT count(*) FROM page_texts").item() == 2
     trim_texts(warehouse, before=LATER, now=LATER)
-    assert trim_texts(warehouse, before=LATER, now=LATER).texts == 0
+    assert trim_texts(warehouse, before=LATER, now=LATER)[0] == 0
 
 
 def test_a_text_that_is_found_again_is_stored_again(warehouse: Warehouse) -> None:
