@@ -64,7 +64,7 @@ from factible_assets.stages.ports import (
     VerdictDraft,
     Vote,
 )
-from factible_assets.stages.transcript import from_cues
+from factible_assets.stages.transcript import stored_transcript
 from resources.cache import DiskCache
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
@@ -72,7 +72,7 @@ from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
 from resources.scraping.pages import PageFetcher
 from resources.search.base import SearchAnswer, SearchProvider, SearchRequest
-from resources.transcripts.base import Found
+from resources.transcripts.base import Found, TimedText
 from resources.transcripts.file import FileTranscript
 from tests.servers import Behaviour, Exchange, MisbehavingServer, head, respond, truncate
 
@@ -450,7 +450,9 @@ async def _demo_transcript(
     found = await FileTranscript(listed.transcript).transcript(DEMO_VIDEO)
     if not isinstance(found, Found):
         raise RuntimeError(found.reason)
-    transcript, segments = from_cues(DEMO_VIDEO, found.transcript.cues, provider="file")
+    transcript, segments = stored_transcript(
+        DEMO_VIDEO, TimedText(found.transcript.cues), provider="file"
+    )
     return listed.video, transcript, segments
 
 

@@ -37,7 +37,6 @@ from benchmarks.evidence import (
 )
 from benchmarks.shared import DATA
 from factible_assets.config import FactCheckConfig
-from factible_assets.corpora.published import import_published
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.evaluation.figures import Figure, statistic_interval
 from factible_assets.evaluation.matching import default_matcher
@@ -52,6 +51,7 @@ from factible_assets.evaluation.metrics.stances import (
 from factible_assets.evaluation.outcomes import load_outcomes
 from factible_assets.evaluation.scoring import score
 from factible_assets.evaluation.tables import figure_row
+from factible_assets.exchange.importing import import_corpus
 from factible_assets.reasoners.embedded.embedder import Embedder, minilm
 from factible_assets.reasoners.embedded.reading.evidence import read_page
 from factible_assets.reasoners.embedded.reading.stance import StanceModel, StatementsAndTone
@@ -342,7 +342,7 @@ def videos_part(_: Engine) -> Part:
     """Run the pipeline on the annotated videos, each in a Dagster run of this process; score it."""
     with tempfile.TemporaryDirectory() as scratch:
         settings = Settings(home=Path(scratch))
-        videos = import_published(DATA / "factible", settings.home_corpora).video_ids
+        videos = import_corpus(DATA / "factible", settings.home_corpora).video_ids
         archive = Archive(settings.archive, canonicalise=canonical_url)
         for name in ("pages.jsonl", "hits.jsonl"):
             archive.import_from(DATA / "recorded_web" / name, "recorded")

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from factible_assets.corpora.format import ClaimEntry
-from factible_assets.corpora.published import import_published
 from factible_assets.corpora.reading import CorpusVideo, load_corpora
+from factible_assets.exchange.importing import import_corpus
 from factible_assets.records import Transcript, TranscriptSegment, Video
-from factible_assets.stages.transcript import from_cues
+from factible_assets.stages.transcript import stored_transcript
+from resources.transcripts.base import TimedText
 from resources.transcripts.file import read_transcript
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -44,7 +45,7 @@ def require(*parts: str) -> Path:
 def load_annotated_videos() -> list[AnnotatedVideo]:
     """Import every published video that has a transcript and annotations, in listed order."""
     with tempfile.TemporaryDirectory() as folder:
-        import_published(require("factible"), Path(folder))
+        import_corpus(require("factible"), Path(folder))
         return [
             _annotated(listed, listed.transcript, listed.claims)
             for listed in load_corpora([Path(folder)]).videos()
@@ -55,7 +56,7 @@ def load_annotated_videos() -> list[AnnotatedVideo]:
 def _annotated(
     listed: CorpusVideo, transcript: Path, claims: tuple[ClaimEntry, ...]
 ) -> AnnotatedVideo:
-    cues = read_transcript(transcript).cues
-    said, segments = from_cues(listed.video.video_id, cues, provider="published")
+    words = TimedText(read_transcript(transcript).cues)
+    said, segments = stored_transcript(listed.video.video_id, words, provider="published")
     gold = tuple(claim for claim in claims if claim.checkable)
     return AnnotatedVideo(listed.video, said, segments, gold)

@@ -22,7 +22,6 @@ from factible_assets.corpora.format import (
     corpus_json_schema,
     is_usable_id,
 )
-from factible_assets.corpora.published import import_published
 from factible_assets.corpora.reading import (
     CorporaReading,
     load_corpora,
@@ -30,6 +29,7 @@ from factible_assets.corpora.reading import (
     load_ground_truth,
 )
 from factible_assets.corpora.writing import add_video
+from factible_assets.exchange.importing import import_corpus
 from resources.lines import PlacedError, parse_document
 from resources.transcripts.file import read_transcript
 from tests.shared_data import shared_data
@@ -703,7 +703,7 @@ def test_a_published_folder_becomes_a_corpus_with_transcripts_and_ground_truth(
     tmp_path: Path,
 ) -> None:
     destination = tmp_path / "home" / "corpora"
-    done = import_published(published(tmp_path), destination)
+    done = import_corpus(published(tmp_path), destination)
     assert (len(done.video_ids), done.claims, done.transcripts) == (1, 1, 1)
     assert len(done.left_out) == 2
     assert "AAAAAAAAAAA" in " ".join(done.left_out)
@@ -724,14 +724,14 @@ def test_importing_again_changes_nothing_and_another_corpus_is_not_overwritten(
     tmp_path: Path,
 ) -> None:
     source = published(tmp_path)
-    file = import_published(source, tmp_path / "home").file
+    file = import_corpus(source, tmp_path / "home").file
     content = file.read_bytes()
-    import_published(source, tmp_path / "home")
+    import_corpus(source, tmp_path / "home")
     assert file.read_bytes() == content
     file.write_text("videos: []\n")
     with pytest.raises(CorpusError, match="different corpus of this name"):
-        import_published(source, tmp_path / "home")
-    import_published(source, tmp_path / "home", replace=True)
+        import_corpus(source, tmp_path / "home")
+    import_corpus(source, tmp_path / "home", replace=True)
     assert file.read_bytes() == content
 
 
@@ -744,12 +744,12 @@ def test_a_folder_of_another_layout_is_refused(tmp_path: Path, index: str | None
     if index is not None:
         (source / "videos.csv").write_text(index)
     with pytest.raises(CorpusError, match=r"videos\.csv"):
-        import_published(source, tmp_path / "home")
+        import_corpus(source, tmp_path / "home")
     assert not (tmp_path / "home").exists()
 
 
 def test_the_real_published_folder_is_imported_whole(tmp_path: Path) -> None:
-    done = import_published(shared_data("factible"), tmp_path)
+    done = import_corpus(shared_data("factible"), tmp_path)
     assert (len(done.video_ids), done.left_out) == (18, ())
     reading = load_corpora([tmp_path])
     assert not reading.problems
@@ -792,7 +792,7 @@ def test_the_list_of_published_videos_has_the_shape_of_the_papers_table() -> Non
 
 
 def test_the_list_agrees_with_the_published_data_but_for_numbers_of_claims(tmp_path: Path) -> None:
-    imported = import_published(shared_data("factible"), tmp_path)
+    imported = import_corpus(shared_data("factible"), tmp_path)
     own = load_corpus(LISTING)
     agreeing = set()
     for entry in load_corpus(imported.file).videos():
@@ -819,7 +819,7 @@ def test_a_folder_of_annotations_alone_is_imported_with_what_the_list_knows(tmp_
     source = tmp_path / "given"
     source.mkdir()
     (source / "ground_truth").symlink_to(shared_data("factible", "ground_truth"))
-    done = import_published(source, tmp_path / "home", listing=load_corpora([LISTING.parent]))
+    done = import_corpus(source, tmp_path / "home", listing=load_corpora([LISTING.parent]))
     assert (len(done.video_ids), done.claims, done.transcripts) == (18, 304, 0)
     found = load_corpora([tmp_path / "home"]).find("-LDjqcvSbP4")
     assert found is not None

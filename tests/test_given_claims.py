@@ -17,9 +17,9 @@ from factible_assets.records import Claim, LlmCall, Transcript, Verdict
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ids import claim_id
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
-from factible_assets.stages.transcript import from_text
 from tests.assets.conftest import Pipeline
 from tests.assets.conftest import pipeline as pipeline  # noqa: PLC0414 - a fixture
+from tests.stages.words import from_text
 
 TALK = "Welcome back. Honey keeps for years in a closed jar. Tea cures a cough, says my aunt. Bye."
 CORPUS = """
@@ -135,7 +135,7 @@ def test_given_claims_fill_the_warehouse_with_their_place_and_no_model_is_asked(
 
 @given(st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=60, unique=True))
 def test_all_given_claims_are_kept_whatever_their_number_and_wording(texts: list[str]) -> None:
-    transcript = from_text("v", "A talk of a few words.", provider="file")
+    transcript = from_text("v", "A talk of a few words.")
     drafts = ClaimDrafts(None, tuple(ClaimDraft(text, 0.0, 1.0) for text in texts))
     claims = build_claims(drafts, transcript, (), None, basis="given")
     worded = {claim_id("v", claim.text) for claim in claims}

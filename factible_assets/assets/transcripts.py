@@ -13,12 +13,12 @@ from factible_assets.assets.common import final_failure, is_last_try, tag_run, v
 from factible_assets.checks.structural import judged
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.corpora.writing import bare_id
-from factible_assets.records import TranscriptSegment, Video
+from factible_assets.records import Video
 from factible_assets.rows import VideoRows
 from factible_assets.services.alive import STOPS
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 from factible_assets.settings import Settings
-from factible_assets.stages.transcript import UnusableTranscriptError, from_cues, from_text
+from factible_assets.stages.transcript import UnusableTranscriptError, stored_transcript
 from factible_assets.wording import cell, clock, did_you_mean
 from resources.transcripts.base import (
     Found,
@@ -132,17 +132,10 @@ async def obtained(
         advice = f"Or bring its captions yourself: {place}"
     answer = await provider.transcript(video_id)
     found = found_or_failure(answer, advice, is_last_try=is_last_try)
-    timed, segments = found.transcript, tuple[TranscriptSegment, ...]()
-    place, language, kind = found.provider, timed.language, timed.kind
     try:
-        if timed.cues:
-            transcript, segments = from_cues(
-                video_id, timed.cues, provider=place, language=language, kind=kind
-            )
-        else:
-            transcript = from_text(
-                video_id, timed.plain_text or "", provider=place, language=language, kind=kind
-            )
+        transcript, segments = stored_transcript(
+            video_id, found.transcript, provider=found.provider
+        )
     except UnusableTranscriptError as error:
         raise final_failure(str(error)) from error
     rows = VideoRows.of([with_details(video, found.details), transcript, *segments])

@@ -21,7 +21,6 @@ from typing import Final
 
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry, is_usable_id
 from factible_assets.corpora.reading import CorporaReading, load_ground_truth
-from factible_assets.corpora.writing import WrittenCorpus, write_corpus
 from resources.lines import FileProblem
 from resources.transcripts.base import TimedText, TranscriptError
 from resources.transcripts.file import read_transcript
@@ -34,29 +33,18 @@ _KINDS: Final = {"misinfo": "misinformation"}
 """Short forms of the layout, and the words of the paper's table."""
 
 
-def import_published(
-    folder: Path,
-    destination: Path,
-    *,
-    name: str | None = None,
-    web: str = "archive",
-    replace: bool = False,
-    listing: CorporaReading | None = None,
-) -> WrittenCorpus:
-    """Write a corpus file and its transcripts from a published folder.
+def read_published(
+    folder: Path, name: str, web: str, listing: CorporaReading | None
+) -> tuple[CorpusFile, dict[str, bytes], list[str]]:
+    """Return a published folder as a corpus of a name, and what had to be left out of it.
 
-    The corpus is `destination/NAME.yaml`, with the transcripts as segment lists in
-    `destination/NAME/`. Importing the same folder again changes nothing. A video without a
-    transcript is listed if it is annotated; its transcript is then asked of YouTube. Without
-    `videos.csv`, the annotations say which videos there are.
+    Between them stand the transcripts, as segment lists in `NAME/`. A video without one is listed
+    if it is annotated; its transcript is then asked of YouTube. Without `videos.csv`, the
+    annotations say which videos there are. `web` says where evidence is looked for, `listing` may
+    know what the folder does not say of a video.
 
-    `web` says where evidence is looked for, `listing` may know what the folder does not say of a
-    video; with `replace` a corpus file of that name with other content is overwritten.
-
-    Raises CorpusError: if the layout is not that one, the destination cannot be written, or a
-    different corpus of that name is there.
+    Raises CorpusError: if the layout is not that one.
     """
-    name = name or folder.resolve().name
     left_out: list[str] = []
     read = [(path, load_ground_truth(path)) for path in sorted((folder / _TRUTHS).glob("*.yaml"))]
     truths = {truth.video_id or path.stem: (path, truth) for path, truth in read}
@@ -106,8 +94,7 @@ def import_published(
             ]
             written = json.dumps(segments, ensure_ascii=False, indent=1)
             beside[f"{name}/{video_id}.json"] = written.encode()
-    corpus = CorpusFile(corpus=name, web=web, videos=tuple(entries))
-    return write_corpus(destination, corpus, beside, left_out, replace=replace)
+    return CorpusFile(corpus=name, web=web, videos=tuple(entries)), beside, left_out
 
 
 def _listed_rows(index: Path) -> dict[str, Mapping[str, str]]:

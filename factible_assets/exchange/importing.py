@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NoReturn, get_args
 
 from factible_assets.corpora.format import CorpusError, CorpusFile
-from factible_assets.corpora.published import import_published
+from factible_assets.corpora.published import read_published
 from factible_assets.corpora.reading import SUFFIXES, CorporaReading, load_corpus
 from factible_assets.corpora.writing import WrittenCorpus, write_corpus
 from factible_assets.exchange import ImportFormat
@@ -57,13 +57,13 @@ def import_corpus(
     given = detect(path) if form == "auto" else form
     named = _name(name, path)
     if given == "published":
-        return import_published(
-            path, destination, name=named, web=web or "archive", replace=replace, listing=listing
-        )
+        made = read_published(path, named, web or "archive", listing)
+        return write_corpus(destination, *made, replace=replace)
     if path.is_dir():
         raise CorpusError(f"{path}: this is a folder, and {given} is a file. Give the file.")
     if given == "corpus":
-        return _import_listing(path, destination, named if name else None, web, replace=replace)
+        made = _read_listing(path, named if name else None, web)
+        return write_corpus(destination, *made, replace=replace)
     try:
         if given == "fever":
             read = list(read_fever(read_lines(path), path))
@@ -135,10 +135,10 @@ def _refuse(path: Path, problems: Sequence[FileProblem]) -> NoReturn:
 # --- A corpus of this project's own form ---------------------------------------------------------
 
 
-def _import_listing(
-    path: Path, destination: Path, name: str | None, web: str | None, *, replace: bool
-) -> WrittenCorpus:
-    """Copy a corpus file and its transcripts into a folder of corpora, where it is in use.
+def _read_listing(
+    path: Path, name: str | None, web: str | None
+) -> tuple[CorpusFile, dict[str, bytes], list[str]]:
+    """Return a corpus file and its transcripts; nothing of it is left out.
 
     What it lists on demand is then listed for good; ground truth of other files is written in.
     """
@@ -165,4 +165,4 @@ def _import_listing(
     copy = CorpusFile(
         corpus=named, description=corpus.description, web=web or corpus.web, videos=tuple(entries)
     )
-    return write_corpus(destination, copy, beside, replace=replace)
+    return copy, beside, []

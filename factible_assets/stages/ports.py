@@ -285,23 +285,17 @@ class Observer:
     closes what it has open.
     """
 
-    def claims_found(self, claims: Sequence[Claim]) -> None:
-        return
+    def claims_found(self, claims: Sequence[Claim]) -> None: ...
 
-    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
-        return
+    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None: ...
 
-    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
-        return
+    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None: ...
 
-    def waiting(self) -> None:
-        return
+    def waiting(self) -> None: ...
 
-    def asset_stored(self, asset: str) -> None:
-        return
+    def asset_stored(self, asset: str) -> None: ...
 
-    def stopping(self) -> None:
-        return
+    def stopping(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from factible_assets.records import Transcript, TranscriptSegment
 from factible_assets.stages.ids import content_hash
-from resources.transcripts.base import Cue, TranscriptKind
+from resources.transcripts.base import TimedText
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -22,23 +22,18 @@ class UnusableTranscriptError(ValueError):
     """A transcript in which nothing is said, or a caption has an impossible time. A sentence."""
 
 
-def from_cues(
-    video_id: str,
-    cues: Iterable[Cue],
-    *,
-    provider: str,
-    language: str | None = None,
-    kind: TranscriptKind = "unknown",
+def stored_transcript(
+    video_id: str, words: TimedText, *, provider: str
 ) -> tuple[Transcript, tuple[TranscriptSegment, ...]]:
-    """Join cues by one space, in order of time, into the text that is stored.
+    """Return words as they are stored: a text without times as it is, or cues as one text.
 
-    White space inside a cue becomes one space; cues without words are left out.
-    `text[segment.char_start:segment.char_end]` is the cue's text.
+    Cues are joined by one space, in order of time; white space inside one becomes one space, and
+    those without words are left out. `text[segment.char_start:segment.char_end]` is a cue's text.
 
-    Raises UnusableTranscriptError if no cue has words, and for an impossible time.
+    Raises UnusableTranscriptError if there are no words, and for an impossible time.
     """
-    words = []
-    for position, cue in enumerate(cues):
+    said = []
+    for position, cue in enumerate(words.cues):
         for seconds in (cue.start_seconds, cue.duration_seconds):
             if not math.isfinite(seconds) or seconds < 0:
                 raise UnusableTranscriptError(
@@ -46,11 +41,11 @@ def from_cues(
                     f"{seconds}, which is no number of seconds from the start. Correct the "
                     "transcript file."
                 )
-        if said := " ".join(storable(cue.text).split()):
-            words.append((cue, said))
-    words.sort(key=lambda pair: pair[0].start_seconds)
+        if text := " ".join(storable(cue.text).split()):
+            said.append((cue, text))
+    said.sort(key=lambda pair: pair[0].start_seconds)
     segments, offset = [], 0
-    for position, (cue, said) in enumerate(words):
+    for position, (cue, text) in enumerate(said):
         segments.append(
             TranscriptSegment(
                 video_id=video_id,
@@ -58,38 +53,25 @@ def from_cues(
                 start_seconds=cue.start_seconds,
                 duration_seconds=cue.duration_seconds,
                 char_start=offset,
-                char_end=offset + len(said),
+                char_end=offset + len(text),
             )
         )
-        offset += len(said) + 1
-    text = " ".join(said for _, said in words)
-    given = from_text(video_id, text, provider=provider, language=language, kind=kind)
-    return given, tuple(segments)
-
-
-def from_text(
-    video_id: str,
-    text: str,
-    *,
-    provider: str,
-    language: str | None = None,
-    kind: TranscriptKind = "unknown",
-) -> Transcript:
-    """Take a text without times as it is. Raises UnusableTranscriptError if it has no words."""
-    text = storable(text)
-    if not text.strip():
+        offset += len(text) + 1
+    whole = " ".join(text for _, text in said) or storable(words.plain_text or "")
+    if not whole.strip():
         raise UnusableTranscriptError(
             f"The transcript of video {video_id!r} has no words. Give a transcript file with text, "
             "or choose a video that has captions."
         )
-    return Transcript(
+    transcript = Transcript(
         video_id=video_id,
-        text=text,
-        language=language,
-        kind=kind,
+        text=whole,
+        language=words.language,
+        kind=words.kind,
         provider=provider,
-        content_hash=content_hash(text),
+        content_hash=content_hash(whole),
     )
+    return transcript, tuple(segments)
 
 
 def storable(text: str) -> str:

@@ -28,10 +28,10 @@ from factible_assets.records import Claim, Evidence, Query, Transcript, Verdict,
 from factible_assets.settings import Settings
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.ports import Observer
-from factible_assets.stages.transcript import from_text
 from resources.errors import SetupError
 from tests.experiments.killed import VARIANTS
 from tests.experiments.material import CLAIMS, Machine, corpora_of, experiment_of, settings_in
+from tests.stages.words import from_text
 from tests.warehouse.samples import write_asset
 from warehouse.rows import Stamp
 from warehouse.store import Warehouse
@@ -164,7 +164,7 @@ def test_an_experiment_computes_what_production_computes(
     )
     _, ledger = run(experiment, settings)
     video = experiment.videos[0].video
-    words = from_text(video.video_id, f"{'. '.join(CLAIMS)}.", provider="file")
+    words = from_text(video.video_id, f"{'. '.join(CLAIMS)}.")
     config = experiment.variants[0].config
 
     async def produced() -> FlowResult:
@@ -236,7 +236,7 @@ def test_the_production_rows_stay_as_they_are(
 ) -> None:
     shutil.copyfile(empty, str(settings.warehouse))
     store = Warehouse(settings.warehouse)
-    transcript = from_text("talk-one", "Owls fly. Bees sleep.", provider="file")
+    transcript = from_text("talk-one", "Owls fly. Bees sleep.")
     video = Video(video_id="talk-one", title="One")
     stamp = Stamp("production", datetime(2026, 1, 2, tzinfo=UTC))
     write_asset(

@@ -6,13 +6,11 @@ from factible_assets.config import ClaimsConfig
 from factible_assets.records import Claim
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
-from factible_assets.stages.transcript import from_cues
 from tests.stages.test_transcript import Said
+from tests.stages.words import from_cues
 
 TRANSCRIPT, SEGMENTS = from_cues(
-    "v",
-    [Said("Sugar makes children hyperactive.", 3, 4), Said("Bats are blind, I read.", 10, 5)],
-    provider="file",
+    "v", [Said("Sugar makes children hyperactive.", 3, 4), Said("Bats are blind, I read.", 10, 5)]
 )
 
 

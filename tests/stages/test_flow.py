@@ -19,7 +19,7 @@ from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.origins import label_origins
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.progress import ALL_STAGES, Stage
-from factible_assets.stages.transcript import from_text
+from tests.stages.words import from_text
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
 
 CONFIG = FactCheckConfig()
@@ -576,7 +576,7 @@ async def test_five_claims_wait_for_their_services_side_by_side() -> None:
 
 async def test_claims_are_extracted_placed_and_ranked() -> None:
     world = World()
-    transcript = from_text(VIDEO.video_id, "Cats purr. Dogs bark.", provider="file")
+    transcript = from_text(VIDEO.video_id, "Cats purr. Dogs bark.")
     found = await extract_claims(VIDEO, transcript, (), world.services(), CONFIG)
     assert [claim.text for claim in found.claims] == ["Cats purr", "Dogs bark"]
     assert [(claim.char_start, claim.char_end) for claim in found.claims] == [(0, 9), (11, 20)]

@@ -19,9 +19,9 @@ from factible_assets.rows import VideoRows
 from factible_assets.stages import ids
 from factible_assets.stages.flow import check_claims, extract_claims
 from factible_assets.stages.integrity import judge, rules_of
-from factible_assets.stages.transcript import from_cues
 from resources.transcripts.base import Cue
 from tests.stages.test_flow import furnished_world
+from tests.stages.words import from_cues
 from tests.stages.world import VIDEO, World, reviewed
 
 CONFIG = FactCheckConfig()
@@ -29,9 +29,7 @@ CONFIG = FactCheckConfig()
 
 def rows_from(world: World) -> VideoRows:
     """Run the real flow over a world, and return what it made."""
-    transcript, segments = from_cues(
-        VIDEO.video_id, [Cue("claim 0.", 1, 4), Cue("claim 1.", 6, 4)], provider="file"
-    )
+    transcript, segments = from_cues(VIDEO.video_id, [Cue("claim 0.", 1, 4), Cue("claim 1.", 6, 4)])
 
     async def run() -> VideoRows:
         services = world.services()

@@ -8,14 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.stages.transcript import (
-    Clock,
-    UnusableTranscriptError,
-    from_cues,
-    from_text,
-    storable,
-)
+from factible_assets.stages.transcript import Clock, UnusableTranscriptError, storable
 from resources.transcripts.base import Cue
+from tests.stages.words import from_cues, from_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +20,7 @@ class Said(Cue):
 
 
 def test_cues_are_joined_by_one_space_with_their_inner_white_space_collapsed() -> None:
-    transcript, segments = from_cues(
-        "v", [Said("The\u00a0\nfirst "), Said(" second\tone", 2)], provider="file"
-    )
+    transcript, segments = from_cues("v", [Said("The\u00a0\nfirst "), Said(" second\tone", 2)])
     assert transcript.text == "The first second one"
     assert [(segment.char_start, segment.char_end) for segment in segments] == [(0, 9), (10, 20)]
 
@@ -39,6 +32,7 @@ cues = st.lists(
         st.floats(0, 1e4, allow_nan=False),
         st.floats(0, 10, allow_nan=False),
     ),
+    min_size=1,
     max_size=12,
 )
 
@@ -46,7 +40,7 @@ cues = st.lists(
 @given(cues)
 def test_every_segment_s_offsets_give_its_own_words(said: list[Said]) -> None:
     try:
-        transcript, segments = from_cues("v", said, provider="file")
+        transcript, segments = from_cues("v", said)
     except UnusableTranscriptError:
         assert not any(cue.text.split() for cue in said)
         return
@@ -60,25 +54,23 @@ def test_every_segment_s_offsets_give_its_own_words(said: list[Said]) -> None:
 
 def test_a_transcript_without_words_is_refused_with_a_sentence() -> None:
     with pytest.raises(UnusableTranscriptError, match="'v' has no words"):
-        from_cues("v", [Said(" \n")], provider="file")
+        from_cues("v", [Said(" \n")])
     with pytest.raises(UnusableTranscriptError):
-        from_text("v", " ", provider="file")
+        from_text("v", " ")
 
 
 @pytest.mark.parametrize("start", [-1.0, float("nan"), float("inf")])
 def test_an_impossible_time_is_refused_and_its_cue_named(start: float) -> None:
     with pytest.raises(UnusableTranscriptError, match="Cue 2"):
-        from_cues("v", [Said("a"), Said("b", start)], provider="file")
+        from_cues("v", [Said("a"), Said("b", start)])
 
 
 def test_a_plain_text_is_stored_as_it_is_but_for_what_no_database_stores() -> None:
-    assert from_text("v", "A  b\n\x00\ud800é", provider="file").text == "A  b\n\ufffd\ufffdé"
+    assert from_text("v", "A  b\n\x00\ud800é").text == "A  b\n\ufffd\ufffdé"
 
 
 def test_a_character_s_second_is_found_by_its_caption() -> None:
-    _, segments = from_cues(
-        "v", [Said("0123456789", 10, 5), Said("0123456789", 20, 4)], provider="file"
-    )
+    _, segments = from_cues("v", [Said("0123456789", 10, 5), Said("0123456789", 20, 4)])
     clock = Clock(segments[::-1])
     assert [clock.start_at(position) for position in (0, 9, 10, 11, 99)] == [10, 10, 10, 20, 20]
     assert clock.second_at(0) == 10
@@ -89,7 +81,7 @@ def test_a_character_s_second_is_found_by_its_caption() -> None:
 
 
 def test_a_caption_that_overlaps_the_next_counts_until_the_next_begins() -> None:
-    _, segments = from_cues("v", [Said("0123456789", 0, 9), Said("x", 4)], provider="file")
+    _, segments = from_cues("v", [Said("0123456789", 0, 9), Said("x", 4)])
     assert Clock(segments).second_at(10) == 4
 
 
@@ -101,7 +93,7 @@ def test_an_untimed_transcript_has_no_seconds() -> None:
 @given(cues, st.integers(0, 200), st.integers(0, 200))
 def test_later_characters_are_never_said_earlier(said: list[Said], one: int, other: int) -> None:
     try:
-        _, segments = from_cues("v", said, provider="file")
+        _, segments = from_cues("v", said)
     except UnusableTranscriptError:
         return
     clock = Clock(segments)

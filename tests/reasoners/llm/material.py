@@ -7,8 +7,8 @@ from datetime import date
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
 from factible_assets.records import Claim, Evidence, Query, Stance, Transcript, Video
 from factible_assets.stages.ports import PageExcerpt, Vote
-from factible_assets.stages.transcript import from_text
 from tests.reasoners.llm.scripted import Script, ScriptedModel, staged
+from tests.stages.words import from_text
 
 VIDEO = Video(video_id="v1", title="Sugar and children")
 CLAIM = Claim(
@@ -45,7 +45,7 @@ VOTE = Vote("refutes", -1.0, "medium", 0.5)
 
 
 def transcript(text: str) -> Transcript:
-    return from_text("v1", text, provider="file")
+    return from_text("v1", text)
 
 
 def reasoner(

@@ -23,10 +23,10 @@ from factible_assets.reasoners.llm.prompts import Data, fenced
 from factible_assets.records import Claim, Evidence, Transcript, Verdict, Video
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.ports import Reasoner, ReasonerRefusalError, Services
-from factible_assets.stages.transcript import from_text
 from resources.search.base import SearchAnswer, SearchRequest
 from tests.reasoners.llm.hostile import ATTACKS
 from tests.reasoners.llm.scripted import GullibleModel, gets_out, staged, take_apart
+from tests.stages.words import from_text
 from tests.stages.world import Hit, World, answer, make_claim
 
 CLAIM = "Sugar makes children hyperactive."
@@ -97,7 +97,6 @@ def transcript_with(attack: str) -> Transcript:
         "v1",
         f"Hello and welcome to the show about food. {attack}\n{CLAIM} {attack}\n"
         "I like chocolate myself. Thanks for watching.",
-        provider="file",
     )
 
 
