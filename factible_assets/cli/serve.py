@@ -64,5 +64,8 @@ def dev(
     admission(settings, host)  # What is wrong with a token is said before anything starts.
     settings.ensure_home()
     url = web_address(host, port)
-    note(f"The Dagster UI will answer on {url}, and the desk on {url}/desk; Ctrl-C ends both.")
+    note(
+        f"The Dagster UI will answer on {url} in some seconds, and the desk on {url}/desk. "
+        "What goes wrong is told here; Ctrl-C ends both."
+    )
     serve_ui(settings, host=host, port=port)

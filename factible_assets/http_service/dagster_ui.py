@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -159,6 +160,8 @@ def main() -> None:
     role, *arguments = sys.argv[1:]
     if role == "dev":
         dagster_dev.open_ipc_subprocess = _start  # type: ignore[attr-defined]
+        # What stands in for it starts these processes otherwise, and without the walls.
+        warnings.filterwarnings("ignore", message="Function `dev_command` is superseded")
         dagster_dev.dev_command.main(arguments)
     starter, *arguments = arguments
     _end_with(int(starter))

@@ -246,7 +246,8 @@ def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
     workspace.write_text(_WORKSPACE.format(folder=json.dumps(str(PACKAGE_PARENT))), "utf-8")
     module = "factible_assets.http_service.dagster_ui"
     where = ["-w", str(workspace), "-h", host, "-p", str(port)]
-    command = [sys.executable, "-m", module, "dev", *where]
+    # Each sensor tells of each look, several times a minute: what goes wrong would be lost in it.
+    command = [sys.executable, "-m", module, "dev", *where, "--log-level", "warning"]
     os.execve(sys.executable, command, environment)  # noqa: S606 - no shell is the point
 
 

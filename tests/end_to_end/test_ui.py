@@ -349,3 +349,10 @@ def test_a_page_of_another_origin_can_launch_and_read_nothing(session: Session) 
     for path in ("/", "/server_info", "/graphql?query={version}"):
         rebound = httpx.get(session.address + path, headers={"Host": "evil.example:3000"})
         assert rebound.status_code == 421
+
+
+def test_the_terminal_is_left_to_what_goes_wrong(session: Session) -> None:
+    log = (session.folder / "dev.log").read_text("utf-8")
+    assert session.address in log
+    assert "Checking for new runs" not in log
+    assert "superseded" not in log
