@@ -52,8 +52,9 @@ from warehouse.store import Warehouse
 _SQL = statements("factible_assets.cli", "sql.sql")
 _PLACE = re.compile(r"LINE (?P<line>\d+): (?P<text>.*)\n(?P<caret> *)\^")
 _FILE_WIDTH = 200
-_NARROWEST_COLUMN = 9
-"""Columns that would have to be narrower than this are written below each other instead."""
+_LONG_WORD = 24
+"""Words of up to so many characters are not broken; longer ones, such as addresses, may be."""
+_BETWEEN_COLUMNS = 3
 
 HELP = """\
 A question ends with a semicolon and may take several lines.
@@ -236,17 +237,24 @@ def _write(frame: pl.DataFrame, form: Format, output: Path | None) -> None:
 
 
 def _draw(frame: pl.DataFrame, console: Console) -> None:
-    """Draw an answer as a table; on a screen too narrow for its columns, as a list of rows."""
+    """Draw an answer as a table; on a screen too narrow for its words, as a list of rows."""
     if not frame.width:
         return
-    if not console.is_terminal or frame.width * _NARROWEST_COLUMN <= console.width:
-        numbers = {plain(name) for name, kind in frame.schema.items() if kind.is_numeric()}
-        rows = ([_cell(value) for value in row] for row in frame.iter_rows())
-        console.print(table(map(plain, frame.columns), rows, numbers=numbers, bare=True))
+    headings = [plain(name) for name in frame.columns]
+    rows = [[plain(_cell(value)) for value in row] for row in frame.iter_rows()]
+    numbers = {plain(name) for name, kind in frame.schema.items() if kind.is_numeric()}
+    drawn = table(headings, rows, numbers=numbers, bare=True)
+    needed = _BETWEEN_COLUMNS
+    for place, column in enumerate(drawn.columns):
+        words = (word for row in (headings, *rows) for word in row[place].split())
+        column.min_width = min(_LONG_WORD, max(map(len, words), default=1))
+        needed += column.min_width + _BETWEEN_COLUMNS
+    if needed <= console.width or not console.is_terminal:
+        console.print(drawn, width=max(needed, console.width), crop=False)
         return
-    for number, fields in enumerate(frame.iter_rows(named=True), start=1):
+    for number, row in enumerate(rows, start=1):
         console.print(f"── row {number} ──", style="dim")
-        console.print(grid((plain(name), plain(_cell(value))) for name, value in fields.items()))
+        console.print(grid(zip(headings, row, strict=True)))
 
 
 def _cell(value: Any) -> str:

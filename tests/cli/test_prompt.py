@@ -127,6 +127,17 @@ def test_the_prompt_answers_takes_lines_survives_mistakes_and_remembers(home: Pa
 
 
 @needs_terminal
+def test_an_answer_too_wide_for_the_screen_is_a_list_of_its_rows(home: Path) -> None:
+    with terminal_at(home) as terminal:
+        terminal.type("from source_scoreboard;\n")
+        shown = terminal.until("factible> ")
+        assert "── row 1 ──" in shown
+        assert "without_evidence" in shown
+        terminal.type("select domain, rating from source_scoreboard;\n")
+        assert "── row 1 ──" not in terminal.until("factible> ")
+
+
+@needs_terminal
 def test_an_interruption_is_heard_even_where_it_wakes_nobody(home: Path, tmp_path: Path) -> None:
     now = tmp_path / "now"
     with terminal_at(home, UNHEARD, str(now)) as terminal:

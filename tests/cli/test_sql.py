@@ -27,6 +27,12 @@ def test_an_answer_is_drawn_as_a_table(factible: Run) -> None:
     assert "supports" in words
 
 
+def test_no_word_of_a_wide_answer_is_broken_or_cut_off(factible: Run) -> None:
+    shown = factible("sql", "from source_scoreboard").stdout
+    for word in ("a.example", "encyclopedia", "without_evidence", "rejected_quotes"):
+        assert word in shown.split()
+
+
 def test_an_answer_can_be_csv_and_json(factible: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(factible("sql", STANCES, "-f", "csv").stdout)))
     documents = json.loads(factible("sql", STANCES, "-f", "json").stdout)

@@ -75,6 +75,15 @@ def test_the_timeline_is_in_the_order_of_the_video(in_memory: Warehouse) -> None
     assert timeline.rows() == [(2, 98.0, None), (1, 99.0, "supports"), (3, None, None)]
 
 
+def test_claims_are_counted_by_what_their_corpus_says_of_the_video(in_memory: Warehouse) -> None:
+    about = {"category": "health", "tags": ("misinformation",), "corpus": "talks"}
+    listed = video("v").model_copy(update=about)
+    sets = {"transcripts": asset_rows(listed), "claims": asset_rows(claim("v"))}
+    in_memory.write_assets("v", sets, stamp=stamp(1))
+    asked = "SELECT corpus, category, tags, count(*) FROM claims_timeline GROUP BY ALL"
+    assert in_memory.query(asked).rows() == [("talks", "health", ["misinformation"], 1)]
+
+
 def test_the_scoreboard_counts_who_agrees_with_the_verdict(in_memory: Warehouse) -> None:
     against = evidence("v", 2).model_copy(update={"stance": "refutes"})
     sets = fact_check("v", claims=3) | {

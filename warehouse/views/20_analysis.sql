@@ -196,7 +196,10 @@ SELECT
     verdicts.summary,
     verdicts.checked_at,
     verdicts.latest_status,
-    verdicts.latest_checked_at
+    verdicts.latest_checked_at,
+    videos.corpus,
+    videos.category,
+    videos.tags
 FROM current_claims AS claims
 LEFT JOIN current_videos AS videos
     ON videos.video_id = claims.video_id
@@ -224,6 +227,9 @@ COMMENT ON COLUMN claims_timeline.summary IS 'The verdict in words.';
 COMMENT ON COLUMN claims_timeline.checked_at IS 'When the verdict''s run checked the video (UTC).';
 COMMENT ON COLUMN claims_timeline.latest_status IS 'Status of the newest attempt at a verdict.';
 COMMENT ON COLUMN claims_timeline.latest_checked_at IS 'When the newest attempt checked the video (UTC).';
+COMMENT ON COLUMN claims_timeline.corpus IS 'The corpus that lists the video.';
+COMMENT ON COLUMN claims_timeline.category IS 'Category that the corpus gives the video.';
+COMMENT ON COLUMN claims_timeline.tags IS 'Tags that the corpus gives the video.';
 
 CREATE OR REPLACE VIEW source_scoreboard AS
 -- The rows of current_verdicts, without what that view adds to them: a sort and a join of all less.
@@ -390,8 +396,12 @@ SELECT
     reached.confidence_score,
     reached.confidence_score - reached.previous_confidence_score AS confidence_move,
     reached.previous_basis,
-    reached.basis
+    reached.basis,
+    videos.title AS video_title,
+    videos.channel
 FROM reached
+LEFT JOIN current_videos AS videos
+    ON videos.video_id = reached.video_id
 WHERE reached.previous_stance <> reached.stance
     -- A confidence that is low because services failed has not moved.
     OR NOT reached.is_open AND (
@@ -417,3 +427,5 @@ COMMENT ON COLUMN verdict_changes.confidence_score IS 'The confidence after, fro
 COMMENT ON COLUMN verdict_changes.confidence_move IS 'The confidence after less the confidence before, from -1 to 1.';
 COMMENT ON COLUMN verdict_changes.previous_basis IS 'Who judged before: embedded or llm. Another judge is a reason of its own for another verdict.';
 COMMENT ON COLUMN verdict_changes.basis IS 'Who judged after.';
+COMMENT ON COLUMN verdict_changes.video_title IS 'Title of the video.';
+COMMENT ON COLUMN verdict_changes.channel IS 'Who published the video.';
