@@ -10,7 +10,6 @@ can neither break a table nor smuggle in a link or markup; `plain` keeps control
 
 from __future__ import annotations
 
-import difflib
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -93,13 +92,6 @@ def plain(text: str, limit: int | None = None) -> str:
 
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
-
-
-def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Ask whether the nearest of the known names is meant, in any case; else say `otherwise`."""
-    folded = {each.casefold(): each for each in known}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1)
-    return f"Did you mean {folded[near[0]]!r}?" if near else otherwise
 
 
 def counted(number: int, noun: str, nouns: str | None = None) -> str:

@@ -1,8 +1,8 @@
 """Files of text: their encoding, YAML with the line of every value, how a problem is told.
 
-What belongs here: turning bytes into text whatever program wrote them, and YAML into plain values
-and places. What does not: what the values mean, and HTML, which declares its own encoding
-(scraping/extract.py).
+What belongs here: turning bytes into text whatever program wrote them, YAML into plain values and
+places, and the words for what a model refuses of them. What does not: the models, and HTML, which
+declares its own encoding (scraping/extract.py).
 
 YAML is only parsed into events: no tag is followed, and every plain value stays the text that was
 written (the id `1e10` is no number, the title `No` no truth value); models give values their types.
@@ -13,6 +13,7 @@ deeply nested input. Here the depth is limited, and aliases are refused.
 from __future__ import annotations
 
 import codecs
+import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,10 +21,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from resources.errors import SetupError
 
@@ -38,12 +41,7 @@ NO_USABLE_JSON: Final = "nested too deeply, or with a number of thousands of dig
 """What is wrong with JSON where the error of Python's reader has no `msg`."""
 MAX_BYTES: Final = 16 * 1024 * 1024
 _MAX_SHOWN: Final = 60
-_UNKNOWN: Final = "this key is not known here"
-_WORDS: Final = {
-    **dict.fromkeys(("extra_forbidden", "unexpected_keyword_argument"), _UNKNOWN),
-    **dict.fromkeys(("model_type", "dataclass_type", "dict_type"), "here should stand a mapping"),
-}
-"""What pydantic says in a programmer's words."""
+_MISSPELT: Final = ("extra_forbidden", "unexpected_keyword_argument")
 _TWICE: Final = "The key {!r} is written twice here. Remove one of the two."
 
 
@@ -147,26 +145,19 @@ class Document:
             value = value[step]
         return value
 
-    def read_as(self, shape: type[Model], place: Place = ()) -> Model:
-        """Return the file, or what stands at a place, as a model.
+    def read_as(self, model: type[Model]) -> Model:
+        """Return the file as a model.
 
         Raises PlacedError: The first thing that does not fit, or a key that is written twice.
         """
         for _, key, line in self.duplicates:
             raise PlacedError(line, _TWICE.format(key))
         try:
-            found = self.at(place)
-            return shape.model_validate({} if found is None else found)
+            return model.model_validate({} if self.data is None else self.data)
         except ValidationError as error:
-            problems = error.errors(include_url=False)
             # A misspelt key is missing, too; its own place says more.
-            problem = min(problems, key=lambda each: _WORDS.get(each["type"]) != _UNKNOWN)
-            words, given = problem["msg"].removeprefix("Value error, "), problem["input"]
-            words = f"{words}, not {shown(given)}" if isinstance(given, str) else words
-            words = _WORDS.get(problem["type"], words)
-            at = (*place, *problem["loc"])
-            where = ".".join(map(str, at)) or "at the top"
-            raise PlacedError(self.line(at), f"{where}: {words}.") from error
+            detail = min(error.errors(), key=lambda each: each["type"] not in _MISSPELT)
+            raise PlacedError(self.line(detail["loc"]), problem_words(detail, model)) from error
 
 
 def read_document(path: Path) -> Document:
@@ -256,6 +247,73 @@ class _Reader:
 def _line(event: yaml.Event) -> int:
     mark = event.start_mark
     return mark.line + 1 if mark is not None else 1
+
+
+@dataclass(kw_only=True)
+class EntryReader:
+    """Reads the entries of one document, and collects every problem on the way."""
+
+    file: Path
+    document: Document
+    problems: list[FileProblem] = field(default_factory=list)
+
+    def entry(self, model: type[Model], data: object, place: Place) -> Model | None:
+        """Return an entry; None where there are problems, each at its line."""
+        try:
+            return model.model_validate(data)
+        except ValidationError as error:
+            for detail in error.errors():
+                self.report((*place, *detail["loc"]), problem_words(detail, model))
+            return None
+
+    def report(self, place: Place, sentence: str) -> None:
+        """Report a problem at a place of the document."""
+        self.problems.append(FileProblem(self.file, self.document.line(place), sentence))
+
+
+def problem_words(detail: ErrorDetails, model: Any, name: str | None = None) -> str:
+    """Say what is wrong with a value, whose `name` is its key if none is given, and what to do."""
+    place, given = detail["loc"], shown(detail["input"])
+    key = place[-1] if place else None
+    name = name or (key if isinstance(key, str) else "")
+    words = detail["msg"].removeprefix("Value error, ").replace("Input should", "it should")
+    for step in place[:-1]:
+        if isinstance(step, str) and (around := _keys_of(model).get(step)):
+            model = _entry_in(around.annotation) or model
+    known = _keys_of(model)
+    match detail["type"]:
+        case kind if kind in _MISSPELT:
+            hint = did_you_mean(name, known, f"Known keys: {', '.join(known)}.")
+            return f"{name!r} is not a key here. {hint}"
+        case "missing":
+            return f"{name} is missing. Add it."
+        case "model_type" | "dataclass_type" | "dict_type":
+            return f"{name or 'This'} is no mapping of keys to values. Correct it."
+        case "tuple_type" | "list_type":
+            return f"{name} is {given}, and no list. Make it one."
+        case "string_pattern_mismatch" if name in known and known[name].description:
+            words = str(known[name].description)
+    sentence = f"{words}{'' if words.endswith(('.', '?')) else '.'}"
+    # Without a key it is the entry as a whole.
+    return f"{name} is {given}: {sentence}" if name else f"{sentence[:1].upper()}{sentence[1:]}"
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Ask whether the nearest of the known names is meant, in any case; else say `otherwise`."""
+    folded = {each.casefold(): each for each in known}
+    near = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return f"Did you mean {folded[near[0]]!r}?" if near else otherwise
+
+
+def _keys_of(model: Any) -> dict[str, FieldInfo]:
+    return {each.alias or name: each for name, each in model.__pydantic_fields__.items()}
+
+
+def _entry_in(annotation: Any) -> Any:
+    """Return the model of the entries that a type holds, None if it holds none."""
+    if hasattr(annotation, "__pydantic_fields__"):
+        return annotation
+    return next(filter(None, map(_entry_in, get_args(annotation))), None)
 
 
 # --- Encodings ----------------------------------------------------------------------------------

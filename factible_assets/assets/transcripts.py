@@ -19,7 +19,8 @@ from factible_assets.services.alive import STOPS
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 from factible_assets.settings import Settings
 from factible_assets.stages.transcript import UnusableTranscriptError, stored_transcript
-from factible_assets.wording import cell, clock, did_you_mean
+from factible_assets.wording import cell, clock
+from resources.lines import did_you_mean
 from resources.transcripts.base import (
     Found,
     Outage,

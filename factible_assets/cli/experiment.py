@@ -17,7 +17,7 @@ from factible_assets.cli.output import between, complain, note, print_json, resu
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import Settings, load_settings
-from factible_assets.wording import counted, did_you_mean, plain
+from factible_assets.wording import counted, plain
 
 if TYPE_CHECKING:  # what compares and runs experiments takes a second to load
     from rich.table import Table
@@ -237,6 +237,7 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
     Raises FactibleError: There is none, or its file has problems; all of them are named.
     """
     from factible_assets.experiments.plan import experiment_files, load_experiments
+    from resources.lines import did_you_mean
 
     files, path = experiment_files(settings), Path(name)
     if path.suffix in {".yaml", ".yml"} or path.is_file():

@@ -23,12 +23,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from factible_assets.corpora.entries import EntryReader
 from factible_assets.corpora.format import ClaimEntry, CorpusFile, PublishedClaimEntry, VideoEntry
 from factible_assets.records import Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
-from resources.lines import FileProblem, Place, PlacedError, read_document, shown
+from resources.lines import EntryReader, FileProblem, Place, PlacedError, read_document, shown
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 
 SUFFIXES: Final = (".yaml", ".yml")

@@ -22,12 +22,11 @@ import yaml
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from factible_assets.corpora.entries import problem_words
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, load_corpora, load_corpus
 from factible_assets.errors import ExitCode
 from factible_assets.files import write_whole
-from resources.lines import MAX_BYTES, PlacedError, parse_document
+from resources.lines import MAX_BYTES, PlacedError, parse_document, problem_words
 from resources.transcripts.youtube_ids import is_video_id, video_id_of, watch_url
 
 _TURN_SECONDS: Final = 30

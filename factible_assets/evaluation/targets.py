@@ -15,8 +15,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.measures import CATALOGUE
-from factible_assets.wording import did_you_mean
-from resources.lines import Document, FileProblem, Place, PlacedError, read_document
+from resources.lines import (
+    EntryReader,
+    FileProblem,
+    Place,
+    PlacedError,
+    did_you_mean,
+    read_document,
+)
 
 FILE_NAME: Final = "targets.yaml"
 
@@ -111,34 +117,37 @@ def load_targets(folders: Iterable[Path]) -> Targets:
             continue
         try:
             document = read_document(file)
-            listed = document.read_as(_File)
         except PlacedError as error:
             problems.append(error.at(file))
             continue
-        for corpus, entries in {"": listed.targets, **listed.overrides}.items():
+        reader = _Reader(file=file, document=document)
+        problems += document.repeated_keys(file)
+        listed = reader.entry(_File, document.data, ())
+        for corpus, entries in {"": listed.targets, **listed.overrides}.items() if listed else ():
             place: Place = ("overrides", corpus) if corpus else ("targets",)
             for metric, given in entries.items():
-                try:
-                    is_off = corpus and given in ({}, None) and metric in CATALOGUE
-                    target = None if is_off else _target(document, metric, (*place, metric))
-                except PlacedError as error:
-                    problems.append(error.at(file))
-                else:
+                is_off = corpus and given in ({}, None) and metric in CATALOGUE
+                target = None if is_off else reader.target(metric, given, (*place, metric))
+                if is_off or target:
                     found.setdefault(corpus, {})[metric] = target
+        problems += reader.problems
     return Targets(found.pop(""), found, tuple(problems))
 
 
-def _target(document: Document, metric: str, place: Place) -> Target:
-    """Return what a metric should be; PlacedError: it says nothing that can be used."""
-    line = document.line(place)
-    if metric not in CATALOGUE:
-        hint = did_you_mean(metric, CATALOGUE, "All: factible evaluate --all.")
-        raise PlacedError(line, f"There is no metric {metric!r}. {hint}")
-    if CATALOGUE[metric].better is None:
-        words = f"Of {metric!r} neither more nor less is better. Remove its target."
-        raise PlacedError(line, words)
-    target = document.read_as(Target, place)
-    if _is_worse(metric, target.target, target.floor):
-        words = f"{target.target}, is worse than its floor, {target.floor}. Exchange them."
-        raise PlacedError(line, f"The target of {metric}, {words}")
-    return target
+class _Reader(EntryReader):
+    def target(self, metric: str, given: object, place: Place) -> Target | None:
+        """Return what a metric should be; None if it says nothing that can be used."""
+        if metric not in CATALOGUE:
+            hint = did_you_mean(metric, CATALOGUE, "All: factible evaluate --all.")
+            self.report(place, f"There is no metric {metric!r}. {hint}")
+            return None
+        if CATALOGUE[metric].better is None:
+            words = f"Of {metric!r} neither more nor less is better. Remove its target."
+            self.report(place, words)
+            return None
+        target = self.entry(Target, given, place)
+        if target and _is_worse(metric, target.target, target.floor):
+            words = f"{target.target}, is worse than its floor, {target.floor}. Exchange them."
+            self.report(place, f"The target of {metric}, {words}")
+            return None
+        return target

@@ -19,8 +19,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from factible_assets.corpora.entries import problem_words
-from resources.lines import FileProblem, Place, PlacedError, legible, shown
+from resources.lines import FileProblem, Place, PlacedError, legible, problem_words, shown
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Larger files of JSON are refused; JSON Lines are read line by line and may be larger."""

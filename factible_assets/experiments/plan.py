@@ -27,15 +27,20 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from factible_assets import config
 from factible_assets.config import FactCheckConfig, Knob, KnobError, Value, Values
-from factible_assets.corpora.entries import EntryReader
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, yaml_files
 from factible_assets.errors import FactibleError
 from factible_assets.services.reasoning import plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
-from factible_assets.wording import did_you_mean
 from resources.errors import SetupError
-from resources.lines import FileProblem, Place, PlacedError, read_document
+from resources.lines import (
+    EntryReader,
+    FileProblem,
+    Place,
+    PlacedError,
+    did_you_mean,
+    read_document,
+)
 
 STAGES: tuple[str, ...] = ("claims", *ALL_STAGES)
 """The stages of a variant, each computed from all before it. The transcript is given."""

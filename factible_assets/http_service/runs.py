@@ -42,7 +42,7 @@ from factible_assets.http_service.models import (
 )
 from factible_assets.http_service.results import PublishedResults
 from factible_assets.settings import Settings
-from factible_assets.wording import did_you_mean
+from resources.lines import did_you_mean
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
 
 _LOG = logging.getLogger("factible.serve")

@@ -17,7 +17,8 @@ from factible_assets.errors import FactibleError, UsageError
 from factible_assets.files import digest, slug
 from factible_assets.records import Rating
 from factible_assets.settings import Settings
-from factible_assets.wording import did_you_mean, plain
+from factible_assets.wording import plain
+from resources.lines import did_you_mean
 from resources.transcripts.youtube_ids import is_video_id
 
 if TYPE_CHECKING:

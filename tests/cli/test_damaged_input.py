@@ -62,7 +62,7 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line(
     [
         ("doctor", "ratings/x.yaml", f"name: x\nratings: {DEEP}", "x.yaml:2"),
         ("status", "models.yaml", f"models:\n  x: {DEEP}", "models.yaml:2: "),
-        ("status", "models.yaml", f"models: {{x: {DIGITS}}}", "models.yaml:1: models.x: "),
+        ("status", "models.yaml", f"models: {{x: {DIGITS}}}", "models.yaml:1: "),
     ],
 )
 def test_a_file_of_the_data_folder_that_cannot_be_read_is_named(

@@ -86,14 +86,14 @@ def test_a_later_folder_replaces_targets_one_by_one(tmp_path: Path) -> None:
     [
         ("targets:\n  precison: {target: 1, floor: 0}\n", 2, "Did you mean 'precision'?"),
         ("targets:\n  precision: {target: 0.2, floor: 0.5}\n", 2, "Exchange them"),
-        ("targets:\n  precision:\n    target: high\n    floor: 0\n", 3, "precision.target"),
-        ("targets:\n  precision: {target: 0.2}\n", 2, "precision.floor: Field required"),
+        ("targets:\n  precision:\n    target: high\n    floor: 0\n", 3, "target is 'high'"),
+        ("targets:\n  precision: {target: 0.2}\n", 2, "floor is missing"),
         ("targets:\n  precision: {target: 1, floor: 0, goal: 3}\n", 2, "goal"),
         ("targets:\n  precision: {target: 1, floor: 0, averaging: mean}\n", 2, "averaging"),
         ("targets:\n  evidence per claim: {target: 1, floor: 0}\n", 2, "neither more nor less"),
         (PRECISION + "  precision: {target: 1, floor: 0}\n", 3, "written twice"),
-        (PRECISION + "goals: {}\n", 3, "goals: this key is not known here"),
-        ("targets: [precision]\n", 1, "should stand a mapping"),
+        (PRECISION + "goals: {}\n", 3, "'goals' is not a key here"),
+        ("targets: [precision]\n", 1, "targets is no mapping"),
         ("targets:\n  precision: {target: 1\n", 3, "not valid YAML"),
     ],
 )

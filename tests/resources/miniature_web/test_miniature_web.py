@@ -245,12 +245,18 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     ("settings", "words"),
     [
         ("responses: [", r"web\.yaml:2: This is not valid YAML"),
-        ("pages: []", "pages: this key is not known here"),
-        ("- a", "here should stand a mapping"),
-        ("responses:\n - {url: http://a.example/, state: 1}", r":2: responses\.0\.state: this key"),
-        ("responses:\n - {url: http://a.example/, status: 99}", r"responses\.0\.status: .*200"),
-        ("responses:\n - {status: 404}", r"responses\.0\.url: Field required"),
-        ("responses:\n - {url: http://a.example/, file: /etc/passwd}", r"responses\.0\.file"),
+        ("pages: []", "'pages' is not a key here"),
+        ("- a", "This is no mapping of keys"),
+        (
+            "responses:\n - {url: http://a.example/, state: 1}",
+            ":2: 'state' is not a key here. Did you mean 'status'",
+        ),
+        (
+            "responses:\n - {url: http://a.example/, status: 99}",
+            ":2: status is '99': it should be .*200",
+        ),
+        ("responses:\n - {status: 404}", ":2: url is missing"),
+        ("responses:\n - {url: http://a.example/, file: /etc/passwd}", ":2: file is '/etc/passwd'"),
     ],
 )
 def test_settings_that_are_wrong_are_refused_with_the_file_named(
