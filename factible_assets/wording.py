@@ -248,6 +248,7 @@ def markdown(package: str, name: str) -> jinja2.Template:
         moment=moment,
         link=_link,
         verdict_words=verdict_words,
+        balance_words=balance_words,
         source_words=source_words,
         group_words=GROUP_WORDS,
         by_claim=_by_claim,
@@ -280,6 +281,12 @@ def verdict_words(verdict: Verdict) -> str:
     """Say a verdict in two or three words, with its level where it was reached on six."""
     words = outcome_words(verdict.stance or INCOMPLETE, verdict.basis)
     return f"{words} ({verdict.veracity.replace('-', ' ')})" if verdict.veracity else words
+
+
+def balance_words(verdict: Verdict) -> str:
+    """Say how many sources are for and against, and, where some are, how many say both."""
+    both = f" ({verdict.mixed} both)" if verdict.mixed else ""
+    return f"{verdict.supporting} : {verdict.refuting}{both}"
 
 
 def _link(words: str, url: str, limit: int) -> str:

@@ -41,7 +41,7 @@ from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
 from factible_assets.records import Verdict
 from factible_assets.running.targets import enlist, resolve, unchecked
 from factible_assets.settings import Settings, load_settings
-from factible_assets.wording import clock, counted, dollars, plain
+from factible_assets.wording import balance_words, clock, counted, dollars, plain
 
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
     from factible_assets.running.result import Checked
@@ -219,7 +219,7 @@ def _verdicts_table(checked: Checked) -> Table:
         verdict = checked.verdicts.get(claim.claim_id)
         cells: list[object] = ["not judged", None, None, None]
         if verdict is not None:
-            words, balance = outcome_text(verdict), f"{verdict.supporting} : {verdict.refuting}"
+            words, balance = outcome_text(verdict), balance_words(verdict)
             cells = [words, _confidence(verdict), balance, verdict.independent_origins]
             if narrow:
                 words.append(f"\n{_confidence(verdict)}, {balance}", style="default")
@@ -505,4 +505,4 @@ def _show_plan(rows: Sequence[PlannedVideo]) -> None:
     result(rows, planned if cells else f"Nothing is due on {when}.")
     waiting = Counter(row.decision for row in rows if not row.is_planned)
     for decision, number in waiting.most_common():
-        note(f"{number} wait: {_WAITING[decision]}")
+        note(f"{counted(number, 'video waits', 'videos wait')}: {_WAITING[decision]}")

@@ -13,7 +13,7 @@ from typing import Any, Final
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.measures import HEADLINES, measure_of, overview
 from factible_assets.evaluation.scoring import Evaluation
-from factible_assets.wording import cell, number, table
+from factible_assets.wording import cell, counted, number, table
 
 UNDEFINED: Final = "undefined"
 HEADINGS: Final = ("metric", "averaging", "value", "95 % interval", "baseline", "n", "unit")
@@ -56,8 +56,9 @@ def columns_of(figure: Figure) -> dict[str, Any]:
 
 def basis(evaluation: Evaluation) -> str:
     """Say what the figures rest on."""
+    videos = counted(evaluation.videos, "video")
     return (
-        f"{evaluation.videos} videos, {evaluation.annotated} of them annotated; matcher: "
+        f"{videos}, {evaluation.annotated} of them annotated; matcher: "
         f"{evaluation.matcher}; {evaluation.resamples} resamples over videos. The baseline of "
         "claim metrics is as many evenly spaced sentences of the transcript, that of stances "
         "the most frequent annotated stance."

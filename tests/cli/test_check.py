@@ -17,9 +17,11 @@ from factible_assets.running.result import stored_result
 from factible_assets.running.targets import Target, enlist, resolve
 from factible_assets.services.search import default_remarks
 from factible_assets.settings import Settings
+from factible_assets.wording import balance_words
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
 from tests.cli.test_corpus import VTT, talk
+from tests.report import samples
 
 
 @pytest.mark.parametrize(
@@ -50,6 +52,12 @@ def test_a_youtube_video_that_no_corpus_lists_can_be_checked(tmp_path: Path, tar
     settings = Settings(home=tmp_path / "home")
     assert resolve(target, None, settings) == Target(bare_id(target))
     assert not settings.home.exists()
+
+
+def test_sources_that_say_both_are_counted_beside_those_for_and_against() -> None:
+    one = samples.verdict(0, "mixed", supporting=1, refuting=0, mixed=2)
+    assert balance_words(one) == "1 : 0 (2 both)"
+    assert balance_words(one.model_copy(update={"mixed": 0})) == "1 : 0"
 
 
 @pytest.mark.parametrize("content", ["", "WEBVTT\n", "\x00\x01\x02binary"])
