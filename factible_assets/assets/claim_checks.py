@@ -50,7 +50,6 @@ from factible_assets.stages.flow import FlowResult, check_claims, with_others
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES, LogObserver, Stage
 from factible_assets.stages.reviews import (
-    NOTHING_REVIEWED,
     ClaimsInForce,
     applied_by,
     claims_in_force,
@@ -283,7 +282,7 @@ def scope_of(
     claims: Sequence[Claim],
     stages: Sequence[Stage],
     only: Sequence[str],
-    reviewed: ClaimsInForce = NOTHING_REVIEWED,
+    reviewed: ClaimsInForce,
 ) -> Scope:
     """Return what a run checks: all claims, or `only` some and what reviewers worded since.
 

@@ -45,16 +45,12 @@ def check_spec(name: str, asset: str, description: str, *, blocking: bool) -> dg
 
 def structural_specs(*assets: str) -> list[dg.AssetCheckSpec]:
     """Return the check of each of some assets. It blocks where a blocking rule is broken."""
-    rules = {
-        asset: "; ".join(rule.name.replace("_", " ") for rule in rules_of(asset))
-        for asset in assets
-    }
-    return [
-        check_spec(
-            INTEGRITY, asset, f"Every row keeps the rules of its asset: {names}.", blocking=True
-        )
-        for asset, names in rules.items()
-    ]
+    specs = []
+    for asset in assets:
+        rules = "; ".join(rule.name.replace("_", " ") for rule in rules_of(asset))
+        told = f"Every row keeps the rules of its asset: {rules}."
+        specs.append(check_spec(INTEGRITY, asset, told, blocking=True))
+    return specs
 
 
 def judged(

@@ -222,7 +222,7 @@ def _document(file: ClaimFile) -> dict[str, Any]:
         "queries": file.queries,
         "sources": file.sources,
         "actions": file.actions,
-        "standing": file.standing_words,
+        "standing": [_told(act, file) for act in file.standing],
     }
 
 
@@ -256,8 +256,8 @@ def _show(file: ClaimFile) -> None:
     console.print(f"   verdict: {_verdict_words(file)}")
     if file.verdict is not None:
         console.print(f"   {plain(file.verdict.summary)}")
-    for said in file.standing_words:
-        console.print(f"   {plain(said)}", style="cyan")
+    for act in file.standing:
+        console.print(f"   {_told(act, file)}", style="cyan")
     console.print("\nqueries", style="bold")
     for number, query in enumerate(file.queries, start=1):
         kind = f"{query.query_type}{', seeks the contrary' if query.seeks_opposite else ''}"
@@ -281,9 +281,7 @@ def _outcome(
 ) -> list[str]:
     """Return what came of it in lines; what is beside it is noted."""
     lines = [f"claim: {plain(before.claim.text)}"]
-    lines += [
-        f"{plain(action.reviewer)} {_act_words(action.model_dump(), before)}" for action in actions
-    ]
+    lines += [_told(action, before) for action in actions]
     for remark in done.remarks:
         note(remark)
     if done.run_id is not None and done.code is not ExitCode.FAILED:
@@ -306,6 +304,12 @@ def _outcome(
         checked = f"it is checked with: factible review --rerun -- {mine}"
         note(f"Recorded; {checked if changes else 'the next check of the claim keeps to it.'}")
     return [*lines, f"report: {done.checked.report}"]
+
+
+def _told(act: ReviewAction, file: ClaimFile) -> str:
+    """Say who did what."""
+    house = f", {act.organisation}" if act.organisation else ""
+    return f"{plain(act.reviewer + house)} {_act_words(act.model_dump(), file)}"
 
 
 def _act_words(action: dict[str, Any], file: ClaimFile | None = None) -> str:

@@ -46,8 +46,8 @@ from factible_assets.services.dagster_internals import (
     know_newest_revisions,
     leave_logging_alone,
 )
-from factible_assets.services.reasoning import fitting_strategy
-from factible_assets.services.resource import ReportsResource, spent
+from factible_assets.services.reasoning import BUDGETS, fitting_strategy
+from factible_assets.services.resource import ReportsResource
 from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError
 from factible_assets.stages.ports import Observer
 from factible_assets.wording import counted, dollars, web_address
@@ -306,7 +306,7 @@ def check_video(
         threading.Thread(target=_create_warehouse, args=(settings,)).start()
     with (
         warnings.catch_warnings(),
-        watch(lambda: spent(run_id)) as watcher,
+        watch(lambda: BUDGETS.of_run(run_id)) as watcher,
         open_instance(settings, captures_output=False) as instance,
         ExitStack() as stack,
     ):
@@ -345,7 +345,7 @@ def check_video(
         video_id, settings=settings, run_id=run_id, failures=failed, publishes=not failed
     )
     if failed and run is not None and run.status is dg.DagsterRunStatus.CANCELED:
-        cost, paid = spent(run_id), ""
+        cost, paid = BUDGETS.of_run(run_id), ""
         if cost.calls:
             calls = counted(cost.calls, "model call")
             paid = f" Answers are kept and not paid again ({calls}, {dollars(cost.spent)} so far)."

@@ -209,31 +209,15 @@ class ClaimFile:
         return act.value if act else None
 
     @property
-    def standing_words(self) -> tuple[str, ...]:
-        """What reviewers say of sources and of the claim, and what is in force of it."""
-        mine, said = self.corrections, []
-        for act in mine.sources.values():
-            what = "blocked" if act.action == "block_source" else "added"
-            said.append(f"{what} by {act.reviewer}: {act.target}{_because(act)}")
-        for act in (*mine.stances.values(), *mine.ratings.values()):
-            value = (act.value or "").replace("_", " ")
-            said.append(f"overruled by {act.reviewer}: {act.target} {value} ({act.reason})")
-        if gone := self.gone:
-            what = "dropped" if gone.action == "drop_claim" else "split"
-            said.append(f"{what} by {gone.reviewer}{_because(gone)}")
-        if self.assigned_to is not None:
-            said.append(f"assigned to {self.assigned_to}")
-        if assessed := latest("assess", self.actions, self.claim.claim_id):
-            why = f": {assessed.reason}" if assessed.reason else ""
-            said.append(f"{assessed.reviewer} assesses it as {assessed.value}{why}")
-        if signed := self.ruling:
-            whose = f", {signed.organisation}" if signed.organisation else ""
-            said.append(f"{signed.reviewer}{whose} rules: {signed.value} – {signed.reason}")
-        return tuple(said)
-
-
-def _because(act: ReviewAction) -> str:
-    return f" ({act.reason})" if act.reason else ""
+    def standing(self) -> tuple[ReviewAction, ...]:
+        """What reviewers did that is in force: to sources, to the claim, and what they think."""
+        mine, own = self.corrections, self.claim.claim_id
+        acts = (
+            *(*mine.sources.values(), *mine.stances.values(), *mine.ratings.values()),
+            *(self.gone, latest("assign", self.actions), latest("assess", self.actions, own)),
+            self.ruling,
+        )
+        return tuple(act for act in acts if act is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import dagster as dg
 from filelock import FileLock, Timeout
@@ -167,10 +167,7 @@ class Stops:
 
         Raises dagster.Failure: The run is to stop. Never retried.
         """
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("only a task can be stopped; use this inside a coroutine")
-        entry = (asyncio.get_running_loop(), task)
+        entry = (asyncio.get_running_loop(), cast("asyncio.Task[object]", asyncio.current_task()))
         with self._lock:
             if run_id in self._asked:
                 raise dg.Failure(STOPPED, allow_retries=False)

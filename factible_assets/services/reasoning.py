@@ -281,6 +281,10 @@ class RunBudgets:
             return self._budgets.get(run_id) or Budget("this run", Ceiling())
 
 
+BUDGETS = RunBudgets()
+"""Those of this process."""
+
+
 # --- Opening them -------------------------------------------------------------------------------
 
 

@@ -33,10 +33,8 @@ from factible_assets.stages.ports import Observer, RatingDirectory, Services
 from resources.archive.sources import ArchiveError
 from resources.cache import DiskCache
 from resources.errors import SetupError
-from resources.llm.limits import Budget
 from warehouse.store import Warehouse
 
-_BUDGETS = reasoning.RunBudgets()
 _SAID: deque[tuple[str, str]] = deque(maxlen=1_000)
 """What was said in which run, so that each of its steps need not say it again."""
 
@@ -101,11 +99,6 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
             yield opened
 
 
-def spent(run_id: str) -> Budget:
-    """Tell what the models of a run in this process have cost so far."""
-    return _BUDGETS.of_run(run_id)
-
-
 @asynccontextmanager
 async def open_services(
     settings: Settings, *, occasion: Occasion, **wishes: Unpack[Wishes]
@@ -136,7 +129,7 @@ async def open_services(
         if choice.kind == "embedded":
             reasoner = reasoning.embedded_reasoner(settings, cache)
         else:
-            budget = _BUDGETS.of(occasion.run_id, occasion.video_id, settings)
+            budget = reasoning.BUDGETS.of(occasion.run_id, occasion.video_id, settings)
             reasoner = await reasoning.open_models(settings, stack, cache, budget, renew=renew)
         yield Services(
             reasoner=reasoner,

@@ -176,9 +176,6 @@ class ClaimsInForce:
     gone: Mapping[str, ReviewAction]
 
 
-NOTHING_REVIEWED = ClaimsInForce({}, {}, {})
-
-
 def claims_in_force(actions: Iterable[ReviewAction]) -> ClaimsInForce:
     """Fold the actions on the claims of a video, in any order, into its list of claims."""
     names: dict[str, str] = {}

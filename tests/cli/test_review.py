@@ -236,7 +236,7 @@ def test_opinions_and_corrections_are_recorded_and_reported_without_a_run(
     shown = factible("review", VIDEO_ID, number(0)).stdout
     assert "1. a better question  [direct, worded by a reviewer]" in shown
     assert "2. the contrary  [context, seeks the contrary, worded by a reviewer]" in shown
-    assert "health desk assesses it as refutes: jars leak" in shown
+    assert "health desk assessed the claim as refuted (jars leak)" in shown
     history = json.loads(factible("review", VIDEO_ID, "--history", "--json").stdout)
     assert [row["target_words"] for row in history][1] == "question 0"
     assert {row["run_id"] for row in history} == {None}

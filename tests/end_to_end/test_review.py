@@ -18,6 +18,7 @@ from factible_assets.records import Claim
 from factible_assets.running.launch import check_video, open_instance
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
+from factible_assets.stages.reviews import claims_in_force
 from warehouse.store import Warehouse
 
 VIDEO = "everyday-beliefs-talk"
@@ -143,12 +144,12 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
     # What is not there to be checked, or to be taken over, is said.
     claims = store.read_current(Claim, VIDEO)
     with pytest.raises(dg.Failure, match=r"makes no claim c00 \(only_claims\)"):
-        scope_of(store, VIDEO, claims, ALL_STAGES, ["c00"])
+        scope_of(store, VIDEO, claims, ALL_STAGES, ["c00"], claims_in_force([]))
     later = claims[0].model_copy(update={"claim_id": "c11", "rank": 3})
     with pytest.raises(dg.Failure, match="before the whole video was: the claim c11 never was"):
-        scope_of(store, VIDEO, [*claims, later], ALL_STAGES, [mine])
+        scope_of(store, VIDEO, [*claims, later], ALL_STAGES, [mine], claims_in_force([]))
     with pytest.raises(dg.Failure, match="it has no queries, search_hits"):
-        scope_of(store, "another", claims, ALL_STAGES, [mine])
+        scope_of(store, "another", claims, ALL_STAGES, [mine], claims_in_force([]))
 
 
 def test_a_claim_in_better_words_is_checked_alone_and_outlives_a_new_extraction(
