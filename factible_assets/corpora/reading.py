@@ -91,17 +91,13 @@ class CorporaReading:
     """YAML files in the folders that are no corpora, such as rating sets."""
 
     def videos(self) -> Iterator[CorpusVideo]:
-        """Yield every usable entry, except those of corpora that are read on demand."""
-        for corpus in self.corpora:
-            if not corpus.on_demand:
-                yield from corpus.videos
+        """Return every usable entry, except those of corpora that are read on demand."""
+        return (entry for each in self.corpora if not each.on_demand for entry in each.videos)
 
     def everything(self) -> Iterator[CorpusVideo]:
-        """Yield every usable entry, those on demand last."""
-        yield from self.videos()
-        for corpus in self.corpora:
-            if corpus.on_demand:
-                yield from corpus.videos
+        """Return every usable entry, those on demand last."""
+        ordered = sorted(self.corpora, key=lambda each: each.on_demand)
+        return (entry for corpus in ordered for entry in corpus.videos)
 
     def find(self, video_id: str) -> CorpusVideo | None:
         """Return the entry of one video, also one that is known on demand."""

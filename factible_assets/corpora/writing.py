@@ -257,10 +257,8 @@ def _with_entry(target: Path, before: bytes | None, entry: VideoEntry) -> bytes:
 
 def _inserted(target: Path, text: str, item: str) -> str:
     """Return the text of the file with one more item in its list of videos."""
-    # The text was parsed before, so its depth is known to be small.
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
-    if not isinstance(root, yaml.MappingNode):
-        raise CorpusError(f"{target}: the file is not a mapping. Begin with videos: and a list.")
+    # The text was read as a corpus before: it is a mapping, and its depth is small.
+    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
     lines = text.rstrip("\n").split("\n")
     keys = [key.value for key, _ in root.value]
     if "videos" not in keys:
