@@ -36,7 +36,7 @@ from benchmarks.evidence import (
 )
 from benchmarks.lexical import lexical_support
 from benchmarks.quality import RESAMPLES, Engine, engine
-from benchmarks.shared import DATA
+from benchmarks.shared import DATA, grouped
 from factible_assets.config import StrategyName, config_of
 from factible_assets.evaluation.figures import paired_bootstrap, statistic_interval
 from factible_assets.evaluation.metrics.stances import (
@@ -45,7 +45,6 @@ from factible_assets.evaluation.metrics.stances import (
     brier,
     decided,
     expected_calibration_error,
-    grouped,
     macro_f1,
 )
 from factible_assets.methods.ecvs import Confidence, Source, corrected, domain_credibility

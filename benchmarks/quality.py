@@ -35,7 +35,7 @@ from benchmarks.evidence import (
     climate_claims,
     vote,
 )
-from benchmarks.shared import DATA
+from benchmarks.shared import DATA, grouped
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.evaluation.figures import Figure, statistic_interval
@@ -46,7 +46,6 @@ from factible_assets.evaluation.metrics.stances import (
     accuracy,
     decided,
     expected_calibration_error,
-    grouped,
 )
 from factible_assets.evaluation.outcomes import load_outcomes
 from factible_assets.evaluation.scoring import score

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo, load_corpora
+from factible_assets.evaluation.metrics.stances import Judgement
 from factible_assets.exchange.importing import import_corpus
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.stages.transcript import stored_transcript
@@ -31,6 +33,14 @@ class AnnotatedVideo:
     transcript: Transcript
     segments: tuple[TranscriptSegment, ...]
     gold: tuple[ClaimEntry, ...]
+
+
+def grouped(judgements: Sequence[Judgement]) -> list[list[Judgement]]:
+    """Return the judgements of each video."""
+    groups: dict[str, list[Judgement]] = {}
+    for each in judgements:
+        groups.setdefault(each.video_id, []).append(each)
+    return list(groups.values())
 
 
 def require(*parts: str) -> Path:

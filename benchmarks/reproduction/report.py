@@ -25,6 +25,7 @@ from benchmarks.reproduction.recompute import (
     system_claims,
     with_other_runs,
 )
+from benchmarks.shared import grouped
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.matching import (
@@ -35,7 +36,7 @@ from factible_assets.evaluation.matching import (
     Similarity,
 )
 from factible_assets.evaluation.measures import macro, mean
-from factible_assets.evaluation.metrics.stances import Judgement, accuracy, as_majority, grouped
+from factible_assets.evaluation.metrics.stances import Judgement, accuracy, as_majority
 
 HEADLINES: Final[Mapping[str, str]] = {
     "precision": "claim_extraction.precision",

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.shared import grouped
 from factible_assets.evaluation.measures import STANCE_MEASURES
 from factible_assets.evaluation.metrics.stances import (
     STANCES,
@@ -14,7 +15,6 @@ from factible_assets.evaluation.metrics.stances import (
     confusion_matrix,
     expected_calibration_error,
     f1_by_class,
-    grouped,
     macro_f1,
     majority_brier,
     majority_class,

@@ -86,14 +86,6 @@ def as_majority(
     return [Judgement(each.video_id, each.gold, most) for each in answered(judgements)]
 
 
-def grouped(judgements: Sequence[Judgement]) -> list[list[Judgement]]:
-    """Return the judgements of each video."""
-    groups: dict[str, list[Judgement]] = {}
-    for each in judgements:
-        groups.setdefault(each.video_id, []).append(each)
-    return list(groups.values())
-
-
 @dataclass(frozen=True, slots=True)
 class Confusion:
     """How often each class was answered as each: `counts[gold][predicted]`, in order of `labels`.
