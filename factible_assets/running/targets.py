@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from factible_assets.corpora.format import CorpusError
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video
 from factible_assets.errors import FactibleError, UsageError
@@ -86,15 +87,21 @@ def enlist(
         return None
     settings.ensure_home()
     file = settings.home_corpora / LOCAL_CORPUS
-    list_new_video(
-        file,
-        target.video_id,
-        listing=load_corpora(settings.corpus_folders),
-        transcript=target.transcript,
-        title=target.title,
-        web=web,
-        pages_rating=pages_rating,
-    )
+    try:
+        list_new_video(
+            file,
+            target.video_id,
+            listing=load_corpora(settings.corpus_folders),
+            transcript=target.transcript,
+            title=target.title,
+            web=web,
+            pages_rating=pages_rating,
+        )
+    except CorpusError:
+        # Who was asked for the same file at the same moment may have been first.
+        if load_corpora(settings.corpus_folders).find(target.video_id) is None:
+            raise
+        return None
     return file
 
 

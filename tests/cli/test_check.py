@@ -129,6 +129,7 @@ def test_the_same_file_is_the_same_video_and_is_listed_once(tmp_path: Path) -> N
     assert again.video_id == first.video_id
     assert first.video_id.startswith("a-talk-"), "its partition says what it is"
     assert enlist(again, settings, None) is None
+    assert enlist(first, settings, None) is None, "another process may have been first"
     listed = [each.video.video_id for each in load_corpora(settings.corpus_folders).videos()]
     assert listed.count(first.video_id) == 1
     with pytest.raises(FactibleError, match="is listed with the title 'A talk'"):
