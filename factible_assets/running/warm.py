@@ -19,11 +19,11 @@ import os
 import signal
 import sys
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import IO, Any
 
 import dagster as dg
 
-from factible_assets.services.alive import pid_of
+from factible_assets.services.alive import mark_alive, pid_of
 from factible_assets.services.dagster_internals import capture_interrupts
 from factible_assets.settings import load_settings
 
@@ -56,7 +56,8 @@ class WarmRunLauncher(dg.DefaultRunLauncher):
         """Start nothing yet."""
         super().__init__(inst_data)
         self._context = multiprocessing.get_context("forkserver")
-        self._workers: list[BaseProcess] = []
+        self._workers: dict[BaseProcess, IO[bytes]] = {}
+        """The locks of their runs, for as long as they have not taken them themselves."""
 
     def launch_run(self, context: Any) -> None:
         """Start the worker of a run; the first one takes as long as all imports."""
@@ -69,10 +70,12 @@ class WarmRunLauncher(dg.DefaultRunLauncher):
         # And what this process was started as: a fork loads that once more by another name.
         own = getattr(sys.modules["__main__"], "__spec__", None)
         self._context.set_forkserver_preload([*_LOADED, *([own.name] if own else [])])
-        self._workers = [each for each in self._workers if each.is_alive()]
+        for each in [each for each in self._workers if not each.is_alive()]:
+            self._workers.pop(each).close()
+        held = mark_alive(self._instance, run.run_id, pid=0)
         worker = self._context.Process(target=_work, args=(run.run_id,), name=f"run {run.run_id}")
         worker.start()
-        self._workers.append(worker)
+        self._workers[worker] = held
 
     def terminate(self, run_id: str) -> bool:
         """Interrupt the worker of a run, whichever process started it."""

@@ -44,14 +44,17 @@ _POLL_SECONDS = 0.2
 _DIGITS = 32
 
 
-def mark_alive(instance: dg.DagsterInstance, run_id: str) -> IO[bytes]:
-    """Hold the lock of a run for as long as the returned file is open."""
+def mark_alive(instance: dg.DagsterInstance, run_id: str, pid: int | None = None) -> IO[bytes]:
+    """Hold the lock of a run for as long as the returned file is open.
+
+    `pid` is the process that an interrupt would reach the run in: this one if None, 0 for none.
+    """
     folder = _folder(instance)
     # Under its own name it appears locked: who looks in between must not find it free.
     made = folder / f".{run_id}-{os.getpid()}"
     held = made.open("wb")
     fcntl.flock(held, fcntl.LOCK_EX)
-    held.write(str(os.getpid()).encode())
+    held.write(str(os.getpid() if pid is None else pid).encode())
     held.flush()
     made.rename(folder / run_id)
     # A power cut must not take the name and leave the run.

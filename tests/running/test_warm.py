@@ -5,13 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import dagster as dg
 from dagster._core.test_utils import create_run_for_test
 
 from factible_assets.running.launch import open_instance, prepare_instance
-from factible_assets.running.warm import WarmRunLauncher
-from factible_assets.services.alive import pid_of
+from factible_assets.running.warm import DEFINITIONS, WarmRunLauncher
+from factible_assets.services.alive import end_dead_runs, pid_of
 from factible_assets.settings import Settings
 
 RUN = "00000000-0000-4000-8000-000000000002"
@@ -44,6 +45,23 @@ def test_a_folder_of_an_earlier_version_starts_its_runs_warm_and_one_that_was_ed
     file.write_text(f"{earlier}# Mine.\n", "utf-8")
     with open_instance(settings) as instance:
         assert not isinstance(instance.run_launcher, WarmRunLauncher)
+
+
+def test_a_run_whose_worker_has_not_begun_lives_as_long_as_its_launcher(tmp_path: Path) -> None:
+    with open_instance(Settings(home=tmp_path)) as instance:
+        run = create_run_for_test(instance, run_id=RUN, status=dg.DagsterRunStatus.STARTING)
+        launcher = instance.run_launcher
+        assert isinstance(launcher, WarmRunLauncher)
+        starting = Mock(**{"Process.return_value.is_alive.return_value": True})
+        launcher._context = starting
+        pointer = Mock(module=DEFINITIONS)
+        origin = Mock(repository_origin=Mock(code_pointer=pointer))
+        launcher.launch_run(Mock(dagster_run=Mock(run_id=run.run_id, job_code_origin=origin)))
+        starting.Process.return_value.start.assert_called_once()
+        assert end_dead_runs(instance) == []
+        assert pid_of(instance, RUN) is None, "an interrupt would reach the launcher"
+        launcher._workers.popitem()[1].close()  # as the kernel does when a process is killed
+        assert end_dead_runs(instance) == [RUN]
 
 
 def test_a_run_is_terminated_by_whoever_knows_it_and_not_once_its_process_is_gone(
