@@ -473,6 +473,16 @@ async def opened(tmp_path: Path, occasion: Occasion, **wishes: Any) -> AsyncIter
         yield services
 
 
+@pytest.mark.parametrize(("wish", "rating"), [(None, "low"), ("high", "high")])
+async def test_pages_of_a_collection_are_rated_as_the_run_wishes_else_as_the_corpus_says(
+    tmp_path: Path, occasion: Occasion, wish: str | None, rating: str
+) -> None:
+    entry = '{id: abcDEF_-123, web: "archive:mine", pages_rating: low}'
+    listed = corpus(tmp_path, entry).find("abcDEF_-123")
+    async with opened(tmp_path, occasion, listed=listed, pages_rating=wish) as services:
+        assert [each.rating for each in services.ratings.lookup("nobody-knows.example")] == [rating]
+
+
 async def test_missing_keys_select_the_defaults_and_this_is_said_once_per_run(
     tmp_path: Path, occasion: Occasion, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -162,8 +162,8 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         occasion=Occasion(context.run.run_id, video_id, context.log),
         reasoner=knobs.reasoner,
         web=knobs.search.web,
-        corpus_web=listed.web if listed else None,
-        pages_rating=knobs.search.pages_rating or (listed.entry.pages_rating if listed else None),
+        listed=listed,
+        pages_rating=knobs.search.pages_rating,
         renew=knobs.renew,
     ) as opened:
         result = await check_claims(

@@ -60,10 +60,7 @@ async def media(  # type: ignore[no-untyped-def]
     occasion = Occasion(context.run.run_id, video.video_id, context.log)
     async with (
         services.open(
-            observer=LogObserver(context.log),
-            occasion=occasion,
-            reasoner="embedded",
-            corpus_web=listed.web if listed else None,
+            observer=LogObserver(context.log), occasion=occasion, reasoner="embedded", listed=listed
         ) as opened,
         service_client(settings) as http,
     ):

@@ -360,7 +360,8 @@ class _Work:
                 occasion=Occasion(f"experiment {self.experiment}", subject, _log),
                 reasoner=self.choice.reasoner,
                 web=self.choice.web,
-                corpus_web=self.listed.web,
+                listed=self.listed,
+                pages_rating=self.config.search.pages_rating,
             ) as services:
                 claims: Sequence[Claim] = self.held.claims
                 if "claims" in missing:

@@ -23,7 +23,7 @@ from urllib.parse import quote
 import dagster as dg
 from pydantic import Field
 
-from factible_assets.corpora.reading import CorporaReading, load_corpora
+from factible_assets.corpora.reading import CorporaReading, CorpusVideo, load_corpora
 from factible_assets.records import Rating
 from factible_assets.services import reasoning
 from factible_assets.services.alive import STOPS
@@ -57,14 +57,15 @@ class Occasion:
 class Wishes(TypedDict, total=False):
     """How services are opened; what is not said is as the machine's settings say.
 
-    `reasoner` and `web` are the run's wishes, as in its knobs, `corpus_web` the corpus's. Pages of
-    a named collection that no set lists have `pages_rating`; to `renew` is to ask everything anew.
+    `reasoner`, `web` and `pages_rating` are the run's wishes, as in its knobs. Where it has none,
+    the web and the rating of its pages are those of the video's corpus entry, if it is `listed`. To
+    `renew` is to ask everything anew.
     """
 
     observer: Required[Observer]
     reasoner: str
     web: str
-    corpus_web: str | None
+    listed: CorpusVideo | None
     pages_rating: Rating | None
     renew: bool
 
@@ -112,8 +113,9 @@ async def open_services(
     from factible_assets.services.search import search_names, search_remark
     from factible_assets.services.web import choose_web, open_web
 
-    web, corpus_web = wishes.get("web", "auto"), wishes.get("corpus_web")
-    rated, renew = wishes.get("pages_rating"), wishes.get("renew", False)
+    web, listed = wishes.get("web", "auto"), wishes.get("listed")
+    corpus_web, rated = (listed.web, listed.entry.pages_rating) if listed else (None, None)
+    rated, renew = wishes.get("pages_rating") or rated, wishes.get("renew", False)
     async with AsyncExitStack() as stack:
         cache = await stack.enter_async_context(DiskCache(settings.cache, settings.cache_policy))
         live_ready = bool(search_names(settings))

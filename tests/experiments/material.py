@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.experiments.plan import Experiment, load_experiment
@@ -118,6 +119,7 @@ class Machine:
     world: World = field(default_factory=small_world)
     opened: list[str] = field(default_factory=list)
     models: list[str | None] = field(default_factory=list)
+    wishes: list[dict[str, Any]] = field(default_factory=list)
 
     @asynccontextmanager
     async def open(
@@ -128,10 +130,11 @@ class Machine:
         occasion: Occasion,
         reasoner: str,
         web: str,
-        corpus_web: str | None = None,
+        **others: Any,
     ) -> AsyncIterator[Services]:
         self.opened.append(occasion.video_id)
         self.models.append(settings.model)
+        self.wishes.append(others)
         yield self.services(observer)
 
     def services(self, observer: Observer) -> Services:

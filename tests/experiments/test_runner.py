@@ -316,6 +316,16 @@ def test_the_date_limit_of_an_entry_holds_in_an_experiment_as_in_a_check(
     assert set(machine.world.before) == {date(2020, 1, 31)}
 
 
+def test_pages_are_rated_in_an_experiment_by_the_knob_and_the_entry_as_in_a_check(
+    settings: Settings, machine: Machine
+) -> None:
+    corpus = settings.home_corpora / "small.yaml"
+    corpus.write_text(corpus.read_text().replace("{id: talk-", "{pages_rating: low, id: talk-"))
+    run(experiment_of("experiment: e\nsettings: {pages_rating: high}\n", settings), settings)
+    told = {(each["listed"].entry.pages_rating, each["pages_rating"]) for each in machine.wishes}
+    assert told == {("low", "high")}
+
+
 def test_an_experiment_runs_in_one_process_at_a_time(settings: Settings, machine: Machine) -> None:
     file = experiment_file(settings, "sharing")
     with (
