@@ -147,6 +147,13 @@ def test_axe_finds_nothing_serious_in_light_in_dark_and_on_a_phone(
     assert serious == []
 
 
+def test_on_a_phone_the_claims_are_not_listed_twice(browser: Browser, report: str) -> None:
+    with visit(browser, report) as seen:
+        assert seen.page.locator(".glance").is_visible()
+        seen.page.set_viewport_size({"width": 360, "height": 740})
+        assert not seen.page.locator(".glance").is_visible()
+
+
 def test_nothing_is_wider_than_a_phone(browser: Browser, report: str, index: str) -> None:
     long_words = render_report(hostile_report("x" * 400, "https://a.example/" + "y" * 400))[0]
     with visit(browser, report) as seen:
