@@ -39,7 +39,6 @@ _TOO_FEW = 3
 _SUBJECT_WORDS = 9
 _MOST_ASKED = 20
 _FEWEST_ASKED = 4
-_NAME = 0.1
 _LARGE = 13
 _LONGEST_NAME = 3
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d(?:s\b|\b)")
@@ -47,15 +46,12 @@ _QUOTATION_MARKS = re.compile('["\u201c\u201d()\\[\\]]')
 _CLAUSE_END = re.compile(
     r"(?<=[a-z\d%]{3})[.!?;:]+\s+|,?\s+\u2013\s+|\u2014|,\s+(?=(?:and|but|so|which|who|because|while)\b)"
 )
-_ENDS_PHRASE = frozenset(".!?:;,")
 
 # Function words that change what a claim says, and words of time: kept in keyword queries.
 _TELLING = NEGATIONS | word_set(
     "more most less least fewer than only every all before after since until during between"
     " against without always almost already still ever now ago"
 )
-_BINDS = NEGATIONS | word_set("more most less least fewer every")
-"""What says something only with the word after it: "more immigrants", "most recently"."""
 
 # Words that narrow no search: left out as long as others remain.
 _GENERIC = word_set(
@@ -83,7 +79,7 @@ _LEANS_BACK = word_set(
 )
 """First words of a clause that cannot be asked on its own."""
 
-_NAMING = frozenset({"year", "name", "word"})
+_NAMING = frozenset({"year", "word"})
 """Kinds of terms that say what a claim is about."""
 
 _MEASURES = word_set(
@@ -111,12 +107,12 @@ _TURN: dict[str, QueryType] = {
 """Which type is asked third, by the claim's category; "source" for all others."""
 
 
-_Kind = Literal["year", "figure", "count", "telling", "name", "word"]
+_Kind = Literal["year", "figure", "count", "telling", "word"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """Words that a query has together or not at all: "35%", "4 million people", "not cause"."""
+    """Words that a query has together or not at all: "35%", "4 million people"."""
 
     text: str
     kind: _Kind
@@ -129,7 +125,7 @@ def write_queries(
     """Word the searches for a claim, in the order in which they should be asked.
 
     The first is the claim's most telling words, at most ten: years and figures with their units,
-    then what is most like the whole claim, names first. The second, whenever two are asked, looks
+    then what is most like the whole claim. The second, whenever two are asked, looks
     for the contrary; the third asks for official figures, or for background where the claim is
     causal, historical or comparative; then follow a question, if the claim has a clause that can
     be asked whole, and looser forms. Years stand last; one that only the claim's context names is
@@ -161,19 +157,17 @@ def _drafts(claim: Claim, title: str, embedder: Embedder) -> Iterator[QueryDraft
     terms = _terms(text)
     years = [] if any(term.kind == "year" for term in terms) else _YEAR.findall(claim.context or "")
     terms += [_Term(year, "year", len(text)) for year in years[:1]]
-    if len([term for term in terms if term.kind in {"name", "word"}]) < _TOO_FEW:
+    if len([term for term in terms if term.kind == "word"]) < _TOO_FEW:
         terms += _terms(title)
     ranked = _ranked(text, _distinct(terms), embedder)
     yield QueryDraft(_joined(ranked, _MOST) or text, "direct", 1)
     core = [term for term in map(_without_number, ranked) if term.kind in _NAMING] or ranked
-    yield QueryDraft(
-        _with(_joined(core, _CORE), _CONTRADICTION), "alternative", 2, seeks_opposite=True
-    )
+    subject, short = _joined(core, _CORE), _joined(core, _FEW)
+    yield QueryDraft(f"{subject} {_CONTRADICTION}", "alternative", 2, seeks_opposite=True)
+    background = _BACKGROUND.get(claim.category or "", "background explained")
     in_turn: dict[QueryType, str] = {
-        "source": _with(_joined(core, _CORE), _AUTHORITIES),
-        "context": _with(
-            _joined(core, _FEW), _BACKGROUND.get(claim.category or "", "background explained")
-        ),
+        "source": f"{subject} {_AUTHORITIES}",
+        "context": f"{short} {background}",
     }
     first = _TURN.get(claim.category or "", "source")
     yield QueryDraft(in_turn.pop(first), first, 2)
@@ -182,7 +176,7 @@ def _drafts(claim: Claim, title: str, embedder: Embedder) -> Iterator[QueryDraft
         yield QueryDraft(ask(clause), "alternative", 3)
     for query_type, query in in_turn.items():
         yield QueryDraft(query, query_type, 3)
-    yield QueryDraft(f"criticism of {_joined(core, _FEW)}", "context", 4, seeks_opposite=True)
+    yield QueryDraft(f"criticism of {short}", "context", 4, seeks_opposite=True)
     yield QueryDraft(text.rstrip("."), "direct", 5)
 
 
@@ -202,16 +196,11 @@ def _terms(text: str) -> list[_Term]:
             while last + 1 < len(words) and words[last + 1].start < number.end:
                 last += 1
             last += number.unit is not None and number.kind != "year"
-        elif words[position].norm in _BINDS and _is_keyword(words, position + 1):
-            last = position + 1
         else:
             last = _last_of_name(text, words, position)
         said = " ".join(text[word.start : word.end] for word in words[position : last + 1])
         if last > position or _is_keyword(words, position):
-            # In the first word of a sentence a capital says nothing.
-            between = text[words[position - 1].end : words[position].start] if position else "."
-            opens = bool(_ENDS_PHRASE & set(between) - {","})
-            terms.append(_Term(said, _kind(said, number, opens=opens), position))
+            terms.append(_Term(said, _kind(said, number), position))
         position = last + 1
     narrow = [term for term in terms if fold(term.text) not in _GENERIC]
     return narrow if len(narrow) >= _TOO_FEW else terms
@@ -232,16 +221,14 @@ def _last_of_name(text: str, words: Sequence[Word], position: int) -> int:
     return last
 
 
-def _kind(said: str, number: Number | None, *, opens: bool) -> _Kind:
+def _kind(said: str, number: Number | None) -> _Kind:
     if _YEAR.fullmatch(said):
         return "year"
     if number is not None and (number.value >= _LARGE or any(each.isdigit() for each in said)):
         return "figure"
     if number is not None:
         return "count"
-    if fold(said) in _TELLING:
-        return "telling"
-    return "name" if said[0].isupper() and not opens else "word"
+    return "telling" if fold(said) in _TELLING else "word"
 
 
 def _is_keyword(words: Sequence[Word], position: int) -> bool:
@@ -291,7 +278,7 @@ def _ranked(text: str, terms: Sequence[_Term], embedder: Embedder) -> list[_Term
     likeness = vectors[1:] @ vectors[0]
     alone, paired = likeness[: len(terms)], likeness[len(terms) :]
     best = np.maximum(np.append(paired, -1.0), np.insert(paired, 0, -1.0)) if pairs else alone
-    added = {"year": 2.0, "figure": 1.0, "name": _NAME}
+    added = {"year": 2.0, "figure": 1.0}
     weights = (alone + best) / 2 + np.array([added.get(term.kind, 0.0) for term in terms])
     return [terms[index] for index in np.argsort(-weights, kind="stable")]
 
@@ -306,14 +293,6 @@ def _joined(ranked: Sequence[_Term], count: int) -> str:
             count -= length
     ordered = sorted(chosen, key=lambda term: (term.kind == "year", term.place))
     return " ".join(term.text for term in ordered)
-
-
-def _with(core: str, added: str) -> str:
-    """Add words to a query that it does not have."""
-    said = set(content_stems(core))
-    return " ".join(
-        [core, *(word for word in added.split() if not said & set(content_stems(word)))]
-    )
 
 
 # --- Questions ----------------------------------------------------------------------------------
