@@ -27,7 +27,6 @@ from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
-from rapidfuzz import fuzz
 
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.page_text import PageSentence, page_sentences, wall_in
@@ -202,10 +201,8 @@ _LEAD = 0.1
 .3 as many quotes stay."""
 _LONGEST_NOTICE = 400
 """Characters of the longest page that is nothing but a wall; of a longer one the model is judge."""
-_LEAST_COMPARED = 40
 _SHORT, _LONG = 6, 35
 """Words of a sentence that says little, and of one that takes the room of two."""
-_SHOWN_BY_SEARCH = 90.0  # Partial ratio, of 100, from which the search's excerpt holds a sentence.
 
 
 def excerpt(claim: str, text: str, *, limit: int, snippet: str = "") -> str | None:
@@ -251,12 +248,6 @@ def _relevance(claim: str, snippet: str, sentences: Sequence[PageSentence]) -> S
     wanted = _grams(claim)
     words = 0.5 * scaled(wanted, grams) + 0.5 * scaled(wanted, around)
     shown = 0.2 * scaled(_grams(snippet), grams)
-    for at, sentence in enumerate(sentences):
-        beginning = sentence.text[:160]
-        if len(beginning) > _LEAST_COMPARED and (
-            fuzz.partial_ratio(beginning, snippet) > _SHOWN_BY_SEARCH
-        ):
-            shown[at] += 0.5
     lengths = np.array([len(sentence.text.split()) for sentence in sentences])
     unhandy = (lengths < _SHORT) | (lengths > _LONG)
     lead = _LEAD * np.linspace(1, 0, len(sentences))
