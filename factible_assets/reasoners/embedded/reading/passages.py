@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
@@ -173,20 +174,10 @@ _WORDS, _NEAREST = 0.75, 0.25
 
 def _relevance(query: Sequence[str], chosen: Sequence[Sequence[str]], nearest: float) -> float:
     """Mix how much of the claim the best passage, the mean one and all together cover."""
-    weights = {term: term_weight(term) for term in query}
-    total = sum(weights.values())
-    if not chosen or total == 0:
+    wanted = frozenset(query)
+    if not chosen or not wanted:
         return 0.0
-    shares = [
-        sum(weight for term, weight in weights.items() if term in words) / total
-        for words in map(frozenset, chosen)
-    ]
-    together = frozenset(term for words in chosen for term in words)
-    covered = sum(weight for term, weight in weights.items() if term in together) / total
+    shares = [len(wanted.intersection(words)) / len(wanted) for words in chosen]
+    covered = len(wanted.intersection(chain(*chosen))) / len(wanted)
     shared = (max(shares) + sum(shares) / len(shares) + covered) / 3
     return min(1.0, _WORDS * shared + _NEAREST * max(0.0, nearest))
-
-
-def term_weight(term: str) -> float:
-    """Weigh a stem when texts are compared: words of little topic count half."""
-    return 0.5 if term in load_lexicon().light else 1.0

@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-import numpy as np
-
 from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
 from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
 from factible_assets.reasoners.embedded.reading.statements import (
@@ -169,13 +167,10 @@ class StatementsAndTone:
 def polarity(vectors: Vectors, denials: int) -> float:
     """Return how much nearer passages are to a claim than to its denials, in [-1, 1].
 
-    `vectors` are the claim's, its denials' and the passages', in this order. Passages weigh by the
-    square of their similarity to the claim.
+    `vectors` are the claim's, its denials' and the passages', in this order.
     """
     near = vectors[1 + denials :] @ vectors[: 1 + denials].T
-    weights = np.maximum(near[:, 0], 0.05) ** 2
-    difference = near[:, 0] - near[:, 1:].mean(axis=1)
-    return float((weights * difference).sum() / weights.sum())
+    return float((near[:, 0] - near[:, 1:].mean(axis=1)).mean())
 
 
 def uncapitalised(claim: str) -> str:

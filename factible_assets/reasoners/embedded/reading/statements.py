@@ -25,7 +25,7 @@ from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.page_text import PageSentence
 from factible_assets.reasoners.embedded.reading.denials import fold_evenly, without_denials
-from factible_assets.reasoners.embedded.reading.passages import Passage, term_weight
+from factible_assets.reasoners.embedded.reading.passages import Passage
 from factible_assets.reasoners.embedded.reading.quantities import (
     Quantity,
     compare_quantities,
@@ -58,8 +58,6 @@ _AGAINST: dict[Says, float] = {"denies": 0.5, "divided": 0.6}
 """From which a statement that is not on the claim's side keeps tone from speaking for it."""
 _NOT_COMPARED = 0.75
 """The same of one that does not compare where the claim does."""
-_IN_CONTEXT = 0.03
-"""Taken off where a statement is near only if its pronoun means the subject."""
 
 # Shares of a claim's words.
 _WORDS: dict[Says, float] = {"asserts": 0.16, "denies": 0.2, "divided": 0.11}
@@ -432,7 +430,7 @@ def read_statements(
     ]
     vectors = embedder.embed([claim.about, claim.text, *texts, *resolved])
     alone = vectors[2 : 2 + len(texts)] @ vectors[:2].T
-    nearness = np.maximum(alone[:, 0], vectors[2 + len(texts) :] @ vectors[0] - _IN_CONTEXT)
+    nearness = np.maximum(alone[:, 0], vectors[2 + len(texts) :] @ vectors[0])
     nearest = np.maximum(nearness, alone[:, 1])
     has_all_numbers = numbers_stated(claim, passages, roughly=False) == len(claim.quantities)
     elsewhere = _said_of_others(claim, [each for _, each in found], alone[:, 0].tolist(), embedder)
@@ -698,8 +696,9 @@ def _is_same_name(name: str, word: str) -> bool:
 
 def _weight(claim: ClaimWords, met: set[str]) -> float:
     """Return the share of a claim's words that some of them make up."""
-    whole = sum(map(term_weight, claim.stems))
-    return sum(map(term_weight, met)) / whole if whole else 0.0
+    light = load_lexicon().light  # words of little topic count half
+    whole = len(claim.stems) - 0.5 * len(light.intersection(claim.stems))
+    return (len(met) - 0.5 * len(light & met)) / whole if whole else 0.0
 
 
 def _met(claim: ClaimWords, words: Set[str]) -> set[str]:
