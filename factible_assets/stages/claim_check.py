@@ -44,7 +44,6 @@ from factible_assets.stages.queries import build_queries, query_row
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.search import (
     Candidate,
-    Gathered,
     gather_hits,
     is_answer,
     late_exclusion,
@@ -114,10 +113,9 @@ class ClaimCheck:
 
     async def gather(self, queries: Sequence[Query]) -> CaseFile:
         """Ask some searches, and read what they find."""
-        found = await self.search(queries)
-        evidence = await self.read(queries, found.hits)
-        case = self.case_of(queries)
-        return replace(case, searches=found.searches, hits=found.hits, evidence=evidence)
+        searches, hits = await self.search(queries)
+        evidence = await self.read(queries, hits)
+        return replace(self.case_of(queries), searches=searches, hits=hits, evidence=evidence)
 
     def _held(self, rows: Iterable[Row]) -> tuple[Row, ...]:
         return tuple(row for row in rows if row.claim_id == self.claim.claim_id)
@@ -171,16 +169,16 @@ class ClaimCheck:
             self.video, self.claim, max_queries=config.max_queries
         )
 
-    async def search(self, queries: Sequence[Query]) -> Gathered:
+    async def search(
+        self, queries: Sequence[Query]
+    ) -> tuple[tuple[Search, ...], tuple[SearchHit, ...]]:
         """Ask the searches, rate what they find, and add the sources that reviewers added."""
-        known = self.known
-        if "search_hits" not in self.stages:
-            found = Gathered(self._held(known.searches), self._held(known.hits))
-        else:
+        searches, hits = self._held(self.known.searches), self._held(self.known.hits)
+        if "search_hits" in self.stages:
             asked = [query for query in queries if query.status == "ok"]
             done, observer = count(1), self.services.observer
 
-            async def ask(query: Query) -> Gathered:
+            async def ask(query: Query) -> tuple[list[Search], tuple[SearchHit, ...]]:
                 book, config = self.book, self.config.search
                 gathered = await gather_hits(query, self.services.searcher, book, config)
                 observer.stage_progressed("search_hits", self.claim, next(done), len(asked))
@@ -190,15 +188,15 @@ class ClaimCheck:
                 async with asyncio.TaskGroup() as group:
                     tasks = [group.create_task(ask(query)) for query in asked]
             parts = [task.result() for task in tasks]
-            hits = [hit for part in parts for hit in part.hits]
+            found = [hit for _, hits in parts for hit in hits]
             if not self.answers:
-                self.answers.extend([hit for hit in hits if is_answer(hit)][:1])
-            searches = [search for part in parts for search in part.searches]
-            hits = [hit for hit in hits if hit in self.answers or not is_answer(hit)]
-            found = Gathered(*reviews.with_added_sources(queries, searches, hits, self.corrections))
+                self.answers.extend([hit for hit in found if is_answer(hit)][:1])
+            ended = [search for searches, _ in parts for search in searches]
+            found = [hit for hit in found if hit in self.answers or not is_answer(hit)]
+            searches, hits = reviews.with_added_sources(queries, ended, found, self.corrections)
         if self.stages & {"reliability_ratings", "evidence"}:
-            self.book.rate(hit.url for hit in found.hits)
-        return found
+            self.book.rate(hit.url for hit in hits)
+        return searches, hits
 
     async def read(
         self,
@@ -214,11 +212,11 @@ class ClaimCheck:
         held = self._held(self.known.evidence)
         if not self.stages & {"reliability_ratings", "evidence"}:
             return held
-        selection = select_hits(
+        chosen, left = select_hits(
             self.video, queries, hits, self.book.of, self.config.search, self.corrections
         )
         if "evidence" not in self.stages:
-            await self.book.look_up_ages(each.hit.url for each in selection.chosen)
+            await self.book.look_up_ages(each.hit.url for each in chosen)
             return held
 
         async def reader(
@@ -229,10 +227,10 @@ class ClaimCheck:
             )
 
         with self.watch.time("evidence"):
-            read = await self._read_all(selection.chosen, by or reader)
+            read = await self._read_all(chosen, by or reader)
             skipped = (
                 evidence_row(self.claim, candidate, status="skipped", reason=reason)
-                for candidate, reason in selection.skipped
+                for candidate, reason in left
             )
             rows = (*read, *skipped)
             return await asyncio.to_thread(label_origins, rows, self.stories)
@@ -256,17 +254,17 @@ class ClaimCheck:
         called, and `told` what the second says of what was read; see `read`.
         """
         with self.trace.step("retrieve", searching, asked) as note:
-            found = await self.search(queries)
+            searches, hits = await self.search(queries)
             note.used = [query.query_id for query in queries]
-            note.made = [hit.hit_id for hit in found.hits]
-            note.got = f"{len(found.hits)} results"
-            if not found.hits:
+            note.made = [hit.hit_id for hit in hits]
+            note.got = f"{len(hits)} results"
+            if not hits:
                 note.status, note.reason = "no_evidence", "Nothing was found."
-            if failed := [each for each in found.searches if each.status == "infra_error"]:
+            if failed := [each for each in searches if each.status == "infra_error"]:
                 note.status = "infra_error"
                 note.reason = "; ".join(each.reason for each in failed if each.reason)
         known = {row.canonical_url for row in case.evidence if row.status != "skipped"}
-        fresh = [hit for hit in found.hits if hit.canonical_url not in known]
+        fresh = [hit for hit in hits if hit.canonical_url not in known]
         with self.trace.step(*reading, sought or "", always=True) as note:
             rows = await self.read(queries, fresh, sought, by)
             speaking = [row for row in rows if row.status == "ok"]
@@ -278,8 +276,8 @@ class ClaimCheck:
         wider = replace(
             case,
             queries=(*case.queries, *queries),
-            searches=(*case.searches, *found.searches),
-            hits=(*case.hits, *found.hits),
+            searches=(*case.searches, *searches),
+            hits=(*case.hits, *hits),
             evidence=label_origins(tuple(by_address.values()), self.stories),
         )
         return wider, speaking

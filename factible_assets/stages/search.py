@@ -61,21 +61,14 @@ arXiv:2305.11859, appendix A.1), and the same in other languages."""
 # --- Asking -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """What searches brought: how each ended, and the hits, of one query merged by URL."""
-
-    searches: tuple[Search, ...] = ()
-    hits: tuple[SearchHit, ...] = ()
-
-
 async def gather_hits(
     query: Query, searcher: SearchProvider, book: RatingBook, config: SearchConfig
-) -> Gathered:
+) -> tuple[list[Search], tuple[SearchHit, ...]]:
     """Ask a query's first page of results, and the second when the first is poor.
 
-    Every hit's domain is rated in `book`. Hits are merged by canonical URL; one that several
-    providers found has all their names and the best rank. An outage is a Search row, no exception.
+    Returns how each search ended, and the hits, merged by canonical URL; one that several providers
+    found has all their names and the best rank. Every hit's domain is rated in `book`. An outage is
+    a Search row, no exception.
     """
     searches, hits = await _ask(query, searcher, config, page=1, before_it={})
     book.rate(hit.url for hit in hits)
@@ -86,7 +79,7 @@ async def gather_hits(
         second, more = await _ask(query, searcher, config, page=2, before_it=counts)
         book.rate(hit.url for hit in more)
         searches, hits = [*searches, *second], [*hits, *more]
-    return Gathered(tuple(searches), merge_hits(hits))
+    return searches, merge_hits(hits)
 
 
 def is_answer(hit: FoundHit | SearchHit) -> bool:
@@ -191,14 +184,6 @@ class Candidate:
     rating: ReliabilityRating
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The choice of pages for one claim; every URL is chosen, or skipped by the rule beside it."""
-
-    chosen: tuple[Candidate, ...]
-    skipped: tuple[tuple[Candidate, str], ...]
-
-
 def select_hits(
     video: Video,
     queries: Sequence[Query],
@@ -206,8 +191,10 @@ def select_hits(
     rating_of: Callable[[str], ReliabilityRating],
     config: SearchConfig,
     corrections: Corrections = NO_CORRECTIONS,
-) -> Selection:
+) -> tuple[tuple[Candidate, ...], tuple[tuple[Candidate, str], ...]]:
     """Choose which of the pages found for one claim are read. Deterministic.
+
+    Every URL is among those that it returns first, or skipped by the rule beside it.
 
     Query by query in order of rank, at most `max_results` pages each, a URL only for the first
     query that takes it, and what no rule leaves out. What a reviewer added, and an answer engine's
@@ -249,7 +236,7 @@ def select_hits(
                 reason = f"The query's limit of {limit} sources was filled with better ones."
             skipped.setdefault(each.hit.canonical_url, (each, reason))
     left = tuple(each for url, each in skipped.items() if url not in chosen)
-    return Selection(tuple(chosen.values()), left)
+    return tuple(chosen.values()), left
 
 
 def _exclusion(video: Video, candidate: Candidate, config: SearchConfig) -> str | None:

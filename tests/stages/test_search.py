@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from factible_assets.config import QueriesConfig, SearchConfig
-from factible_assets.records import Page, Query, Rating, ReliabilityRating, SearchHit, Video
+from factible_assets.records import Page, Query, Rating, ReliabilityRating, Search, SearchHit, Video
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.queries import build_queries
 from factible_assets.stages.reliability import LISTED_SCORES, RATING_ORDER, RatingBook
 from factible_assets.stages.search import (
-    Gathered,
-    Selection,
+    Candidate,
     gather_hits,
     late_exclusion,
     select_hits,
@@ -42,12 +41,21 @@ def hits_of(*names: str) -> list[Hit]:
     return [Hit(rank, name, f"https://{name}.example/") for rank, name in enumerate(names, 1)]
 
 
+class Gathered(NamedTuple):
+    searches: Sequence[Search]
+    hits: Sequence[SearchHit]
+
+
+class Selection(NamedTuple):
+    chosen: Sequence[Candidate]
+    skipped: Sequence[tuple[Candidate, str]]
+
+
 async def gather(world: World, **knobs: object) -> Gathered:
     services = world.services()
     book = RatingBook(VIDEO.video_id, Directory(world), Registry(world))
-    return await gather_hits(
-        QUERIES[0], services.searcher, book, SearchConfig.model_validate(knobs)
-    )
+    config = SearchConfig.model_validate(knobs)
+    return Gathered(*await gather_hits(QUERIES[0], services.searcher, book, config))
 
 
 async def test_twice_the_limit_is_asked_for_and_one_page_is_enough_if_it_is_good() -> None:
@@ -177,7 +185,7 @@ class TwoEngines:
 
 async def test_hits_of_several_providers_are_merged_and_say_where_they_came_from() -> None:
     book = RatingBook("v", Directory(World()), Registry(World()))
-    found = await gather_hits(QUERIES[0], TwoEngines(), book, SearchConfig())
+    found = Gathered(*await gather_hits(QUERIES[0], TwoEngines(), book, SearchConfig()))
     assert [(hit.canonical_url, hit.provider, hit.rank) for hit in found.hits] == [
         ("https://a.example/x", "one", 1),
         ("https://b.example/", "two+one", 1),
@@ -197,7 +205,7 @@ async def test_a_result_that_is_no_web_address_is_kept_and_not_read() -> None:
     assert not world.asked["age", ""]
     book = RatingBook("v", Directory(world), Registry(world))
     await book.look_up_ages(hit.url for hit in found.hits)
-    choice = select_hits(VIDEO, QUERIES, found.hits, book.of, SearchConfig())
+    choice = Selection(*select_hits(VIDEO, QUERIES, found.hits, book.of, SearchConfig()))
     assert [(each.hit.title, reason) for each, reason in choice.skipped] == [
         ("Odd", "It is no web address.")
     ]
@@ -241,7 +249,8 @@ def row_of(query: Query, rank: int, host: str, path: str = "", **changes: object
 
 
 def choose(*hits: SearchHit, video: Video = VIDEO, **knobs: object) -> Selection:
-    return select_hits(video, QUERIES, hits, Rated().of, SearchConfig.model_validate(knobs))
+    config = SearchConfig.model_validate(knobs)
+    return Selection(*select_hits(video, QUERIES, hits, Rated().of, config))
 
 
 def chosen(selection: Selection) -> list[str]:

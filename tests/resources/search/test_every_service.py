@@ -276,15 +276,15 @@ async def test_hits_of_several_providers_are_merged_and_keep_where_each_came_fro
         basis="embedded",
     )
     book = RatingBook("v1", RatingDirectory([]), RegistryAges(()))
-    gathered = await gather_hits(query, together, book, SearchConfig())
-    searches = {search.provider: search for search in gathered.searches if search.page == 1}
+    ended, found = await gather_hits(query, together, book, SearchConfig())
+    searches = {search.provider: search for search in ended if search.page == 1}
     assert {name: search.status for name, search in searches.items()} == {
         "serper": "ok",
         "searxng": "ok",
         "wikipedia": "infra_error",
     }
     assert "google (timeout)" in (searches["searxng"].reason or "")
-    hits = {hit.canonical_url: hit for hit in gathered.hits}
+    hits = {hit.canonical_url: hit for hit in found}
     assert {url: set(hit.provider.split("+")) for url, hit in hits.items()} == {
         "https://only-serper.example/a": {"serper"},
         "https://both.example/page": {"serper", "searxng"},
