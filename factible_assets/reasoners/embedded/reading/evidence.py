@@ -121,13 +121,10 @@ def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
     """Word the verdict that a vote leans to; every row of the evidence has status ok.
 
     It follows the vote: over the published runs' evidence a vote weighted by reliability was right
-    more often (.677) than the model's own verdicts (.582). Confidence is at most medium, and low if
-    a single independent origin carries the leaning.
+    more often (.677) than the model's own verdicts (.582).
     """
     stance = vote.stance
-    is_alone = _origins([row for row in evidence if row.stance == stance]) <= 1
-    is_low = vote.confidence == "low" or stance in {"unclear", "mixed"} or is_alone
-    origins = _origins(evidence)
+    origins = len({row.origin or row.domain for row in evidence})
     which = "all of one origin" if origins == 1 else f"of {origins} independent origins"
     parts = [
         _LEANINGS[stance],
@@ -141,17 +138,13 @@ def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
     undecided = sum(row.stance == "unclear" for row in evidence)
     if 0 < undecided < len(evidence):
         parts.append(f"{_sources(undecided, 'do')} not settle it.")
-    return VerdictDraft(stance, "low" if is_low else "medium", " ".join([*parts, _CLOSING]))
+    return VerdictDraft(stance, vote.confidence, " ".join([*parts, _CLOSING]))
 
 
 def _sources(count: int, verb: str) -> str:
     if count == 1:
         return f"One source {'does' if verb == 'do' else f'{verb}s'}"
     return f"{count} sources {verb}"
-
-
-def _origins(rows: Sequence[Evidence]) -> int:
-    return len({row.origin or row.domain for row in rows})
 
 
 _MARKUP = re.compile(r"<[^>]*>|[*_`#<>\[\]{}|\\]|[^\S ]|[\u0000-\u001f\u007f-\u009f]")
