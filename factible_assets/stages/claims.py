@@ -54,7 +54,7 @@ def build_claims(
 
 def corrected_claims(
     found: Sequence[Claim],
-    actions: Iterable[ReviewAction],
+    actions: Sequence[ReviewAction],
     known: Mapping[str, Claim],
     transcript: Transcript | None,
     segments: Iterable[TranscriptSegment],
@@ -80,7 +80,7 @@ def corrected_claims(
         is_reworded = mine is not None and mine.text != claim.text
         rows[now if is_reworded else claim.claim_id] = claim  # A place in the order, if reworded.
     thesis = next((each.thesis for each in found), None)
-    video_id = next((mine.action.video_id for mine in force.worded.values()), "")
+    video_id = next((each.video_id for each in actions), "")
     said = _Said(video_id, transcript.text if transcript else "", segments)
     for now, mine in force.worded.items():
         if now not in force.gone and (now not in rows or rows[now].text != mine.text):

@@ -158,7 +158,6 @@ class WordedClaim:
 
     claim_id: str
     text: str
-    action: ReviewAction
     like: str | None = None
     said: str | None = None
 
@@ -187,7 +186,7 @@ def claims_in_force(actions: Iterable[ReviewAction]) -> ClaimsInForce:
         if action.action == "add_claim":
             mine = names[action.claim_id] = action.claim_id
             gone.pop(mine, None)
-            worded[mine] = WordedClaim(mine, value, action, said=action.target)
+            worded[mine] = WordedClaim(mine, value, said=action.target)
         elif action.action == "reword_claim":
             made = claim_id(action.video_id, value)
             before = worded.pop(mine, None)
@@ -196,7 +195,7 @@ def claims_in_force(actions: Iterable[ReviewAction]) -> ClaimsInForce:
             if mine in gone:
                 gone[made] = gone.pop(mine)
             like, said = (before.like, before.said) if before else (mine, None)
-            worded[made] = WordedClaim(made, value, action, like, said)
+            worded[made] = WordedClaim(made, value, like, said)
         elif action.action == "split_claim":
             wordings = {claim_id(action.video_id, each): each for each in value.splitlines()}
             said = worded[mine].said if mine in worded else None
@@ -205,14 +204,14 @@ def claims_in_force(actions: Iterable[ReviewAction]) -> ClaimsInForce:
             for made, text in wordings.items():
                 names[made] = made
                 gone.pop(made, None)
-                worded[made] = WordedClaim(made, text, action, mine, said)
+                worded[made] = WordedClaim(made, text, mine, said)
         elif action.action == "drop_claim":
             gone[mine] = action
         elif action.action == "restore_claim":
             gone.pop(mine, None)
             for part in parts.pop(mine, ()):
                 worded.pop(names.get(part, part), None)
-            worded.setdefault(mine, WordedClaim(mine, value, action, like=mine))
+            worded.setdefault(mine, WordedClaim(mine, value, like=mine))
     return ClaimsInForce(names, worded, gone)
 
 
