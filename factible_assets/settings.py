@@ -15,6 +15,7 @@ that such a file alone names.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from dotenv import dotenv_values
+from dotenv.parser import parse_stream
 from pydantic import (
     AfterValidator,
     AliasGenerator,
@@ -234,8 +235,8 @@ def folder_files() -> list[FolderFile]:
     """Read the `.env` files of the working folder, the later one winning.
 
     Raises:
-        SettingsError: One is not UTF-8, or writes `${OTHER}`, which would carry a key of the
-            environment to wherever the file says.
+        SettingsError: One is not UTF-8, has a line on a setting that cannot be read, or writes
+            `${OTHER}`, which would carry a key of the environment to wherever the file says.
     """
     folders = [folder for folder in (project_root(), Path.cwd().resolve()) if folder is not None]
     fields = Settings.model_fields
@@ -252,7 +253,13 @@ def folder_files() -> list[FolderFile]:
             raise SettingsError(
                 f"{path}:{line}: The file is not UTF-8 here. Save it as UTF-8."
             ) from error
-        for name, value in dotenv_values(path, interpolate=False, encoding="utf-8-sig").items():
+        for binding in parse_stream(io.StringIO(path.read_text("utf-8-sig"))):
+            name, value, words = binding.key or "", binding.value, binding.original.string
+            if binding.error and not known.isdisjoint(re.findall(r"\w+", words.upper())):
+                raise SettingsError(
+                    f"{path}:{binding.original.line}: The line cannot be read as NAME=VALUE.",
+                    "Close its quotation marks, or correct it.",
+                )
             if name.upper() in known and value and "${" in value:
                 raise SettingsError(
                     f"{path} writes {name} by naming another variable (${{…}}), which is not read.",

@@ -303,6 +303,16 @@ def test_a_dotenv_in_another_encoding_is_a_sentence_with_file_and_line(
         load_settings()
 
 
+@pytest.mark.parametrize("line", ['FACTIBLE_WEB="archive', "set FACTIBLE_WEB archive"])
+def test_a_line_on_a_setting_that_cannot_be_read_is_told(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text(f"another program's line\n{line}\n")
+    with pytest.raises(SettingsError, match=r"\.env:2: .* NAME=VALUE"):
+        load_settings()
+
+
 def test_a_dotenv_cannot_name_a_key_of_the_environment_as_its_own_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -193,7 +193,7 @@ class FileConnector:
         if trouble is not None:
             return trouble
         message = str(failure)
-        if "not a valid DuckDB database file" in message:
+        if "not a valid DuckDB database file" in message or "sqlite_scanner" in message:
             return NotAWarehouseError(self.path, "DuckDB does not recognise the file as its own")
         if "Trying to read a database file with version number" in message:
             return WarehouseTooNewError(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
@@ -254,6 +255,14 @@ def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> N
         Warehouse(path).write_assets("v", fact_check("v"), stamp=stamp(1))
     assert "Point to another path" in str(refusal.value)
     assert path.read_text().startswith("Dear reader")
+
+
+def test_a_file_of_sqlite_is_told_to_be_no_warehouse(tmp_path: Path) -> None:
+    path = tmp_path / "warehouse.duckdb"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER)")
+    with pytest.raises(NotAWarehouseError, match="DuckDB does not recognise the file"):
+        Warehouse(path).write_assets("v", fact_check("v"), stamp=stamp(1))
 
 
 def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
