@@ -248,6 +248,8 @@ def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
     where = ["-w", str(workspace), "-h", host, "-p", str(port)]
     # Each sensor tells of each look, several times a minute: what goes wrong would be lost in it.
     command = [sys.executable, "-m", module, "dev", *where, "--log-level", "warning"]
+    # A script's background job ignores Ctrl-C, and Dagster would take SIGTERM for the same.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.execve(sys.executable, command, environment)  # noqa: S606 - no shell is the point
 
 

@@ -139,7 +139,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(folder: Path) -> Iterator[str]:
-    """Start `factible dev`, and end it with all that it started."""
+    """Start `factible dev` as a script's background job, and end it with all that it started."""
     port = free_port()
     log = folder / "dev.log"
     kept = {name: each for name, each in os.environ.items() if not name.startswith("FACTIBLE_")}
@@ -155,17 +155,19 @@ def address(folder: Path) -> Iterator[str]:
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509
         )
         try:
             wait_for(f"http://127.0.0.1:{port}/server_info", process, log)
             yield f"http://127.0.0.1:{port}"
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()
             try:
                 process.wait(60)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+                pytest.fail("`factible dev` did not end on SIGTERM")
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
