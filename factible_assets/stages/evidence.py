@@ -56,8 +56,11 @@ MIN_QUOTE_WORDS = 4
 _REACH = 400
 """Characters on either side of a quote in which the ends of its sentence are looked for."""
 _SENTENCE_ENDS = re.compile(
-    "[.!?…][\"'\u201d\u2019)\\]»]*(?=\\s)|[\u3002\uff01\uff1f]|[\\n\\r\u2028\u2029](?=\\s*[^\\sa-z])"
+    "(?:[!?…]|(?<!\\b[A-Z])(?<!\\b[A-Z][a-z])(?<!\\bMrs)(?<!\\bProf)\\.)[\"'\u201d\u2019)\\]»]*"
+    "(?=\\s+(?:[^\\sa-z]|\\Z))|[\u3002\uff01\uff1f]|[\\n\\r\u2028\u2029](?=\\s*[^\\sa-z])"
 )
+"""An abbreviation's full stop is none: who denies what follows may stand before it."""
+_AFTER = 9  # Characters behind an end that show that it is one.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _MIN_SNIPPET_WORDS = 5
 _FOUND_SHARE = 0.1
@@ -350,7 +353,7 @@ def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
     start = ends[-1] if ends else text.find(" ", earliest, start) + 1 if earliest else 0
     while text[start].isspace():
         start += 1
-    if all(match.end() != end for match in _SENTENCE_ENDS.finditer(text, start, end + 1)):
+    if all(match.end() != end for match in _SENTENCE_ENDS.finditer(text, start, end + _AFTER)):
         stop = _SENTENCE_ENDS.search(text, end, end + _REACH)
         latest = len(text) if end + _REACH >= len(text) else text.rfind(" ", end, end + _REACH)
         end = stop.end() if stop else max(end, latest)

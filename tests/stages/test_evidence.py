@@ -179,6 +179,19 @@ def test_a_summary_that_quotes_what_the_page_does_not_say_is_dropped_and_counted
     assert (words["summary"], words["rejected_quotes"]) == (None, 1)
 
 
+@pytest.mark.parametrize(
+    "denial",
+    [
+        "It is false to say, e.g. in U.S. schools, that the seas never rise.",
+        "It is not true, as shown by many (Smith et al.), that the seas never rise.",
+        "What Dr. Smith denies is that the seas never rise.",
+    ],
+)
+def test_a_denial_that_an_abbreviation_parts_from_its_words_stays_with_them(denial: str) -> None:
+    columns = check_words(draft("supports", "the seas never rise"), f"Tides. {denial} It is so.")
+    assert columns["quote"] == denial
+
+
 # --- Pages --------------------------------------------------------------------------------------
 
 

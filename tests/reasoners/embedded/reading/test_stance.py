@@ -240,6 +240,12 @@ def test_the_rating_beside_a_quoted_claim_decides(layout: str, rating: str, stan
 
 def test_a_myth_that_is_labelled_as_one_is_no_assertion() -> None:
     assert read(BATS, "Myth: Bats are blind. They find their way by echoes.").stance == "refutes"
+    for label in ("False", "Hoax", "Fake news", "Not true"):
+        said = read(BATS, f"{label}: Bats are blind. They find their way by echoes.")
+        assert said.stance == "refutes", label
+    for lead in ("You may have heard that", "In the novel,", "Teachers used to say that"):
+        said = read(BATS, f"{lead} bats are blind. They find their way by echoes.")
+        assert said.stance != "supports", lead
 
 
 def test_what_decides_is_what_is_quoted() -> None:
