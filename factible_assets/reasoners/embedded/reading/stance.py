@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
+
 from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
 from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
 from factible_assets.reasoners.embedded.reading.statements import (
@@ -167,10 +169,12 @@ class StatementsAndTone:
 def polarity(vectors: Vectors, denials: int) -> float:
     """Return how much nearer passages are to a claim than to its denials, in [-1, 1].
 
-    `vectors` are the claim's, its denials' and the passages', in this order.
+    `vectors` are the claim's, its denials' and the passages', in this order. Passages weigh by the
+    square of their similarity to the claim.
     """
     near = vectors[1 + denials :] @ vectors[: 1 + denials].T
-    return float((near[:, 0] - near[:, 1:].mean(axis=1)).mean())
+    weights = np.maximum(near[:, 0], 0.05) ** 2
+    return float(np.average(near[:, 0] - near[:, 1:].mean(axis=1), weights=weights))
 
 
 def uncapitalised(claim: str) -> str:
