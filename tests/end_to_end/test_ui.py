@@ -142,10 +142,11 @@ def address(folder: Path) -> Iterator[str]:
     """Start `factible dev` as a script's background job, and end it with all that it started."""
     port = free_port()
     log = folder / "dev.log"
+    factible = str(Path(sys.executable).with_name("factible"))
     kept = {name: each for name, each in os.environ.items() if not name.startswith("FACTIBLE_")}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [str(Path(sys.executable).with_name("factible")), "dev", "--port", str(port)],
+            ["sh", "-c", 'trap "" INT; exec "$@"', "sh", factible, "dev", "--port", str(port)],
             env={
                 **kept,
                 "FACTIBLE_HOME": str(folder / "home"),
@@ -155,7 +156,6 @@ def address(folder: Path) -> Iterator[str]:
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509
         )
         try:
             wait_for(f"http://127.0.0.1:{port}/server_info", process, log)
