@@ -305,7 +305,6 @@ def check_list(
 
     Example: factible claims check claims.csv -o checked.csv
     """
-    from factible_assets.exchange.claims import table_of
     from factible_assets.exchange.importing import import_corpus
     from factible_assets.files import write_whole
 
@@ -348,7 +347,11 @@ def check_list(
     found = {each.video_id: each for each in checks}
     rows = [found[each].as_row(told) for each, told in given.items()]
     if output is not None:
-        write_whole(output, table_of(iter(rows)).encode())
+        import polars as pl
+
+        from factible_assets.exchange.tables import csv_of
+
+        write_whole(output, csv_of(pl.DataFrame(rows, infer_schema_length=None)))
     shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
     cells = ([row[name] for name in shown] for row in rows)
     drawn = table(shown, cells, title=done.name, numbers=shown[-2:])

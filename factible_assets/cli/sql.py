@@ -16,18 +16,13 @@ import contextlib
 import io
 import json
 import re
-import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, Any, Literal, NoReturn, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import duckdb
 import polars as pl
-import polars.selectors as cs
 from rich.console import Console
 from typer import Argument, Option, echo
 
@@ -42,6 +37,7 @@ from factible_assets.cli.output import (
     without_controls,
 )
 from factible_assets.errors import FactibleError, UsageError
+from factible_assets.exchange.tables import csv_of
 from factible_assets.files import write_whole
 from factible_assets.running.targets import open_store
 from factible_assets.settings import load_settings
@@ -66,7 +62,6 @@ Ctrl-C drops what was typed, or stops the question that is being answered."""
 
 _FIRST, _NEXT = "factible> ", "     ...> "
 _HISTORY_LENGTH = 1_000
-_HEARING_SECONDS = 0.1
 _SCHEMA = re.compile(r"\.schema\s+(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*;?\s*$")
 
 
@@ -277,22 +272,11 @@ def _encoded(frame: pl.DataFrame, form: Format) -> bytes:
         frame.write_parquet(written)
         return written.getvalue()
     if form == "csv":
-        # Lists and structures as JSON, for CSV knows none.
-        in_json = partial(json.dumps, ensure_ascii=False, default=_listed)
-        nested = cs.nested().map_elements(in_json, return_dtype=pl.String)
-        # Source: OWASP, CSV Injection (https://owasp.org/www-community/attacks/CSV_Injection).
-        # Some spreadsheets split cells at semicolons, too, whatever stands around them.
-        begins = r"(^|[;\t\r\n])([\s\x00]*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]|^[\t\r])"
-        safe = cs.string().str.replace_all(begins, "${1}'${2}")
-        return frame.with_columns(nested).with_columns(safe).write_csv().encode()
+        return csv_of(frame)
     text = io.StringIO()
     plainly: dict[str, Any] = dict.fromkeys(("highlight", "markup", "emoji"), False)
     _draw(frame, Console(file=text, width=_FILE_WIDTH, color_system=None, **plainly))
     return text.getvalue().encode()
-
-
-def _listed(value: Any) -> Any:
-    return value.to_list() if isinstance(value, pl.Series) else as_json(value)
 
 
 # --- The prompt ------------------------------------------------------------------------------
@@ -308,21 +292,21 @@ def _talk(store: Warehouse, form: Format, given: dict[str, Any], history: Path) 
     """Answer what is typed until the user leaves; the file `history` keeps what was asked."""
     names = [str(name) for (name,) in _ask(store, _SQL["names"], {}).iter_rows()]
     note("Questions end with a semicolon; .help says more, .quit leaves.")
-    with _line_editing(names, history) as remember:
-        for text in _statements():
-            remember(text)
-            command = text.rstrip("; ")
-            if command in {".quit", ".exit", ".q"}:
-                return
-            try:
-                if command == ".help":
-                    echo(HELP)
-                else:
-                    _write(_answer(store, text, given), form, None)
-            except FactibleError as error:
-                note(sentence(error))
-            except KeyboardInterrupt:
-                note("Stopped.")
+    remember = _line_editing(names, history)
+    for text in _statements():
+        remember(text)
+        command = text.rstrip("; ")
+        if command in {".quit", ".exit", ".q"}:
+            return
+        try:
+            if command == ".help":
+                echo(HELP)
+            else:
+                _write(_answer(store, text, given), form, None)
+        except FactibleError as error:
+            note(sentence(error))
+        except KeyboardInterrupt:
+            note("Stopped.")
 
 
 def _statements() -> Iterator[str]:
@@ -330,8 +314,7 @@ def _statements() -> Iterator[str]:
     lines: list[str] = []
     while True:
         try:
-            with _hearing_signals():
-                line = input(_NEXT if lines else _FIRST)
+            line = input(_NEXT if lines else _FIRST)
         except KeyboardInterrupt:
             lines = []
             note("")
@@ -348,41 +331,12 @@ def _statements() -> Iterator[str]:
             yield text
 
 
-@contextmanager
-def _hearing_signals() -> Iterator[None]:
-    """Let Ctrl-C drop a line, and SIGTERM and SIGHUP end the prompt, whenever they come.
-
-    readline looks for signals only when one interrupts its wait for a key. One that comes just
-    before the wait, or that another thread of this process is given, would go unheard until the
-    next key is pressed; so a timer interrupts the wait, again and again.
-    """
-    if sys.platform == "win32":  # no readline there, and none of these signals
-        yield
-        return
-
-    def leave(number: int, frame: FrameType | None) -> NoReturn:
-        del frame
-        raise SystemExit(128 + number)
-
-    handlers = {signal.SIGTERM: leave, signal.SIGHUP: leave, signal.SIGALRM: lambda *_: None}
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    signal.setitimer(signal.ITIMER_REAL, _HEARING_SECONDS, _HEARING_SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _line_editing(names: list[str], history: Path) -> Iterator[Callable[[str], None]]:
-    """Edit lines with history and names; without the library for it, just read them."""
+def _line_editing(names: list[str], history: Path) -> Callable[[str], None]:
+    """Edit lines with history and names, if there is a library for it; return what remembers."""
     try:
         import readline
     except ImportError:  # Python on Windows has none
-        yield lambda text: None
-        return
+        return lambda text: None
     # What is typed at other prompts of this process is not a question in SQL.
     readline.set_auto_history(False)
     readline.set_history_length(_HISTORY_LENGTH)
@@ -393,15 +347,13 @@ def _line_editing(names: list[str], history: Path) -> Iterator[Callable[[str], N
         matching = [name for name in names if name.startswith(text.casefold())]
         return matching[state] if state < len(matching) else None
 
+    def remember(text: str) -> None:
+        # One entry per statement, whatever lines it was typed on; kept whatever ends the prompt.
+        readline.add_history(" ".join(text.split()))
+        with contextlib.suppress(OSError):
+            readline.write_history_file(history)
+
     readline.set_completer(complete)
     readline.set_completer_delims(" \t\n,;()=<>'\"")
     readline.parse_and_bind("tab: complete")
-    try:
-        # One entry per statement, whatever lines it was typed on.
-        yield lambda text: readline.add_history(" ".join(text.split()))
-    finally:
-        with contextlib.suppress(OSError):
-            readline.write_history_file(history)
-        readline.set_completer(None)
-        readline.clear_history()
-        readline.set_auto_history(True)
+    return remember

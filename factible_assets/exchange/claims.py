@@ -1,7 +1,7 @@
 """Claims without a video, and how they become a corpus.
 
 What belongs here: what every format of stated claims has in common, and the simplest of them: a
-table with one claim a row, in and out. What does not: formats of data sets.
+table with one claim a row. What does not: formats of data sets.
 
 The columns of a table, in any order and case: `claim`; and where known `date` (2026-01-31: sources
 from that day on are left out), `label` (of any scale of methods/scales.py), `speaker`, `language`
@@ -20,7 +20,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,10 +37,6 @@ from resources.transcripts.base import TranscriptError
 from resources.transcripts.file import parse_transcript
 
 COLUMNS: Final = ("claim", "date", "label", "speaker", "language", "id")
-_SIGNS: Final = r"=+\-@\uff1d\uff0b\uff0d\uff20"
-_FORMULA: Final = re.compile(rf"(?:^|(?<=[;\t\r\n]))(?=[\s\0]*[{_SIGNS}]|^[\t\r])")
-"""Where a formula could begin, also for a spreadsheet that splits cells at semicolons."""
-
 _KEY_DIGITS: Final = 12
 _TITLE_CHARACTERS: Final = 120
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
@@ -170,19 +166,3 @@ def read_claim_list(text: str, file: Path) -> Stated:
             if error.errors(include_url=False)[0]["loc"] == ("said_on",):
                 sentence = f"The date is {told['date']!r}. Write it as 2026-01-31, or leave it out."
             yield FileProblem(file, line, sentence)
-
-
-def table_of(rows: Iterable[Mapping[str, object]]) -> str:
-    """Write rows as CSV; no cell begins with what a spreadsheet takes for a formula."""
-    listed = list(rows)
-    written = io.StringIO()
-    writer = csv.DictWriter(written, list(listed[0]) if listed else ["claim"])
-    writer.writeheader()
-    for row in listed:
-        writer.writerow(
-            {
-                name: _FORMULA.sub("'", value) if isinstance(value, str) else value
-                for name, value in row.items()
-            }
-        )
-    return written.getvalue()

@@ -1,7 +1,7 @@
-"""The views of a warehouse as Parquet files.
+"""Tables for other programs: the views of a warehouse as Parquet files, and rows as CSV.
 
-What belongs here: one file per view, for all videos or some. What does not: which warehouse, which
-videos (cli/report.py), what the views say (warehouse/views).
+What belongs here: one file per view, for all videos or some; cells that are no formulas. What does
+not: which warehouse, which videos (cli/report.py), what the views say (warehouse/views).
 
 Rows pass through in batches, so that a warehouse full of page texts does not have to fit into
 memory, and a file takes its name only when it is whole.
@@ -9,9 +9,14 @@ memory, and a file takes its name only when it is whole.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+import polars.selectors as cs
 
 from resources.statements import statements
 
@@ -19,6 +24,21 @@ if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
 _BATCH_ROWS: Final = 5_000
+_FORMULA: Final = r"(^|[;\t\r\n])([\s\x00]*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]|^[\t\r])"
+"""Where one could begin, also for a spreadsheet that splits cells at semicolons (OWASP, CSV
+Injection: https://owasp.org/www-community/attacks/CSV_Injection)."""
+
+
+def csv_of(frame: pl.DataFrame) -> bytes:
+    """Write rows as CSV, lists and structures as JSON; no cell begins with a formula."""
+    in_json = partial(json.dumps, ensure_ascii=False, default=_plain)
+    nested = cs.nested().map_elements(in_json, return_dtype=pl.String)
+    safe = cs.string().str.replace_all(_FORMULA, "${1}'${2}")
+    return frame.with_columns(nested).with_columns(safe).write_csv().encode()
+
+
+def _plain(value: Any) -> Any:
+    return value.to_list() if isinstance(value, pl.Series) else str(value)
 
 
 def write_tables(

@@ -31,33 +31,15 @@ sys.argv = ["factible", "sql"]
 main()
 """
 
-UNHEARD = """
-import pathlib, signal, sys, threading, time
-now = pathlib.Path(sys.argv[1])
-def interrupt_myself():
-    while not now.exists():
-        time.sleep(0.02)
-    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
-threading.Thread(target=interrupt_myself, daemon=True).start()
-"""
-"""A Ctrl-C that does not interrupt the wait for a key, as when it comes just before the wait."""
-
-DEAF = """
-import signal
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-signal.signal(signal.SIGHUP, signal.SIG_IGN)
-"""
-"""What a program inherits from an interactive shell, or from nohup."""
-
 
 class Terminal:
     """A real terminal with `factible sql` in it."""
 
-    def __init__(self, home: Path, before: str, *arguments: str) -> None:
+    def __init__(self, home: Path) -> None:
         self.master, slave = pty.openpty()
         environment = {**os.environ, "FACTIBLE_HOME": str(home), "TERM": "xterm", "COLUMNS": "100"}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", before + PROGRAM, *arguments],
+            [sys.executable, "-c", PROGRAM],
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -91,10 +73,10 @@ class Terminal:
 
 
 @contextmanager
-def terminal_at(home: Path, before: str = "", *arguments: str) -> Iterator[Terminal]:
+def terminal_at(home: Path) -> Iterator[Terminal]:
     """Open a terminal in which the prompt of `factible sql` waits."""
     store_sample(home)
-    terminal = Terminal(home, before, *arguments)
+    terminal = Terminal(home)
     try:
         terminal.until("factible> ")
         yield terminal
@@ -138,25 +120,12 @@ def test_an_answer_too_wide_for_the_screen_is_a_list_of_its_rows(home: Path) -> 
 
 
 @needs_terminal
-def test_an_interruption_is_heard_even_where_it_wakes_nobody(home: Path, tmp_path: Path) -> None:
-    now = tmp_path / "now"
-    with terminal_at(home, UNHEARD, str(now)) as terminal:
-        terminal.type("select 'half'\n")
-        terminal.until("...> ")
-        now.touch()
-        terminal.until("factible> ")
-
-
-@needs_terminal
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_the_prompt_and_keeps_what_was_asked(
-    home: Path, number: signal.Signals
-) -> None:
-    with terminal_at(home, DEAF) as terminal:
+def test_what_was_asked_is_kept_though_a_signal_ends_the_prompt(home: Path) -> None:
+    with terminal_at(home) as terminal:
         terminal.type("select 1 as one;\n")
         terminal.until("factible> ")
-        terminal.process.send_signal(number)
-        assert terminal.process.wait(60) == 128 + number
+        terminal.process.terminate()
+        assert terminal.process.wait(60) == -signal.SIGTERM
     assert "select 1 as one;" in (home / ".sql_history").read_text(encoding="utf-8")
 
 

@@ -48,7 +48,7 @@ def test_lists_are_json_inside_csv(factible: Run) -> None:
     assert json.loads(row["reasons"]) == ["written and reviewed by named editors"]
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\uff1d", " ="])
 def test_no_text_in_a_csv_is_a_formula(factible: Run, tmp_path: Path, start: str) -> None:
     cell = f"{start}HYPERLINK(1)"
     target = tmp_path / "cells.csv"
