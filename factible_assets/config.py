@@ -90,59 +90,42 @@ def listed(value: object) -> object:
     return tuple(part for part in (each.strip() for each in value.split(",")) if part)
 
 
-def _code(value: str) -> str:
-    code = value.strip().lower()
-    if re.fullmatch(r"[a-z]{2}", code) is None:
-        raise ValueError("write it as a code of two letters, such as en or us")
-    return code
+_LISTED = BeforeValidator(listed)
 
 
-_WEB = re.compile(r"^(auto|live|miniature|archive(:[\w.-]+)?)$")
+def of_form(form: str, otherwise: str, bare: Callable[[str], str] = str) -> AfterValidator:
+    """Return what makes a text `bare`, and refuses it, in these words, if it has another form."""
 
-
-def _web(value: str) -> str:
-    if _WEB.fullmatch(value) is None:
-        raise ValueError("web is one of auto, live, archive, archive:NAME and miniature")
-    return value
-
-
-Web = Annotated[str, AfterValidator(_web)]
-Listed = Annotated[tuple[str, ...], BeforeValidator(listed)]
-TwoLetters = Annotated[str, AfterValidator(_code)]
-
-
-def _each(form: str, otherwise: str, bare: Callable[[str], str] = str) -> AfterValidator:
-    """Return what refuses a list if one of its values, made `bare`, has another form."""
-
-    def checked(values: tuple[str, ...]) -> tuple[str, ...]:
-        found = tuple(dict.fromkeys(map(bare, values)))
-        for value in found:
-            if re.fullmatch(form, value) is None:
-                raise ValueError(f"{value[:80]!r} {otherwise}")
+    def checked(value: str) -> str:
+        found = bare(value)
+        if re.fullmatch(form, found) is None:
+            raise ValueError(otherwise)
         return found
 
     return AfterValidator(checked)
 
 
-_DOMAINS = _each(
+_WEB = r"(auto|live|miniature|archive(:[\w.-]+)?)"
+Web = Annotated[str, of_form(_WEB, "web is one of auto, live, archive, archive:NAME and miniature")]
+_CODE = of_form(
+    r"[a-z]{2}",
+    "write it as a code of two letters, such as en or us",
+    lambda it: it.strip().lower(),
+)
+TwoLetters = Annotated[str, _CODE]
+_DOMAIN = of_form(
     r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+",
-    "is no domain; write it as example.org, without https://",
+    "it is no domain; write it as example.org, without https://",
     lambda each: each.lower().strip(".").removeprefix("www."),
 )
-_FILE_TYPES = _each(
-    r"[a-z0-9]{1,10}", "is no type of file; write it as pdf", lambda each: each.lower().lstrip(".")
+_FILE_TYPE = of_form(
+    r"[a-z0-9]{1,10}",
+    "it is no type of file; write it as pdf",
+    lambda each: each.lower().lstrip("."),
 )
-_IDS = _each(r"[A-Za-z0-9_-]{1,128}", "is no claim_id; factible review lists them")
-
-
-def _from_1000_on(value: date) -> date:
-    """Refuse days from which calendars cannot go back."""
-    if value < date(1000, 1, 1):
-        raise ValueError("write a day from the year 1000 on")
-    return value
-
-
-Day = Annotated[date, AfterValidator(_from_1000_on)]
+_CLAIM_ID = of_form(r"[A-Za-z0-9_-]{1,128}", "it is no claim_id; factible review lists them")
+Day = Annotated[date, Field(ge=date(1000, 1, 1))]
+"""A day from which calendars can go back."""
 
 
 class SearchConfig(StageConfig):
@@ -150,7 +133,7 @@ class SearchConfig(StageConfig):
 
     web: Web = Field(
         default="auto",
-        json_schema_extra={"pattern": _WEB.pattern},
+        json_schema_extra={"pattern": f"^{_WEB}$"},
         description=(
             "Where evidence is looked for: live (search providers with a key), archive (stored "
             "pages; archive:NAME for one collection), miniature (the demo's web), or auto (what "
@@ -175,15 +158,15 @@ class SearchConfig(StageConfig):
     published_after: Day | None = Field(
         default=None, description="Leave out sources published before this day."
     )
-    exclude_domains: Annotated[Listed, _DOMAINS] = Field(
+    exclude_domains: Annotated[tuple[Annotated[str, _DOMAIN], ...], _LISTED] = Field(
         default=(),
         max_length=100,
         description="Leave out these domains and all below them, such as example.org.",
     )
-    exclude_file_types: Annotated[Listed, _FILE_TYPES] = Field(
+    exclude_file_types: Annotated[tuple[Annotated[str, _FILE_TYPE], ...], _LISTED] = Field(
         default=(), max_length=20, description="Leave out files of these types, such as pdf."
     )
-    exclude_classes: Annotated[tuple[SourceClass, ...], BeforeValidator(listed)] = Field(
+    exclude_classes: Annotated[tuple[SourceClass, ...], _LISTED] = Field(
         default=(),
         max_length=13,
         description=(
@@ -300,7 +283,7 @@ class FactCheckConfig(StageConfig):
     strategy: StrategyName = Field(
         default="standard", description="How a claim is checked; docs/strategies.md compares them."
     )
-    only_claims: Annotated[Listed, _IDS] = Field(
+    only_claims: Annotated[tuple[Annotated[str, _CLAIM_ID], ...], _LISTED] = Field(
         default=(),
         max_length=50,
         description=(

@@ -49,7 +49,7 @@ from pydantic_settings import (
 )
 
 import factible_assets
-from factible_assets.config import TwoLetters, Web, listed
+from factible_assets.config import TwoLetters, Web, listed, of_form
 from factible_assets.errors import ExitCode, FactibleError
 from resources.llm.base import Effort
 
@@ -64,7 +64,6 @@ _OLLAMA_PORT = 11434
 _HIGHEST_PORT = 65_535
 _PORT = re.compile(r"[0-9]{1,5}")
 _ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
-_CRON = re.compile(r"\S+( \S+){4}")
 
 SearchProvider = Literal["serper", "searxng", "semantic_scholar", "wikipedia", "perplexity"]
 """The search providers of the live web, in the order in which their answers are listed."""
@@ -130,12 +129,6 @@ def _whole_address(value: str) -> str:
     ) from None
 
 
-def _five_fields(value: str) -> str:
-    if _CRON.fullmatch(value) is None:
-        raise ValueError('write five fields, such as "0 2 * * *" for every night at two')
-    return value
-
-
 SPEAKS: Final = "speaks"
 """Marks a setting that says who is sent something, what is executed, or who is let in."""
 
@@ -162,7 +155,9 @@ def variable(field: str) -> str:
 Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(listed)]
 WebAddress = Annotated[str, AfterValidator(_whole_address)]
 Days = Annotated[float, Field(ge=0, le=36_500)]
-Cron = Annotated[str, AfterValidator(_five_fields)]
+Cron = Annotated[
+    str, of_form(r"\S+( \S+){4}", 'write five fields, such as "0 2 * * *" for every night at two')
+]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 AnswerTokens = Annotated[int, Field(ge=50, le=60_000)]
 
