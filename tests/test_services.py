@@ -20,7 +20,7 @@ from factible_assets.assets.transcripts import video_or_failure, with_details
 from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.experiments.plan import Variant
-from factible_assets.experiments.surroundings import Place, intended
+from factible_assets.experiments.surroundings import Place, choose
 from factible_assets.launchpad import run_config_for, settled
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Video
@@ -684,8 +684,9 @@ def test_another_effort_makes_another_answer_and_a_larger_limit_the_same(tmp_pat
 
     def made(by: Settings) -> tuple[object, str]:
         taken_over = input_tags("everyday-beliefs-talk", by, FactCheckConfig())
-        around = Place(by).around(VIDEO, transcript("Honey keeps."), intended(variant, by, None))
-        return taken_over, around.makers["claims"]
+        words, choice = transcript("Honey keeps."), choose(variant, by, None)
+        keys = Place(by).keys(variant.config, VIDEO, words, choice)
+        return taken_over, keys["claims"]
 
     first, other = made(plain), made(harder)
     assert made(roomier) == first

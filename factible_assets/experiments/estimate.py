@@ -21,15 +21,9 @@ from dataclasses import dataclass, field, fields
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
-from factible_assets.experiments.plan import STAGES, Experiment, Variant, stage_keys
+from factible_assets.experiments.plan import STAGES, Experiment, Variant
 from factible_assets.experiments.runner import Ledger, experiment_file
-from factible_assets.experiments.surroundings import (
-    Choice,
-    NoWordsError,
-    Place,
-    intended,
-    words_at_hand,
-)
+from factible_assets.experiments.surroundings import Choice, NoWordsError, Place, choose, words_of
 from factible_assets.reasoners.llm.engine import ReadingLimits
 from factible_assets.records import Transcript
 from factible_assets.rows import VideoRows
@@ -126,7 +120,8 @@ def estimate(
     for listed in experiment.videos:
         video_id = listed.video.video_id
         try:
-            words[video_id] = asyncio.run(words_at_hand(video_id, corpora, settings, file))
+            found = words_of(video_id, corpora, settings, file, asks=False)
+            words[video_id] = asyncio.run(found)
         except NoWordsError:
             # The run says why; here it only means that nothing is known of the length.
             words[video_id] = None
@@ -173,11 +168,8 @@ class _Work:
 
     def count(self, variant: Variant, listed: CorpusVideo, said: VideoRows | None) -> Counter[str]:
         """Count what one variant adds on one video, and what it shares or has already."""
-        choice = intended(variant, self.settings, listed.web)
-        if choice.reasoner == "llm" and (key := plan_models(choice.settings).missing):
-            self.missing[f"A language model is named, and {key} is not set in .env."] = None
-        if choice.web == "live" and not search_names(self.settings):
-            self.missing["The live web is named, and no search provider is set up."] = None
+        choice = choose(variant, self.settings, listed.web)
+        self.missing |= dict.fromkeys(choice.missing)
         video, video_id = said.video if said else listed.video, listed.video.video_id
         unknown = Transcript(
             video_id=video_id, text="?", provider="unknown", content_hash="unknown"
@@ -185,7 +177,7 @@ class _Work:
         transcript = said.transcripts[0] if said else unknown
         characters = len(transcript.text) if said else UNKNOWN_TRANSCRIPT
         given = listed.given_claims
-        keys = stage_keys(variant.config, self.place.around(video, transcript, choice, given))
+        keys = self.place.keys(variant.config, video, transcript, choice, given)
         strategy = strategy_named(variant.config.strategy)
         config = strategy.adapt(variant.config, listed.video)
         claims = config.claims.max_claims if given is None else len(given.claims)

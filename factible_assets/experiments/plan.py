@@ -198,27 +198,22 @@ def shown(value: Value) -> str:
 # --- What is shared -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What changes an answer and is no knob.
-
-    `subject` is the video and its transcript, by content; `makers` who answers in each stage
-    (reasoner, model, web, rating sets); `code` the code that asks.
-    """
-
-    subject: str
-    makers: Mapping[str, str]
-    code: str
-
-
-def stage_keys(config: FactCheckConfig, around: Surroundings) -> dict[str, str]:
+def stage_keys(
+    config: FactCheckConfig, *, subject: str, makers: Mapping[str, str], code: str
+) -> dict[str, str]:
     """Return the key of every stage: equal keys are the same work, which is done once.
 
     A key covers the knobs of its stage and, through the key before it, those of all stages that it
     builds on. Who judges is a maker and no knob: `auto` is the same as what it comes to.
+
+    Args:
+        config: The knobs.
+        subject: The video and its transcript, by content.
+        makers: Who answers in each stage: reasoner, model, web, rating sets.
+        code: The code that asks.
     """
     keys: dict[str, str] = {}
-    before = f"{around.code}\n{around.subject}"
+    before = f"{code}\n{subject}"
     given = config.model_dump(mode="json", exclude={"reasoner": True, "search": {"web"}})
     for stage in STAGES:
         # A section that this module has not heard of may have a bearing on anything.
@@ -227,7 +222,7 @@ def stage_keys(config: FactCheckConfig, around: Surroundings) -> dict[str, str]:
             for section, values in given.items()
             if _STAGE_OF_SECTION.get(section, STAGES[0]) == stage
         }
-        content = [stage, before, around.makers.get(stage, ""), turned]
+        content = [stage, before, makers.get(stage, ""), turned]
         before = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
         keys[stage] = before
     return keys

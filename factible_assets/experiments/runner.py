@@ -39,7 +39,7 @@ from factible_assets.evaluation.matching import ClaimMatcher, default_matcher
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.evaluation.scoring import Evaluation, score
 from factible_assets.evaluation.tables import columns_of
-from factible_assets.experiments.plan import STAGES, Experiment, ExperimentError, stage_keys
+from factible_assets.experiments.plan import STAGES, Experiment, ExperimentError
 from factible_assets.experiments.surroundings import (
     Choice,
     NoWordsError,
@@ -216,7 +216,7 @@ def run_experiment(
     *,
     jobs: int = DEFAULT_JOBS,
     fresh: bool = False,
-    watcher: Watcher | None = None,
+    watcher: Watcher = lambda _: None,
 ) -> tuple[list[VariantOutcome], Ledger]:
     """Run all variants on all videos, and return how each went and where the rows are.
 
@@ -229,6 +229,8 @@ def run_experiment(
         for variant in experiment.variants
         for listed in experiment.videos
     }
+    if missing := [sentence for each in choices.values() for sentence in each.missing]:
+        raise SetupError(missing[0])
     place, slots = Place(settings), asyncio.Semaphore(jobs)
 
     async def on_video(listed: CorpusVideo, ledger: Ledger) -> list[VariantOutcome]:
@@ -244,14 +246,13 @@ def run_experiment(
                 outcome = VariantOutcome(variant.name, video_id, failure=failure)
                 if words is not None:
                     choice, transcript = choices[variant.name, video_id], words.transcripts[0]
-                    around = place.around(words.video, transcript, choice, listed.given_claims)
                     # As in any check: what a claim's data set forbids is no evidence here either.
                     config = variant.config.limited_to(listed.entry.published_before)
-                    keys, name = stage_keys(config, around), experiment.name
+                    keys = place.keys(config, words.video, transcript, choice, listed.given_claims)
+                    name = experiment.name
                     work = _Work(name, variant.name, config, words, keys, choice, listed, ledger)
                     outcome = await work.done()
-                if watcher is not None:
-                    watcher(outcome)
+                watcher(outcome)
                 outcomes.append(outcome)
         return outcomes
 
@@ -433,7 +434,7 @@ def conduct(
     *,
     jobs: int = DEFAULT_JOBS,
     fresh: bool = False,
-    watcher: Watcher | None = None,
+    watcher: Watcher = lambda _: None,
 ) -> list[VariantOutcome]:
     """Run an experiment as above, score its variants, and put the figures where analysts look."""
     started = datetime.now(UTC)

@@ -23,8 +23,9 @@ import dagster as dg
 
 import factible_assets
 from factible_assets.assets.transcripts import obtained, video_or_failure
+from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading
-from factible_assets.experiments.plan import STAGES, Surroundings, Variant, settings_of
+from factible_assets.experiments.plan import STAGES, Variant, settings_of, stage_keys
 from factible_assets.records import Transcript, Video
 from factible_assets.rows import VideoRows
 from factible_assets.services.reasoning import STAGES as JUDGED_STAGES
@@ -68,39 +69,34 @@ class Choice:
     """Provider and model of each stage; empty for the embedded engine."""
     web: str
     """live, miniature, archive or archive:NAME; never auto."""
-
-
-def intended(variant: Variant, settings: Settings, corpus_web: str | None) -> Choice:
-    """Return who is to answer, whether it is set up or not.
-
-    Raises SetupError: A model is not known.
-    """
-    own = settings_of(variant.values, settings)
-    wish = variant.reasoner
-    reasoner = choose_reasoner(wish, own).kind if wish == "auto" else wish
-    wishes = (variant.config.search.web, corpus_web, settings.web)
-    stages = plan_models(own).stages if reasoner == "llm" else {}
-    models = {stage: f"{model.provider}/{model.name}" for stage, model in stages.items()}
-    return Choice(
-        own, reasoner, models, choose_web(*wishes, live_ready=bool(search_names(settings)))
-    )
+    missing: tuple[str, ...]
+    """What the run would be refused for, in sentences with the remedy."""
 
 
 def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choice:
-    """Settle who answers.
+    """Settle who answers, and what of that is not set up.
 
-    Raises SetupError: A service is asked for that is not set up.
+    Raises SetupError: A model is not known.
     """
-    choice = intended(variant, settings, corpus_web)
-    choose_reasoner(variant.reasoner, choice.settings)
-    fitting_strategy(variant.config.strategy, variant.reasoner, choice.settings)
-    if choice.web == "live" and not search_names(settings):
-        raise SetupError(
+    own, missing = settings_of(variant.values, settings), []
+    wish, knobs = variant.reasoner, variant.config
+    try:
+        choose_reasoner(wish, own)
+        fitting_strategy(knobs.strategy, wish, own)
+    except SetupError as error:
+        missing.append(str(error))
+    reasoner = choose_reasoner(wish, own).kind if wish == "auto" else wish
+    stages = plan_models(own).stages if reasoner == "llm" else {}
+    models = {stage: f"{model.provider}/{model.name}" for stage, model in stages.items()}
+    names = search_names(settings)
+    web = choose_web(knobs.search.web, corpus_web, settings.web, live_ready=bool(names))
+    if web == "live" and not names:
+        missing.append(
             f"The variant {variant.name} looks at the live web, and no search provider is set up. "
             "Set SERPER_API_KEY or FACTIBLE_SEARXNG_URL in .env, name one that needs no key "
             "(FACTIBLE_SEARCH=wikipedia), or choose another web: archive or miniature."
         )
-    return choice
+    return Choice(own, reasoner, models, web, tuple(missing))
 
 
 class Place:
@@ -111,10 +107,15 @@ class Place:
         self._ratings = _digest_of(settings.rating_sets)
         self._webs: dict[str, str] = {}
 
-    def around(
-        self, video: Video, transcript: Transcript, choice: Choice, given: ClaimDrafts | None = None
-    ) -> Surroundings:
-        """Return what changes an answer on this video under this choice.
+    def keys(
+        self,
+        config: FactCheckConfig,
+        video: Video,
+        transcript: Transcript,
+        choice: Choice,
+        given: ClaimDrafts | None = None,
+    ) -> dict[str, str]:
+        """Return the keys of all stages on this video under this choice.
 
         Claims that are given are part of the subject, and nobody's answer.
         """
@@ -138,7 +139,7 @@ class Place:
         if given is not None:
             makers["claims"], stated = "given", f"\n{given.claims!r}"
         subject = f"{json.dumps(said, sort_keys=True)}\n{transcript.content_hash}{stated}"
-        return Surroundings(subject, makers, code_version())
+        return stage_keys(config, subject=subject, makers=makers, code=code_version())
 
 
 def _web_content(web: str, settings: Settings) -> str:
@@ -188,32 +189,30 @@ class NoWordsError(Exception):
     """A transcript cannot be obtained. The message is a sentence with the remedy."""
 
 
-async def words_at_hand(
-    video_id: str, corpora: CorporaReading, settings: Settings, own: Path
+async def words_of(
+    video_id: str, corpora: CorporaReading, settings: Settings, own: Path, *, asks: bool = True
 ) -> VideoRows | None:
-    """Return the rows of the transcript as this machine knows it; None if YouTube is to be asked.
+    """Return the rows of the transcript; None if YouTube is to be asked and nobody `asks`.
 
     What production stored comes first, then the file that a corpus names, then what the
     experiment's own file keeps of an earlier question to YouTube.
 
-    Raises NoWordsError: The listed file cannot be used.
-    """
-    listed = corpora.find(video_id)
-    stored = await asyncio.to_thread(_stored_words, settings.warehouse, video_id)
-    if stored is None and listed is not None and listed.transcript is not None:
-        return await _obtained(video_id, corpora, settings)
-    return stored or await asyncio.to_thread(_stored_words, own, video_id)
-
-
-async def words_of(
-    video_id: str, corpora: CorporaReading, settings: Settings, own: Path
-) -> VideoRows:
-    """Return what is said, as the transcripts asset would obtain it where it is not at hand.
-
     Raises NoWordsError: It cannot be obtained.
     """
-    at_hand = await words_at_hand(video_id, corpora, settings, own)
-    return at_hand or await _obtained(video_id, corpora, settings)
+    listed = corpora.find(video_id)
+    has_file = listed is not None and listed.transcript is not None
+    for place in (settings.warehouse, *([] if has_file else [own])):
+        if stored := await asyncio.to_thread(_stored_words, place, video_id):
+            return stored
+    if not (has_file or asks):
+        return None
+    try:
+        rows, _ = await obtained(video_or_failure(corpora, video_id), corpora, lambda: settings)
+    except dg.Failure as failure:
+        raise NoWordsError(
+            failure.description or f"The transcript of {video_id} could not be obtained."
+        ) from failure
+    return rows
 
 
 def _stored_words(warehouse: Path | Lake, video_id: str) -> VideoRows | None:
@@ -223,13 +222,3 @@ def _stored_words(warehouse: Path | Lake, video_id: str) -> VideoRows | None:
         return Warehouse(warehouse).read_asset("transcripts", video_id)
     except NotMaterializedError:
         return None
-
-
-async def _obtained(video_id: str, corpora: CorporaReading, settings: Settings) -> VideoRows:
-    try:
-        rows, _ = await obtained(video_or_failure(corpora, video_id), corpora, lambda: settings)
-    except dg.Failure as failure:
-        raise NoWordsError(
-            failure.description or f"The transcript of {video_id} could not be obtained."
-        ) from failure
-    return rows

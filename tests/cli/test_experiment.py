@@ -112,7 +112,10 @@ def test_a_service_that_is_not_set_up_is_a_matter_of_the_machine(factible: Run, 
     tiny.write_text("experiment: tiny\ntags: [demo]\nsettings: {model: gpt-4o}\n")
     planned = factible("experiment", "run", "tiny", "--dry-run")
     assert planned.exit_code == 0
-    assert "Not set up: A language model is named, and OPENAI_API_KEY is not set" in planned.stderr
+    assert (
+        "Not set up: The language model was asked for, and OPENAI_API_KEY is not set"
+        in planned.stderr
+    )
     result = factible("experiment", "run", "tiny")
     assert result.exit_code == 5
     assert "OPENAI_API_KEY" in result.stderr

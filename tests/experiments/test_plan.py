@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,6 @@ from factible_assets.experiments.plan import (
     STAGES,
     STRATEGIES,
     Design,
-    Surroundings,
     Variant,
     checked_value,
     count_of,
@@ -24,7 +23,7 @@ from factible_assets.experiments.plan import (
 )
 from factible_assets.settings import Settings
 
-AROUND = Surroundings("a video", {}, "code")
+AROUND: dict[str, Any] = {"subject": "a video", "makers": {}, "code": "code"}
 
 
 def names(design: Design) -> list[str]:
@@ -186,22 +185,20 @@ def differing(first: dict[str, str], second: dict[str, str]) -> list[str]:
     ],
 )
 def test_a_knob_changes_its_stage_and_all_that_follow(change: dict[str, int], stage: str) -> None:
-    plain = stage_keys(FactCheckConfig(), AROUND)
-    turned = stage_keys(Variant("v", change).config, AROUND)
+    plain = stage_keys(FactCheckConfig(), **AROUND)
+    turned = stage_keys(Variant("v", change).config, **AROUND)
     assert differing(plain, turned) == list(STAGES[STAGES.index(stage) :])
 
 
 def test_who_judges_is_a_maker_and_no_knob() -> None:
-    plain = stage_keys(FactCheckConfig(), AROUND)
-    assert stage_keys(Variant("v", {"reasoner": "embedded"}).config, AROUND) == plain
-    assert stage_keys(Variant("v", {"web": "miniature"}).config, AROUND) == plain
-    other = replace(AROUND, makers={"evidence": "another model"})
-    assert differing(plain, stage_keys(FactCheckConfig(), other)) == ["evidence", "verdicts"]
+    plain = stage_keys(FactCheckConfig(), **AROUND)
+    assert stage_keys(Variant("v", {"reasoner": "embedded"}).config, **AROUND) == plain
+    assert stage_keys(Variant("v", {"web": "miniature"}).config, **AROUND) == plain
+    other = AROUND | {"makers": {"evidence": "another model"}}
+    assert differing(plain, stage_keys(FactCheckConfig(), **other)) == ["evidence", "verdicts"]
 
 
-@pytest.mark.parametrize(
-    "other", [replace(AROUND, subject="another video"), replace(AROUND, code="newer code")]
-)
-def test_the_words_and_the_code_change_everything(other: Surroundings) -> None:
-    plain = stage_keys(FactCheckConfig(), AROUND)
-    assert differing(plain, stage_keys(FactCheckConfig(), other)) == list(STAGES)
+@pytest.mark.parametrize("other", [{"subject": "another video"}, {"code": "newer code"}])
+def test_the_words_and_the_code_change_everything(other: dict[str, str]) -> None:
+    plain = stage_keys(FactCheckConfig(), **AROUND)
+    assert differing(plain, stage_keys(FactCheckConfig(), **AROUND | other)) == list(STAGES)
