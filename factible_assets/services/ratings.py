@@ -94,22 +94,17 @@ def _rating_set(file: Path, changed_at: int | None, described_at: int | None) ->
     if kind not in _DESCRIBED:
         with naming(file):
             return datasets.load_rating_yaml(file)
-    described, layout = None, datasets.OUTLETS
+    layout = None
     if described_at is not None:
         with naming(datasets.description_of(file)):
-            described = datasets.load_description(datasets.description_of(file))
-    if described is not None and described.columns:
-        if kind == ".json":
-            problem = "columns are for tables; this file is of Media Bias/Fact Check's layout"
-            raise SetupError(f"{datasets.description_of(file)}: {problem}")
-        layout = described
-    elif kind == ".csv":
-        layout = _layout_by_header(file)
-    if described is not None:
-        told = ("dataset", "licence", "citation", "as_of")
-        about = {each: getattr(described, each) for each in told}
-        words = described.description or layout.description
-        layout = layout.model_copy(update={**about, "description": words})
+            layout = datasets.load_description(datasets.description_of(file))
+    if layout is not None and layout.columns and kind == ".json":
+        problem = "columns are for tables; this file is of Media Bias/Fact Check's layout"
+        raise SetupError(f"{datasets.description_of(file)}: {problem}")
+    if layout is None or not layout.columns:
+        told = layout.model_dump(include={"dataset", "licence", "as_of"}) if layout else {}
+        known = _layout_by_header(file) if kind == ".csv" else datasets.OUTLETS
+        layout = known.model_copy(update=told)
     layout = layout.model_copy(update={"as_of": layout.as_of or _day_in_name(file)})
     with naming(file):
         load = datasets.load_rating_csv if kind == ".csv" else datasets.load_mbfc_json

@@ -6,7 +6,7 @@ parent domains, and unlisted domains (the domain's business), choosing a file's 
 
 A set written for this project is read strictly: the first wrong value ends in an error that names
 file and line. Sets of others are read as they are: rows that rate no host (dead sites, names that
-are no host, rows on one section of a site) are left out and counted by reason in `left_out`.
+are no host, rows on one section of a site) are left out.
 
 A file that does not explain itself has a description beside it, NAME.csv.yaml for NAME.csv, which
 says what it is and, with `columns`, how its table is read: corpora/README.md has one with every
@@ -20,9 +20,9 @@ import io
 import json
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
@@ -56,16 +56,12 @@ _FRONT_PAGES = frozenset({"", "home", "index.html", "index.php", "en", "news"})
 
 @dataclass(frozen=True, slots=True)
 class RatingSet:
-    """One rating set: its ratings by host, where it stands in time, and what was left out."""
+    """One rating set: its ratings by host, where it stands in time, and how it may be used."""
 
     name: str
     ratings: Mapping[str, ListedRating]
     as_of: date | None = None
-    description: str = ""
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    """Rows that rate no host, counted by reason."""
     licence: str = ""
-    citation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +135,6 @@ class _About(BaseModel, frozen=True, extra="forbid"):
     licence: _Words = ""
     citation: _Words = ""
 
-    def made(
-        self, ratings: Mapping[str, ListedRating], left_out: Mapping[str, int] | None = None
-    ) -> RatingSet:
-        """Return the set that was read so."""
-        about = self.description, dict(left_out or {}), self.licence, self.citation
-        return RatingSet(self.dataset, ratings, self.as_of, *about)
-
 
 # --- The project's own layout -------------------------------------------------------------------
 
@@ -172,16 +161,14 @@ def load_rating_yaml(file: Path) -> RatingSet:
     """
     document = lines.read_document(file)
     listed = document.read_as(_Ratings)
-    listed = listed.model_copy(update={"as_of": listed.as_of or listed.retrieved})
+    as_of = listed.as_of or listed.retrieved
     ratings: dict[str, ListedRating] = {}
     for place, entry in enumerate(listed.ratings):
         if entry.domain in ratings:
             line = document.line(("ratings", place))
             raise PlacedError(line, f"{entry.domain} is listed twice")
-        ratings[entry.domain] = ListedRating(
-            listed.dataset, **entry.model_dump(), as_of=listed.as_of
-        )
-    return listed.made(ratings)
+        ratings[entry.domain] = ListedRating(listed.dataset, **entry.model_dump(), as_of=as_of)
+    return RatingSet(listed.dataset, ratings, as_of, listed.licence)
 
 
 # --- Media Bias/Fact Check ----------------------------------------------------------------------
@@ -204,24 +191,19 @@ def load_mbfc_json(file: Path, layout: TableLayout) -> RatingSet:
     """
     sites: dict[str, ListedRating] = {}
     sections: dict[str, list[ListedRating]] = defaultdict(list)
-    left_out: Counter[str] = Counter()
     for row in _json_rows(file):
         url = str(row.get("Source URL") or "").strip().lower()
         address, _, path = re.sub(r"^https?:/*", "", url).partition("/")
         host, is_section = host_name(address), path.strip("/` )") not in _FRONT_PAGES
         rating = _mbfc_rating(layout, host, row) if host is not None else None
-        if rating is None:
-            left_out["no host" if host is None else "no rating"] += 1
-        elif is_section:
+        if rating is not None and is_section:
             sections[rating.domain].append(rating)
-        else:
+        elif rating is not None:
             _enter(sites, rating)
     for host, rows in sections.items():
         if host not in sites and len(rows) > 1 and len({row.rating for row in rows}) == 1:
             sites[host] = rows[0]
-        else:
-            left_out["a section of a site"] += len(rows)
-    return layout.made(sites, left_out)
+    return RatingSet(layout.dataset, sites, layout.as_of, layout.licence)
 
 
 def _mbfc_rating(layout: TableLayout, host: str, row: Mapping[str, object]) -> ListedRating | None:
@@ -357,17 +339,16 @@ class _Shares(TableLayout, frozen=True):
     most: ClassVar[float] = 1.0
 
 
-# Lin et al. (2023) give no classes. The cuts were set where they part the outlets that Media
-# Bias/Fact Check rates: 70 % of its high outlets lie above 0.65, 80 % of its medium ones above
-# 0.50, 80 % of its low ones above 0.26, half of its very low ones below 0.25.
+# Domain quality is the first principal component of six expert ratings (Lin et al. 2023, PNAS Nexus
+# 2(9), doi:10.1093/pnasnexus/pgad286), without classes. The cuts were set where they part the
+# outlets that Media Bias/Fact Check rates: 70 % of its high outlets lie above 0.65, 80 % of its
+# medium ones above 0.50, 80 % of its low ones above 0.26, half of its very low ones below 0.25.
 DOMAIN_QUALITY = _Shares(
     dataset="domain-quality",
     columns={"domain": "domain", "rating": "pc1"},
-    description="Domain quality, first principal component of six expert ratings "
-    "(Lin et al. 2023, PNAS Nexus 2(9), doi:10.1093/pnasnexus/pgad286)",
     thresholds={"high": 0.65, "medium": 0.5, "low": 0.25},
 )
-OUTLETS = TableLayout(dataset="mbfc", description="Media Bias/Fact Check")
+OUTLETS = TableLayout(dataset="mbfc")
 
 
 def load_rating_csv(file: Path, layout: TableLayout) -> RatingSet:
@@ -376,11 +357,9 @@ def load_rating_csv(file: Path, layout: TableLayout) -> RatingSet:
     Of rows that disagree on one host the lower rating holds. Raises PlacedError.
     """
     ratings: dict[str, ListedRating] = {}
-    left_out: Counter[str] = Counter()
     for line, cells in _csv_rows(file, layout):
         host, value, named = host_name(cells["domain"]), cells["rating"], cells["class"]
         if host is None or not value:
-            left_out["no host" if host is None else "no rating"] += 1
             continue
         column = layout.columns["rating"]
         try:
@@ -396,7 +375,7 @@ def load_rating_csv(file: Path, layout: TableLayout) -> RatingSet:
         reason, bias = cells["reason"] or f"{column} {value[:12]}", cells["bias"].lower() or None
         told = rating, kind, reason, bias, layout.as_of
         _enter(ratings, ListedRating(layout.dataset, host, *told))
-    return layout.made(ratings, left_out)
+    return RatingSet(layout.dataset, ratings, layout.as_of, layout.licence)
 
 
 def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[str, str]]]:
