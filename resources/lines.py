@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -37,8 +38,6 @@ Model = TypeVar("Model", bound=BaseModel)
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _MAX_DEPTH: Final = 40
 _Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-NO_USABLE_JSON: Final = "nested too deeply, or with a number of thousands of digits"
-"""What is wrong with JSON where the error of Python's reader has no `msg`."""
 MAX_BYTES: Final = 16 * 1024 * 1024
 _MAX_SHOWN: Final = 60
 _MISSPELT: Final = ("extra_forbidden", "unexpected_keyword_argument")
@@ -61,12 +60,16 @@ class FileProblem:
 
 
 class PlacedError(Exception):
-    """A text that cannot be read. `line` counts from 1, None if the whole file is meant."""
+    """A text that cannot be read. `line` counts from 1, None if the whole file is meant.
 
-    def __init__(self, line: int | None, sentence: str) -> None:
+    `may_pass`: the file is there, and the system does not let it be read now.
+    """
+
+    def __init__(self, line: int | None, sentence: str, *, may_pass: bool = False) -> None:
         super().__init__(sentence)
         self.line = line
         self.sentence = sentence
+        self.may_pass = may_pass
 
     def at(self, file: Path) -> FileProblem:
         """Return it as a problem of a file."""
@@ -74,12 +77,12 @@ class PlacedError(Exception):
 
 
 @contextmanager
-def naming(file: Path) -> Iterator[None]:
-    """Let what cannot be read of a file end work with its name and line: a SetupError."""
+def naming(file: Path, kind: type[Exception] = SetupError) -> Iterator[None]:
+    """Let what cannot be read of a file end work with its name and line: an error of a kind."""
     try:
         yield
     except PlacedError as error:
-        raise SetupError(str(error.at(file))) from error
+        raise kind(str(error.at(file))) from error
 
 
 @contextmanager
@@ -91,7 +94,7 @@ def legible() -> Iterator[None]:
         raise PlacedError(None, "There is no such file. Check the path.") from error
     except OSError as error:
         raise PlacedError(
-            None, f"The file cannot be read ({error.strerror}). Check its rights."
+            None, f"The file cannot be read ({error.strerror}). Check its rights.", may_pass=True
         ) from error
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
@@ -104,6 +107,17 @@ def read_text(file: Path, most_bytes: int = MAX_BYTES) -> str:
         if file.stat().st_size > most_bytes:
             raise PlacedError(None, f"The file is larger than {most_bytes >> 20} MB. Split it.")
         return file.read_bytes().decode("utf-8-sig")
+
+
+def read_json(text: str | bytes) -> Any:
+    """Return what a JSON text holds; raise PlacedError if it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        deep = "nested too deeply, or with a number of thousands of digits"
+        why = getattr(error, "msg", None) or getattr(error, "reason", deep)
+        problem = f"This is not JSON: {why}. Correct it."
+        raise PlacedError(getattr(error, "lineno", None), problem) from error
 
 
 def shown(value: object) -> str:

@@ -33,7 +33,6 @@ from factible_assets.methods.scales import stance_of_any
 from factible_assets.stages.ids import normalise_text
 from factible_assets.wording import plain
 from resources.lines import FileProblem, PlacedError
-from resources.transcripts.base import TranscriptError
 from resources.transcripts.file import parse_transcript
 
 COLUMNS: Final = ("claim", "date", "label", "speaker", "language", "id")
@@ -112,8 +111,8 @@ def _transcript_of(text: str) -> tuple[str, str]:
     The format of a transcript is told by its content, so a claim that begins with a brace could
     pass for another format: such claims are written as JSON, which is read as nothing else.
     """
-    with suppress(TranscriptError):
-        if parse_transcript(text.encode(), name="claim", extension=".txt").plain_text is not None:
+    with suppress(PlacedError):
+        if parse_transcript(text.encode(), ".txt").plain_text is not None:
             return ".txt", text
     return ".json", json.dumps({"text": text}, ensure_ascii=False)
 

@@ -15,7 +15,6 @@ Everything is streamed: memory holds one line, or one file of a folder, at a tim
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
-from resources.lines import NO_USABLE_JSON, NotTextError, decode_text
+from resources.lines import NotTextError, PlacedError, decode_text, legible, naming, read_json
 from resources.scraping.base import UNDATED, FetchedPage
 from resources.search.base import SearchHit
 
@@ -52,10 +51,8 @@ class ArchiveError(Exception):
 class ArchiveImportError(ArchiveError):
     """A file cannot be imported. The message names it, the line and the remedy."""
 
-    def __init__(self, path: Path, problem: str, remedy: str, line: int | None = None) -> None:
-        place = str(path) if line is None else f"{path}, line {line}"
-        super().__init__(f"{place}: {problem} {remedy} Nothing was imported.")
-        self.line = line
+    def __init__(self, sentence: str) -> None:
+        super().__init__(f"{sentence} Nothing was imported.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,34 +81,22 @@ Step: TypeAlias = tuple[Entry, int, int]
 
 def read_jsonl(path: Path) -> Iterator[Step]:
     """Yield the entries of a JSONL file, in bytes; ArchiveImportError at the first bad line."""
-    try:
-        total = path.stat().st_size
-        with path.open("rb") as file:
-            done = 0
-            for number, line in enumerate(file, start=1):
-                done += len(line)
-                content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-                if content.strip():
-                    yield _entry(content, f"{path}, line {number}"), done, total
-    except _LineError as error:
-        problem, remedy = error.args
-        raise ArchiveImportError(path, problem, remedy, number) from error
-    except OSError as error:
-        raise ArchiveImportError(
-            path, f"The file cannot be read ({error.strerror}).", "Check its path and rights."
-        ) from error
-
-
-class _LineError(Exception):
-    """A malformed line: the problem, and the remedy."""
+    with naming(path, ArchiveImportError), legible(), path.open("rb") as file:
+        total, done = path.stat().st_size, 0
+        for number, line in enumerate(file, start=1):
+            done += len(line)
+            content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if content.strip():
+                try:
+                    entry = _entry(content, f"{path}:{number}")
+                except PlacedError as error:
+                    error.line = number
+                    raise
+                yield entry, done, total
 
 
 def _entry(content: bytes, place: str) -> Entry:
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        problem = f"This line is not JSON: {getattr(error, 'msg', f'no UTF-8, {NO_USABLE_JSON}')}."
-        raise _LineError(problem, "Write one object per line.") from error
+    document = read_json(content)
     if isinstance(document, dict):
         if isinstance(document.get("hits"), list) and isinstance(document.get("query"), str):
             hits = [_hit(hit, position) for position, hit in enumerate(document["hits"], start=1)]
@@ -123,8 +108,9 @@ def _entry(content: bytes, place: str) -> Entry:
             )
         if isinstance(document.get("text"), str):
             return _page(document, place)
-    raise _LineError(
-        "This line is neither a page nor a search.",
+    raise PlacedError(
+        None,
+        "This line is neither a page nor a search. "
         'Write {"url", "title", "text"}, or {"query", "searched_on", "hits"}.',
     )
 
@@ -150,15 +136,12 @@ def _page(document: dict[str, Any], place: str) -> FetchedPage | Unusable:
 def _hit(hit: Any, position: int) -> SearchHit | None:
     """Read a hit; None if it has no address."""
     if not isinstance(hit, dict):
-        raise _LineError(
-            f"Hit {position} of this search is not an object.",
-            'Write {"rank", "title", "url", "snippet"}.',
-        )
+        fields = '{"rank", "title", "url", "snippet"}'
+        raise PlacedError(None, f"Hit {position} is not an object. Write {fields}.")
     rank = hit.get("rank", position)
     if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= _LAST_RANK:
-        raise _LineError(
-            f"Hit {position} has the rank {str(rank)[:40]}.", f"Count ranks from 1 to {_LAST_RANK}."
-        )
+        problem = f"Hit {position} has the rank {str(rank)[:40]}."
+        raise PlacedError(None, f"{problem} Count ranks from 1 to {_LAST_RANK}.")
     if not _is_address(hit.get("url")):
         return None
     return SearchHit(rank, _text(hit.get("title")), hit["url"], _text(hit.get("snippet")))
@@ -191,10 +174,8 @@ def _moment(value: object) -> datetime | None:
     except ValueError:
         moment = None
     if moment is None or moment.year < _FIRST_YEAR:
-        raise _LineError(
-            f"{value[:40]!r} is no date, or before the year {_FIRST_YEAR}.",
-            "Write it as 2026-01-31.",
-        )
+        problem = f"{value[:40]!r} is no date, or before the year {_FIRST_YEAR}."
+        raise PlacedError(None, f"{problem} Write it as 2026-01-31.")
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
@@ -218,9 +199,8 @@ def read_folder(folder: Path) -> Iterator[Step]:
         shown = (Path(root, name) for name in names if not name.startswith("."))
         files += (path for path in shown if path.suffix.lower() in wanted)
     if not files:
-        raise ArchiveImportError(
-            folder, "The folder holds no pages.", "Put .html, .txt, .md or .jsonl files into it."
-        )
+        remedy = "Put .html, .txt, .md or .jsonl files into it."
+        raise ArchiveImportError(f"{folder}: The folder holds no pages. {remedy}")
     place = folder.resolve()
     # Two folders of one name are two places.
     mark = hashlib.sha256(str(place).encode("utf-8", "surrogatepass")).hexdigest()[:8]

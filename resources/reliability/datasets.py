@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 from collections import defaultdict
@@ -232,12 +231,7 @@ def _mbfc_rating(layout: TableLayout, host: str, row: Mapping[str, object]) -> L
 
 
 def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
-    try:
-        rows = json.loads(lines.read_text(file, _MAX_BYTES))
-    except (ValueError, RecursionError) as error:
-        why = getattr(error, "msg", lines.NO_USABLE_JSON)
-        problem = f"this is not JSON: {why}"
-        raise PlacedError(getattr(error, "lineno", None), problem) from error
+    rows = lines.read_json(lines.read_text(file, _MAX_BYTES))
     if not isinstance(rows, list):
         raise PlacedError(None, "the file should hold a list of outlets")
     for number, row in enumerate(rows, start=1):

@@ -98,27 +98,4 @@ FORMATS: Final = "WebVTT (.vtt), SRT (.srt), YouTube's json3, a JSON segment lis
 
 
 class TranscriptError(Exception):
-    """A transcript file cannot be used. The message names the file, the line and the remedy.
-
-    `name` is what the file is called, once it is known. Lines count from 1. `may_pass`: the file is
-    there, and the system does not let it be read now.
-    """
-
-    def __init__(
-        self,
-        problem: str,
-        remedy: str,
-        *,
-        line: int | None = None,
-        name: str = "",
-        may_pass: bool = False,
-    ) -> None:
-        super().__init__(problem, remedy)
-        self.name = name
-        self.line = line
-        self.may_pass = may_pass
-
-    def __str__(self) -> str:
-        """Name the place, the problem and the remedy."""
-        place = self.name if self.line is None else f"{self.name}, line {self.line}"
-        return f"{place}: {' '.join(self.args)}"
+    """A transcript file cannot be used. The message names the file, the line and the remedy."""

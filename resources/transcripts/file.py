@@ -20,7 +20,6 @@ from __future__ import annotations
 import asyncio
 import html
 import itertools
-import json
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -28,7 +27,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from resources.lines import NO_USABLE_JSON, NotTextError, decode_text
+from resources.lines import NotTextError, PlacedError, decode_text, legible, naming, read_json
 from resources.transcripts import base
 
 MAX_BYTES: Final = 32 * 1024 * 1024
@@ -53,62 +52,54 @@ class FileTranscript:
         """Read the file. Never raises for a bad one: it answers so."""
         del video_id
         try:
-            transcript = await asyncio.to_thread(read_transcript, self.path)
-        except base.TranscriptError as error:
-            return (base.Outage if error.may_pass else base.Missing)(str(error))
+            transcript = await asyncio.to_thread(_read, self.path)
+        except PlacedError as error:
+            return (base.Outage if error.may_pass else base.Missing)(str(error.at(self.path)))
         return base.Found(
             replace(transcript, language=self.language or transcript.language), "file"
         )
 
 
-def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> base.TimedText:
+def read_transcript(path: Path) -> base.TimedText:
     """Read a transcript file; its language stands in it or its name. TranscriptError: unusable."""
-    name = str(path)
-    try:
+    with naming(path, base.TranscriptError):
+        return _read(path)
+
+
+def _read(path: Path) -> base.TimedText:
+    with legible():
         size = path.stat().st_size
-        data = path.read_bytes() if size <= max_bytes else b""
-    except FileNotFoundError as error:
-        remedy = "Check the path, which is relative to the corpus file."
-        raise base.TranscriptError("There is no such file.", remedy, name=name) from error
-    except OSError as error:
-        problem = f"The file cannot be read ({error.strerror})."
-        remedy = "Check what it is and who may."
-        raise base.TranscriptError(problem, remedy, name=name, may_pass=True) from error
-    if size > max_bytes:
-        sizes = f"has {size / 1e6:,.0f} MB, and a transcript at most {max_bytes / 1e6:,.0f} MB."
-        remedy = "Give the captions, not the recording."
-        raise base.TranscriptError(f"The file {sizes}", remedy, name=name)
-    transcript = parse_transcript(data, name=name, extension=path.suffix)
+        data = path.read_bytes() if size <= MAX_BYTES else b""
+    if size > MAX_BYTES:
+        sizes = f"has {size / 1e6:,.0f} MB, and a transcript at most {MAX_BYTES / 1e6:,.0f} MB"
+        raise PlacedError(None, f"The file {sizes}. Give the captions, not the recording.")
+    transcript = parse_transcript(data, path.suffix)
     named = _LANGUAGE_IN_NAME.fullmatch(path.name)
     return replace(transcript, language=transcript.language or (named[1] if named else None))
 
 
-def parse_transcript(data: bytes, *, name: str, extension: str = "") -> base.TimedText:
-    """Parse a transcript called `name`: sorted cues without markup, no empty one, times from 0."""
+def parse_transcript(data: bytes, extension: str = "") -> base.TimedText:
+    """Parse a transcript: sorted cues without markup, no empty one, times from 0. PlacedError."""
     try:
         text = decode_text(data).replace("\r\n", "\n").replace("\r", "\n")
-        start, words = text.lstrip(), _INVISIBLE.sub("", text).strip()
-        if not start:
-            raise base.TranscriptError("The file is empty.", "Give a file with words in it.")
-        if start.startswith("WEBVTT"):
-            return _parse_webvtt(text)
-        if start[0] in "[{" and (document := _load_json(text, extension.lower())) is not None:
-            return _parse_json(document)
-        if _TIMING_LINE.search(text):
-            return _timed(_undo_rolling(_captions_of(text, numbered=True)))
-        if extension.lower() in {".vtt", ".srt"}:
-            raise base.TranscriptError(*_NO_TIMES)
-        if _MARKUP_START.match(text):
-            raise base.TranscriptError("This is markup, not a transcript.", f"Give {base.FORMATS}.")
-        if not words:
-            raise base.TranscriptError("The file has no words.", "Give one that has.")
-        return base.TimedText(plain_text=words)
     except NotTextError as error:
-        problem = f"This is no text: {error}."
-        raise base.TranscriptError(problem, f"Give {base.FORMATS}.", name=name) from error
-    except base.TranscriptError as error:
-        error.name = name
-        raise
+        raise PlacedError(None, f"This is no text: {error}. Give {base.FORMATS}.") from error
+    start, words = text.lstrip(), _INVISIBLE.sub("", text).strip()
+    if not start:
+        raise PlacedError(None, "The file is empty. Give a file with words in it.")
+    if start.startswith("WEBVTT"):
+        return _parse_webvtt(text)
+    if start[0] in "[{" and (document := _load_json(text, extension.lower())) is not None:
+        return _parse_json(document)
+    if _TIMING_LINE.search(text):
+        return _timed(_undo_rolling(_captions_of(text, numbered=True)))
+    if extension.lower() in {".vtt", ".srt"}:
+        raise PlacedError(None, _NO_TIMES)
+    if _MARKUP_START.match(text):
+        raise PlacedError(None, f"This is markup, not a transcript. Give {base.FORMATS}.")
+    if not words:
+        raise PlacedError(None, "The file has no words. Give one that has.")
+    return base.TimedText(plain_text=words)
 
 
 # --- Captions of any format ---------------------------------------------------------------------
@@ -140,8 +131,8 @@ def _timed(captions: Iterable[_Caption]) -> base.TimedText:
         if caption.lines
     )
     if not cues:
-        raise base.TranscriptError(
-            "The file has no captions with words.", "Give one in which someone speaks."
+        raise PlacedError(
+            None, "No caption of the file has words. Give one in which someone speaks."
         )
     return base.TimedText(cues=cues)
 
@@ -153,8 +144,8 @@ _TIMING_LINE = re.compile(r"^[ \t]*-?\d[\d:.,]*[ \t]*-->", re.MULTILINE)
 _TIMING_LIKE = re.compile(r"\s*-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
 _TIME = re.compile(r"(-?)(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})(?:[.,](\d{1,9}))?")
 _NO_TIMES = (
-    "The file should hold captions, but no line has times.",
-    "Write each as 00:01:02.500 --> 00:01:05.000, or rename a file without times to .txt.",
+    "The file should hold captions, but no line has times. "
+    "Write each as 00:01:02.500 --> 00:01:05.000, or rename a file without times to .txt."
 )
 _HEADER_TITLE = re.compile(r"WEBVTT[ \t]+-[ \t]*(\S.*)")
 _METADATA_BLOCK = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
@@ -179,7 +170,7 @@ def _parse_webvtt(text: str) -> base.TimedText:
     captions = _captions_of(text, numbered=False)
     blocks = re.split(r"\n\s*\n", text.strip())[1:]
     if not captions and any(block.strip() and not _METADATA_BLOCK.match(block) for block in blocks):
-        raise base.TranscriptError(*_NO_TIMES)
+        raise PlacedError(None, _NO_TIMES)
     first, *rest = text.lstrip().split("\n\n", 1)[0].split("\n")
     named = _HEADER_TITLE.match(first)
     header = {"title": named[1].strip()} if named else {}
@@ -213,7 +204,7 @@ def _captions_of(text: str, *, numbered: bool) -> list[_Caption]:
             if begins is None or ends is None:
                 problem = f"The times in {line.strip()[:80]!r} cannot be read."
                 remedy = "Write them as 00:01:02.500 --> 00:01:05.000."
-                raise base.TranscriptError(problem, remedy, line=index + 1)
+                raise PlacedError(index + 1, f"{problem} {remedy}")
             timed.append((index, (begins, ends)))
     captions = []
     for (index, (start, end)), following in itertools.zip_longest(timed, timed[1:]):
@@ -289,13 +280,11 @@ _MAX_TIME = 1e9  # Seconds. No video lasts 30 years; a larger number is no time.
 def _load_json(text: str, extension: str) -> dict[str, Any] | list[Any] | None:
     """Load a JSON document; None if it is none and nothing says that it should be."""
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = read_json(text)
+    except PlacedError:
         if extension not in {".json", ".json3"} and not text.lstrip().startswith("{"):
             return None
-        line = getattr(error, "lineno", None)
-        problem = f"The JSON is damaged: {getattr(error, 'msg', NO_USABLE_JSON)}."
-        raise base.TranscriptError(problem, "Export the transcript again.", line=line) from error
+        raise
     return document if isinstance(document, (dict, list)) else None
 
 
@@ -321,20 +310,22 @@ def _parse_json(document: dict[str, Any] | list[Any]) -> base.TimedText:
     if isinstance(said, str) and said.strip():
         words = _INVISIBLE.sub("", said).strip()
         if not words:
-            raise base.TranscriptError("The text has no words.", "Export it again.")
+            raise PlacedError(None, "The text has no words. Export it again.")
         return base.TimedText(plain_text=words, language=known)
     if "segments" in document or "text" in document:
-        raise base.TranscriptError("No segment has words.", "Export it again.")
-    raise base.TranscriptError(
-        "The JSON holds no transcript (neither events, segments nor text).",
+        raise PlacedError(None, "No segment has words. Export it again.")
+    raise PlacedError(
+        None,
+        "The JSON holds no transcript (neither events, segments nor text). "
         'Give a list such as [{"text": "…", "start": 0.0, "duration": 2.5}].',
     )
 
 
 def _segment(segment: Any, number: int) -> _Caption:
     if not isinstance(segment, dict) or not isinstance(segment.get("text"), str):
-        raise base.TranscriptError(
-            f"Segment {number} is not an object with a text.",
+        raise PlacedError(
+            None,
+            f"Segment {number} is not an object with a text. "
             'Write each as {"text": "…", "start": 0.0, "duration": 2.5}.',
         )
     start = _number(segment, number, "start", "start_seconds")
@@ -353,10 +344,8 @@ def _number(segment: dict[str, Any], number: int, *keys: str) -> float:
     except (ValueError, OverflowError):
         seconds = math.nan
     if isinstance(value, bool) or not abs(seconds) <= _MAX_TIME:
-        raise base.TranscriptError(
-            f"Segment {number} has no readable {keys[0]} ({value!r}).",
-            "Write seconds as a number, such as 12.5.",
-        )
+        problem = f"Segment {number} has no readable {keys[0]} ({value!r})."
+        raise PlacedError(None, f"{problem} Write seconds as a number, such as 12.5.")
     return seconds
 
 

@@ -39,7 +39,7 @@ def test_a_malformed_line_is_named_and_nothing_is_imported(factible: Run, tmp_pa
     source.write_text(f"{json.dumps(PAGE)}\n{{broken\n", encoding="utf-8")
     result = factible("archive", "import", source)
     assert result.exit_code == 4
-    assert f"{source}, line 2" in result.stderr
+    assert f"{source}:2: " in result.stderr
     assert json.loads(factible("archive", "info", "--json").stdout)["collections"] == {}
 
 

@@ -18,19 +18,19 @@ HIT = '{"query": "q", "hits": [{"url": "http://a.example/", "rank": %s}]}'
 @pytest.mark.parametrize(
     ("command", "name", "content", "words"),
     [
-        ("archive import", "a.jsonl", f"\n{HIT % 10**30}\n", "a.jsonl, line 2: Hit 1 has the rank"),
-        ("archive import", "a.jsonl", HIT % DIGITS, "a.jsonl, line 1: This line is not JSON"),
+        ("archive import", "a.jsonl", f"\n{HIT % 10**30}\n", "a.jsonl:2: Hit 1 has the rank"),
+        ("archive import", "a.jsonl", HIT % DIGITS, "a.jsonl:1: This is not JSON"),
         (
             "archive import",
             "a.jsonl",
             '{"url": "http://a.example/", "text": "t", "retrieved_at": "0001-01-01T00:00+14:00"}',
-            "a.jsonl, line 1: '0001-01-01T00:00+14:00' is no date",
+            "a.jsonl:1: '0001-01-01T00:00+14:00' is no date",
         ),
         (
             "archive import",
             "a.jsonl",
             '{"url": "http://a.example/\\ud800", "text": "t"}',
-            "a.jsonl, line 1: the page has no web address",
+            "a.jsonl:1: the page has no web address",
         ),
         ("corpus validate", "c.yaml", f"{VIDEO}    title: {DEEP}\n", "c.yaml:3: "),
         ("corpus validate", "c.yaml", f"{VIDEO}    duration_seconds: {DIGITS}\n", "c.yaml:3: "),
@@ -42,7 +42,7 @@ HIT = '{"query": "q", "hits": [{"url": "http://a.example/", "rank": %s}]}'
             "check",
             "t.json",
             f'[\n{{"text": "Oneham was founded in 1820.", "start": {DIGITS}}}]',
-            "t.json: The JSON is damaged: nested too deeply, or with a number of thousands",
+            "t.json: This is not JSON: nested too deeply, or with a number of thousands",
         ),
         ("corpus import", "i.json", f'[{{"claim": "x", "label": {DIGITS}}}]', "i.json:1: A value"),
     ],

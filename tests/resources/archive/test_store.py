@@ -328,7 +328,7 @@ def test_a_page_without_an_address_is_counted_and_left_out(
     nameless = [{**PAGES[0], "url": url} for url in (None, float("nan"), "", "javascript:x")]
     report = archive.import_from(jsonl(tmp_path / "p.jsonl", *nameless, PAGES[1]), "w")
     assert (report.added, report.unusable) == (1, 4)
-    assert "line 1" in report.remarks[0]
+    assert ":1: " in report.remarks[0]
 
 
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ def test_one_malformed_line_imports_nothing_and_is_named(
     file.write_text(file.read_text() + line + "\n")
     with pytest.raises(ArchiveImportError) as refusal:
         archive.import_from(file, "w")
-    assert refusal.value.line == 3
+    assert str(refusal.value).startswith(f"{file}:3: ")
     assert sentence in str(refusal.value)
     assert "Nothing was imported" in str(refusal.value)
     assert archive.collections() == {}
@@ -359,17 +359,16 @@ def test_one_malformed_line_imports_nothing_and_is_named(
 def test_bytes_that_are_no_utf8_are_named_with_their_line(archive: Archive, tmp_path: Path) -> None:
     file = jsonl(tmp_path / "p.jsonl", *PAGES)
     file.write_bytes(file.read_bytes() + b'{"url": "https://a.org", "text": "\xff"}\n')
-    with pytest.raises(ArchiveImportError, match="line 3"):
+    with pytest.raises(ArchiveImportError, match=r"p\.jsonl:3: "):
         archive.import_from(file, "w")
 
 
 def test_a_missing_file_and_a_folder_without_pages_are_refused(
     archive: Archive, tmp_path: Path
 ) -> None:
-    with pytest.raises(ArchiveImportError, match="cannot be read"):
-        archive.import_from(tmp_path / "none.jsonl", "w")
-    with pytest.raises(ArchiveImportError, match="cannot be read"):
-        archive.import_from(tmp_path / "none", "w")
+    for name in ("none.jsonl", "none"):
+        with pytest.raises(ArchiveImportError, match="There is no such file"):
+            archive.import_from(tmp_path / name, "w")
     (tmp_path / "photo.png").write_bytes(b"\x89PNG")
     with pytest.raises(ArchiveImportError, match="holds no pages"):
         archive.import_from(tmp_path, "w")

@@ -214,11 +214,11 @@ def test_of_rows_that_disagree_the_lower_holds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[\n{,", "this is not JSON"),
+        ("[\n{,", "This is not JSON"),
         ("{}", "should hold a list"),
         ("[1]", "entry 1 should be an outlet"),
         ('[{"name": "x"}]', "entry 1 should be an outlet"),
-        ("[\n" + "[" * 100_000, "this is not JSON: nested too deeply"),
+        ("[\n" + "[" * 100_000, "This is not JSON: nested too deeply"),
     ],
 )
 def test_a_file_that_is_no_snapshot_is_refused(tmp_path: Path, text: str, words: str) -> None:

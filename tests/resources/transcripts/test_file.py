@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resources.lines import PlacedError
+from resources.transcripts import file
 from resources.transcripts.base import (
     Cue,
     Found,
@@ -77,7 +79,7 @@ a<00:00:05.500><c> little</c>
 
 def parse(text: str | bytes, extension: str = "") -> TimedText:
     data = text if isinstance(text, bytes) else text.encode()
-    return parse_transcript(data, name="talk", extension=extension)
+    return parse_transcript(data, extension)
 
 
 def words(transcript: TimedText) -> list[str]:
@@ -248,10 +250,10 @@ def test_one_damaged_byte_does_not_turn_the_other_accents_into_two_letters() -> 
 @pytest.mark.parametrize(
     ("data", "extension", "sentence"),
     [
-        (b"", ".srt", "talk: The file is empty."),
+        (b"", ".srt", "The file is empty."),
         (b" \n\n", ".txt", "words in it"),
-        (b"WEBVTT\n\n", ".vtt", "no captions with words"),
-        (b"1\n00:00:01,000 --> 00:00:02,000\n\n", ".srt", "no captions"),
+        (b"WEBVTT\n\n", ".vtt", "No caption of the file has words"),
+        (b"1\n00:00:01,000 --> 00:00:02,000\n\n", ".srt", "No caption of the file"),
         (b'{"segments": []}', ".json", "No segment has words"),
         (b"Just words.", ".vtt", "rename"),
         (b"WEBVTT\n\nJust words.", ".vtt", "no line has times"),
@@ -260,17 +262,17 @@ def test_one_damaged_byte_does_not_turn_the_other_accents_into_two_letters() -> 
         (b"abc\x00\x01\x02\x00def", "", "zero bytes"),
         (bytes(range(1, 32)) * 20, "", "control characters"),
         (b"<!DOCTYPE html><p>Hi", ".html", "This is markup"),
-        (b'{"a": 1,\n"b": }', ".json", "talk, line 2: The JSON"),
+        (b'{"a": 1,\n"b": }', ".json", "This is not JSON: Expecting value"),
         (b'{"a": 1}', ".json", "holds no transcript"),
         (b'[{"start": 1}]', ".json", "Segment 1"),
-        (b"[\n" + b"[" * 100_000, ".json", "The JSON is damaged: nested too deeply"),
+        (b"[\n" + b"[" * 100_000, ".json", "nested too deeply"),
         (b'[{"text": "a", "start": "soon"}]', "", "'soon'"),
         (b'[{"text": "a", "start": NaN}]', "", "12.5"),
         (b'[{"text": "a"}]', "", "Segment 1 has no readable start"),
     ],
 )
 def test_a_bad_file_is_refused_with_a_sentence(data: bytes, extension: str, sentence: str) -> None:
-    with pytest.raises(TranscriptError) as refusal:
+    with pytest.raises(PlacedError) as refusal:
         parse(data, extension)
     assert sentence in str(refusal.value)
 
@@ -290,28 +292,31 @@ def test_a_bad_file_is_refused_with_a_sentence(data: bytes, extension: str, sent
 def test_an_unreadable_time_is_named_with_its_line(header: str, timing: str) -> None:
     good = "00:00:01,000 --> 00:00:02,000\nOne.\n\n"
     text = header + good + timing + "\nTwo.\n"
-    with pytest.raises(TranscriptError) as refusal:
+    with pytest.raises(PlacedError) as refusal:
         parse(text)
     assert refusal.value.line == text.split("\n").index(timing) + 1
     assert "00:01:02.500 --> 00:01:05.000" in str(refusal.value)
 
 
-def test_a_missing_file_a_folder_and_a_giant_are_told_apart(tmp_path: Path) -> None:
+def test_a_missing_file_a_folder_and_a_giant_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(TranscriptError, match="There is no such file"):
         read_transcript(tmp_path / "none.vtt")
     with pytest.raises(TranscriptError, match="cannot be read"):
         read_transcript(tmp_path)
     giant = tmp_path / "talk.txt"
     giant.write_text("word " * 1000)
+    monkeypatch.setattr(file, "MAX_BYTES", 1000)
     with pytest.raises(TranscriptError, match="not the recording"):
-        read_transcript(giant, max_bytes=1000)
+        read_transcript(giant)
 
 
 @given(st.binary(max_size=300))
 def test_no_bytes_whatever_break_the_parser(data: bytes) -> None:
     try:
-        transcript = parse_transcript(data, name="fuzz")
-    except TranscriptError:
+        transcript = parse_transcript(data)
+    except PlacedError:
         return
     assert transcript.cues or transcript.plain_text
 
@@ -321,7 +326,7 @@ def test_no_caption_like_text_breaks_the_parser(text: str) -> None:
     for extension in ("", ".srt", ".vtt", ".json"):
         try:
             transcript = parse(text, extension)
-        except TranscriptError:
+        except PlacedError:
             continue
         starts = [cue.start_seconds for cue in transcript.cues]
         assert starts == sorted(starts)
@@ -412,7 +417,7 @@ async def test_the_provider_answers_whatever_the_file_is(tmp_path: Path) -> None
     good = await answer("good.en.srt")
     assert isinstance(good, Found)
     assert (good.provider, good.transcript.language) == ("file", "en")
-    for name, words in (("empty.srt", "empty"), ("gone.srt", "no such"), ("broken.vtt", "line 3")):
+    for name, words in (("empty.srt", "empty"), ("gone.srt", "no such"), ("broken.vtt", ":3: ")):
         bad = await answer(name)
         assert type(bad) is Missing
         assert words in bad.reason
