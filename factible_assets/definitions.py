@@ -16,15 +16,7 @@ from factible_assets.assets.evaluation import EVALUATION_JOB, evaluation_asset
 from factible_assets.assets.evaluation import NAME as EVALUATION
 from factible_assets.assets.media import media
 from factible_assets.assets.transcripts import transcripts
-from factible_assets.automation.new_videos import (
-    add_video,
-    added_videos_sensor,
-    corpora_are_readable,
-    corpus_sensor,
-    dead_runs_sensor,
-    import_corpus,
-    publish_sensor,
-)
+from factible_assets.automation import new_videos
 from factible_assets.automation.nightly import nightly
 from factible_assets.records import METHOD
 from factible_assets.services.alive import watched_executor
@@ -66,7 +58,7 @@ def build_defs(
     fact_check = dg.define_asset_job(
         FACT_CHECK_JOB,
         selection=dg.AssetSelection.assets(*METHOD)
-        - dg.AssetSelection.checks(corpora_are_readable),
+        - dg.AssetSelection.checks(new_videos.corpora_are_readable),
         description=(
             "Fact-check a video: all seven assets, from transcript to verdicts. Materialize all, "
             "and choose the video's partition."
@@ -80,10 +72,10 @@ def build_defs(
             media,
             evaluation_asset(settings.corpus_folders),
         ],
-        asset_checks=[corpora_are_readable],
+        asset_checks=[new_videos.corpora_are_readable],
         jobs=[
-            add_video,
-            import_corpus,
+            new_videos.add_video,
+            new_videos.import_corpus,
             *nights_jobs,
             fact_check,
             dg.define_asset_job(
@@ -99,10 +91,10 @@ def build_defs(
         ],
         schedules=nights_schedules,
         sensors=[
-            corpus_sensor,
-            dead_runs_sensor,
-            publish_sensor,
-            added_videos_sensor(fact_check),
+            new_videos.corpus_sensor,
+            new_videos.dead_runs_sensor,
+            new_videos.publish_sensor,
+            new_videos.added_videos_sensor(fact_check),
             *nights_sensors,
         ],
         resources=resources,

@@ -19,16 +19,7 @@ from typing import Any, get_args
 import dagster as dg
 import duckdb
 
-from factible_assets.assets.common import (
-    RETRIES,
-    counts_by,
-    final_failure,
-    looks,
-    stored,
-    tag_run,
-    usage_metadata,
-    video_of,
-)
+from factible_assets.assets import common
 from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.checks.verdict_changes import FLIPS, RunChanges, check_result, read_changes
 from factible_assets.config import FactCheckConfig
@@ -37,33 +28,15 @@ from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.partitions import videos
 from factible_assets.records import Claim, Evidence, PriorFactCheck, Rating, Search, Stance, Video
 from factible_assets.rows import Materialization, VideoRows
+from factible_assets.services import resource
 from factible_assets.services.reasoning import fitting_strategy, model_registry
-from factible_assets.services.resource import (
-    CorporaResource,
-    FactCheckServices,
-    Occasion,
-    ReportsResource,
-    final,
-)
 from factible_assets.settings import SearchProvider
+from factible_assets.stages import reviews
 from factible_assets.stages.flow import FlowResult, check_claims, with_others
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES, LogObserver, Stage
-from factible_assets.stages.reviews import (
-    ClaimsInForce,
-    applied_by,
-    claims_in_force,
-    corrections_by_claim,
-)
 from factible_assets.wording import STANCE_WORDS, rows_table
-from warehouse.beside import (
-    CarriedClaim,
-    read_actions,
-    read_carried,
-    record_calls,
-    remember,
-    service_uses,
-)
+from warehouse import beside
 from warehouse.resource import WarehouseResource
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
@@ -113,7 +86,7 @@ _READS: dict[Stage, tuple[str, ...]] = {
     deps=["transcripts", "claims"],
     outs={
         stage: dg.AssetOut(
-            is_required=False, description=_DESCRIPTIONS[stage], **looks(stage, CODE_VERSION)
+            is_required=False, description=_DESCRIPTIONS[stage], **common.looks(stage, CODE_VERSION)
         )
         for stage in ALL_STAGES
     },
@@ -121,15 +94,15 @@ _READS: dict[Stage, tuple[str, ...]] = {
         stage: {dg.AssetKey(name) for name in names} for stage, names in _READS.items()
     },
     check_specs=[*structural_specs(*ALL_STAGES), FLIPS],
-    retry_policy=RETRIES,
+    retry_policy=common.RETRIES,
 )
 # Dagster refuses AsyncIterator as a return annotation of several outputs, so there is none.
 async def claim_checks(  # type: ignore[no-untyped-def]
     context: dg.AssetExecutionContext,
     warehouse: WarehouseResource,
-    services: FactCheckServices,
-    corpora: CorporaResource,
-    reports: ReportsResource,
+    services: resource.FactCheckServices,
+    corpora: resource.CorporaResource,
+    reports: resource.ReportsResource,
     observer: dg.ResourceParam[Observer],
 ):
     """Check every claim of one video; yields a result for each selected asset."""
@@ -137,29 +110,29 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     names = {key.to_user_string() for key in context.selected_asset_keys}
     selected = tuple(stage for stage in ALL_STAGES if stage in names)
     store = warehouse.store()
-    video_id = video_of(context)
+    video_id = common.video_of(context)
     settings = services.settings()
-    with final():
+    with resource.final():
         strategy = fitting_strategy(knobs.strategy, knobs.reasoner, settings)
         prices = model_registry(settings).services
     read = {"transcripts", "claims", *(name for stage in selected for name in _READS[stage])}
     # One moment, opened once: what people did, what the others' rows are, what is not selected.
     with store.snapshot() as now:
         # Queries of the last check are asked again where the run says so; see keeps_queries.
-        known = stored(
+        known = common.stored(
             now, video_id, *(read - set(selected)), also=["queries"] if knobs.keeps_queries else []
         )
         video, claims = known.video, known.claims
-        reviewed = read_actions(now, video_id)
+        reviewed = beside.read_actions(now, video_id)
         scope = scope_of(
-            now, video_id, claims, selected, knobs.only_claims, claims_in_force(reviewed)
+            now, video_id, claims, selected, knobs.only_claims, reviews.claims_in_force(reviewed)
         )
-    tag_run(context, video, claims=len(claims))
+    common.tag_run(context, video, claims=len(claims))
     listed = corpora.read().find(video_id)
     knobs = knobs.limited_to(listed.entry.published_before if listed else None)
     async with services.open(
         observer=LogObserver(context.log, observer),
-        occasion=Occasion(context.run.run_id, video_id, context.log),
+        occasion=resource.Occasion(context.run.run_id, video_id, context.log),
         reasoner=knobs.reasoner,
         web=knobs.search.web,
         listed=listed,
@@ -173,7 +146,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
             knobs,
             stages=selected,
             known=known,
-            corrections=corrections_by_claim(reviewed),
+            corrections=reviews.corrections_by_claim(reviewed),
             strategy=strategy,
         )
     others = frozenset(claim.claim_id for claim in scope.carried)
@@ -181,7 +154,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     checks, refusal = judged(selected, replace(known, **result.parts(selected)), knobs.search)
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
     if refusal is not None:
-        record_calls(store, result.llm_calls, stamp)
+        beside.record_calls(store, result.llm_calls, stamp)
         for check in checks:
             yield check
         raise refusal
@@ -190,11 +163,11 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         video_id,
         {stage: asset_rows(stage, result) for stage in selected},
         stamp,
-        applied=applied_by(
+        applied=reviews.applied_by(
             reviewed, frozenset(claim.claim_id for claim in scope.checked), frozenset(selected)
         ),
         carried=scope.carried,
-        uses=service_uses(
+        uses=beside.service_uses(
             result.searches,
             result.pages,
             get_args(SearchProvider),
@@ -207,7 +180,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     if turned is not None:
         published = await asyncio.to_thread(reports.publish, store, video_id, context.log)
         if "report" in published:
-            tag_run(context, video, report=published["report"].value)
+            common.tag_run(context, video, report=published["report"].value)
     shown = described(video, claims, result)
     # The links of the verdicts stand before all else.
     shown["verdicts"] = {**published, **shown["verdicts"]}
@@ -230,7 +203,7 @@ def write_checked(
     stamp: Stamp,
     *,
     applied: Iterable[str],
-    carried: Iterable[CarriedClaim],
+    carried: Iterable[beside.CarriedClaim],
     uses: Iterable[Described],
 ) -> tuple[list[Materialization], RunChanges | None]:
     """Write what a run computed, and what it rests on, all or none.
@@ -241,7 +214,7 @@ def write_checked(
 
     def note(connection: duckdb.DuckDBPyConnection) -> None:
         nonlocal turned
-        remember(connection, video_id, stamp, applied=applied, carried=carried, uses=uses)
+        beside.remember(connection, video_id, stamp, applied=applied, carried=carried, uses=uses)
         if "verdicts" in sets:
             # Of the rows that this transaction writes.
             turned = read_changes(Snapshot(store.connector, connection), video_id, stamp.run_id)
@@ -273,7 +246,7 @@ class Scope:
 
     checked: Sequence[Claim]
     held: VideoRows = field(default_factory=VideoRows)
-    carried: tuple[CarriedClaim, ...] = ()
+    carried: tuple[beside.CarriedClaim, ...] = ()
 
 
 def scope_of(
@@ -282,7 +255,7 @@ def scope_of(
     claims: Sequence[Claim],
     stages: Sequence[Stage],
     only: Sequence[str],
-    reviewed: ClaimsInForce,
+    reviewed: reviews.ClaimsInForce,
 ) -> Scope:
     """Return what a run checks: all claims, or `only` some and what reviewers worded since.
 
@@ -294,7 +267,7 @@ def scope_of(
     known = {claim.claim_id for claim in claims} | reviewed.gone.keys()
     unknown = [each for each in only if each not in known]
     if unknown:
-        raise final_failure(
+        raise common.final_failure(
             f"The video {video_id} makes no claim {', '.join(unknown)} (only_claims). "
             f"Its claims: factible review -- {video_id}"
         )
@@ -303,7 +276,7 @@ def scope_of(
         return Scope(claims)
 
     def unchecked(why: str) -> dg.Failure:
-        return final_failure(
+        return common.final_failure(
             f"Some claims of {video_id} cannot be checked alone before the whole video was: {why}. "
             "Materialize it without only_claims first."
         )
@@ -324,12 +297,14 @@ def scope_of(
     if strange:
         raise unchecked(f"the claim {strange[0]} never was")
     carried = [claim for claim in others if claim.claim_id in whole]
-    earlier = read_carried(store, video_id, last.run_id)
+    earlier = beside.read_carried(store, video_id, last.run_id)
     return Scope(
         [claim for claim in claims if claim not in carried],
         held,
         tuple(
-            earlier.get(claim.claim_id, CarriedClaim(claim.claim_id, last.run_id, last.checked_at))
+            earlier.get(
+                claim.claim_id, beside.CarriedClaim(claim.claim_id, last.run_id, last.checked_at)
+            )
             for claim in carried
         ),
     )
@@ -365,12 +340,12 @@ def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict
         "queries": {
             "queries": _table("queries", claims=claims, queries=result.queries),
             "count": len(result.queries),
-            "by type": counts_by([query.query_type for query in result.queries]),
+            "by type": common.counts_by([query.query_type for query in result.queries]),
             "failed": sum(query.status == "infra_error" for query in result.queries),
             "dagster/row_count": len(result.queries),
         },
         "search_hits": {
-            "searches": counts_by([search.status for search in result.searches]),
+            "searches": common.counts_by([search.status for search in result.searches]),
             "hits": len(result.hits),
             "pages found": len({hit.canonical_url for hit in result.hits}),
             "domains found": len({hit.domain for hit in result.hits}),
@@ -380,8 +355,8 @@ def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict
         },
         "reliability_ratings": {
             "ratings": _table("ratings", ratings=result.ratings),
-            "by rating": counts_by([rating.rating for rating in result.ratings]),
-            "by class": counts_by([rating.source_class for rating in result.ratings]),
+            "by rating": common.counts_by([rating.rating for rating in result.ratings]),
+            "by class": common.counts_by([rating.source_class for rating in result.ratings]),
             "dagster/row_count": len(result.ratings),
         },
         "evidence": {
@@ -393,7 +368,7 @@ def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict
             **_chart(
                 "ratings of the sources", counted([each.rating for each in read], get_args(Rating))
             ),
-            "outcomes": counts_by([each.status for each in result.evidence]),
+            "outcomes": common.counts_by([each.status for each in result.evidence]),
             "independent origins": len({each.origin for each in read if each.origin}),
             "pages read": sum(page.status == "ok" for page in result.pages),
             "rejected quotes": sum(each.rejected_quotes for each in result.evidence),
@@ -408,7 +383,7 @@ def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict
             "cost of all stages after the claims (USD)": round(
                 sum(call.cost_usd for call in result.llm_calls), 6
             ),
-            "by confidence": counts_by([verdict.confidence for verdict in reached]),
+            "by confidence": common.counts_by([verdict.confidence for verdict in reached]),
             "incomplete": sum(verdict.status == "incomplete" for verdict in reached),
             "disagreements": sum(verdict.disagreement for verdict in reached),
             "dagster/row_count": len(reached),
@@ -419,7 +394,7 @@ def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict
         calls = [call for call in result.llm_calls if call.stage == stage]
         of_stage["seconds"] = round(timing.span_seconds, 3) if timing else 0.0
         of_stage["work in seconds"] = round(timing.work_seconds, 3) if timing else 0.0
-        of_stage.update(usage_metadata(calls))
+        of_stage.update(common.usage_metadata(calls))
     return shown
 
 

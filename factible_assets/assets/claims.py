@@ -10,14 +10,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from factible_assets.assets.common import (
-    is_last_try,
-    stored,
-    tag_run,
-    usage_metadata,
-    video_asset,
-    video_of,
-)
+from factible_assets.assets import common
 from factible_assets.checks.structural import judged
 from factible_assets.config import ClaimsConfig, ExtractionConfig, FactCheckConfig
 from factible_assets.launchpad import CLAIMS_SCHEMA, settled
@@ -36,7 +29,7 @@ from warehouse.sets import AssetRows
 CODE_VERSION = "3"
 
 
-@video_asset(
+@common.video_asset(
     "claims",
     CODE_VERSION,
     "The check-worthy factual statements that the video makes, each with its importance for the "
@@ -63,9 +56,9 @@ async def claims(  # type: ignore[no-untyped-def]
         reasoner=given.reasoner,
     )
 
-    store, video_id = warehouse.store(), video_of(context)
+    store, video_id = warehouse.store(), common.video_of(context)
     with store.snapshot() as now:
-        transcripts = stored(now, video_id, "transcripts")
+        transcripts = common.stored(now, video_id, "transcripts")
         acts, ever = read_actions(now, video_id), known_claims(now, video_id)
         standing = now.read_current(Claim, video_id) if given.keep else []
     video, (transcript,) = transcripts.video, transcripts.transcripts
@@ -104,9 +97,9 @@ async def claims(  # type: ignore[no-untyped-def]
                 keep(failure.calls)
                 is_outage = isinstance(failure, ReasonerOutageError)
                 what = "No claims could be extracted" if is_outage else "No claims were listed"
-                again = is_outage and not (failure.lasting or is_last_try(context))
+                again = is_outage and not (failure.lasting or common.is_last_try(context))
                 raise dg.Failure(f"{what}: {failure.reason}", allow_retries=again) from failure
-    tag_run(context, video, claims=len(found.claims))
+    common.tag_run(context, video, claims=len(found.claims))
     rows = AssetRows(
         rows=[*found.claims, *found.llm_calls],
         code_version=CODE_VERSION,
@@ -133,6 +126,6 @@ async def claims(  # type: ignore[no-untyped-def]
             "refused, because they were not said like that": found.refused,
             **({"thesis": dg.MetadataValue.md(f"> {cell(thesis)}")} if thesis else {}),
             "seconds": round(found.seconds, 3),
-            **usage_metadata(found.llm_calls),
+            **common.usage_metadata(found.llm_calls),
         },
     )

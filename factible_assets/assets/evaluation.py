@@ -18,21 +18,12 @@ from pydantic import Field
 
 from factible_assets.assets.common import GROUP, KINDS, OWNERS, final_failure
 from factible_assets.config import StageConfig
+from factible_assets.evaluation import tables
 from factible_assets.evaluation.charts import inline_charts
 from factible_assets.evaluation.figures import RESAMPLES, Figure
 from factible_assets.evaluation.measures import CATALOGUE, measure_of
 from factible_assets.evaluation.outcomes import UnknownCorpusError
 from factible_assets.evaluation.scoring import Evaluation, evaluate_corpora
-from factible_assets.evaluation.tables import (
-    HEADINGS,
-    UNDEFINED,
-    basis,
-    columns_of,
-    figure_row,
-    figures_markdown,
-    headlines,
-    videos_markdown,
-)
 from factible_assets.evaluation.targets import FILE_NAME, Assessment, Targets, assess, load_targets
 from factible_assets.launchpad import launchpad_schema, settled
 from factible_assets.partitions import PARTITION_TAG
@@ -150,7 +141,7 @@ def metric_rows(corpus: str, evaluation: Evaluation) -> list[dict[str, Any]]:
             "position": position,
             "family": measure.family,
             "better": measure.better,
-            **columns_of(figure),
+            **tables.columns_of(figure),
             "baseline": figure.baseline,
             "matcher": str(evaluation.matcher),
             "threshold": evaluation.matcher.threshold,
@@ -170,7 +161,8 @@ def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any
     for place, (corpus, evaluation) in enumerate(evaluations.items()):
         lead = f"{corpus}: " if len(evaluations) > 1 else ""
         main = (
-            dict(zip(HEADINGS, figure_row(each), strict=True)) for each in headlines(evaluation)
+            dict(zip(tables.HEADINGS, tables.figure_row(each), strict=True))
+            for each in tables.headlines(evaluation)
         )
         shown[f"{lead}main figures"] = _table([{name: row[name] for name in _MAIN} for row in main])
         if place < _DRAWN_CORPORA:
@@ -185,9 +177,11 @@ def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any
                 )
             for title, picture in inline_charts(evaluation).items():
                 shown[f"{lead}{title}"] = dg.MetadataValue.md(f"![{title}]({picture})")
-        folded[f"{lead}basis"] = basis(evaluation)
-        folded[f"{lead}figures"] = dg.MetadataValue.md(figures_markdown(evaluation))
-        folded[f"{lead}videos and figures"] = dg.MetadataValue.md(videos_markdown(evaluation))
+        folded[f"{lead}basis"] = tables.basis(evaluation)
+        folded[f"{lead}figures"] = dg.MetadataValue.md(tables.figures_markdown(evaluation))
+        folded[f"{lead}videos and figures"] = dg.MetadataValue.md(
+            tables.videos_markdown(evaluation)
+        )
     return {
         "corpora": dg.MetadataValue.text(", ".join(evaluations) or "none: nothing was checked yet"),
         **shown,
@@ -263,7 +257,7 @@ def _quality_result(metric: str, assessed: Sequence[Assessment]) -> dg.AssetChec
     for each in assessed:
         target, floor = f"{each.target.target:g}", f"{each.target.floor:g}"
         n = str(0 if each.figure is None else each.figure.n)
-        value = number(values[each.corpus], UNDEFINED)
+        value = number(values[each.corpus], tables.UNDEFINED)
         rows.append((cell(each.corpus), value, n, target, floor, each.outcome))
         judged = {
             "reached": f"reaches its target {target}",

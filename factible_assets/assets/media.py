@@ -9,14 +9,7 @@ from dataclasses import replace
 
 import dagster as dg
 
-from factible_assets.assets.common import (
-    counts_by,
-    final_failure,
-    stored,
-    tag_run,
-    video_asset,
-    video_of,
-)
+from factible_assets.assets import common
 from factible_assets.checks.structural import judged
 from factible_assets.records import Claim
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
@@ -30,7 +23,7 @@ from warehouse.sets import AssetRows
 CODE_VERSION = "1"
 
 
-@video_asset(
+@common.video_asset(
     "media",
     CODE_VERSION,
     "Optional: hints about the pictures of a video (its thumbnail, frames of a local file): where "
@@ -50,12 +43,12 @@ async def media(  # type: ignore[no-untyped-def]
     from factible_assets.services.search import service_client  # noqa: PLC0415
 
     started = time.perf_counter()
-    video_id, settings = video_of(context), services.settings()
+    video_id, settings = common.video_of(context), services.settings()
     with warehouse.store().snapshot() as now:
-        transcripts = stored(now, video_id, "transcripts")
+        transcripts = common.stored(now, video_id, "transcripts")
         claims = now.read_current(Claim, video_id)
     video = transcripts.video
-    tag_run(context, video)
+    common.tag_run(context, video)
     listed = corpora.read().find(video.video_id)
     occasion = Occasion(context.run.run_id, video.video_id, context.log)
     async with (
@@ -67,7 +60,7 @@ async def media(  # type: ignore[no-untyped-def]
         try:
             asked = media_services(settings, http, opened.fetcher)
         except SetupError as error:
-            raise final_failure(str(error)) from error
+            raise common.final_failure(str(error)) from error
         pictures = pictures_of(video, listed.media if listed else None, settings, http)
         found = await examine(video, pictures, claims, asked)
     rows = AssetRows(
@@ -89,6 +82,6 @@ async def media(  # type: ignore[no-untyped-def]
         metadata={
             "findings": dg.MetadataValue.md(table(("picture", "about", "match", "found"), shown)),
             "pictures": len(pictures),
-            "what became of them": counts_by([row.status for row in found]),
+            "what became of them": common.counts_by([row.status for row in found]),
         },
     )

@@ -22,14 +22,8 @@ from factible_assets.reasoners.embedded.text import is_stop_word
 from factible_assets.report.data import ReportData, ask
 from factible_assets.report.render import document, environment, report_values
 from factible_assets.report.view import ClaimView, ReportView, arrange
+from factible_assets.stages import reviews
 from factible_assets.stages.ids import claim_id as id_of_claim
-from factible_assets.stages.reviews import (
-    NO_CORRECTIONS,
-    claims_in_force,
-    corrected_queries,
-    corrections_by_claim,
-    latest,
-)
 from resources.statements import statements
 from warehouse.store import Warehouse
 
@@ -94,7 +88,7 @@ _ENGINE.globals.update(video_path=video_path, claim_path=claim_path)
 def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
     """Return a report narrowed to one claim, by its id or a former one; None if there is none."""
     report = arrange(data)
-    renamed = claims_in_force(data.reviews).names.get(claim_id, claim_id)
+    renamed = reviews.claims_in_force(data.reviews).names.get(claim_id, claim_id)
     view = report.by_id.get(claim_id) or report.by_id.get(renamed)
     if view is None:
         return None
@@ -136,17 +130,19 @@ def report_page(viewer: Viewer, report: ReportView, **values: Any) -> tuple[str,
     data, video_id = report.data, report.data.video.video_id
     is_open = bool(values.get("is_open"))
     shown = {view.claim.claim_id for view in report.claims}
-    corrections = corrections_by_claim(data.reviews)
+    corrections = reviews.corrections_by_claim(data.reviews)
 
     def tools(view: ClaimView) -> Markup:
         claim = view.claim
-        mine = corrections.get(claim.claim_id, NO_CORRECTIONS)
-        assigned = latest("assign", (act for act, _ in view.reviews))
+        mine = corrections.get(claim.claim_id, reviews.NO_CORRECTIONS)
+        assigned = reviews.latest("assign", (act for act, _ in view.reviews))
         # What a reviewer can act on: the claim, its next queries, its sources, who has it to do.
         desk = {
             "view": view,
             "path": claim_path(video_id, claim.claim_id),
-            "queries": corrected_queries(claim, [query for query, _ in view.searches], mine),
+            "queries": reviews.corrected_queries(
+                claim, [query for query, _ in view.searches], mine
+            ),
             "sources": [source for sources in view.groups.values() for source in sources],
             "spoken_of": [*mine.sources],
             "assigned_to": assigned.value if assigned else None,

@@ -30,21 +30,7 @@ from starlette.routing import compile_path
 
 import factible_assets
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.http_service import desk
-from factible_assets.http_service.models import (
-    MEDIA_TYPE,
-    FactCheckRequest,
-    Health,
-    Problem,
-    ProgressUpdate,
-    RunInfo,
-    RunList,
-    VideoHistory,
-    VideoPage,
-    VideoResult,
-    problem_response,
-    validation_sentence,
-)
+from factible_assets.http_service import desk, models
 from factible_assets.http_service.results import PublishedResults, result_of
 from factible_assets.http_service.runs import (
     GRACE_SECONDS,
@@ -105,7 +91,7 @@ _WORDS = {
 
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    content = {models.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     always = (401, 421, 422, 429)
     return {
         status: {"description": _WORDS[status], "content": content}
@@ -121,13 +107,13 @@ pages = APIRouter(responses=_OF_READING)
 
 
 @open_routes.get("/health", responses=_problems(), summary="Whether the service is there")
-async def health() -> Health:
+async def health() -> models.Health:
     """Answer without a token."""
-    return Health(version=factible_assets.__version__)
+    return models.Health(version=factible_assets.__version__)
 
 
 async def _launched(
-    asked: FactCheckRequest, house: InHouse, client: ByClient, response: Response
+    asked: models.FactCheckRequest, house: InHouse, client: ByClient, response: Response
 ) -> AsyncIterator[Run]:
     """Launch or join a run and follow it for as long as the client listens."""
     run = await house.runs.start(
@@ -162,8 +148,8 @@ async def _as_events(run: Run, after: int = 0) -> AsyncIterator[ServerSentEvent]
     summary="Fact-check a video and come back for the result",
 )
 async def fact_check(
-    asked: FactCheckRequest, house: InHouse, client: ByClient, response: Response
-) -> RunInfo:
+    asked: models.FactCheckRequest, house: InHouse, client: ByClient, response: Response
+) -> models.RunInfo:
     """Launch a run that goes on by itself, as with `detach`. The header Location names it.
 
     `GET /api/v1/runs/{run_id}` says how it stands; when it has succeeded, the result is at
@@ -185,7 +171,7 @@ async def fact_check(
 )
 async def fact_check_stream(
     run: Annotated[Run, Depends(_launched)],
-) -> AsyncIterable[ProgressUpdate]:
+) -> AsyncIterable[models.ProgressUpdate]:
     """Launch a run and stream its events until `complete` or `error`.
 
     A client that hangs up cancels the run some seconds later, unless it asked to `detach`, others
@@ -208,7 +194,7 @@ async def run_events(
         int | None,
         Header(ge=0, le=1_000_000, description="The last event that was heard; the rest follow."),
     ] = None,
-) -> AsyncIterable[ProgressUpdate]:
+) -> AsyncIterable[models.ProgressUpdate]:
     """Stream all events of a run, also of one that is over, or those behind Last-Event-ID."""
     async for event in _as_events(run, last_event_id or 0):
         yield event  # type: ignore[misc] # its data is the declared model
@@ -221,13 +207,13 @@ async def runs(
     video_id: Annotated[
         str | None, Query(min_length=1, max_length=128, description="Only runs of this video.")
     ] = None,
-) -> RunList:
+) -> models.RunList:
     """List runs of the data folder, whoever launched them, as the Dagster UI does."""
-    return RunList(items=await house.runs.infos(limit=limit, video_id=video_id), limit=limit)
+    return models.RunList(items=await house.runs.infos(limit=limit, video_id=video_id), limit=limit)
 
 
 @routes.get("/runs/{run_id}", tags=["runs"], summary="Show one run")
-async def run(run_id: RunId, house: InHouse) -> RunInfo:
+async def run(run_id: RunId, house: InHouse) -> models.RunInfo:
     """Show a run as Dagster has recorded it."""
     for info in await house.runs.infos(limit=1, run_id=str(run_id)):
         return info
@@ -241,7 +227,7 @@ async def run(run_id: RunId, house: InHouse) -> RunInfo:
     tags=["runs"],
     summary="Cancel a run of this service",
 )
-async def cancel_run(run_id: RunId, house: InHouse, client: ByClient) -> RunInfo:
+async def cancel_run(run_id: RunId, house: InHouse, client: ByClient) -> models.RunInfo:
     """Cancel a run. Its events end with `error`, and Dagster records it as canceled."""
     found = house.runs.get(str(run_id))
     house.runs.cancel_for(found, client.id)
@@ -249,7 +235,7 @@ async def cancel_run(run_id: RunId, house: InHouse, client: ByClient) -> RunInfo
 
 
 @routes.get("/videos", tags=["results"], summary="List the checked videos")
-def videos(house: InHouse, limit: Limit = 50, offset: Offset = 0) -> VideoPage:
+def videos(house: InHouse, limit: Limit = 50, offset: Offset = 0) -> models.VideoPage:
     """List the checked videos, the newest check first."""
     return house.results.videos(limit=limit, offset=offset)
 
@@ -259,7 +245,7 @@ def videos(house: InHouse, limit: Limit = 50, offset: Offset = 0) -> VideoPage:
     tags=["results"],
     summary="Show the claims of a video with their verdicts and evidence",
 )
-def video(video_id: VideoId, house: InHouse) -> VideoResult:
+def video(video_id: VideoId, house: InHouse) -> models.VideoResult:
     """Show what the newest checks of a video found."""
     return result_of(house.results.data(video_id))
 
@@ -271,7 +257,7 @@ def video(video_id: VideoId, house: InHouse) -> VideoResult:
 )
 def video_history(
     video_id: VideoId, house: InHouse, limit: Limit = 50, offset: Offset = 0
-) -> VideoHistory:
+) -> models.VideoHistory:
     """Show the checks of a video and the verdicts that turned, the newest first."""
     return house.results.history(video_id, limit=limit, offset=offset)
 
@@ -357,7 +343,7 @@ def create_app(
     def described() -> dict[str, Any]:
         # The shape of problems, which routes refer to.
         schemas = describe().setdefault("components", {}).setdefault("schemas", {})
-        schemas.setdefault("Problem", Problem.model_json_schema())
+        schemas.setdefault("Problem", models.Problem.model_json_schema())
         return describe()
 
     app.openapi = described  # type: ignore[method-assign] # the documented way to extend it
@@ -381,7 +367,7 @@ def create_app(
 async def _refused(request: Request, error: Exception) -> Response:
     """Say what went wrong: to people on a page of the desk, to programs as a problem."""
     if isinstance(error, RequestValidationError):
-        error = HTTPException(422, validation_sentence(error.errors()))
+        error = HTTPException(422, models.validation_sentence(error.errors()))
     elif isinstance(error, FactibleError):
         error = HTTPException(422, str(error))
     elif not isinstance(error, HTTPException):
@@ -408,7 +394,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     if request.url.path.startswith(DESK):
         answer: Response = desk.refused(request, error.status_code, title, error.detail)
     else:
-        answer = problem_response(error)
+        answer = models.problem_response(error)
     for name, value in headers.items():
         answer.headers.setdefault(name, value)
     return answer

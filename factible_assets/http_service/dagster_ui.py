@@ -34,15 +34,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.config import HTTP_PROTOCOLS
 
-from factible_assets.http_service.walls import (
-    DESK,
-    READING,
-    SECURITY_HEADERS,
-    Admission,
-    ImpatientProtocol,
-    Walls,
-    refuse,
-)
+from factible_assets.http_service import walls
 from factible_assets.settings import Settings, load_settings
 
 _MODULE = "factible_assets.http_service.dagster_ui"
@@ -52,17 +44,17 @@ _GOODBYE_SECONDS = 30.0
 _STREAM_SECONDS = 5
 """How long who follows a check is waited for at the end."""
 
-_SERVICE = (DESK, "/api/v1/", "/reports/", "/docs", "/openapi.json")
+_SERVICE = (walls.DESK, "/api/v1/", "/reports/", "/docs", "/openapi.json")
 """What the service answers beside Dagster's own pages."""
 
 _UNSUITED = {"Content-Security-Policy", "Cache-Control"}
 """What Dagster's own scripts and files could not live with."""
 
-_HEADERS = {name: value for name, value in SECURITY_HEADERS.items() if name not in _UNSUITED}
+_HEADERS = {name: value for name, value in walls.SECURITY_HEADERS.items() if name not in _UNSUITED}
 _HEADERS["Referrer-Policy"] = "same-origin"
 
 
-def admission(settings: Settings, name: str) -> Admission:
+def admission(settings: Settings, name: str) -> walls.Admission:
     """Return who is let in to the UI that listens on a host of that name or address.
 
     A browser asks its user for the token as a password. The UI asks often, and is not counted.
@@ -70,7 +62,7 @@ def admission(settings: Settings, name: str) -> Admission:
     Raises SettingsError: Others could reach it, and there is no token, or none that is a secret.
     """
     address = str(socket.getaddrinfo(name, None)[0][4][0])
-    admits = Admission.of(settings, name=name, address=address)
+    admits = walls.Admission.of(settings, name=name, address=address)
     return replace(
         admits,
         clients=replace(admits.clients, videos_per_day=None, requests_per_minute=None),
@@ -78,7 +70,7 @@ def admission(settings: Settings, name: str) -> Admission:
     )
 
 
-def behind_walls(app: ASGIApp, admits: Admission, service: FastAPI | None = None) -> ASGIApp:
+def behind_walls(app: ASGIApp, admits: walls.Admission, service: FastAPI | None = None) -> ASGIApp:
     """Return Dagster's app, and the service beside it, behind the walls.
 
     Dagster is asked by POST alone, and by administrators: who asks it can launch and delete all.
@@ -100,16 +92,16 @@ def behind_walls(app: ASGIApp, admits: Admission, service: FastAPI | None = None
             return
         asks = scope["type"] == "http" and path.rstrip("/").endswith("/graphql")
         if not scope["state"]["client"].may("admin"):
-            words = f"Dagster's pages are for administrators; yours are at {DESK}."
-            await refuse(HTTPException(403, words), scope, receive, send)
-        elif asks and scope["method"] in READING and scope["query_string"]:
+            words = f"Dagster's pages are for administrators; yours are at {walls.DESK}."
+            await walls.refuse(HTTPException(403, words), scope, receive, send)
+        elif asks and scope["method"] in walls.READING and scope["query_string"]:
             # A page anywhere can have an address loaded.
             problem = HTTPException(405, "Send questions by POST, as JSON.", {"Allow": "POST"})
-            await refuse(problem, scope, receive, send)
+            await walls.refuse(problem, scope, receive, send)
         else:
             await app(scope, receive, send)
 
-    return Walls(answer, admits, headers=_HEADERS, most_body_bytes=_MOST_BODY_BYTES)
+    return walls.Walls(answer, admits, headers=_HEADERS, most_body_bytes=_MOST_BODY_BYTES)
 
 
 def _start(parts: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
@@ -151,7 +143,9 @@ def _serve_walled(arguments: list[str]) -> None:
     run = partial(uvicorn.run, timeout_graceful_shutdown=_STREAM_SECONDS)
     web.uvicorn = SimpleNamespace(run=run)
     # Dagster leaves uvicorn the choice of the protocol.
-    HTTP_PROTOCOLS["auto"] = f"{ImpatientProtocol.__module__}:{ImpatientProtocol.__qualname__}"
+    HTTP_PROTOCOLS["auto"] = (
+        f"{walls.ImpatientProtocol.__module__}:{walls.ImpatientProtocol.__qualname__}"
+    )
     web.cli.main(arguments)
 
 

@@ -42,16 +42,8 @@ from factible_assets.http_service.walls import CARDS, DESK, SESSION, SIGN_IN, SI
 from factible_assets.records import QueryType, ReviewKind
 from factible_assets.report.render import claims_as_markdown
 from factible_assets.report.view import ReportView, arrange
+from factible_assets.running import review
 from factible_assets.running.result import stored_result
-from factible_assets.running.review import (
-    Wish,
-    in_turn,
-    new_claim,
-    open_claim,
-    planned,
-    reviewer_name,
-    scale_named,
-)
 from factible_assets.running.targets import enlist, resolve
 from factible_assets.stages.reviews import OPINIONS
 from factible_assets.wording import outcome_words, plain, verdict_words
@@ -105,7 +97,7 @@ async def _form(request: Request) -> Form:
 
 def _viewer(request: Request, house: InHouse, client: ByClient) -> Viewer:
     try:
-        name = client.name or reviewer_name(None, house.settings)
+        name = client.name or review.reviewer_name(None, house.settings)
     except FactibleError:
         name = "nobody"
     has_session = bool(house.clients.by_digest) and SESSION in request.cookies
@@ -356,7 +348,7 @@ def claim_page(
             raise
         # Reviewers dropped or split it, or it waits for its first check.
         try:
-            file = open_claim(video_id, claim_id, house.settings)
+            file = review.open_claim(video_id, claim_id, house.settings)
         except FactibleError:
             raise error from None
         path, video = claim_path(video_id, file.claim.claim_id), path_of_video(video_id)
@@ -375,7 +367,7 @@ def claim_page(
             viewer,
             report,
             is_open=True,
-            scale=scale_named(house.settings.ruling_scale, house.settings.corpus_folders),
+            scale=review.scale_named(house.settings.ruling_scale, house.settings.corpus_folders),
             twins=twins,
             recorded=recorded,
             address=base + claim_path(video_id, claim_id),
@@ -442,11 +434,11 @@ def _record(
     """Record what a form asks for; return what that was, and the claim that is to be checked."""
     kind = cast("ReviewKind", form.get("act"))
     store = Warehouse(house.settings.warehouse)
-    with in_turn(house.settings):
+    with review.in_turn(house.settings):
         if kind == "add_claim":
-            file = new_claim(video_id, form.get("text"), house.settings)
+            file = review.new_claim(video_id, form.get("text"), house.settings)
         else:
-            file = open_claim(video_id, claim_id, house.settings)
+            file = review.open_claim(video_id, claim_id, house.settings)
         number = None
         if form.get("query"):
             ids = [query.query_id for query in file.queries]
@@ -457,7 +449,7 @@ def _record(
             number = ids.index(form.get("query")) + 1
             kind = kind if form.get("text") else "remove_query"
         given = form.get("query_type")
-        wish = Wish(
+        wish = review.Wish(
             kind,
             form.get("text") or ("none" if kind == "assign" else None),
             number=number,
@@ -467,7 +459,7 @@ def _record(
             opposite=bool(form.get("opposite")),
             reason=form.get("reason") or None,
         )
-        store.write_rows({"review_actions": planned(file, [wish], name, None)})
+        store.write_rows({"review_actions": review.planned(file, [wish], name, None)})
     store.publish(house.settings.published, only_added_to="review_actions")
     return kind, file.claim.claim_id
 
@@ -475,6 +467,6 @@ def _record(
 @routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/check")
 async def check_claim(video_id: str, claim_id: str, house: InHouse, client: ByClient) -> Response:
     """Check one claim again."""
-    await asyncio.to_thread(open_claim, video_id, claim_id, house.settings)
+    await asyncio.to_thread(review.open_claim, video_id, claim_id, house.settings)
     run = await house.runs.start(video_id, FactCheckConfig(), client, claim_id=claim_id)
     return _there(f"{DESK}/runs/{run.run_id}")

@@ -18,16 +18,7 @@ from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 
-from factible_assets.http_service.models import (
-    SHOWN_CHARACTERS,
-    Check,
-    CheckedClaim,
-    Source,
-    VideoHistory,
-    VideoPage,
-    VideoResult,
-    VideoSummary,
-)
+from factible_assets.http_service import models
 from factible_assets.report.data import ReportData, ask, read_report_data, source_links
 from factible_assets.rows import VerdictChange
 from factible_assets.settings import Settings
@@ -80,17 +71,17 @@ class PublishedResults:
             return None
         return datetime.fromtimestamp(made, UTC) if written > made else None
 
-    def videos(self, *, limit: int, offset: int) -> VideoPage:
+    def videos(self, *, limit: int, offset: int) -> models.VideoPage:
         """List the videos; a data folder without a published copy has none."""
         items, total = [], 0
         if self._path.exists():
             with self.opened() as now:
                 total = ask(now, "total", _ASK)[0]["videos"]
                 rows = ask(now, "summaries", _ASK, limit=limit, offset=offset)
-            items = [VideoSummary(**row) for row in rows]
-        return VideoPage(items=items, total=total, limit=limit, offset=offset)
+            items = [models.VideoSummary(**row) for row in rows]
+        return models.VideoPage(items=items, total=total, limit=limit, offset=offset)
 
-    def history(self, video_id: str, *, limit: int, offset: int) -> VideoHistory:
+    def history(self, video_id: str, *, limit: int, offset: int) -> models.VideoHistory:
         """Return the checks of a video and what changed between them."""
         part = {"limit": limit, "offset": offset}
         with self.opened(video_id) as now:
@@ -99,11 +90,11 @@ class PublishedResults:
                 raise _unknown(video_id)
             checks = ask(now, "checks", _ASK, video_id=video_id, **part)
             changes = ask(now, "changes", _ASK, video_id=video_id, **part)
-        return VideoHistory(
+        return models.VideoHistory(
             video_id=video_id,
             **totals,
             **part,
-            checks=[Check(**row) for row in checks],
+            checks=[models.Check(**row) for row in checks],
             changes=[VerdictChange(**row) for row in changes],
         )
 
@@ -159,21 +150,21 @@ class PublishedResults:
             ) from error
 
 
-_OF_SOURCE = Source.model_fields.keys() - {"url"}
+_OF_SOURCE = models.Source.model_fields.keys() - {"url"}
 _OF_VIDEO = {"video_id", "title", "url", "channel", "duration_seconds", "published_on"}
 """What the answers say in the records' own words."""
 
 
-def result_of(data: ReportData) -> VideoResult:
+def result_of(data: ReportData) -> models.VideoResult:
     """Arrange the rows of a video for a client."""
     verdicts, rulings = {verdict.claim_id: verdict for verdict in data.verdicts}, data.rulings
     links = source_links(data)
-    sources: dict[str, list[Source]] = {}
+    sources: dict[str, list[models.Source]] = {}
     for evidence in data.evidence:
         link = links[evidence.evidence_id] or evidence.canonical_url
-        source = Source(url=link, **evidence.model_dump(include=_OF_SOURCE))
+        source = models.Source(url=link, **evidence.model_dump(include=_OF_SOURCE))
         sources.setdefault(evidence.claim_id, []).append(source)
-    return VideoResult(
+    return models.VideoResult(
         **data.video.model_dump(include=_OF_VIDEO),
         run_id=data.run_id,
         checked_at=data.checked_at,
@@ -181,7 +172,7 @@ def result_of(data: ReportData) -> VideoResult:
         transcript_length=len(data.transcript.text) if data.transcript else None,
         total_claims=len(data.claims),
         claims=[
-            CheckedClaim(
+            models.CheckedClaim(
                 **claim.model_dump(),
                 verdict=verdicts.get(claim.claim_id),
                 ruling=rulings.get(claim.claim_id),
@@ -196,7 +187,11 @@ def result_of(data: ReportData) -> VideoResult:
 
 
 def _unknown(video_id: str) -> HTTPException:
-    shown = f"{video_id[:SHOWN_CHARACTERS]}…" if len(video_id) > SHOWN_CHARACTERS else video_id
+    shown = (
+        f"{video_id[: models.SHOWN_CHARACTERS]}…"
+        if len(video_id) > models.SHOWN_CHARACTERS
+        else video_id
+    )
     return HTTPException(
         404,
         f"The video {shown!r} has not been checked. Check it first: "

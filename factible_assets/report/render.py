@@ -22,24 +22,9 @@ import jinja2
 from markupsafe import Markup
 
 import factible_assets
+from factible_assets import wording
 from factible_assets.report.data import ReportData, safe_url
 from factible_assets.report.view import ReportView, arrange
-from factible_assets.wording import (
-    GLYPHS,
-    GROUP_WORDS,
-    OUTCOME_WORDS,
-    VIA_WORDS,
-    clock,
-    counted,
-    day,
-    day_and_time,
-    dollars,
-    markdown,
-    moment_url,
-    outcome_words,
-    rating_words,
-    source_words,
-)
 
 PLAYER_ORIGIN = "https://www.youtube-nocookie.com"
 """YouTube's host for embedded videos that sets no cookie before the video is played."""
@@ -61,7 +46,7 @@ def render_report(data: ReportData, *, index: str | None = None) -> tuple[str, s
 def claims_as_markdown(data: ReportData, only: str | None = None) -> str:
     """Return the claims of a checked video in order of time, or the one of an id, as Markdown."""
     claims = [view for view in arrange(data).claims if only in {None, view.claim.claim_id}]
-    template = markdown("factible_assets.report", "claims.md.jinja")
+    template = wording.markdown("factible_assets.report", "claims.md.jinja")
     return template.render(data=data, claims=claims).rstrip() + "\n"
 
 
@@ -152,17 +137,19 @@ def environment(*packages: str) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    engine.filters.update(clock=clock, day=day, moment=day_and_time, dollars=dollars)
+    engine.filters.update(
+        clock=wording.clock, day=wording.day, moment=wording.day_and_time, dollars=wording.dollars
+    )
     engine.globals.update(
-        plural=counted,
-        outcome_words=outcome_words,
-        source_words=source_words,
-        rating_words=rating_words,
-        group_words=GROUP_WORDS,
-        via_words=VIA_WORDS,
-        glyphs=GLYPHS,
-        words_of=OUTCOME_WORDS,
-        moment_url=moment_url,
+        plural=wording.counted,
+        outcome_words=wording.outcome_words,
+        source_words=wording.source_words,
+        rating_words=wording.rating_words,
+        group_words=wording.GROUP_WORDS,
+        via_words=wording.VIA_WORDS,
+        glyphs=wording.GLYPHS,
+        words_of=wording.OUTCOME_WORDS,
+        moment_url=wording.moment_url,
         safe_url=safe_url,
     )
     return engine

@@ -17,16 +17,7 @@ from typing import Any, TypeAlias
 
 import dagster as dg
 
-from factible_assets.automation.nightly import (
-    RECHECK_ASSETS,
-    RECHECK_JOB,
-    RENEWED,
-    in_flight,
-    next_tick,
-    recheck_config,
-    recheck_limits,
-    run_tags,
-)
+from factible_assets.automation import nightly
 from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.methods.scales import veracity_of
@@ -184,7 +175,7 @@ def next_plan(settings: Settings, limit: int | None, named: Sequence[str]) -> li
 
     Raises FactibleError: A named video has no claims.
     """
-    rows = _plan(settings, limit, next_tick(settings, datetime.now(UTC)), named)
+    rows = _plan(settings, limit, nightly.next_tick(settings, datetime.now(UTC)), named)
     return [row for row in rows if not named or row.video_id in named]
 
 
@@ -196,7 +187,7 @@ def chosen_videos(
     Raises FactibleError: A named video has no claims, or is being checked at the moment.
     """
     with open_instance(settings) as instance:
-        busy = in_flight(instance)
+        busy = nightly.in_flight(instance)
     rows = _plan(settings, limit, datetime.now(UTC), named, busy)
     if not named:
         return [row for row in rows if row.is_planned]
@@ -219,13 +210,13 @@ def _plan(
 ) -> list[PlannedVideo]:
     rows: list[PlannedVideo] = []
     if settings.warehouse.exists():
-        limits = recheck_limits(settings)
+        limits = nightly.recheck_limits(settings)
         rows = read_plan(
             Warehouse(settings.warehouse),
             limits if limit is None else replace(limits, videos=limit),
             as_of,
             held=held,
-            next_tick=next_tick(settings, datetime.now(UTC)),
+            next_tick=nightly.next_tick(settings, datetime.now(UTC)),
             keep_limits=limit is None,
         )
     unknown = sorted(set(named) - {row.video_id for row in rows})
@@ -258,11 +249,11 @@ def recheck_videos(
         yield check_video(
             row.video_id,
             settings=settings,
-            config=recheck_config(config),
+            config=nightly.recheck_config(config),
             watch=watch,
             claims=store.read_current(Claim, row.video_id),
-            assets=RECHECK_ASSETS if row.with_queries else RENEWED,
-            job_name=RECHECK_JOB,
-            tags=run_tags(row.video_id, row.corpus, "factible recheck"),
+            assets=nightly.RECHECK_ASSETS if row.with_queries else nightly.RENEWED,
+            job_name=nightly.RECHECK_JOB,
+            tags=nightly.run_tags(row.video_id, row.corpus, "factible recheck"),
             remedy="What was complete is stored; run the same command to go on.",
         )

@@ -33,13 +33,7 @@ from factible_assets.evaluation.judging.judge import (
 )
 from factible_assets.evaluation.outcomes import VideoOutcome, group_by_corpus, load_outcomes
 from factible_assets.records import JudgementRow
-from factible_assets.services.reasoning import (
-    JUDGE,
-    ModelPlan,
-    model_clients,
-    new_budget,
-    stage_model,
-)
+from factible_assets.services import reasoning
 from factible_assets.settings import Settings
 from resources.cache import DiskCache
 from resources.cache.answers import CachingModel
@@ -158,7 +152,7 @@ class JudgingResult:
 def plan_judging(
     store: Warehouse,
     reading: CorporaReading,
-    plan: ModelPlan,
+    plan: reasoning.ModelPlan,
     rubrics: Sequence[Rubric],
     *,
     videos: Collection[str] = (),
@@ -173,7 +167,7 @@ def plan_judging(
     Raises UnknownCorpusError: No video of a named corpus was checked.
     Raises FactibleError: There is nothing that could be judged.
     """
-    info = plan.stages[JUDGE]
+    info = plan.stages[reasoning.JUDGE]
     by = f"{info.provider}/{info.name}"
     if corpora:
         groups = group_by_corpus(load_outcomes(store, reading), reading, expected=corpora)
@@ -217,24 +211,26 @@ async def run_judging(
     settings: Settings,
     store: Warehouse,
     judging: JudgingPlan,
-    models: ModelPlan,
+    models: reasoning.ModelPlan,
     listener: Listener | None = None,
 ) -> JudgingResult:
     """Ask the open questions and store the answers; published when all are in.
 
     Raises SetupError: A key or an address cannot be used.
     """
-    info, budget = judging.info, new_budget("this judging", settings)
+    info, budget = judging.info, reasoning.new_budget("this judging", settings)
     async with AsyncExitStack() as stack:
         cache = DiskCache(settings.cache, settings.cache_policy)
         stack.push_async_callback(cache.aclose)
-        clients = await stack.enter_async_context(model_clients(settings, models))
+        clients = await stack.enter_async_context(reasoning.model_clients(settings, models))
         client = clients.model(info.name, provider=info.provider)
 
         async def ask(asked: Inquiry) -> Judged:
             account = budget.account(f"the video {asked.subject.video_id}")
             model = CachingModel(client, cache, account)
-            return await judge(stage_model(settings, JUDGE, model, ANSWER_TOKENS), asked)
+            return await judge(
+                reasoning.stage_model(settings, reasoning.JUDGE, model, ANSWER_TOKENS), asked
+            )
 
         try:
             result = await _ask_all(store, judging, ask, listener)

@@ -38,14 +38,8 @@ from factible_assets.partitions import videos
 from factible_assets.records import METHOD, Claim
 from factible_assets.running.result import Checked, stored_result
 from factible_assets.running.standing import input_tags
+from factible_assets.services import dagster_internals
 from factible_assets.services.alive import STOPS, end_dead_runs, failures_of_run, mark_alive, turn
-from factible_assets.services.dagster_internals import (
-    NO_CAPTURE,
-    InstanceRef,
-    SqliteEventLogStorage,
-    know_newest_revisions,
-    leave_logging_alone,
-)
 from factible_assets.services.reasoning import BUDGETS, fitting_strategy
 from factible_assets.services.resource import ReportsResource
 from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError
@@ -133,10 +127,10 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
             into files, by four more processes per step, which a Ctrl-C in the terminal reaches too.
     """
     folder = prepare_instance(settings)
-    know_newest_revisions()
-    leave_logging_alone()
+    dagster_internals.know_newest_revisions()
+    dagster_internals.leave_logging_alone()
     with FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS):
-        overrides: dict[str, Any] = {} if captures_output else dict(NO_CAPTURE)
+        overrides: dict[str, Any] = {} if captures_output else dict(dagster_internals.NO_CAPTURE)
         if _template_of(folder / "dagster.yaml") in _OWN_TEMPLATES:
             overrides["event_log_storage"] = {
                 "module": OpenEventLog.__module__,
@@ -144,7 +138,7 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
                 "config": {"base_dir": str(folder / "history" / "runs")},
             }
         try:
-            reference = InstanceRef.from_dir(str(folder), overrides=overrides)
+            reference = dagster_internals.InstanceRef.from_dir(str(folder), overrides=overrides)
         except yaml.YAMLError as error:
             raise SettingsError(
                 f"{folder / 'dagster.yaml'} is no YAML ({' '.join(str(error).split())}). Correct "
@@ -166,7 +160,7 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
     return instance
 
 
-class OpenEventLog(SqliteEventLogStorage):
+class OpenEventLog(dagster_internals.SqliteEventLogStorage):
     """The same files as Dagster's own, each opened once instead of for every event.
 
     Opening one means an engine, statements that are compiled anew, and at the closing a checkpoint:

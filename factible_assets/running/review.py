@@ -40,21 +40,10 @@ from factible_assets.rows import VideoRows
 from factible_assets.running.result import Checked, stored_result
 from factible_assets.running.targets import unchecked
 from factible_assets.settings import Settings
+from factible_assets.stages import reviews
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.ids import claim_id, query_id, review_action_id
 from factible_assets.stages.progress import ALL_STAGES
-from factible_assets.stages.reviews import (
-    CLAIM_KINDS,
-    NO_CORRECTIONS,
-    OPINIONS,
-    QUERY_KINDS,
-    Corrections,
-    by_claim,
-    claims_in_force,
-    corrected_queries,
-    corrections_by_claim,
-    latest,
-)
 from factible_assets.stages.search import is_the_video
 from factible_assets.stages.urls import UnusableUrlError, canonical_url, host_of, public_suffix
 from factible_assets.wording import STANCE_WORDS, plain
@@ -189,7 +178,7 @@ class ClaimFile:
     queries: tuple[Query, ...] = ()
     sources: tuple[Evidence, ...] = ()
     actions: tuple[ReviewAction, ...] = ()
-    corrections: Corrections = NO_CORRECTIONS
+    corrections: reviews.Corrections = reviews.NO_CORRECTIONS
     gone: ReviewAction | None = None
 
     @property
@@ -200,12 +189,12 @@ class ClaimFile:
     @property
     def ruling(self) -> ReviewAction | None:
         """The ruling that stands on the claim in these words."""
-        return latest("sign", self.actions, self.claim.claim_id)
+        return reviews.latest("sign", self.actions, self.claim.claim_id)
 
     @property
     def assigned_to(self) -> str | None:
         """Who the claim is assigned to."""
-        act = latest("assign", self.actions)
+        act = reviews.latest("assign", self.actions)
         return act.value if act else None
 
     @property
@@ -214,7 +203,11 @@ class ClaimFile:
         mine, own = self.corrections, self.claim.claim_id
         acts = (
             *(*mine.sources.values(), *mine.stances.values(), *mine.ratings.values()),
-            *(self.gone, latest("assign", self.actions), latest("assess", self.actions, own)),
+            *(
+                self.gone,
+                reviews.latest("assign", self.actions),
+                reviews.latest("assess", self.actions, own),
+            ),
             self.ruling,
         )
         return tuple(act for act in acts if act is not None)
@@ -259,15 +252,15 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
             f"No claims of the video {plain(video_id, 120)} are stored.",
             f"Check it first: factible check -- {plain(video_id, 120)}",
         )
-    corrections, acts = corrections_by_claim(actions), by_claim(actions)
-    force = claims_in_force(actions)
+    corrections, acts = reviews.corrections_by_claim(actions), reviews.by_claim(actions)
+    force = reviews.claims_in_force(actions)
     claims = corrected_claims(rows.claims, actions, known, rows.transcript, rows.segments)
     ever = {each: _bare_claim(video_id, mine.text) for each, mine in force.worded.items()} | known
     verdicts = {verdict.claim_id: verdict for verdict in rows.verdicts}
     files: list[ClaimFile] = []
     for claim in (*claims, *(ever[each] for each in force.gone if each in ever)):
         own = claim.claim_id
-        mine = corrections.get(own, NO_CORRECTIONS)
+        mine = corrections.get(own, reviews.NO_CORRECTIONS)
         asked = [query for query in rows.queries if query.claim_id == own]
         asked.sort(key=lambda query: query.rank)
         files.append(
@@ -278,7 +271,7 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
                 claim=claim,
                 number=len(files) + 1,
                 verdict=verdicts.get(own),
-                queries=corrected_queries(claim, asked, mine),
+                queries=reviews.corrected_queries(claim, asked, mine),
                 sources=tuple(row for row in rows.evidence if row.claim_id == own),
                 actions=tuple(acts.get(own, ())),
                 corrections=mine,
@@ -385,19 +378,19 @@ def planned(
     # What would be asked, by id; what each is derived to be tells the same words apart.
     asked = {query.query_id: query_id(file.claim.claim_id, query.text) for query in file.queries}
     for position, wish in enumerate(wishes, start=1):
-        if wish.kind in QUERY_KINDS:
+        if wish.kind in reviews.QUERY_KINDS:
             fields = _query(file, wish, asked)
         else:
             kinds = {wish.kind, *(act.action for act in done)}
             _refuse(
-                kinds & CLAIM_KINDS and kinds & _JUDGING,
+                kinds & reviews.CLAIM_KINDS and kinds & _JUDGING,
                 "A claim cannot be changed and judged at once: a judgement is one on its words.",
                 "Change it first.",
             )
-            is_kept = wish.kind not in {*OPINIONS, "restore_claim"}
+            is_kept = wish.kind not in {*reviews.OPINIONS, "restore_claim"}
             _refuse(file.gone and is_kept, "The claim was dropped or split.", "Restore it first.")
-            group = _opinion if wish.kind in OPINIONS else _source
-            fields = (_claim if wish.kind in CLAIM_KINDS else group)(file, wish, done)
+            group = _opinion if wish.kind in reviews.OPINIONS else _source
+            fields = (_claim if wish.kind in reviews.CLAIM_KINDS else group)(file, wish, done)
         is_set = wish.kind == "drop_claim" or fields.get("value") is not None
         if wish.kind in _REASONED and is_set and not plain(wish.reason or why or ""):
             sentence, remedy = _REASONED[wish.kind]
@@ -416,7 +409,7 @@ def planned(
             )
         )
     _refuse(
-        not asked and any(wish.kind in QUERY_KINDS for wish in wishes),
+        not asked and any(wish.kind in reviews.QUERY_KINDS for wish in wishes),
         "A claim needs at least one query, and nothing would be left to ask.",
         "Reword the last one with --edit-query, or add another.",
     )
@@ -477,7 +470,7 @@ def _opinion(file: ClaimFile, wish: Wish, _: Sequence[ReviewAction]) -> dict[str
 
 
 def _claim(file: ClaimFile, wish: Wish, done: Sequence[ReviewAction]) -> dict[str, Any]:
-    is_changed = any(act.action in CLAIM_KINDS for act in done)
+    is_changed = any(act.action in reviews.CLAIM_KINDS for act in done)
     _refuse(is_changed, "A claim is changed twice.", "Change it once, then go on.")
     if wish.kind == "drop_claim":
         return {}
@@ -527,8 +520,8 @@ def _source(file: ClaimFile, wish: Wish, done: Sequence[ReviewAction]) -> dict[s
         )
         return {"target": subject, "value": None if value == "none" else value}
     # What is said of it once what was planned so far is recorded.
-    folded = corrections_by_claim([*file.actions, *done])
-    word = folded.get(file.claim.claim_id, NO_CORRECTIONS).sources.get(subject)
+    folded = reviews.corrections_by_claim([*file.actions, *done])
+    word = folded.get(file.claim.claim_id, reviews.NO_CORRECTIONS).sources.get(subject)
     who, last = (plain(word.reviewer), word.action) if word else ("", None)
     if wish.kind == "unblock_source":
         words = f"No reviewer blocked or added {shown} on this claim."
@@ -628,7 +621,7 @@ def carry_out(
     Raises FactibleError: A run is working on the video, somebody else has changed the claim since
     its file was opened, or the run was stopped.
     """
-    changes = any(action.action not in OPINIONS for action in actions)
+    changes = any(action.action not in reviews.OPINIONS for action in actions)
     runs = changes if rerun is None else rerun
     settings = file.settings
     store = Warehouse(settings.warehouse)
@@ -697,7 +690,7 @@ def _refuse_on_old_ground(file: ClaimFile) -> None:
     files = open_video(file.video_id, file.settings)
     own = {each.claim.claim_id: each for each in files}.get(file.claim.claim_id)
     then, now = (
-        [act for act in each.actions if act.action not in OPINIONS] if each else []
+        [act for act in each.actions if act.action not in reviews.OPINIONS] if each else []
         for each in (file, own)
     )
     _refuse(
