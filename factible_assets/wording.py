@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 _Row = TypeVar("_Row", "Evidence", "PriorFactCheck", "Query")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
+_UNSHOWN = re.compile("[\\s\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
+"""Space, and what moves a terminal's cursor or turns text round."""
 _YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
 _YOUTUBE_HOSTS = ("youtube.com", "youtu.be", "youtube-nocookie.com")
 
@@ -207,7 +209,7 @@ def moment_url(video: Video, seconds: float | None) -> str | None:
 
 def cell(text: str, limit: int = 300) -> str:
     """Escape hostile text for one cell of a Markdown table, shortened to `limit` characters."""
-    short = _cut(re.sub(r"\s+", " ", text).strip(), limit)
+    short = _cut(_UNSHOWN.sub(" ", text).strip(), limit)
     return _MARKDOWN.sub(r"\\\1", html.escape(short, quote=False)).replace("\\&", "&")
 
 

@@ -65,6 +65,8 @@ _LATIN_LABELS = frozenset({"ascii", "iso8859-1"})
 _WESTERN = frozenset({"cp1252", "latin_1"})
 # Western text in these has a zero in every second byte, and no other text has none at all.
 _WIDE = ("utf-16", "utf-32")
+# Codecs for names of hosts, whose time grows with the square of a text's length.
+_OF_HOSTS = frozenset({"idna", "punycode"})
 _WIDE_ZEROS = 50
 _DAMAGE_ALLOWED = 0.05
 """Share of a text's non-ASCII characters that may be unreadable in its declared charset."""
@@ -136,7 +138,8 @@ def _decode_as(body: bytes, label: str) -> str | None:
     """Decode by a label if it is a known charset and fits the bytes."""
     try:
         name = codecs.lookup(label.strip().strip("\"'")).name
-        if name.startswith(_WIDE) and body.count(0) < len(body) // _WIDE_ZEROS:
+        is_narrow = name.startswith(_WIDE) and body.count(0) < len(body) // _WIDE_ZEROS
+        if is_narrow or name in _OF_HOSTS:
             return None
         text = body.decode("cp1252" if name in _LATIN_LABELS else name, "replace")
     except (LookupError, ValueError):
@@ -166,14 +169,15 @@ def extract_html(html: str, url: str) -> Extract:
     page = replace(page, text=storable(page.text))
     characters = len(page.text)
     obstacle = notice_in(headings, page.text) if page.text else None
-    # Too little text, for any page or for the page's size.
+    is_headed = {clean(heading) for heading in headings}.issuperset(page.text.split("\n"))
+    # Too little text, for any page or for the page's size, or what its article begins with alone.
     least = min(_LITTLE_FOR_ITS_SIZE, len(html) // _MARKUP_PER_CHARACTER)
     if obstacle is None and (
         (is_shell and characters < _LITTLE_FOR_ITS_SIZE)
         or (scripts and characters < max(_SHELL_TEXT, least))
     ):
         obstacle = "needs a browser"
-    elif obstacle is None and characters < max(1, least):
+    elif obstacle is None and (is_headed or characters < max(1, least)):
         obstacle = "empty" if tree.find(".//img") is not None else "textless"
     return replace(page, text="", obstacle=obstacle) if obstacle else page
 

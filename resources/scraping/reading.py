@@ -178,11 +178,12 @@ def _is_cut(body: bytes, *, framed: bool) -> bool:
     last = text.rfind(b"<")
     if last > text.rfind(b">") and _OPEN_TAG.match(text, last):
         return True
-    if framed:
-        return False
     if b"<html" in text or b"<body" in text:
-        return b"</html" not in text and b"</body" not in text
-    return not text.endswith(b">")
+        # The last tags may be left out. But who says where a page ends may not have had all of it.
+        tail = text[text.rfind(b">") + 1 :]
+        is_ended = framed and (len(tail) < _LAST_WORDS or tail.endswith(_PROSE_ENDS))
+        return not is_ended and b"</html" not in text and b"</body" not in text
+    return not framed and not text.endswith(b">")
 
 
 def _is_data(body: bytes) -> bool:
@@ -208,6 +209,9 @@ def _is_pdf(body: bytes) -> bool:
 _BINARY_WINDOW = 65_536
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PROSE_ENDS = (b".", b"!", b"?", b'"', b"'", b")", b"]", b":", b";")
+_LAST_WORDS = (
+    60  # Bytes up to which text after all tags may be when a page was changed, and by whom.
+)
 _CALL = re.compile(rb"[\w.$]+\(\s*[\[{]\s*[\"'{\[]")
 _OPEN_TAG = re.compile(rb"<[a-z/!][^<>]*$")
 

@@ -28,7 +28,7 @@ def test_a_claim_is_taken_along_with_its_verdict_argument_ruling_and_sources() -
 
 
 def test_hostile_text_stays_text() -> None:
-    nasty = "x](javascript:alert(1)) <script> | # `y`"
+    nasty = "x](javascript:alert(1)) <script> | # `y` \x1b]0;title\x07\x9b2J \u202eyx"
     data = samples.report_data(
         claims=(samples.claim(0, text=nasty),),
         evidence=(samples.evidence(0, "a.example", title=nasty),),
@@ -37,3 +37,4 @@ def test_hostile_text_stays_text() -> None:
     text = claims_as_markdown(data)
     assert "<script>" not in text
     assert "](javascript" not in text.replace("\\](", "")
+    assert not set(text) & set("\x1b\x07\x9b\u202e"), "a terminal that shows the file obeys them"

@@ -137,6 +137,11 @@ def test_any_markup_gives_a_text_or_an_obstacle_and_never_both(html: str) -> Non
     assert "\0" not in page.text
 
 
+def test_a_charset_whose_decoder_takes_quadratic_time_is_not_believed() -> None:
+    body = b"a-" + b"a" * 1_000_000
+    assert decode(body, "punycode") == body.decode()
+
+
 @pytest.mark.parametrize(
     ("sentence", "charset"),
     [
