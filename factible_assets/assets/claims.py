@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from factible_assets.assets import common
-from factible_assets.checks.structural import judged
 from factible_assets.config import ClaimsConfig, ExtractionConfig, FactCheckConfig
 from factible_assets.launchpad import CLAIMS_SCHEMA, settled
 from factible_assets.records import Claim, LlmCall
@@ -63,7 +62,7 @@ async def claims(  # type: ignore[no-untyped-def]
         standing = now.read_current(Claim, video_id) if given.keep else []
     video, (transcript,) = transcripts.video, transcripts.transcripts
 
-    def keep(calls: Sequence[LlmCall]) -> None:
+    def enter(calls: Sequence[LlmCall]) -> None:
         """Enter what was paid though nothing came of it."""
         stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
         record_calls(store, calls, stamp)
@@ -94,7 +93,7 @@ async def claims(  # type: ignore[no-untyped-def]
                     corrected=corrected,
                 )
             except ReasonerError as failure:
-                keep(failure.calls)
+                enter(failure.calls)
                 is_outage = isinstance(failure, ReasonerOutageError)
                 what = "No claims could be extracted" if is_outage else "No claims were listed"
                 again = is_outage and not (failure.lasting or common.is_last_try(context))
@@ -106,26 +105,21 @@ async def claims(  # type: ignore[no-untyped-def]
         duration_seconds=found.seconds,
     )
     whole = replace(transcripts, claims=found.claims, llm_calls=found.llm_calls)
-    outcomes, refusal = judged(["claims"], whole)
-    if refusal is not None:
-        keep(found.llm_calls)
-        for outcome in outcomes:
-            yield outcome
-        raise refusal
     thesis = next((claim.thesis for claim in found.claims if claim.thesis), None)
     located = sum(claim.char_start is not None for claim in found.claims)
-    yield dg.MaterializeResult(
-        value=rows,
-        check_results=outcomes,
-        data_version=dg.DataVersion(rows.data_version),
-        metadata={
-            "claims": dg.MetadataValue.md(rows_table("claims", video=video, claims=found.claims)),
-            "count": len(found.claims),
-            "found by": ", ".join(sorted({claim.basis for claim in found.claims})) or "–",
-            "located in the transcript": located,
-            "refused, because they were not said like that": found.refused,
-            **({"thesis": dg.MetadataValue.md(f"> {cell(thesis)}")} if thesis else {}),
-            "seconds": round(found.seconds, 3),
-            **common.usage_metadata(found.llm_calls),
-        },
-    )
+    metadata = {
+        "claims": dg.MetadataValue.md(rows_table("claims", video=video, claims=found.claims)),
+        "count": len(found.claims),
+        "found by": ", ".join(sorted({claim.basis for claim in found.claims})) or "–",
+        "located in the transcript": located,
+        "refused, because they were not said like that": found.refused,
+        **({"thesis": dg.MetadataValue.md(f"> {cell(thesis)}")} if thesis else {}),
+        "seconds": round(found.seconds, 3),
+        **common.usage_metadata(found.llm_calls),
+    }
+    try:
+        for result in common.kept("claims", rows, whole, metadata):
+            yield result
+    except dg.Failure:
+        enter(found.llm_calls)
+        raise

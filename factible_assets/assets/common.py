@@ -5,12 +5,12 @@ one stage.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
 
-from factible_assets.checks.structural import structural_specs
+from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.partitions import videos
 from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, LlmCall, Video
 from factible_assets.rows import VideoRows
@@ -18,6 +18,7 @@ from factible_assets.wording import cell, plain, table
 from warehouse.errors import NotMaterializedError
 from warehouse.migrations import packaged_comments
 from warehouse.rows import columns_of
+from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 
 OWNERS = ["team:fact-checking"]
@@ -165,6 +166,25 @@ def looks(asset: str, code_version: str) -> dict[str, Any]:
             "tables": dg.MetadataValue.md(table(("table", "what stands in it"), tables)),
         },
     }
+
+
+def kept(
+    asset: str, rows: AssetRows, whole: VideoRows, metadata: Mapping[str, Any]
+) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    """Yield an asset's rows as they are kept, judged among `whole`, the rows of the video.
+
+    Raises dagster.Failure: They break a rule, and nothing is kept. The outcome was yielded.
+    """
+    outcomes, refusal = judged([asset], whole)
+    if refusal is not None:
+        yield from outcomes
+        raise refusal
+    yield dg.MaterializeResult(
+        value=rows,
+        check_results=outcomes,
+        data_version=dg.DataVersion(rows.data_version),
+        metadata=metadata,
+    )
 
 
 def usage_metadata(calls: Iterable[LlmCall]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from dataclasses import replace
 import dagster as dg
 
 from factible_assets.assets import common
-from factible_assets.checks.structural import judged
 from factible_assets.records import Claim
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
 from factible_assets.stages.media import examine
@@ -66,22 +65,14 @@ async def media(  # type: ignore[no-untyped-def]
     rows = AssetRows(
         rows=found, code_version=CODE_VERSION, duration_seconds=time.perf_counter() - started
     )
-    outcomes, refusal = judged(["media"], replace(transcripts, media=found))
-    if refusal is not None:
-        for outcome in outcomes:
-            yield outcome
-        raise refusal
     shown = [
         (row.picture, row.kind, row.match_class or "", cell(row.title or row.reason or "", 200))
         for row in found
     ]
-    yield dg.MaterializeResult(
-        value=rows,
-        check_results=outcomes,
-        data_version=dg.DataVersion(rows.data_version),
-        metadata={
-            "findings": dg.MetadataValue.md(table(("picture", "about", "match", "found"), shown)),
-            "pictures": len(pictures),
-            "what became of them": common.counts_by([row.status for row in found]),
-        },
-    )
+    metadata = {
+        "findings": dg.MetadataValue.md(table(("picture", "about", "match", "found"), shown)),
+        "pictures": len(pictures),
+        "what became of them": common.counts_by([row.status for row in found]),
+    }
+    for result in common.kept("media", rows, replace(transcripts, media=found), metadata):
+        yield result

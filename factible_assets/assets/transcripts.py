@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 
 import dagster as dg
 
-from factible_assets.assets.common import final_failure, is_last_try, tag_run, video_asset
-from factible_assets.checks.structural import judged
+from factible_assets.assets.common import final_failure, is_last_try, kept, tag_run, video_asset
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.corpora.writing import bare_id
 from factible_assets.records import Video
@@ -172,26 +171,18 @@ async def transcripts(  # type: ignore[no-untyped-def]
         code_version=CODE_VERSION,
         duration_seconds=time.perf_counter() - started,
     )
-    outcomes, refusal = judged(["transcripts"], VideoRows.of(rows.rows))
-    if refusal is not None:
-        for outcome in outcomes:
-            yield outcome
-        raise refusal
     last = segments[-1] if segments else None
     length = last.start_seconds + last.duration_seconds if last else None
-    yield dg.MaterializeResult(
-        value=rows,
-        check_results=outcomes,
-        data_version=dg.DataVersion(rows.data_version),
-        metadata={
-            "title": video.title,
-            "video": dg.MetadataValue.url(video.url) if video.url else "–",
-            "words": len(transcript.text.split()),
-            "captions": len(segments),
-            "length": clock(length),
-            "provider": f"{transcript.provider}, {transcript.kind} captions",
-            "beginning": dg.MetadataValue.md(f"> {cell(transcript.text, 600)}"),
-            "seconds": round(rows.duration_seconds, 3),
-            **({"details missing": " ".join(problems)} if problems else {}),
-        },
-    )
+    metadata = {
+        "title": video.title,
+        "video": dg.MetadataValue.url(video.url) if video.url else "–",
+        "words": len(transcript.text.split()),
+        "captions": len(segments),
+        "length": clock(length),
+        "provider": f"{transcript.provider}, {transcript.kind} captions",
+        "beginning": dg.MetadataValue.md(f"> {cell(transcript.text, 600)}"),
+        "seconds": round(rows.duration_seconds, 3),
+        **({"details missing": " ".join(problems)} if problems else {}),
+    }
+    for result in kept("transcripts", rows, found, metadata):
+        yield result

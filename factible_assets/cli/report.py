@@ -7,15 +7,13 @@ what a report looks like (report/), the other formats (exchange/).
 from __future__ import annotations
 
 import os
-import shutil
 import socket
-import subprocess
 import sys
 import webbrowser
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
@@ -31,8 +29,6 @@ from resources.statements import statements
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
     from factible_assets.report.data import ReportData
     from warehouse.store import Warehouse
-
-_SILENT: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 def report(
@@ -104,7 +100,7 @@ def open_(
     Example: duckdb "$(factible open published --print --quiet)"
     """
     place = _place(what, load_settings(), port)
-    opened = not (show or wishes.json) and _opened(place, is_data=what == "published")
+    opened = not (show or wishes.json) and _opened(place)
     result({"what": what, "place": place}, place)
     if not (opened or show or wishes.json):
         note("Nothing here can show it; open it elsewhere.")
@@ -144,20 +140,14 @@ def _place(what: str, settings: Settings, port: int) -> str:
     return str(stored.report)
 
 
-def _opened(place: str, *, is_data: bool) -> bool:
-    """Open a page in a browser, or data in what the desktop has for it; tell whether that worked.
+def _opened(place: str) -> bool:
+    """Open a page, or data, in what the desktop has for it; tell whether that worked.
 
     A browser in the terminal would take the screen over, so only one with a window counts.
     """
     has_screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
     if not has_screen and sys.platform not in {"darwin", "win32"}:
         return False
-    if is_data:
-        opener = shutil.which("open" if sys.platform == "darwin" else "xdg-open")
-        if opener is None:
-            return False
-        # The path is an argument, never part of a shell's line.
-        return subprocess.run([opener, place], check=False, **_SILENT).returncode == 0  # noqa: S603
     address = place if place.startswith("http") else Path(place).absolute().as_uri()
     try:
         return webbrowser.open(address)
@@ -230,7 +220,7 @@ def export(
         raise UsageError("Videos and --corpus both say what to export.", "Give one of them.")
     if base_url is not None and not base_url.startswith(("http://", "https://")):
         raise UsageError(f"--base-url {base_url} is no web address.", "Begin it with https://")
-    chosen = list(dict.fromkeys(formats or (_OF_ONE_CLAIM if claim else list(ExportFormat))))
+    chosen = list(dict.fromkeys(formats or (_OF_ONE_CLAIM if claim else ExportFormat)))
     settings = load_settings()
     only = _only(videos or [], claim, chosen, settings) if claim is not None else None
     wanted = list(dict.fromkeys(bare_id(video) for video in videos or ()))
@@ -308,11 +298,11 @@ def _written(
         name, made = "averitec.json", averitec_of_results(checked)
     if made.incomplete:
         remarks.append(
-            f"{form.value}: {made.incomplete} claims whose verdict is incomplete are left out, "
+            f"{form}: {made.incomplete} claims whose verdict is incomplete are left out, "
             "because services failed. Check their videos again."
         )
     if made.unjudged:
-        remarks.append(f"{form.value}: {made.unjudged} claims without a verdict are left out.")
+        remarks.append(f"{form}: {made.unjudged} claims without a verdict are left out.")
     return {write_whole(folder / name, made.text.encode()): made.count}
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import sys
 import threading
@@ -34,9 +33,6 @@ from factible_assets.wording import counted, verdict_words
 
 if TYPE_CHECKING:
     from factible_assets.running.result import Checked
-
-_LOOK_AROUND_SECONDS = 0.5
-"""How often the thread that waits for stdin looks whether it is still needed."""
 
 
 class Teller(Observer):
@@ -108,21 +104,16 @@ def _interrupted_when_unwanted() -> Iterator[None]:
     over = threading.Event()
 
     def watch() -> None:
-        descriptor = sys.stdin.fileno()
-        while not over.is_set():
-            ready, _, _ = select.select([descriptor], [], [], _LOOK_AROUND_SECONDS)
-            if ready and os.read(descriptor, 1) == b"":
-                if not over.is_set():
-                    os.kill(os.getpid(), signal.SIGINT)
-                return
+        while os.read(sys.stdin.fileno(), 1):
+            pass
+        if not over.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
 
-    thread = threading.Thread(target=watch, name="cancellation", daemon=True)
-    thread.start()
+    threading.Thread(target=watch, name="cancellation", daemon=True).start()
     try:
         yield
     finally:
         over.set()
-        thread.join()
 
 
 def carry_out(order: Order, stream: TextIO) -> bool:
@@ -204,7 +195,7 @@ def main() -> int:
     try:
         line = b""
         while not line.endswith(b"\n"):
-            # Not sys.stdin, whose buffer would hide from select that there is nothing more.
+            # Not sys.stdin, which would read on into its buffer.
             part = os.read(sys.stdin.fileno(), 65536)
             if not part:
                 return 2
