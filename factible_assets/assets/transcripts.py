@@ -17,7 +17,7 @@ from factible_assets.rows import VideoRows
 from factible_assets.services.alive import STOPS
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 from factible_assets.settings import Settings
-from factible_assets.stages.transcript import UnusableTranscriptError, stored_transcript
+from factible_assets.stages.transcript import stored_transcript
 from factible_assets.wording import cell, clock
 from resources.lines import did_you_mean
 from resources.transcripts.base import (
@@ -132,12 +132,7 @@ async def obtained(
         advice = f"Or bring its captions yourself: {place}"
     answer = await provider.transcript(video_id)
     found = found_or_failure(answer, advice, is_last_try=is_last_try)
-    try:
-        transcript, segments = stored_transcript(
-            video_id, found.transcript, provider=found.provider
-        )
-    except UnusableTranscriptError as error:
-        raise final_failure(str(error)) from error
+    transcript, segments = stored_transcript(video_id, found.transcript, provider=found.provider)
     rows = VideoRows.of([with_details(video, found.details), transcript, *segments])
     return rows, found.details.problems if found.details else ()
 

@@ -6,7 +6,6 @@ reading caption files or asking YouTube (resources), finding claims in the text 
 
 from __future__ import annotations
 
-import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -18,34 +17,16 @@ from resources.transcripts.base import TimedText
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-class UnusableTranscriptError(ValueError):
-    """A transcript in which nothing is said, or a caption has an impossible time. A sentence."""
-
-
 def stored_transcript(
     video_id: str, words: TimedText, *, provider: str
 ) -> tuple[Transcript, tuple[TranscriptSegment, ...]]:
     """Return words as they are stored: a text without times as it is, or cues as one text.
 
-    Cues are joined by one space, in order of time; white space inside one becomes one space, and
-    those without words are left out. `text[segment.char_start:segment.char_end]` is a cue's text.
-
-    Raises UnusableTranscriptError if there are no words, and for an impossible time.
+    Cues are joined by one space. `text[segment.char_start:segment.char_end]` is a cue's text.
     """
-    said = []
-    for position, cue in enumerate(words.cues):
-        for seconds in (cue.start_seconds, cue.duration_seconds):
-            if not math.isfinite(seconds) or seconds < 0:
-                raise UnusableTranscriptError(
-                    f"Cue {position + 1} of the transcript of video {video_id!r} has the time "
-                    f"{seconds}, which is no number of seconds from the start. Correct the "
-                    "transcript file."
-                )
-        if text := " ".join(storable(cue.text).split()):
-            said.append((cue, text))
-    said.sort(key=lambda pair: pair[0].start_seconds)
+    texts = [storable(cue.text) for cue in words.cues]
     segments, offset = [], 0
-    for position, (cue, text) in enumerate(said):
+    for position, (cue, text) in enumerate(zip(words.cues, texts, strict=True)):
         segments.append(
             TranscriptSegment(
                 video_id=video_id,
@@ -57,12 +38,7 @@ def stored_transcript(
             )
         )
         offset += len(text) + 1
-    whole = " ".join(text for _, text in said) or storable(words.plain_text or "")
-    if not whole.strip():
-        raise UnusableTranscriptError(
-            f"The transcript of video {video_id!r} has no words. Give a transcript file with text, "
-            "or choose a video that has captions."
-        )
+    whole = storable(words.plain_text or "") or " ".join(texts)
     transcript = Transcript(
         video_id=video_id,
         text=whole,
