@@ -118,9 +118,11 @@ async def open_services(
     rated, renew = wishes.get("pages_rating") or rated, wishes.get("renew", False)
     async with AsyncExitStack() as stack:
         cache = await stack.enter_async_context(DiskCache(settings.cache, settings.cache_policy))
+        if renew:
+            cache.renew()
         live_ready = bool(search_names(settings))
         chosen = choose_web(web, corpus_web, settings.web, live_ready=live_ready)
-        opened = await open_web(chosen, settings, stack, cache, renew=renew)
+        opened = await open_web(chosen, settings, stack, cache)
         ratings: RatingDirectory = rating_directory(settings.rating_sets)
         if rated is not None and chosen.startswith("archive:"):
             ratings = RatedPages(ratings, rated)

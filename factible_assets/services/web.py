@@ -79,19 +79,16 @@ def choose_web(*wishes: str | None, live_ready: bool) -> str:
 
 
 async def open_web(
-    chosen: str, settings: Settings, stack: AsyncExitStack, cache: DiskCache, *, renew: bool = False
+    chosen: str, settings: Settings, stack: AsyncExitStack, cache: DiskCache
 ) -> OpenWeb:
-    """Open the web of a run: live, miniature, archive, or archive:NAME.
-
-    The stack closes what is opened. With `renew`, what is kept of searches and pages is asked for
-    anew.
+    """Open the web of a run: live, miniature, archive, or archive:NAME; the stack closes it.
 
     Raises SetupError: The live web was asked for, and is not set up or not correctly.
     """
     # Reads the list of public suffixes, which takes .2 s, beside what the run does first.
     asyncio.get_running_loop().run_in_executor(None, registrable_domain, "host.example")
     if chosen == "live":
-        return await _live(settings, stack, cache, renew=renew)
+        return await _live(settings, stack, cache)
     if chosen == "miniature":
         names = stack.enter_context(miniature_web(settings.project_corpora / "miniature_web"))
         http = await stack.enter_async_context(HttpClient(guard=NetworkGuard(names=names)))
@@ -105,9 +102,7 @@ async def open_web(
     return OpenWeb(stored, stored, RegistryAges(()))
 
 
-async def _live(
-    settings: Settings, stack: AsyncExitStack, kept: DiskCache, *, renew: bool
-) -> OpenWeb:
+async def _live(settings: Settings, stack: AsyncExitStack, kept: DiskCache) -> OpenWeb:
     names = search_names(settings)
     if not names:
         raise SetupError(
@@ -129,13 +124,11 @@ async def _live(
     lane = None
     if asks_fact_checkers(settings):
         checks = fact_check_lane(settings, services)
-        lane = CachingFactChecks(checks, kept, identity=checks.identity, renew=renew)
+        lane = CachingFactChecks(checks, kept, identity=checks.identity)
     return OpenWeb(
-        MergedSearch(
-            [CachingSearch(each, kept, identity=each.identity, renew=renew) for each in asked_live]
-        ),
+        MergedSearch([CachingSearch(each, kept, identity=each.identity) for each in asked_live]),
         ArchivingFetcher(
-            CachingFetcher(fetcher.fetch, kept, identity=identity, renew=renew).fetch,
+            CachingFetcher(fetcher.fetch, kept, identity=identity).fetch,
             Archive(settings.archive, canonicalise=canonical_url),
             FETCHED_COLLECTION,
             leave_out=is_fictional,

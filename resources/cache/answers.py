@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import date, timedelta
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from resources.cache.store import DiskCache, Json, Kind, cache_key, from_json, to_json
 from resources.llm import base
@@ -30,6 +30,9 @@ from resources.search.base import (
     SearchProvider,
     SearchRequest,
 )
+
+if TYPE_CHECKING:  # it loads clients, which who gives it has loaded
+    from resources.llm.structured import StructuredModel
 
 # Raise one of them whenever the same question would now get another answer.
 _SEARCH_VERSION = 2
@@ -105,8 +108,6 @@ class _Answers(Generic[Value]):
     """Makes of an answer that was kept so long what is given out."""
     stays_for: Callable[[Value], timedelta] = lambda _: timedelta(0)
     """How long it stays to be asked after, if longer."""
-    since: float | None = None
-    """What was kept before is asked for anew, however fresh."""
     flights: Flights[Value] = field(default_factory=Flights)
 
     async def ask(
@@ -123,7 +124,8 @@ class _Answers(Generic[Value]):
             known = from_json(self.shape, old.value) if old is not None else None
             if old is not None and known is not None:
                 limit = self.counts_for(known) or timedelta(0)
-                is_new = self.since is None or old.stored_at >= self.since
+                # The age of a domain tells nothing new.
+                is_new = self.kind == "ages" or old.stored_at >= self.cache.renewed_at
                 if is_new and self.cache.is_fresh(old, limit):
                     return self.recalled(known, self.cache.age(old))
             found = await work(known)
@@ -142,12 +144,10 @@ class CachingSearch:
     """Keeps whole answers; what is an outage, or lacks something, is asked for again.
 
     Wrap each provider on its own, inside a merged search: one provider's outage then costs the
-    others nothing. `renew`: what was kept before this wrapper was made is asked for anew.
+    others nothing.
     """
 
-    def __init__(
-        self, provider: SearchProvider, cache: DiskCache, *, identity: str, renew: bool = False
-    ) -> None:
+    def __init__(self, provider: SearchProvider, cache: DiskCache, *, identity: str) -> None:
         def is_whole(answers: tuple[SearchAnswer, ...]) -> bool:
             return bool(answers) and all(
                 answer.outcome == "ok" and answer.reason is None for answer in answers
@@ -160,7 +160,6 @@ class CachingSearch:
             tuple[SearchAnswer, ...],
             [_SEARCH_VERSION, identity],
             counts_for=lambda answers: cache.policy.search if is_whole(answers) else None,
-            since=cache.now() if renew else None,
         )
 
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
@@ -178,9 +177,7 @@ class CachingSearch:
 class CachingFactChecks:
     """Keeps whole answers of a lane of prior fact checks; an outage is asked again."""
 
-    def __init__(
-        self, lane: FactCheckLane, cache: DiskCache, *, identity: str, renew: bool = False
-    ) -> None:
+    def __init__(self, lane: FactCheckLane, cache: DiskCache, *, identity: str) -> None:
         self._lane = lane
         self._answers = _Answers[FactCheckAnswer](
             cache,
@@ -188,7 +185,6 @@ class CachingFactChecks:
             FactCheckAnswer,
             [_SEARCH_VERSION, "fact checks", identity],
             counts_for=lambda answer: cache.policy.search if answer.outcome == "ok" else None,
-            since=cache.now() if renew else None,
         )
 
     async def prior_checks(
@@ -227,13 +223,10 @@ class CachingFetcher:
 
     A kept page has the time at which it was retrieved, and took 0 seconds. One that is no longer
     fresh is asked after with its validators; if the site says that nothing changed, the kept text
-    stands and the time is the new one. An outage is handed on, whatever is kept. `renew`: what was
-    kept before this wrapper was made is asked after, however fresh.
+    stands and the time is the new one. An outage is handed on, whatever is kept.
     """
 
-    def __init__(
-        self, fetch: ConditionalFetch, cache: DiskCache, *, identity: str, renew: bool = False
-    ) -> None:
+    def __init__(self, fetch: ConditionalFetch, cache: DiskCache, *, identity: str) -> None:
         policy = cache.policy
         limits = {"ok": policy.pages, "unavailable": policy.unavailable_pages}
         self._fetch = fetch
@@ -244,7 +237,6 @@ class CachingFetcher:
             [_PAGES_VERSION, identity, [[name, version(name)] for name in _READERS]],
             counts_for=lambda page: limits.get(page.outcome),
             stays_for=lambda page: policy.kept_pages if page.outcome == "ok" else timedelta(0),
-            since=cache.now() if renew else None,
         )
 
     async def fetch(self, url: str) -> FetchedPage:
@@ -289,22 +281,6 @@ class CachingAges:
         return (await self._answers.ask(name, lambda _: self._find(domain)))[0]
 
 
-class Client(Protocol):
-    """A model that can be asked within a budget, and tells of what was spent in vain."""
-
-    identity: str
-
-    async def complete(
-        self,
-        request: base.ModelRequest[base.Answer],
-        *,
-        budget: Budget | None = None,
-        spent: base.Spent | None = None,
-    ) -> base.ModelAnswer[base.Answer]:
-        """Ask; see `StructuredModel.complete`."""
-        ...
-
-
 class CachingModel:
     """A `LanguageModel` that keeps what another one answered; errors are never kept.
 
@@ -316,7 +292,9 @@ class CachingModel:
     asked anew. The owner of the cache closes it.
     """
 
-    def __init__(self, model: Client, cache: DiskCache, budget: Budget | None = None) -> None:
+    def __init__(
+        self, model: StructuredModel, cache: DiskCache, budget: Budget | None = None
+    ) -> None:
         self._model = model
         self._cache = cache
         self._budget = budget

@@ -308,6 +308,8 @@ class DiskCache:
     ) -> None:
         self.policy = policy or CachePolicy()
         self.now = clock
+        self.renewed_at = 0.0
+        """Searches and pages from before are asked for anew, however fresh; see `renew`."""
         self._tables = {
             kind: AnswerTable(
                 folder / f"{kind}.sqlite", max_bytes=int(self.policy.max_bytes * _SHARES[kind])
@@ -349,6 +351,10 @@ class DiskCache:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="cache")
         return asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def renew(self) -> None:
+        """Give out no search and no page from before this moment, unless its site confirms it."""
+        self.renewed_at = self.now()
 
     def age(self, kept: Kept) -> timedelta:
         """Return how long ago a value was put away."""

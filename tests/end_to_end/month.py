@@ -192,13 +192,15 @@ class Month:
         """Do what a run does: the flow over the real clients, and one write."""
         self.clock[0] = moment.timestamp()
         config = FactCheckConfig() if first else recheck_config()
+        if config.renew:
+            self.cache.renew()
         selected = tuple(stage for stage in ALL_STAGES if stage in stages)
         claims = claims_of(video_id)
         known = self.store.read_video(video_id, ["queries"])
         result = await check_claims(
             Video(video_id=video_id, title=video_id),
             claims,
-            self._services(renew=config.renew),
+            self._services(),
             config,
             stages=selected,
             known=known,
@@ -218,14 +220,14 @@ class Month:
             await self.check(launch.video_id, tick_of(night) + timedelta(minutes=5 * place), assets)
             self.runs.append((night, launch.video_id, assets))
 
-    def _services(self, *, renew: bool) -> Services:
+    def _services(self) -> Services:
         base = f"http://127.0.0.1:{self.web.server.port}"
         search = SerperSearch(self.http, api_key="a-key", base_url=base)
         pages = PageFetcher(self.http, respect_robots=False)
         return Services(
             reasoner=PricedMind(self.mind),
-            searcher=CachingSearch(search, self.cache, identity="month", renew=renew),
-            fetcher=CachingFetcher(pages.fetch, self.cache, identity="month", renew=renew),
+            searcher=CachingSearch(search, self.cache, identity="month"),
+            fetcher=CachingFetcher(pages.fetch, self.cache, identity="month"),
             ratings=Directory(self.mind),
             ages=Registry(self.mind),
         )

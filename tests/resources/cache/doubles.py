@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Spent
 from resources.llm.limits import Budget
+from resources.llm.structured import StructuredModel
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
 from resources.search.base import SearchAnswer, SearchRequest
@@ -99,7 +100,7 @@ FAILED = PAID.model_copy(
 
 
 @dataclass
-class CountingModel:
+class CountingModel(StructuredModel):
     answer: Callable[[Budget | None], BaseModel]
     asked: int = 0
     pause: float = 0.0

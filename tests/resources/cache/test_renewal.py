@@ -36,7 +36,8 @@ async def test_a_renewing_search_asks_what_is_still_fresh_but_nothing_twice(tmp_
             SearchRequest("sugar", limit=10)
         )
         clock.now += 60
-        renewing = CachingSearch(inner, cache, identity="serper", renew=True)
+        renewing = CachingSearch(inner, cache, identity="serper")
+        cache.renew()
         clock.now += 1
         await renewing.search(SearchRequest("sugar", limit=10))
         await renewing.search(SearchRequest("sugar", limit=10))
@@ -58,7 +59,8 @@ async def test_a_renewing_fetcher_asks_whether_a_fresh_page_has_changed(tmp_path
         inner = CountingFetcher(site)
         await CachingFetcher(inner.fetch, cache, identity="direct").fetch(PAGE.url)
         clock.now += 60
-        renewing = CachingFetcher(inner.fetch, cache, identity="direct", renew=True)
+        renewing = CachingFetcher(inner.fetch, cache, identity="direct")
+        cache.renew()
         clock.now += 1
         pages = [await renewing.fetch(PAGE.url) for _ in range(3)]
     assert [known.conditions() if known else None for known in inner.asked] == [
