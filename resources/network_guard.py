@@ -228,15 +228,6 @@ class GuardedBackend(httpcore.AnyIOBackend):
             raise httpcore.ConnectError(str(error)) from error
         raise failure
 
-    async def connect_unix_socket(
-        self,
-        path: str,
-        timeout: float | None = None,  # noqa: ASYNC109 - the signature is httpcore's
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """Refuse: a socket file is never a web page."""
-        raise ForbiddenTargetError("local sockets are not fetched from")
-
 
 def host_of(url: httpx.URL) -> str:
     """Return the host exactly as it would be looked up: ASCII, lower case, no closing dot."""

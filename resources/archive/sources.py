@@ -64,14 +64,8 @@ class NewSearch:
     hits: tuple[SearchHit, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unusable:
-    """Something in a source that cannot be stored, and why: a sentence."""
-
-    reason: str
-
-
-Entry: TypeAlias = FetchedPage | NewSearch | Unusable
+Entry: TypeAlias = FetchedPage | NewSearch | str
+"""What is to be stored; a sentence says why something cannot be."""
 Step: TypeAlias = tuple[Entry, int, int]
 """One entry of a source, how far into the source it stands, and where the source ends."""
 
@@ -115,11 +109,11 @@ def _entry(content: bytes, place: str) -> Entry:
     )
 
 
-def _page(document: dict[str, Any], place: str) -> FetchedPage | Unusable:
+def _page(document: dict[str, Any], place: str) -> FetchedPage | str:
     if not _is_address(document.get("url")):
-        return Unusable(f"{place}: the page has no web address.")
+        return f"{place}: the page has no web address."
     if not document["text"].strip():
-        return Unusable(f"{place}: the page has no text.")
+        return f"{place}: the page has no text."
     published = _moment(document.get("published_on"))
     return FetchedPage(
         document["url"],
@@ -214,19 +208,19 @@ def read_folder(folder: Path) -> Iterator[Step]:
             yield _saved_page(path, address), done, len(files)
 
 
-def _saved_page(path: Path, address: str) -> FetchedPage | Unusable:
+def _saved_page(path: Path, address: str) -> FetchedPage | str:
     try:
         status = path.stat()
         size = status.st_size
         if size > MAX_FILE_BYTES:
-            return Unusable(f"{path}: the file has {size / 1e6:.0f} MB, which is no page to read.")
+            return f"{path}: the file has {size / 1e6:.0f} MB, which is no page to read."
         data = path.read_bytes()
         is_html = path.suffix.lower() in HTML_SUFFIXES
         text = "" if is_html else _text(decode_text(data))
     except OSError as error:
-        return Unusable(f"{path}: the file cannot be read ({error.strerror}).")
+        return f"{path}: the file cannot be read ({error.strerror})."
     except NotTextError as error:
-        return Unusable(f"{path}: this is no text ({error}).")
+        return f"{path}: this is no text ({error})."
     first = text.split("\n", 1)[0]
     title = _text(first.lstrip("#")) if first.startswith("# ") else ""
     author = published_on = None
@@ -241,7 +235,7 @@ def _saved_page(path: Path, address: str) -> FetchedPage | Unusable:
         text, title = _text(extract.text), _text(extract.title)
         author, published_on = _text(extract.author) or None, extract.published_on
     if not text:
-        return Unusable(f"{path}: there is no text to read in it.")
+        return f"{path}: there is no text to read in it."
     return FetchedPage(
         address,
         "ok",

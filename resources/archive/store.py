@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from importlib import resources as package_files
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from resources.archive import sources
@@ -135,31 +135,35 @@ class Archive:
             for entry, done, total in steps:
                 match entry:
                     case FetchedPage():
-                        found = self._store_page(connection, entry, collection)
-                        problems = [found] if isinstance(found, sources.Unusable) else []
-                        tally.update([] if isinstance(found, sources.Unusable) else [found])
+                        problems = self._store_page(connection, entry, collection, tally)
                     case sources.NewSearch():
                         problems = self._store_search(connection, entry, collection)
                         tally["searches"] += 1
                         tally["hits"] += len(entry.hits) - len(problems)
-                    case sources.Unusable():
+                    case str():
                         problems = [entry]
                 tally["unusable"] += len(problems)
-                remarks += [problem.reason for problem in problems[: _MAX_REMARKS - len(remarks)]]
+                remarks += problems[: _MAX_REMARKS - len(remarks)]
                 if progress is not None:
                     progress(done, total)
         return ImportReport(**tally, remarks=tuple(remarks))
 
     def _store_page(
-        self, connection: sqlite3.Connection, page: FetchedPage, collection: str
-    ) -> Literal["added", "updated", "unchanged"] | sources.Unusable:
+        self,
+        connection: sqlite3.Connection,
+        page: FetchedPage,
+        collection: str,
+        tally: Counter[str],
+    ) -> list[str]:
+        """Store a page and count it; return why that cannot be done, if it cannot."""
         canonical = self._key(page.url)
         if canonical is None or not page.text.strip():
-            return sources.Unusable(f"{page.url[:200]!r} is no address, or its page has no text.")
+            return [f"{page.url[:200]!r} is no address, or its page has no text."]
         values = {"collection": collection, "canonical_url": canonical}
         known = connection.execute(_SQL["find_page_to_replace"], values).fetchone()
         if known is not None and not _replaces(page, known):
-            return "unchanged"
+            tally["unchanged"] += 1
+            return []
         more = {
             "canonical_final_url": self._key(page.final_url) if page.final_url else None,
             "set_apart": is_fictional(page.url) or is_fictional(page.final_url or ""),
@@ -170,17 +174,18 @@ class Archive:
         }
         same = {name: getattr(page, name) for name in _KEPT_AS_THEY_ARE}
         connection.execute(_SQL["upsert_page"], values | same | more)
-        return "updated" if known is not None and known["has_text"] else "added"
+        tally["updated" if known is not None and known["has_text"] else "added"] += 1
+        return []
 
     def _store_search(
         self, connection: sqlite3.Connection, search: sources.NewSearch, collection: str
-    ) -> list[sources.Unusable]:
-        """Store a search; return the hits that have no address."""
+    ) -> list[str]:
+        """Store a search; return what is wrong with the hits that have no address."""
         problems = []
         for hit in search.hits:
             canonical = self._key(hit.url)
             if canonical is None:
-                problems.append(sources.Unusable(f"{hit.url[:200]!r} is no address."))
+                problems.append(f"{hit.url[:200]!r} is no address.")
                 continue
             values = {
                 "collection": collection,
