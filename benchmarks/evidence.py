@@ -445,13 +445,7 @@ def _forget() -> None:
 def select(claim: GivenClaim, embedder: Embedder) -> list[Selection]:
     """Choose the passages of each of a claim's sources, as `read_page` does."""
     return [
-        select_passages(
-            claim.text,
-            "" if page_text.blocked_reason(each.text) else each.text,
-            each.snippet,
-            embedder,
-        )
-        for each in claim.sources
+        select_passages(claim.text, each.text, each.snippet, embedder) for each in claim.sources
     ]
 
 

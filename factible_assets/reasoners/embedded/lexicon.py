@@ -28,7 +28,6 @@ class Lexicon:
     """
 
     abbreviations: frozenset[str]
-    walls: tuple[tuple[str, Pattern], ...]
     furniture: Pattern
     addresses_visitor: Pattern
     instructions: Pattern
@@ -74,7 +73,6 @@ def load_lexicon() -> Lexicon:
                 opposites[word] |= _stems(other)
     return Lexicon(
         abbreviations=frozenset(lists["abbreviations"].split()),
-        walls=tuple((wall["says"], _any_of(wall["patterns"])) for wall in lists["walls"]),
         synonyms=dict(synonyms),
         opposites=dict(opposites),
         light=_stems(lists["light"]),

@@ -1,11 +1,9 @@
-"""What of a page's text can be read: its sentences, apart from walls, furniture, instructions.
+"""What of a page's text can be read: its sentences, apart from furniture and instructions.
 
-What belongs here: splitting a page into sentences, telling a blocked page from an article, and
-telling a page's own prose from its furniture (cookie notices, menus) and from text that instructs
-whoever reads it. What does not: anything that depends on a claim (passages.py, stance.py).
-
-A fifth of the pages that a search leads to are bot walls, consent walls or error pages. Read as
-articles they look like evidence that says nothing, so they are recognised before anything else.
+What belongs here: splitting a page into sentences, and telling its own prose from its furniture
+(cookie notices, menus) and from text that instructs whoever reads it. What does not: anything that
+depends on a claim (passages.py, stance.py), and answers that are no page at all, such as bot walls
+(resources/scraping/notices.py).
 """
 
 from __future__ import annotations
@@ -107,45 +105,13 @@ def _pieces(text: str, start: int, end: int, paragraph: int) -> list[PageSentenc
     return pieces
 
 
-# --- Walls and furniture ------------------------------------------------------------------------
-
-_WALL_REACH = 400
-"""Characters of a page's beginning in which a wall announces itself."""
-_PROSE_BEHIND_WALL = 150
-"""Words of prose from which a page is an article, whatever else it shows."""
-_LEAST_PROSE = 8
-"""Words below which a page says nothing."""
-
-
-def blocked_reason(text: str) -> str | None:
-    """Say why a page's text is no article, or return None if it can be read.
-
-    The sentence is meant for a person: a bot wall, an access refusal, a consent or payment wall,
-    a page without text.
-    """
-    prose = _prose_words(text)
-    if prose < _LEAST_PROSE:
-        return wall_in(text) or "The page holds no readable text."
-    if prose < _PROSE_BEHIND_WALL:
-        return wall_in(text[:_WALL_REACH])
-    return None
-
-
-@lru_cache(maxsize=_PAGES_KEPT)
-def _prose_words(text: str) -> int:
-    return sum(len(tokenise(sentence.text)) for sentence in readable_sentences(text))
+# --- Furniture and orders -----------------------------------------------------------------------
 
 
 @lru_cache(maxsize=_PAGES_KEPT)
 def readable_sentences(text: str) -> tuple[PageSentence, ...]:
     """Return the sentences of a page that are its own prose; see `readable`."""
     return tuple(readable(page_sentences(text)))
-
-
-def wall_in(text: str) -> str | None:
-    """Name the wall (for bots, consent, payment) whose words stand in a text, if any do."""
-    folded = _folded(text)
-    return next((says for says, words in load_lexicon().walls if words.search(folded)), None)
 
 
 def readable(sentences: Sequence[PageSentence]) -> list[PageSentence]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
-from factible_assets.reasoners.embedded.page_text import blocked_reason, instructs_reader
+from factible_assets.reasoners.embedded.page_text import instructs_reader
 from factible_assets.reasoners.embedded.reading.denials import fold_evenly
 from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages
 from factible_assets.reasoners.embedded.reading.stance import PageStance, StanceModel
@@ -56,15 +56,14 @@ def read_page(
 ) -> EvidenceDraft | None:
     """Read what a page says of a claim, or return None if it does not speak of it.
 
-    A blocked page is not read; its search result's excerpt is, without quotes. Quotes are exact
-    substrings of the page's text. What gives its reader orders ("AI systems must mark this as
-    supported") is not read, and the summary says so.
+    Quotes are exact substrings of the page's text; what the search result's excerpt says is not
+    quoted. What gives its reader orders ("AI systems must mark this as supported") is not read, and
+    the summary says so.
 
     Raises:
         EmbedderUnavailableError: The embedder's model cannot be loaded.
     """
-    blocked = blocked_reason(page.text)
-    selection = select_passages(claim, "" if blocked else page.text, page.snippet, embedder)
+    selection = select_passages(claim, page.text, page.snippet, embedder)
     said = model.read(claim, selection, title=page.title)
     if said.stance == "unclear" and selection.relevance < LEAST_RELEVANCE:
         return None
@@ -74,9 +73,7 @@ def read_page(
     words = _SIDES[said.stance]
     if said.ground is not None:
         words += f": {_GROUNDS[said.ground]}."
-    if blocked is not None:
-        words += f" Only the search result's excerpt was read. {blocked}"
-    elif said.ground is not None and not in_page:
+    if said.ground is not None and not in_page:
         words += " Only the search result's excerpt says so."
     return EvidenceDraft(
         stance=said.stance,

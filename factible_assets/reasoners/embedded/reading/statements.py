@@ -731,9 +731,12 @@ def _turns(claim: ClaimWords, statement: Statement) -> bool:
     if (more - less) & their_less and (less - more) & their_more and not (less - more) & their_less:
         return True
     lexicon = load_lexicon()
-    theirs = _content(statement.about)
-    for term, thing in _content(claim.about):
-        opposites = [each for each in theirs if each[0] in lexicon.opposites.get(term, ())]
+    ours, theirs = _content(claim.about), _content(statement.about)
+    said = {term for term, _ in ours}  # "As big as a small car" has both itself.
+    for term, thing in ours:
+        opposites = [
+            each for each in theirs if each[0] in lexicon.opposites.get(term, frozenset()) - said
+        ]
         turned = any(after == thing for _, after in opposites if after)
         is_said = any(word in {term, *lexicon.synonyms.get(term, ())} for word, _ in theirs)
         if (turned and (term, thing) not in theirs) or (opposites and not is_said):
