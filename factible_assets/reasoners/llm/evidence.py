@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from factible_assets.reasoners.embedded.embedder import minilm
-from factible_assets.reasoners.embedded.page_text import PageSentence, page_sentences, wall_in
+from factible_assets.reasoners.embedded.page_text import PageSentence, page_sentences
 from factible_assets.reasoners.embedded.reading.passages import bm25_scores
 from factible_assets.reasoners.embedded.text import STOP_WORDS, content_stems, is_english
 from factible_assets.reasoners.llm.answers import EvidenceAnswer, Reading
@@ -199,19 +199,15 @@ _AROUND = 2
 _LEAD = 0.1
 """What the first sentence of a page is worth beside the last: pages begin with what they say. Up to
 .3 as many quotes stay."""
-_LONGEST_NOTICE = 400
-"""Characters of the longest page that is nothing but a wall; of a longer one the model is judge."""
 _SHORT, _LONG = 6, 35
 """Words of a sentence that says little, and of one that takes the room of two."""
 
 
 def excerpt(claim: str, text: str, *, limit: int, snippet: str = "") -> str | None:
-    """Return what a model is given of a page, None if there is nothing to read (a bot wall, …).
+    """Return what a model is given of a page, None if there is nothing to read.
 
     `limit` counts characters without the marks of omission, `snippet` is what the search showed.
     """
-    if len(text) < _LONGEST_NOTICE and wall_in(text):
-        return None
     sentences = _once(page_sentences(text))
     if sum(len(sentence.text) + 1 for sentence in sentences) > limit:
         room, chosen = limit, set[int]()

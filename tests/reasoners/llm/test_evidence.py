@@ -154,13 +154,6 @@ async def test_a_quote_of_what_the_model_was_shown_becomes_the_pages_own_charact
     assert check_words(draft, page.text)["stance"] == "refutes"
 
 
-async def test_a_wall_is_not_read() -> None:
-    wall = replace(PAGE, text="Please verify that you are a human. Enable JavaScript and cookies.")
-    draft, model = await read(says("refutes"), page=wall)
-    assert draft is None
-    assert model.questions == []
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -168,7 +161,7 @@ async def test_a_wall_is_not_read() -> None:
         "Sign in\nAccept all cookies\n" + "Sugar does not make children hyperactive. " * 11,
     ],
 )
-async def test_a_short_page_is_read_whatever_words_of_a_wall_stand_in_it(text: str) -> None:
+async def test_a_short_page_is_read_whatever_its_words(text: str) -> None:
     _, model = await read(says("unclear"), page=replace(PAGE, text=text))
     assert text.splitlines()[-1].strip() in model.prompts[0]
 

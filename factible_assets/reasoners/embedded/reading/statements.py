@@ -406,7 +406,8 @@ def read_statements(
     context = topic.union(*(said for _, said in told))
     named = {name for name in claim.names if any(_is_same_name(name, word) for word in context)}
     is_told = bool(claim.stems) and claim.names == named
-    # Without its names only an answer speaks of a claim, or what names another in their place.
+    # Without its names only an answer speaks of a claim, what names another in their place, or what
+    # denies it of all ("no link between vaccines and autism").
     is_open = 2 * len(named) >= len(claim.names) or claim.is_of_one
     found, shares = [], []
     for number, passage in enumerate(passages):
@@ -416,7 +417,9 @@ def read_statements(
                 *(said for at, said in told if at <= statement.span[0] or not passage.in_page)
             )
             shared, is_held = _share(claim, statement, topic, before)
-            if statement.answers or (is_open and is_held):
+            named_too = content_words(" ".join(names_in(statement.raw)))
+            is_general = statement.says == "denies" and named_too.issubset(claim.stems)
+            if statement.answers or (is_held and (is_open or is_general)):
                 found.append((number, statement))
                 shares.append(shared)
     if not found or not claim.stems:
@@ -442,7 +445,8 @@ def read_statements(
     ):
         is_answer = statement.answers and statement.says == "denies"
         least = _NEAR_SAID if shared >= _LEAST_SAID else NEAR_TURNED
-        is_heard = (is_named and near >= least) or (is_answer and near >= _ANSWERED)
+        speaks = is_named or statement.says == "denies"
+        is_heard = (speaks and near >= least) or (is_answer and near >= _ANSWERED)
         decided = _decide(claim, statement, title, shared, near, is_heard=is_heard)
         if decided is not None and not (
             (decided.side != "refutes" and statement.span in of_others)
@@ -478,8 +482,10 @@ def _share(
     weight = _weight(claim, meant)
     held = weight if statement.says == "denies" else _weight(claim, said)
     is_held = held >= least or len(whole & words) >= _LEAST_SHARED * len(whole)
-    # What neither has the claim's first word nor may mean it is on another subject.
-    return (0.0 if meant.isdisjoint(claim.subject_stems) else weight), is_held
+    # What neither has the claim's first word nor may mean it is on another subject, and asserts
+    # nothing of this one; what is denied of "vaccines" is denied of "the MMR vaccine".
+    is_other = statement.says != "denies" and meant.isdisjoint(claim.subject_stems)
+    return (0.0 if is_other else weight), is_held
 
 
 def _decide(
@@ -502,7 +508,7 @@ def _decide(
     if (
         not is_heard
         or statement.says == "open"
-        or (shared == 0 and not is_answer)
+        or (shared == 0 and not says_no)
         or (denies_else and shared == 1 and _LIGHT_VERB.search(claim.about) is None)
         # What "is not Z" may be Y.
         or (denies_else and _IS.search(claim.about) and _IS_NOT.search(statement.raw))

@@ -1,4 +1,4 @@
-"""Sentences, windows, walls and relevance of a page."""
+"""Sentences, windows and relevance of a page."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
-from factible_assets.reasoners.embedded.page_text import (
-    blocked_reason,
-    instructs_reader,
-    page_sentences,
-    readable,
-)
+from factible_assets.reasoners.embedded.page_text import instructs_reader, page_sentences, readable
 from factible_assets.reasoners.embedded.reading.passages import (
     LONGEST_WINDOW,
     SHORTEST_WINDOW,
@@ -77,41 +72,6 @@ def test_windows_hold_25_to_60_words_on_sentence_boundaries() -> None:
 def test_a_menu_without_a_full_stop_is_cut_into_windows() -> None:
     found = windows(page_sentences("menu item " * 500))
     assert max(len(tokenise(w.text)) for w in found) <= LONGEST_WINDOW
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        (
-            "Prove your humanity\nWe’re committed to safety. But not for bots.",
-            "proof of being human",
-        ),
-        ("Verifying you are human. This may take a few seconds.", "proof of being human"),
-        ("Please enable JavaScript to run this app.", "JavaScript"),
-        ("403 Forbidden\nnginx", "refused"),
-        ("You don't have permission to access this resource on the server.", "refused"),
-        ("404\nPage not found", "does not exist"),
-        (
-            "We value your privacy!\nWe and our 1551 partners use cookies and process data.",
-            "consent",
-        ),
-        ("Subscribe to continue reading. Already a member?", "payment"),
-        ("", "no readable text"),
-        ("Home\nAbout", "no readable text"),
-    ],
-)
-def test_a_wall_is_recognised_and_said_in_a_sentence(text: str, says: str) -> None:
-    reason = blocked_reason(text)
-    assert reason is not None
-    assert says in reason
-
-
-def test_an_article_with_a_cookie_notice_is_no_wall() -> None:
-    assert blocked_reason("We value your privacy! Accept all cookies.\n" + PROSE) is None
-
-
-def test_a_short_article_about_captchas_deep_in_its_text_is_no_wall() -> None:
-    assert blocked_reason(PROSE[:600] + " Later the site asked for a captcha.") is None
 
 
 def test_furniture_and_instructions_are_not_readable() -> None:
