@@ -2,8 +2,8 @@
 
 What belongs here: which metrics there are, how each is asked of one video's rows, and its figures:
 of a video, averaged over videos (macro) and over the items of all videos (micro). What does not:
-their formulas (metrics), what is scored (scoring.py). Reports, targets, checks and the overviews of
-tables take the metrics from `MEASURES`.
+their formulas (metrics), what is scored (scoring.py). Reports, targets, checks and tables take
+the metrics from `MEASURES`.
 
 A metric that says nothing of a video, since an asset did not run there or nobody annotated it, is
 undefined for it: a ratio with the denominator 0, or None.
@@ -32,18 +32,11 @@ from factible_assets.records import METHOD, Answered, LlmCall, Rating, SourceCla
 
 Family = Literal["claims", "stances", "evidence", "operations"]
 Better = Literal["higher", "lower"]
-Overview = Literal["videos", "variants"]
-"""A table of a few main metrics: of an evaluation's videos, of an experiment's variants."""
-
 Item = TypeVar("Item")
 
 UNDEFINED: Final = Ratio(0, 0)
 DEPTHS: Final = (1, 3, 5, 10)
 """The k of precision@k and recall@k; beside them stands the figure over all extracted claims."""
-
-_VIDEOS: Final[tuple[Overview, ...]] = ("videos",)
-_VARIANTS: Final[tuple[Overview, ...]] = ("variants",)
-BOTH: Final = (*_VIDEOS, *_VARIANTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +80,7 @@ def mean(values: Iterable[float | None]) -> float | None:
 class Described:
     """What is known of a metric of any kind; `unit` is what its n counts.
 
-    `better` is None if neither way is; `overviews` are those that it is one of the few metrics of.
+    `better` is None if neither way is; a `headline` is one of the dozen that are shown first.
     """
 
     name: str
@@ -95,7 +88,7 @@ class Described:
     unit: str
     _: KW_ONLY
     better: Better | None = "higher"
-    overviews: Sequence[Overview] = ()
+    headline: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,20 +235,15 @@ _CLAIMS: Final[tuple[Measure, ...]] = (
     *(
         _of_claims(f"{name}@{k}", unit, partial(metric, k=k), count)
         if k
-        else _of_claims(name, unit, metric, count, overviews=BOTH)
+        else _of_claims(name, unit, metric, count, headline=name != "F1")
         for name, unit, metric, count in _AT_DEPTHS
         for k in (None, *DEPTHS)
     ),
     _of_claims("MAP over hits", "matched claims", claims.average_precision_over_hits),
     _of_claims("MAP over relevant", _GOLD, claims.average_precision_over_relevant),
+    _of_claims("nDCG by importance", _GOLD, claims.ndcg_by_importance, _weighed_gold),
     _of_claims(
-        "nDCG by importance", _GOLD, claims.ndcg_by_importance, _weighed_gold, overviews=_VIDEOS
-    ),
-    _of_claims(
-        "recall@important",
-        "important annotated claims",
-        claims.recall_at_important,
-        overviews=_VARIANTS,
+        "recall@important", "important annotated claims", claims.recall_at_important, headline=True
     ),
     _of_claims(
         "importance-weighted coverage", _GOLD, claims.importance_weighted_coverage, _weighed_gold
@@ -300,7 +288,7 @@ STANCE_MEASURES: Final[tuple[PooledMeasure[Judgement], ...]] = (
         lambda it: stances.accuracy(it).value,
         lambda it, among: stances.accuracy(stances.as_majority(it, among)).value,
         averaged=True,
-        overviews=BOTH,
+        headline=True,
     ),
     _of_stances(
         "macro-F1",
@@ -386,21 +374,22 @@ _KINDS: Final = (
 )
 
 _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
-    _evidence(
-        "retrieval success rate", "claims", evidence.retrieval_success_rate, overviews=_VIDEOS
-    ),
+    _evidence("retrieval success rate", "claims", evidence.retrieval_success_rate, headline=True),
     _evidence("query success rate", "queries", evidence.query_success_rate),
     _evidence("sources per query", "queries", evidence.sources_per_query, better=None),
+    _evidence("evidence per claim", "claims", evidence.evidence_per_claim, better=None),
     _evidence(
-        "evidence per claim", "claims", evidence.evidence_per_claim, better=None, overviews=BOTH
+        "independent origins per claim",
+        "claims",
+        evidence.independent_origins_per_claim,
+        headline=True,
     ),
-    _evidence("independent origins per claim", "claims", evidence.independent_origins_per_claim),
     _evidence(
         "quote grounding rate",
         "quotes",
         evidence.quote_grounding_rate,
         assets=("evidence",),
-        overviews=BOTH,
+        headline=True,
     ),
     *(
         _evidence(
@@ -456,11 +445,9 @@ _operation = partial(_ratio, "operations")
 _failure = partial(_operation, better="lower")
 
 _SERVICES: Final[tuple[RatioMeasure, ...]] = (
-    _operation("complete verdicts", "claims", _complete, ("claims", "verdicts")),
-    _operation(
-        "decided verdicts", "verdicts", _decided, ("verdicts",), better=None, overviews=_VARIANTS
-    ),
-    _failure("infrastructure failure rate", "attempts", _failures, overviews=BOTH),
+    _operation("complete verdicts", "claims", _complete, ("claims", "verdicts"), headline=True),
+    _operation("decided verdicts", "verdicts", _decided, ("verdicts",), better=None, headline=True),
+    _failure("infrastructure failure rate", "attempts", _failures, headline=True),
     *(
         _failure(f"failure rate of {rows}", unit, partial(_failed, rows), (asset,))
         for rows, unit, asset in (
@@ -482,9 +469,9 @@ def _value(name: str, of: Callable[[VideoOutcome], float | None]) -> RatioMeasur
         value = of(video.outcome)
         return UNDEFINED if value is None else Ratio(value, 1)
 
-    overviews = BOTH if name in {"seconds to first verdict", "cost in USD"} else ()
+    shown = name in {"seconds to first verdict", "cost in USD"}
     return RatioMeasure(
-        name, "operations", "videos", ratio, better="lower", overviews=overviews, is_mean=True
+        name, "operations", "videos", ratio, better="lower", headline=shown, is_mean=True
     )
 
 
@@ -538,21 +525,8 @@ MEASURES: Final[tuple[Measure, ...]] = (
 
 CATALOGUE: Final[Mapping[str, Measure]] = {each.name: each for each in MEASURES}
 
-HEADLINES: Final[Mapping[str, str]] = {
-    "precision": "micro",
-    "recall": "micro",
-    "recall@important": "micro",
-    "stance accuracy": "micro",
-    "decided verdicts": "micro",
-    "complete verdicts": "micro",
-    "retrieval success rate": "micro",
-    "independent origins per claim": "micro",
-    "quote grounding rate": "micro",
-    "infrastructure failure rate": "micro",
-    "seconds to first verdict": "macro",
-    "cost in USD": "macro",
-}
-"""The dozen figures that are shown first, with their averaging: over items where there are such."""
+HEADLINES: Final = tuple(each.name for each in MEASURES if each.headline)
+"""The dozen that are shown first, of an evaluation, of its videos and of variants."""
 
 _OF_ONE_MODEL: Final = _value("tokens or cost of one stage and model", lambda _: None)
 
@@ -560,8 +534,3 @@ _OF_ONE_MODEL: Final = _value("tokens or cost of one stage and model", lambda _:
 def measure_of(name: str) -> Measure:
     """Return a metric by name; costs and tokens by stage and model are operations, better low."""
     return CATALOGUE.get(name, _OF_ONE_MODEL)
-
-
-def overview(of: Overview) -> tuple[str, ...]:
-    """Return the names of the metrics that an overview shows, in the order of reports."""
-    return tuple(each.name for each in MEASURES if of in each.overviews)

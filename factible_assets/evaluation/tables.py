@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any, Final
 
 from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.measures import HEADLINES, measure_of, overview
+from factible_assets.evaluation.measures import HEADLINES, measure_of
 from factible_assets.evaluation.scoring import Evaluation
 from factible_assets.wording import cell, counted, number, table
 
@@ -34,8 +34,8 @@ def figure_row(figure: Figure) -> tuple[str, ...]:
 
 
 def headlines(evaluation: Evaluation) -> tuple[Figure, ...]:
-    """Return the dozen figures that are shown first."""
-    found = (evaluation.figure(name, averaging) for name, averaging in HEADLINES.items())
+    """Return the dozen figures that are shown first: over items, where there are such."""
+    found = (evaluation.figure(each, "micro") or evaluation.figure(each) for each in HEADLINES)
     return tuple(figure for figure in found if figure is not None)
 
 
@@ -73,12 +73,11 @@ def figures_markdown(evaluation: Evaluation) -> str:
 
 def videos_markdown(evaluation: Evaluation) -> str:
     """Return the main figures of each video as a table in Markdown."""
-    columns = overview("videos")
     rows = []
     for video_id, figures in evaluation.per_video.items():
         values = {figure.name: number(figure.value, UNDEFINED) for figure in figures}
-        rows.append([cell(video_id), *(values[name] for name in columns)])
-    return table(("video", *columns), rows)
+        rows.append([cell(video_id), *(values[name] for name in HEADLINES)])
+    return table(("video", *HEADLINES), rows)
 
 
 def document(evaluation: Evaluation) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from factible_assets.evaluation.figures import (
     paired_bootstrap,
     wilcoxon_signed_rank,
 )
-from factible_assets.evaluation.measures import CATALOGUE, measure_of, overview
+from factible_assets.evaluation.measures import CATALOGUE, HEADLINES, measure_of
 from factible_assets.experiments.plan import ExperimentError
 from resources.statements import statements
 from warehouse.store import Warehouse
@@ -102,8 +102,8 @@ class Comparison:
 
     @property
     def headlines(self) -> tuple[MetricComparison, ...]:
-        """The metrics of the overview that are known of any variant; the rest is a click away."""
-        found = (self.metric(name) for name in overview("variants"))
+        """The main metrics that are known of any variant; the rest is a click away."""
+        found = (self.metric(name) for name in HEADLINES)
         return tuple(each for each in found if each is not None and each.is_known)
 
     @property
