@@ -7,14 +7,13 @@ their words (config.py); the words of commands and options, which the command tr
 
 from __future__ import annotations
 
-import inspect
 from functools import cache
 from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand
-from typer.main import get_command
 
+from factible_assets.cli.main import options_of
 from factible_assets.cli.output import note
 from factible_assets.config import FactCheckConfig, Knob, KnobError, config_of, knobs
 from factible_assets.corpora.reading import CorporaReading, load_corpora
@@ -51,25 +50,8 @@ class RecheckCommand(KnobCommand):
 
 @cache
 def _options(without: str | None) -> tuple[Any, ...]:
-    parameters = [
-        inspect.Parameter(
-            name.replace(".", "_"),
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=_of(knob),
-        )
-        for name, knob in knobs().items()
-        if knob.place[0] != without
-    ]
-
-    def declared(**given: Any) -> None:
-        del given
-
-    declared.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # typer's
-    declared.__annotations__ = {each.name: each.annotation for each in parameters}
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command()(declared)
-    return tuple(option for option in get_command(app).params if option.name != "help")
+    wanted = {name: knob for name, knob in knobs().items() if knob.place[0] != without}
+    return options_of({name.replace(".", "_"): _of(knob) for name, knob in wanted.items()})
 
 
 def _of(knob: Knob) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Exit, Option, Typer
 
-from factible_assets.cli.output import between, complain, note, print_json, result, table
+from factible_assets.cli.output import as_json, between, complain, note, print_json, result, table
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import Settings, load_settings
@@ -91,7 +91,7 @@ def run(
     ]
     told = {"run": {**amounts, "incomplete": incomplete, "failures": failures}}
     result(
-        {**told, **_document(comparison)},
+        {**told, **as_json(comparison)},
         f"{amounts['computed']} stages computed, {amounts['shared']} shared with another "
         f"variant, {amounts['kept']} kept from before.",
         _overview(comparison),
@@ -171,7 +171,7 @@ def show(name: Name) -> None:
         result(_definition(experiment), variants)
         note(str(error))
         return
-    document = {**_definition(experiment), **_document(comparison)}
+    document = {**_definition(experiment), **as_json(comparison)}
     result(document, variants, _overview(comparison), _basis(comparison))
 
 
@@ -210,7 +210,7 @@ def compare(
     path = output or settings.reports / f"experiment-{experiment.name}.html"
     write_whole(path, render_page(comparison, scored_again(experiment, settings)).encode())
     result(
-        {**_document(comparison), "report": path},
+        {**as_json(comparison), "report": path},
         *(_metric_table(comparison, each) for each in chosen),
         _basis(comparison),
         f"report: {path}",
@@ -294,7 +294,9 @@ def _overview(comparison: Comparison) -> Table:
         )
         for variant in comparison.variants
     ]
-    title = f"{comparison.experiment}: {counted(comparison.videos, 'video')}, means over videos"
+    title = (
+        f"{comparison.experiment}: {counted(comparison.scored_videos, 'video')}, means over videos"
+    )
     return table(("variant", *headings), rows, title=title, numbers=headings, whole=("variant",))
 
 
@@ -328,7 +330,7 @@ def _metric_table(comparison: Comparison, metric: MetricComparison) -> Table:
 
 def _basis(comparison: Comparison) -> str:
     words = f"Claims matched by {comparison.matcher}."
-    if comparison.videos == 1:
+    if comparison.scored_videos == 1:
         return f"{words} One video: there is no interval and no test."
     if not comparison.tests:
         return words
@@ -405,14 +407,4 @@ def _definition(experiment: Experiment) -> dict[str, Any]:
             {"variant": variant.name, "settings": dict(variant.values)}
             for variant in experiment.variants
         ],
-    }
-
-
-def _document(comparison: Comparison) -> dict[str, Any]:
-    told = ("experiment", "baseline", "matcher", "finished_at")
-    return {
-        **{name: getattr(comparison, name) for name in told},
-        "scored_videos": comparison.videos,
-        "variants": comparison.variants,
-        "metrics": comparison.metrics,
     }

@@ -8,6 +8,7 @@ handed to every command. What does not: commands, what the options do (output.py
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import traceback
 from collections.abc import Mapping
@@ -74,34 +75,44 @@ _PLACES = {name: place for each in COMMANDS.values() for name, (place, _) in eac
 _WHOLE_SENTENCE = 500
 
 
-def _wished(words: str, *names: str) -> Any:
-    name = names[0].removeprefix("--")
+def options_of(declared: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return options by the names and annotations that parameters of a command would have."""
 
-    def keep(value: bool) -> None:
-        setattr(wishes, name, getattr(wishes, name) or value)
+    def command(**given: Any) -> None:
+        del given
 
-    return typer.Option(*names, help=words, callback=keep, is_eager=True, expose_value=False)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter(name, keyword, default=None, annotation=each)
+        for name, each in declared.items()
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # typer's
+    command.__annotations__ = dict(declared)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command()(command)
+    return tuple(option for option in get_command(app).params if option.name != "help")
+
+
+def _wished(name: str, words: str, *short: str) -> Any:
+    def keep(value: bool | None) -> None:
+        if value:
+            setattr(wishes, name, True)
+
+    names = (f"--{name}", *short)
+    wish = typer.Option(*names, help=words, callback=keep, is_eager=True, expose_value=False)
+    return Annotated[bool, wish]
 
 
 @functools.cache
 def _shared_options() -> tuple[Any, ...]:
-    def declared(
-        *,
-        as_json: Annotated[
-            bool, _wished("Print JSON on stdout; progress stays on stderr.", "--json")
-        ] = False,
-        quiet: Annotated[
-            bool,
-            _wished("Print the result and errors alone: no progress, no remarks.", "--quiet", "-q"),
-        ] = False,
-        debug: Annotated[bool, _wished("Show tracebacks of errors.", "--debug")] = False,
-    ) -> None:
-        del as_json, quiet, debug
-
-    # Typer looks the names of types up in the module, where they are.
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command()(declared)
-    return tuple(get_command(app).params)
+    words = {
+        "as_json": _wished("json", "Print JSON on stdout; progress stays on stderr."),
+        "quiet": _wished(
+            "quiet", "Print the result and errors alone: no progress, no remarks.", "-q"
+        ),
+        "debug": _wished("debug", "Show tracebacks of errors."),
+    }
+    return options_of(words)
 
 
 def _equip(command: Any) -> None:

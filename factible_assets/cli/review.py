@@ -16,6 +16,7 @@ from factible_assets.cli.arguments import video_ids
 from factible_assets.cli.output import complain, note, result, sentence, stdout, table, wishes
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import load_settings
+from factible_assets.stages.reviews import CLAIM_KINDS, QUERY_KINDS
 from factible_assets.wording import act_words, counted, plain, verdict_words
 
 if TYPE_CHECKING:  # help needs none of what reviews
@@ -298,8 +299,6 @@ def _outcome(
         note(f"{counted(done.others, 'other claim')} stayed as they were (run {done.run_id[:8]}).")
     elif done.waits:
         mine = f"{plain(before.video_id)} {before.claim.claim_id[:8]}"
-        from factible_assets.stages.reviews import CLAIM_KINDS
-
         changes = any(action.action in CLAIM_KINDS for action in actions)
         checked = f"it is checked with: factible review --rerun -- {mine}"
         note(f"Recorded; {checked if changes else 'the next check of the claim keeps to it.'}")
@@ -314,8 +313,6 @@ def _told(act: ReviewAction, file: ClaimFile) -> str:
 
 def _act_words(action: dict[str, Any], file: ClaimFile | None = None) -> str:
     """Say an action after the name of who did it."""
-    from factible_assets.stages.reviews import QUERY_KINDS
-
     kind, target = action["action"], action["target"]
     asked = {query.query_id: query.text for query in file.queries} if file else {}
     query = asked.get(target) or (action.get("target_words") if kind in QUERY_KINDS else None)

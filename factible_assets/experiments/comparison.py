@@ -91,7 +91,7 @@ class Comparison:
     baseline: str
     matcher: str
     code_version: str
-    videos: int
+    scored_videos: int
     finished_at: datetime
     variants: tuple[VariantInfo, ...]
     metrics: tuple[MetricComparison, ...]
@@ -172,7 +172,7 @@ def read_comparison(
         baseline=against,
         matcher=head["matcher"],
         code_version=head["code_version"],
-        videos=head["videos"],
+        scored_videos=head["videos"],
         finished_at=head["finished_at"].replace(tzinfo=UTC),
         variants=variants,
         metrics=tuple(metrics),
