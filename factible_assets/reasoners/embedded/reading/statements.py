@@ -228,7 +228,7 @@ _PLACE_OF_ONE = re.compile(
 )
 _LAST_NAME = re.compile(r"(?:[A-Z][\w\u2019'-]* ?)+$")
 _DEED_OF_ONE = re.compile(
-    r" (?:first )?(?:invented|discovered|founded|wrote|painted|composed|designed|built)\b"
+    r" (?:first )?(?:invented|discovered|founded|wrote|painted|composed|designed|built|won the)\b"
 )
 """What stands before the name of the one, and after it."""
 _WIDE = word_set("africa america antarctica asia australia europe earth world")
