@@ -602,7 +602,7 @@ async def test_prior_fact_checks_need_a_key_and_can_be_switched_off(tmp_path: Pa
         for _ in range(2):
             async with live_web(settings(tmp_path, **key, endpoints=address)) as web:
                 assert web.fact_checks is not None
-                answer = await web.fact_checks.prior_checks("sugar")
+                answer = await web.fact_checks.prior_checks(SearchRequest("sugar", 10))
                 assert (answer.outcome, answer.checks) == ("ok", ())
         assert len(server.asked) == 1
         async with AsyncExitStack() as stack:

@@ -255,7 +255,7 @@ def _services(
         return next((answer.reason for answer in answers if answer.outcome == "outage"), None)
 
     async def fact_checks() -> str | None:
-        answer = await fact_check_lane(settings, http).prior_checks(_QUERY, limit=1)
+        answer = await fact_check_lane(settings, http).prior_checks(SearchRequest(_QUERY, 1))
         return answer.reason if answer.outcome == "outage" else None
 
     async def jina() -> str | None:

@@ -18,7 +18,7 @@ from factible_assets.stages.ids import normalise_text, prior_fact_check_id
 from factible_assets.stages.search import identity_of, is_the_video, unwanted
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of
-from resources.search.base import FactCheckLane
+from resources.search.base import FactCheckLane, SearchRequest
 from resources.search.base import PriorFactCheck as FoundFactCheck
 
 LIMIT = 10
@@ -48,9 +48,9 @@ async def look_up(
     A review is kept, or left out for a stated reason. Of several on one page the most similar
     stays. Never raises for an outage: it is a row.
     """
-    answer = await lane.prior_checks(
-        question(claim), limit=LIMIT, language=config.language, after=config.published_after
-    )
+    since, language = config.published_after, config.language
+    wanted = SearchRequest(question(claim), LIMIT, after=since, language=language)
+    answer = await lane.prior_checks(wanted)
     own = {
         "claim_id": claim.claim_id,
         "video_id": claim.video_id,

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from datetime import date, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
@@ -168,8 +168,7 @@ class CachingSearch:
         async def work(_: object) -> tuple[SearchAnswer, ...]:
             return tuple(await self._provider.search(request))
 
-        written = {name: _plain(value) for name, value in asdict(request).items()}
-        answers, first = await self._answers.ask(written, work)
+        answers, first = await self._answers.ask(_written(request), work)
         # Whoever waits for another's question has sent none: nothing is counted twice.
         return answers if first else tuple(map(_at_once, answers))
 
@@ -187,17 +186,13 @@ class CachingFactChecks:
             counts_for=lambda answer: cache.policy.search if answer.outcome == "ok" else None,
         )
 
-    async def prior_checks(
-        self, claim: str, *, limit: int = 10, language: str | None = None, after: date | None = None
-    ) -> FactCheckAnswer:
+    async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
         """Look a claim up; see FactCheckLane.prior_checks. A kept answer took 0 seconds."""
 
         async def work(_: object) -> FactCheckAnswer:
-            return await self._lane.prior_checks(claim, limit=limit, language=language, after=after)
+            return await self._lane.prior_checks(request)
 
-        # The page that was once asked for stays in the key: what was kept counts on.
-        asked = [claim, limit, 1, language, _plain(after)]
-        return (await self._answers.ask(asked, work))[0]
+        return (await self._answers.ask(_written(request), work))[0]
 
 
 def _at_once(answer: Any) -> Any:
@@ -207,11 +202,11 @@ def _at_once(answer: Any) -> Any:
     return replace(answer, latency_seconds=0.0)
 
 
-def _plain(value: object) -> object:
-    """Return a restriction as JSON; the order of what is excluded means nothing."""
-    if isinstance(value, date):
-        return value.isoformat()
-    return sorted(value) if isinstance(value, (list, tuple, set, frozenset)) else value
+def _written(request: SearchRequest) -> Json:
+    """Return a request as JSON; the order of what is excluded means nothing."""
+    domains, kinds = sorted(request.exclude_domains), sorted(request.exclude_file_types)
+    asked = replace(request, exclude_domains=domains, exclude_file_types=kinds)
+    return to_json(SearchRequest, asked)
 
 
 ConditionalFetch: TypeAlias = Callable[[str, FetchedPage | None], Awaitable[FetchedPage]]

@@ -139,12 +139,10 @@ class SearchProvider(Protocol):
 class FactCheckLane(Protocol):
     """Where prior fact checks are looked up. Never raises for an outage: it answers so."""
 
-    async def prior_checks(
-        self, claim: str, *, limit: int = 10, language: str | None = None, after: date | None = None
-    ) -> FactCheckAnswer:
+    async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
         """Look a claim, or words of it, up.
 
         Wanted are at most `limit` reviewed claims, of which one may have several reviews; in one
-        language (BCP 47, such as en) or in all; not those claimed and reviewed before `after`.
+        `language` (BCP 47, such as en) or in all; not those claimed and reviewed before `after`.
         """
         ...

@@ -381,18 +381,16 @@ class GoogleFactChecks(Service):
         (HTTPStatus.TOO_MANY_REQUESTS, "", "the project's quota is used up; ask less often{wait}"),
     )
 
-    async def prior_checks(
-        self, claim: str, *, limit: int = 10, language: str | None = None, after: date | None = None
-    ) -> FactCheckAnswer:
+    async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
         """Look a claim up; see FactCheckLane.prior_checks."""
 
         async def look_up() -> tuple[PriorFactCheck, ...]:
-            days = (datetime.now(UTC).date() - after).days if after is not None else None
+            days = (datetime.now(UTC).date() - request.after).days if request.after else None
             answer = await self._get(
                 "/v1alpha1/claims:search",
-                query=claim,
-                pageSize=limit,
-                languageCode=language,
+                query=request.query,
+                pageSize=request.limit,
+                languageCode=request.language,
                 maxAgeDays=None if days is None else max(1, days),
             )
             # The list is left out where it would be empty.

@@ -18,7 +18,7 @@ from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.ports import Observer, QueryDraft
 from factible_assets.stages.prior_fact_checks import LEAST_SIMILARITY, look_up, question, similarity
 from factible_assets.stages.progress import ALL_STAGES
-from resources.search.base import FactCheckAnswer, FactCheckLane
+from resources.search.base import FactCheckAnswer, FactCheckLane, SearchRequest
 from resources.search.base import PriorFactCheck as Found
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, reviewed, says
 
@@ -220,11 +220,9 @@ class AfterTheVerdicts:
     lane: FactCheckLane
     bell: Bell
 
-    async def prior_checks(
-        self, claim: str, *, limit: int = 10, language: str | None = None, after: date | None = None
-    ) -> FactCheckAnswer:
+    async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
         await self.bell.rung.wait()
-        return await self.lane.prior_checks(claim, limit=limit, language=language, after=after)
+        return await self.lane.prior_checks(request)
 
 
 async def test_no_verdict_waits_for_the_lane() -> None:

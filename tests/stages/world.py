@@ -191,13 +191,11 @@ class Engine:
 class Checkers:
     world: World
 
-    async def prior_checks(
-        self, claim: str, *, limit: int = 10, language: str | None = None, after: date | None = None
-    ) -> FactCheckAnswer:
-        self.world.wishes.append((language, after))
-        if await self.world.work("look up", claim):
+    async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
+        self.world.wishes.append((request.language, request.after))
+        if await self.world.work("look up", request.query):
             return FactCheckAnswer("checkers", "outage", reason="the checkers are over quota")
-        checks = (self.world.checks or {}).get(claim, [])[:limit]
+        checks = (self.world.checks or {}).get(request.query, [])[: request.limit]
         return FactCheckAnswer("checkers", "ok", tuple(checks))
 
 

@@ -212,6 +212,9 @@ async def test_work_that_everybody_gave_up_is_ended(cache: DiskCache) -> None:
 # --- Prior fact checks --------------------------------------------------------------------------
 
 
+SUGAR = SearchRequest("sugar", 10)
+
+
 class CountingLane:
     """A lane that answers, or fails as long as it is told to."""
 
@@ -219,13 +222,13 @@ class CountingLane:
         self.asked = 0
         self.is_down = False
 
-    async def prior_checks(
-        self, claim: str, *, limit: int = 10, language: str | None = None, after: date | None = None
-    ) -> FactCheckAnswer:
+    async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
         self.asked += 1
         if self.is_down:
             return FactCheckAnswer("checkers", "outage", reason="checkers: over quota")
-        check = PriorFactCheck(claim, "A post", "False", "Checkers", "https://checkers.example/1")
+        check = PriorFactCheck(
+            request.query, "A post", "False", "Checkers", "https://checkers.example/1"
+        )
         return FactCheckAnswer("checkers", "ok", (check,), latency_seconds=0.5)
 
 
@@ -235,18 +238,18 @@ async def test_a_claim_is_looked_up_once_and_an_outage_again(
     inner = CountingLane()
     lane = CachingFactChecks(inner, cache, identity="checkers")
     inner.is_down = True
-    assert [(await lane.prior_checks("sugar")).outcome for _ in range(2)] == ["outage", "outage"]
+    assert [(await lane.prior_checks(SUGAR)).outcome for _ in range(2)] == ["outage", "outage"]
     inner.is_down = False
-    first, again = await lane.prior_checks("sugar"), await lane.prior_checks("sugar")
+    first, again = await lane.prior_checks(SUGAR), await lane.prior_checks(SUGAR)
     assert inner.asked == 3
     assert again == replace(first, latency_seconds=0.0)
-    await lane.prior_checks("sugar", language="de")
-    await lane.prior_checks("sugar", after=date(2020, 1, 1))
-    await lane.prior_checks("sugar", limit=5)
-    await CachingFactChecks(inner, cache, identity="others").prior_checks("sugar")
+    await lane.prior_checks(replace(SUGAR, language="de"))
+    await lane.prior_checks(replace(SUGAR, after=date(2020, 1, 1)))
+    await lane.prior_checks(replace(SUGAR, limit=5))
+    await CachingFactChecks(inner, cache, identity="others").prior_checks(SUGAR)
     assert inner.asked == 7
     clock.now += 2 * DAY
-    await lane.prior_checks("sugar")
+    await lane.prior_checks(SUGAR)
     assert inner.asked == 8
 
 

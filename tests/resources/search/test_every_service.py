@@ -17,7 +17,7 @@ from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
 from resources.reliability.datasets import RatingDirectory
 from resources.reliability.registries import RegistryAges
-from resources.search.base import FactCheckAnswer, SearchAnswer, SearchProvider
+from resources.search.base import FactCheckAnswer, SearchAnswer, SearchProvider, SearchRequest
 from resources.search.providers import (
     GoogleFactChecks,
     PerplexityExpert,
@@ -110,7 +110,7 @@ async def test_a_fault_is_an_outage_of_the_fact_check_lane_too(
 ) -> None:
     server.on("*", FAULTS[fault])
     lane = GoogleFactChecks(impatient, api_key=KEY, base_url="http://service.example")
-    answer = await lane.prior_checks("sugar")
+    answer = await lane.prior_checks(SearchRequest("sugar", 10))
     assert (answer.outcome, answer.checks) == ("outage", ())
     assert KEY not in repr(answer)
 
@@ -195,7 +195,7 @@ async def test_a_refusal_and_another_shape_have_their_own_sentences(
     found: SearchAnswer | FactCheckAnswer
     if name == "facts":
         lane = GoogleFactChecks(http, api_key=KEY, base_url="http://service.example")
-        found = await lane.prior_checks("sugar")
+        found = await lane.prior_checks(SearchRequest("sugar", 10))
     else:
         found = await ask(SERVICES[name](http, "http://service.example"))
     assert found.outcome == "outage"

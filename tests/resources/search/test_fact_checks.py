@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from resources.http import HttpClient
-from resources.search.base import PriorFactCheck
+from resources.search.base import PriorFactCheck, SearchRequest
 from resources.search.providers import GoogleFactChecks
 from tests.resources.search.asking import parameters
 from tests.servers import MisbehavingServer, respond_json
@@ -41,7 +41,7 @@ async def test_every_review_of_a_claim_is_a_prior_fact_check(
     server: MisbehavingServer, lane: GoogleFactChecks
 ) -> None:
     server.on(PATH, respond_json({"claims": [CLAIM], "nextPageToken": "CAo"}))
-    answer = await lane.prior_checks("sugar")
+    answer = await lane.prior_checks(SearchRequest("sugar", 10))
     assert (answer.provider, answer.outcome) == ("google_fact_check", "ok")
     first, second = answer.checks
     assert first == PriorFactCheck(
@@ -63,7 +63,7 @@ async def test_the_key_travels_in_a_header_and_not_in_the_url(
 ) -> None:
     server.on(PATH, respond_json({}))
     week_ago = datetime.now(UTC).date() - timedelta(days=7)
-    await lane.prior_checks("sugar", limit=5, language="de", after=week_ago)
+    await lane.prior_checks(SearchRequest("sugar", 5, language="de", after=week_ago))
     (asked,) = server.asked
     assert asked.headers["x-goog-api-key"] == KEY
     assert KEY not in asked.target
@@ -79,5 +79,5 @@ async def test_no_prior_check_is_an_answer(
     server: MisbehavingServer, lane: GoogleFactChecks
 ) -> None:
     server.on(PATH, respond_json({}))
-    answer = await lane.prior_checks("sugar")
+    answer = await lane.prior_checks(SearchRequest("sugar", 10))
     assert (answer.outcome, answer.checks, answer.reason) == ("ok", (), None)
