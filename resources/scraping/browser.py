@@ -4,11 +4,10 @@ What belongs here: finding, starting and ending the browser, and drawing one pag
 its own. What does not: where a page's requests may go (guarded_proxy.py), reading the drawn markup
 (reading.py), deciding which page is drawn (pages.py).
 
-One browser process serves all `Browser`s of an event loop. Every page has its own context (no
-cookies, no storage, no cache of another page) and its own guarded proxy; address and markup are
-taken in one step, so that a text always belongs to the address that it is given with. The answer
-that was fetched already is handed to the browser, which asks the site only for what the page loads
-in addition. Images, media and fonts are not loaded.
+Every page has its own context (no cookies, no storage, no cache of another page) and its own
+guarded proxy; address and markup are taken in one step, so that a text always belongs to the
+address that it is given with. The answer that was fetched already is handed to the browser, which
+asks the site only for what the page loads in addition. Images, media and fonts are not loaded.
 
 Limits: 20 s until the document is there, then up to 12 s for its text (Factible, section 1.3.4,
 step 3). Nothing is downloaded: on a machine without a browser there is no `Browser`, and
@@ -29,7 +28,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
 from resources.http import OutageError, Response, UnavailableError, is_passing
 from resources.network_guard import NetworkGuard
@@ -121,7 +119,7 @@ def find_browser(named: str | None = None) -> str | None:
 
 @dataclass(eq=False)
 class Browser:
-    """Draws pages; started when the first one is. Use it with `async with`, or call `aclose`.
+    """Draws pages in one event loop; started with the first. Use it with `async with`, or `aclose`.
 
     `guard` decides about every target that a page asks for. A document may take `load_seconds`,
     and then its text `wait_seconds`.
@@ -131,8 +129,11 @@ class Browser:
     executable: str
     load_seconds: float = 20.0
     wait_seconds: float = 12.0
-    _process: _Process | None = None
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_PAGES_AT_ONCE))
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _playwright: Playwright | None = None
+    _browser: PlaywrightBrowser | None = None
+    _ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __aenter__(self) -> Self:
         return self
@@ -141,21 +142,17 @@ class Browser:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """End the browser, unless another `Browser` of this event loop still uses it."""
-        process, self._process = self._process, None
-        if process is not None:
-            await process.leave()
+        """End the browser. Drawing again starts a new one."""
+        async with self._lock:
+            await self._stop()
 
     async def draw(self, response: Response) -> Drawn:
         """Draw a page's answer; UnavailableError: it is none of the web, OutageError: it failed."""
-        if self._process is None:
-            self._process = _Process.join(self.executable)
-        errors = _playwright().Error
         async with self._slots:
             try:
-                browser = await self._process.running()
-                return await self._process.unless_it_ends(self._draw(browser, response))
-            except errors as error:
+                browser = await self._running()
+                return await self._unless_it_ends(self._draw(browser, response))
+            except _playwright().Error as error:
                 raise OutageError(
                     f"the browser could not draw the page: {_first_line(error)}"
                 ) from error
@@ -196,6 +193,68 @@ class Browser:
             raise OutageError(
                 f"the page's scripts kept the browser busy for {limit:g} seconds"
             ) from error
+
+    # --- The process ----------------------------------------------------------------------------
+
+    async def _running(self) -> PlaywrightBrowser:
+        """Return the browser, started if it is not there, or not there any more."""
+        async with self._lock:
+            if self._browser is None or not self._browser.is_connected():
+                await self._stop()
+                ended = self._ended = asyncio.Event()
+                self._browser = await self._start()
+                self._browser.on("disconnected", lambda _: ended.set())
+            return self._browser
+
+    async def _unless_it_ends(self, drawing: Coroutine[Any, Any, Drawn]) -> Drawn:
+        """Await a drawing, or raise OutageError as soon as the browser is no more.
+
+        Not every question to a browser that has just died is answered by an error.
+        """
+        ways = asyncio.ensure_future(drawing), asyncio.ensure_future(self._ended.wait())
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            if ways[0].done():
+                return ways[0].result()
+            raise OutageError("the browser ended while it drew the page")
+        finally:
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
+
+    async def _start(self) -> PlaywrightBrowser:
+        if not is_sandboxed():
+            _LOG.warning("%s", UNSANDBOXED)
+        self._playwright = await _playwright().async_playwright().start()
+        try:
+            return await self._playwright.chromium.launch(
+                executable_path=self.executable,
+                chromium_sandbox=is_sandboxed(),
+                args=list(_ARGUMENTS),
+                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+                # A port where nothing listens: only the pages' own proxies lead anywhere.
+                proxy={"server": "socks5://127.0.0.1:9"},
+                handle_sigint=False,
+                handle_sigterm=False,
+                handle_sighup=False,
+                timeout=_START_SECONDS * 1_000,
+            )
+        except _playwright().Error as error:
+            await self._stop()
+            raise OutageError(
+                f"the browser {Path(self.executable).name} did not start "
+                f"({_first_line(error)}); {_INSTALL}"
+            ) from error
+
+    async def _stop(self) -> None:
+        browser, self._browser = self._browser, None
+        playwright, self._playwright = self._playwright, None
+        if browser is not None:
+            with contextlib.suppress(_playwright().Error, TimeoutError):
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await browser.close()
+        if playwright is not None:
+            await playwright.stop()
 
 
 class _Visit:
@@ -276,97 +335,6 @@ class _Visit:
         if request.resource_type in _ESSENTIAL:
             host, kind = _host(request.url), request.resource_type
             self.failures.setdefault(host, f"a {kind} of {host} could not be loaded{why}")
-
-
-class _Process:
-    """The browser of one event loop, shared by everybody who joined it."""
-
-    def __init__(self, executable: str) -> None:
-        self._executable = executable
-        self._users = 0
-        self._lock = asyncio.Lock()
-        self._playwright: Playwright | None = None
-        self._browser: PlaywrightBrowser | None = None
-        self._ended = asyncio.Event()
-
-    @classmethod
-    def join(cls, executable: str) -> _Process:
-        """Return the loop's process for an executable, and count one user more."""
-        of_loop = _PROCESSES.setdefault(asyncio.get_running_loop(), {})
-        process = of_loop.setdefault(executable, cls(executable))
-        process._users += 1
-        return process
-
-    async def leave(self) -> None:
-        """Count one user less; the last one ends the process."""
-        self._users -= 1
-        if self._users == 0:
-            _PROCESSES.get(asyncio.get_running_loop(), {}).pop(self._executable, None)
-            async with self._lock:
-                await self._stop()
-
-    async def running(self) -> PlaywrightBrowser:
-        """Return the browser, started if it is not there, or not there any more."""
-        async with self._lock:
-            if self._browser is None or not self._browser.is_connected():
-                await self._stop()
-                ended = self._ended = asyncio.Event()
-                self._browser = await self._start()
-                self._browser.on("disconnected", lambda _: ended.set())
-            return self._browser
-
-    async def unless_it_ends(self, drawing: Coroutine[Any, Any, Drawn]) -> Drawn:
-        """Await a drawing, or raise OutageError as soon as the browser is no more.
-
-        Not every question to a browser that has just died is answered by an error.
-        """
-        ways = asyncio.ensure_future(drawing), asyncio.ensure_future(self._ended.wait())
-        try:
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-            if ways[0].done():
-                return ways[0].result()
-            raise OutageError("the browser ended while it drew the page")
-        finally:
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
-
-    async def _start(self) -> PlaywrightBrowser:
-        if not is_sandboxed():
-            _LOG.warning("%s", UNSANDBOXED)
-        self._playwright = await _playwright().async_playwright().start()
-        try:
-            return await self._playwright.chromium.launch(
-                executable_path=self._executable,
-                chromium_sandbox=is_sandboxed(),
-                args=list(_ARGUMENTS),
-                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
-                # A port where nothing listens: only the pages' own proxies lead anywhere.
-                proxy={"server": "socks5://127.0.0.1:9"},
-                handle_sigint=False,
-                handle_sigterm=False,
-                handle_sighup=False,
-                timeout=_START_SECONDS * 1_000,
-            )
-        except _playwright().Error as error:
-            await self._stop()
-            raise OutageError(
-                f"the browser {Path(self._executable).name} did not start "
-                f"({_first_line(error)}); {_INSTALL}"
-            ) from error
-
-    async def _stop(self) -> None:
-        browser, self._browser = self._browser, None
-        playwright, self._playwright = self._playwright, None
-        if browser is not None:
-            with contextlib.suppress(_playwright().Error, TimeoutError):
-                async with asyncio.timeout(_CLOSE_SECONDS):
-                    await browser.close()
-        if playwright is not None:
-            await playwright.stop()
-
-
-_PROCESSES: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Process]] = WeakKeyDictionary()
 
 
 @asynccontextmanager
