@@ -55,14 +55,14 @@ class _Flight(Generic[Value]):
 
 
 class Flights(Generic[Value]):
-    """Does a piece of work once for all who ask for its key while it runs, in one event loop.
+    """Does a piece of work once for all who ask for its key while it runs.
 
     Nothing is remembered: who asks after the end starts anew. If all who wait are cancelled, so is
     the work.
     """
 
     def __init__(self) -> None:
-        self._flights: dict[tuple[asyncio.AbstractEventLoop, str], _Flight[Value]] = {}
+        self._flights: dict[str, _Flight[Value]] = {}
 
     async def join(
         self, key: str, work: Callable[[], Coroutine[Any, Any, Value]]
@@ -71,10 +71,9 @@ class Flights(Generic[Value]):
 
         Returns the work, which has ended, and whether this is the first of those who take it.
         """
-        place = (asyncio.get_running_loop(), key)
-        flight = self._flights.get(place)
+        flight = self._flights.get(key)
         if flight is None:
-            flight = self._flights[place] = _Flight(asyncio.create_task(work()))
+            flight = self._flights[key] = _Flight(asyncio.create_task(work()))
         task = flight.task
         flight.waiting += 1
         try:
@@ -82,8 +81,8 @@ class Flights(Generic[Value]):
         finally:
             flight.waiting -= 1
             if task.done() or not flight.waiting:
-                if self._flights.get(place) is flight:
-                    del self._flights[place]
+                if self._flights.get(key) is flight:
+                    del self._flights[key]
                 if not task.done():
                     task.cancel()
                     await asyncio.wait([task])

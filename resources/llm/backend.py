@@ -28,7 +28,6 @@ from pydantic import SecretStr
 from resources.errors import SetupError
 from resources.http import RetryPolicy, failed_handshake, retry_after_seconds
 from resources.llm.base import AnswerMode, ModelRequest
-from resources.llm.limits import PerLoop
 from resources.llm.prompt import Message
 from resources.llm.registry import ModelInfo, ProviderInfo
 
@@ -156,7 +155,7 @@ class Backend(ABC):
             )
         self._key = SecretStr(value) if value else None
         self._secrets: tuple[SecretStr | None, ...] = (self._key,)
-        self._clients: PerLoop[Any] = PerLoop(self._open, lambda client: client.close())
+        self._client: Any = None
         self._batching = batching
         self._begin()
 
@@ -179,8 +178,9 @@ class Backend(ABC):
         return uuid4().hex
 
     def open(self) -> None:
-        """Make ready for the running event loop, so that the first answer's time is its own."""
-        self._clients.get()
+        """Make the client before it is asked, so that the first answer's time is its own."""
+        if self._client is None:
+            self._client = self._open()
 
     @abstractmethod
     async def ask(
@@ -197,8 +197,10 @@ class Backend(ABC):
         """Say whether the server answers and knows the model."""
 
     async def aclose(self) -> None:
-        """Close what the running event loop has opened."""
-        await self._clients.aclose()
+        """Close the client. Asking again makes a new one."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
 
     def _clean(self, text: str) -> str:
         """Return what a server said on one line, without keys, and not endless."""

@@ -16,41 +16,11 @@ import asyncio
 import math
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
-from weakref import WeakKeyDictionary
 
 from resources.llm.base import BudgetExhaustedError
-
-Thing = TypeVar("Thing")
-
-
-class PerLoop(Generic[Thing]):
-    """Makes a thing the first time that an event loop asks for it: connections belong to one."""
-
-    def __init__(
-        self, make: Callable[[], Thing], close: Callable[[Thing], Awaitable[None]] | None = None
-    ) -> None:
-        self._make, self._close = make, close
-        self._lock = threading.Lock()
-        self._made: WeakKeyDictionary[asyncio.AbstractEventLoop, Thing] = WeakKeyDictionary()
-
-    def get(self) -> Thing:
-        """Return the running loop's thing."""
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            if loop not in self._made:
-                self._made[loop] = self._make()
-            return self._made[loop]
-
-    async def aclose(self) -> None:
-        """Close the running loop's thing, if it has one. Asking again makes a new one."""
-        with self._lock:
-            made = self._made.pop(asyncio.get_running_loop(), None)
-        if made is not None and self._close is not None:
-            await self._close(made)
 
 
 @dataclass(slots=True, eq=False)
@@ -65,28 +35,13 @@ class Turn:
     refused: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class _Slots:
-    """How many requests of an event loop may be under way; some are `withheld` for a while.
-
-    Halved by a refusal, one more after as many answers as there are slots, as TCP avoids
-    congestion (RFC 5681, section 3.1).
-    """
-
-    most: int
-    free: asyncio.Semaphore
-    owed: int = 0
-    withheld: int = 0
-    slowed_at: float = 0.0
-    answered: int = 0
-
-
 class RateLimiter:
-    """Hands out turns in the order of asking. One per provider, shared by its models.
+    """Hands out turns in the order of asking. One per provider, shared by its models in one loop.
 
-    Rates hold over all event loops and threads of the process, None for no limit; tokens are input
-    and output together. `max_concurrent` holds per loop, fewer for a while after a turn that was
-    refused. `minute_seconds` is the length of the minute that rates are counted over.
+    Rates are None for no limit; tokens are input and output together. `max_concurrent` requests
+    are under way at most: halved by a turn that was refused, one more after as many answers as
+    there are slots, as TCP avoids congestion (RFC 5681, section 3.1). `minute_seconds` is the
+    length of the minute that rates are counted over.
     """
 
     def __init__(
@@ -100,66 +55,63 @@ class RateLimiter:
         self._requests = requests_per_minute or math.inf
         self._tokens = tokens_per_minute or math.inf
         self._minute = minute_seconds
-        self._lock = threading.Lock()
         self._turns: list[Turn] = []
         self._not_before = 0.0
-        self._slots = PerLoop(lambda: _Slots(max_concurrent, asyncio.Semaphore(max_concurrent)))
+        self._most, self._free = max_concurrent, asyncio.Semaphore(max_concurrent)
+        # Slots that are withheld for a while, that will be once they are free, and answers since.
+        self._withheld = self._owed = self._answered = 0
+        self._slowed_at = 0.0
 
     @asynccontextmanager
     async def turn(self, tokens: int) -> AsyncIterator[Turn]:
         """Wait for a turn, and hold a slot while it lasts; the request may take so many tokens."""
-        slots = self._slots.get()
-        await slots.free.acquire()
-        turn = Turn(0.0, 0.0)
+        await self._free.acquire()
+        turn = self._book(tokens, time.monotonic())
         try:
-            turn = self._book(tokens, time.monotonic())
             try:
                 await asyncio.sleep(max(0.0, turn.moment - time.monotonic()))
                 # The provider may have asked for a pause since the turn was booked.
                 await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
             except BaseException:
-                with self._lock:
-                    self._turns = [each for each in self._turns if each is not turn]
+                self._turns = [each for each in self._turns if each is not turn]
                 raise
             yield turn
-            slots.answered += not turn.refused
-            if slots.withheld and slots.answered >= slots.most - slots.withheld:
-                slots.answered, slots.withheld = 0, slots.withheld - 1
-                slots.free.release()
+            self._answered += not turn.refused
+            if self._withheld and self._answered >= self._most - self._withheld:
+                self._answered, self._withheld = 0, self._withheld - 1
+                self._free.release()
         finally:
-            if turn.refused and turn.moment >= slots.slowed_at:
-                slots.owed += (slots.most - slots.withheld - slots.owed) // 2
-                slots.slowed_at, slots.answered = time.monotonic(), 0
-            if slots.owed:
-                slots.owed, slots.withheld = slots.owed - 1, slots.withheld + 1
+            if turn.refused and turn.moment >= self._slowed_at:
+                self._owed += (self._most - self._withheld - self._owed) // 2
+                self._slowed_at, self._answered = time.monotonic(), 0
+            if self._owed:
+                self._owed, self._withheld = self._owed - 1, self._withheld + 1
             else:
-                slots.free.release()
+                self._free.release()
 
     def pause(self, seconds: float) -> None:
         """Give no turn for so many seconds, because the provider said so."""
-        with self._lock:
-            self._not_before = max(self._not_before, time.monotonic() + seconds)
+        self._not_before = max(self._not_before, time.monotonic() + seconds)
 
     def _book(self, tokens: float, now: float) -> Turn:
         """Book the first moment at which the minute before it has room for one request more.
 
         One that is larger than the limit would never fit: it goes alone.
         """
-        with self._lock:
-            turn = Turn(max(now, self._not_before), min(tokens, self._tokens))
-            if self._requests == self._tokens == math.inf:
-                return turn
-            self._turns = [each for each in self._turns if each.moment > now - self._minute]
-            if self._turns:  # in the order of asking
-                turn.moment = max(turn.moment, self._turns[-1].moment)
-            before = [each for each in self._turns if each.moment > turn.moment - self._minute]
-            while before and (
-                len(before) >= self._requests
-                or sum(each.tokens for each in before) + turn.tokens > self._tokens
-            ):
-                turn.moment = max(turn.moment, before.pop(0).moment + self._minute)
-            self._turns.append(turn)
+        turn = Turn(max(now, self._not_before), min(tokens, self._tokens))
+        if self._requests == self._tokens == math.inf:
             return turn
+        self._turns = [each for each in self._turns if each.moment > now - self._minute]
+        if self._turns:  # in the order of asking
+            turn.moment = max(turn.moment, self._turns[-1].moment)
+        before = [each for each in self._turns if each.moment > turn.moment - self._minute]
+        while before and (
+            len(before) >= self._requests
+            or sum(each.tokens for each in before) + turn.tokens > self._tokens
+        ):
+            turn.moment = max(turn.moment, before.pop(0).moment + self._minute)
+        self._turns.append(turn)
+        return turn
 
 
 # --- Ceilings -----------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from pydantic import SecretStr
 from resources.llm import backend
 from resources.llm.answers import strict_schema
 from resources.llm.base import AnswerMode, Effort, ModelRequest
-from resources.llm.limits import PerLoop
 from resources.llm.prompt import Message
 
 DEFAULT_CONTEXT: Final = 16_384
@@ -71,7 +70,7 @@ class OllamaBackend(backend.Backend):
     """
 
     cuts_silently = True
-    _clients: PerLoop[ollama.AsyncClient]
+    _client: ollama.AsyncClient
 
     def _begin(self) -> None:
         context = min(DEFAULT_CONTEXT, self.info.context_window or DEFAULT_CONTEXT)
@@ -85,7 +84,7 @@ class OllamaBackend(backend.Backend):
         """Send one request; see Backend.ask."""
         del mode  # there is only one
         try:
-            answer = await self._clients.get().chat(
+            answer = await self._client.chat(
                 model=self.info.name,
                 messages=messages,
                 think=self._think(request.effort),
@@ -129,7 +128,7 @@ class OllamaBackend(backend.Backend):
     async def probe(self) -> backend.Probe:
         """Ask for the list of models on the server."""
         try:
-            listed = await self._clients.get().list()
+            listed = await self._client.list()
             names = {model.model for model in listed.models}
         except _FAILURES as error:
             raise self._failure(error, "list of models") from None

@@ -26,7 +26,6 @@ from pydantic import AliasPath, BaseModel, Field, ValidationError
 from resources.llm import backend
 from resources.llm.answers import strict_schema
 from resources.llm.base import AnswerMode, ModelRequest
-from resources.llm.limits import PerLoop
 from resources.llm.prompt import Message
 
 _NEXT_MODE: Final[dict[AnswerMode, AnswerMode]] = {
@@ -80,7 +79,7 @@ class OpenAIBackend(backend.Backend):
     resource's address.
     """
 
-    _clients: PerLoop[openai.AsyncOpenAI]
+    _client: openai.AsyncOpenAI
 
     def _begin(self) -> None:
         self._model = self.info.name
@@ -94,15 +93,16 @@ class OpenAIBackend(backend.Backend):
         return self._modes.get(output_type, "json_schema")
 
     def open(self) -> None:
-        """Make the running event loop's client; the library loads its parts when they are named."""
-        _ = self._clients.get().chat.completions.with_raw_response
+        """Make the client; the library loads its parts when they are named."""
+        super().open()
+        _ = self._client.chat.completions.with_raw_response
 
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> backend.Reply:
         """Send one request; see Backend.ask."""
         try:
-            raw = await self._clients.get().chat.completions.with_raw_response.create(
+            raw = await self._client.chat.completions.with_raw_response.create(
                 **self._body(messages, request, mode)
             )
             content = raw.http_response.content
@@ -239,7 +239,7 @@ class OpenAIBackend(backend.Backend):
     async def probe(self) -> backend.Probe:
         """Ask for the list of models, which costs nothing."""
         try:
-            raw = await self._clients.get().models.with_raw_response.list()
+            raw = await self._client.models.with_raw_response.list()
             listed = {each["id"] for each in json.loads(raw.http_response.content)["data"]}
         except openai.APIStatusError as error:
             body = backend.ErrorBody.read(error.status_code, error.response.content)

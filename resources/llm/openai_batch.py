@@ -31,7 +31,6 @@ from openai.types import Batch
 from resources.http import elapsed_since
 from resources.llm.backend import BackendError, Batching, Reply, malformed
 from resources.llm.base import AnswerMode, ModelRequest
-from resources.llm.limits import PerLoop
 from resources.llm.openai import OpenAIBackend
 from resources.llm.prompt import Message
 
@@ -73,7 +72,7 @@ class _Sent:
 
 @dataclass
 class _Pending:
-    """Requests of one event loop that wait for company, and the batches that it waits for."""
+    """Requests that wait for company, and the batches that are waited for."""
 
     bodies: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     last: float = 0.0
@@ -101,7 +100,7 @@ class OpenAIBatches(OpenAIBackend):
         seconds = self._batching.wait_seconds
         patience = seconds + self.policy.answer_seconds
         self.policy = replace(self.policy, answer_seconds=patience, patience_seconds=seconds)
-        self._pending = PerLoop(_Pending, _Pending.close)
+        self._pending = _Pending()
 
     def request_id(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
@@ -136,7 +135,7 @@ class OpenAIBatches(OpenAIBackend):
 
     def _wait_for(self, name: str, body: Mapping[str, Any]) -> asyncio.Task[tuple[_Sent, Lines]]:
         """Return the wait for the batch that a request is in, or that it will be in."""
-        pending, loop = self._pending.get(), asyncio.get_running_loop()
+        pending, loop = self._pending, asyncio.get_running_loop()
         for sent in self._written():
             if name in sent.requests:
                 wait = pending.waits.get(sent.path)
@@ -172,7 +171,7 @@ class OpenAIBatches(OpenAIBackend):
         )
         content = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
         try:
-            file = await self._clients.get().files.create(
+            file = await self._client.files.create(
                 file=("requests.jsonl", content), purpose="batch"
             )
         except openai.OpenAIError as error:
@@ -185,7 +184,7 @@ class OpenAIBatches(OpenAIBackend):
 
     async def _finish(self, sent: _Sent) -> tuple[_Sent, Lines]:
         """Begin a batch if that is still to be done, and return what came of its requests."""
-        client = self._clients.get()
+        client = self._client
         try:
             if sent.batch is None:
                 # Somebody may have begun it, and been killed before saying so.
@@ -220,8 +219,9 @@ class OpenAIBatches(OpenAIBackend):
             raise malformed("list of answers") from None
 
     async def aclose(self) -> None:
-        """Close what the running event loop has opened; the next one goes on waiting."""
-        await self._pending.aclose()
+        """Close what is open; the next one goes on waiting."""
+        pending, self._pending = self._pending, _Pending()
+        await pending.close()
         await super().aclose()
 
     async def _ended(self, client: openai.AsyncOpenAI, name: str) -> Batch:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -40,30 +39,26 @@ Message: TypeAlias = Mapping[str, str]
 class TokenScale:
     """How many bytes a token of one model stands for: the fewest that were seen of late.
 
-    The estimate errs on the side of too many tokens. Safe to use from several threads.
+    The estimate errs on the side of too many tokens.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._seen: deque[float] = deque(maxlen=_REMEMBERED)
 
     @property
     def bytes_per_token(self) -> float:
         """The estimate, at least 1."""
-        with self._lock:
-            return max(1.0, min(self._seen) * _MARGIN) if self._seen else _FIRST_GUESS
+        return max(1.0, min(self._seen) * _MARGIN) if self._seen else _FIRST_GUESS
 
     @property
     def most_bytes_per_token(self) -> float:
         """The most bytes that a token was seen to stand for; 0 before anything is learnt."""
-        with self._lock:
-            return max(self._seen, default=0.0)
+        return max(self._seen, default=0.0)
 
     def learn(self, size: int, tokens: int) -> None:
         """Take in how many tokens a server counted for a prompt of so many bytes in UTF-8."""
         if size >= _SMALLEST_LESSON and tokens > 0:
-            with self._lock:
-                self._seen.append(size / tokens)
+            self._seen.append(size / tokens)
 
     def tokens(self, size: int, messages: int = 0) -> int:
         """Estimate the tokens of so many bytes in so many messages."""

@@ -71,7 +71,7 @@ _SILENT_CUT_BYTES = 4_000
 
 
 class StructuredModel:
-    """A `LanguageModel` on top of a backend. Close it in every event loop that used it.
+    """A `LanguageModel` on top of a backend, for one event loop; close it there.
 
     `identity` is what a cache must tell apart: provider, address and model, and no key.
     `context_window` in tokens, as listed or as the server has since said; None if unknown.
@@ -117,6 +117,7 @@ class StructuredModel:
 
     async def probe(self) -> Probe:
         """Find out at next to no cost whether the service answers and knows the model."""
+        self._backend.open()
         try:
             async with asyncio.timeout(self._policy.connect_seconds + self._policy.write_seconds):
                 return await self._backend.probe()
@@ -126,7 +127,7 @@ class StructuredModel:
             return Probe(False, f"{error.reason[:1].upper()}{error.reason[1:]}.")
 
     async def aclose(self) -> None:
-        """Close what the running event loop has opened."""
+        """Close what is open."""
         await self._backend.aclose()
 
 
@@ -156,7 +157,7 @@ class ModelClients:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close what the running event loop has opened."""
+        """Close all models."""
         for model in self._models.values():
             await model.aclose()
 

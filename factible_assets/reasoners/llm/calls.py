@@ -145,7 +145,7 @@ class _Batch(Generic[Item, Value]):
 
 @dataclass(frozen=True, slots=True)
 class Batches(Generic[Item, Answer, Value]):
-    """Items of one kind that wait, by what they belong to. Each event loop has its own.
+    """Items of one kind that wait, by what they belong to.
 
     No item is asked about more than twice: with whoever else is there, and alone, where its answer
     is missing or not borne out. The same items make the same groups, in which order ever they
@@ -164,42 +164,37 @@ class Batches(Generic[Item, Answer, Value]):
     order: Callable[[Item], str]
     gather: Callable[[Item], Awaitable[None]] | None = None
     alone: Callable[[Item], bool] = lambda _: False
-    _open: dict[tuple[asyncio.AbstractEventLoop, str], _Batch[Item, Value]] = field(
-        default_factory=dict
-    )
+    _open: dict[str, _Batch[Item, Value]] = field(default_factory=dict)
 
     async def ask(self, subject: str, item: Item) -> Judged[Value]:
         """Return the answer about an item, asked for with others of the same subject.
 
         Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
         """
-        key = asyncio.get_running_loop(), subject
-        batch = self._open.get(key)
+        batch = self._open.get(subject)
         if batch is None:
-            batch = self._open[key] = _Batch([], Once(lambda _: self._serve(key)))
+            batch = self._open[subject] = _Batch([], Once(lambda _: self._serve(subject)))
         batch.waiting.append(item)
         try:
             answers = await batch.answers.get(None)
         finally:
             batch.waiting[:] = [each for each in batch.waiting if each is not item]
-            if not batch.waiting and self._open.get(key) is batch:
-                del self._open[key]
+            if not batch.waiting and self._open.get(subject) is batch:
+                del self._open[subject]
         outcome = next(each for asked, each in answers if asked is item)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    async def _serve(
-        self, key: tuple[asyncio.AbstractEventLoop, str]
-    ) -> Sequence[tuple[Item, Outcome[Value]]]:
-        batch = self._open[key]
+    async def _serve(self, subject: str) -> Sequence[tuple[Item, Outcome[Value]]]:
+        batch = self._open[subject]
         try:
             if self.gather is not None:
                 await self.gather(batch.waiting[0])
         finally:
             # What comes from now on is another batch; one that all have left is none already.
-            if self._open.get(key) is batch:
-                del self._open[key]
+            if self._open.get(subject) is batch:
+                del self._open[subject]
         present = sorted(batch.waiting, key=self.order)
         singles = [each for each in present if self.alone(each)]
         rest = [each for each in present if not self.alone(each)]
