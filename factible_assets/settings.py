@@ -145,6 +145,10 @@ _WITHOUT_PREFIX = frozenset(
 """Settings whose variables are called as everybody calls them."""
 
 
+_NO_SETTINGS = ("FACTIBLE_DEBUG", "FACTIBLE_BROKER", "FACTIBLE_DAGSTER_POSTGRES")
+"""What the command line and the files in deploy/ read beside the settings."""
+
+
 def variable(field: str) -> str:
     """Return the variable that sets a field."""
     if field == "lake":
@@ -318,6 +322,20 @@ def withheld_keys() -> list[str]:
     environment = _by_field(EnvSettingsSource(Settings)())
     written = {name: value for file in folder_files() for name, value in file.values.items()}
     return [variable(key) for key in _withheld(environment, written, environment)]
+
+
+def unknown_variables() -> str:
+    """Say which variables bear the name of a setting and are none, and what may be meant."""
+    from resources.lines import did_you_mean  # noqa: PLC0415 - only who starts something asks
+
+    known = [variable(name) for name in Settings.model_fields]
+    files = [DotEnvSettingsSource(Settings, env_file=file.path).env_vars for file in folder_files()]
+    names = {name.upper() for given in (os.environ, *files) for name in given}
+    return " ".join(
+        f"{name!r} is no setting. {did_you_mean(name, known, 'See .env.example.')}"
+        for name in sorted(names.difference(known, _NO_SETTINGS))
+        if name.startswith("FACTIBLE_")
+    )
 
 
 class _InHome:

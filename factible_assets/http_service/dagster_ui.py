@@ -4,9 +4,10 @@ What belongs here: what `factible dev` changes of `dagster dev`. What does not: 
 (walls.py), the desk (app.py, desk.py), where the data folder is (launch.py).
 
 Dagster's web server lets any page in the user's browser launch runs: it answers mutations by GET,
-to any origin, under any name. And its web server and daemon outlive a `dagster dev` that is killed.
-So both are started through this module: `python -m factible_assets.http_service.dagster_ui`, then
-`dev`, or for its children `web` or `daemon` with the process id of their starter.
+to any origin, under any name. Its processes outlive a `dagster dev` that is killed. And each takes
+all that a `.env` of the working folder says into its environment, such as code to load. So all are
+started through this module: `python -m factible_assets.http_service.dagster_ui`, then `dev`, or for
+its children `web`, `daemon` or `code` with the process id of their starter.
 """
 
 from __future__ import annotations
@@ -20,14 +21,17 @@ import threading
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+import dagster._cli as dagster_cli
 import dagster._cli.dev as dagster_dev
+import dagster._cli.utils as dagster_utils
 import dagster._daemon.cli as dagster_daemon
-import dagster_webserver.cli as dagster_web
+import dagster._grpc.server as dagster_server
 import uvicorn
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -38,7 +42,7 @@ from factible_assets.http_service import walls
 from factible_assets.settings import Settings, load_settings
 
 _MODULE = "factible_assets.http_service.dagster_ui"
-_ROLES = {"dagster_webserver": "web", "dagster._daemon": "daemon"}
+_ROLES = {"dagster_webserver": "web", "dagster._daemon": "daemon", "dagster": "code"}
 _MOST_BODY_BYTES = 16 * 1024 * 1024
 _GOODBYE_SECONDS = 30.0
 _STREAM_SECONDS = 5
@@ -126,7 +130,10 @@ def _end_with(starter: int) -> None:
 
 
 def _serve_walled(arguments: list[str]) -> None:
-    from factible_assets.http_service.app import create_app  # noqa: PLC0415 - not for the daemon
+    # Not for the others.
+    import dagster_webserver.cli as dagster_web  # noqa: PLC0415
+
+    from factible_assets.http_service.app import create_app  # noqa: PLC0415
 
     name = arguments[arguments.index("--host") + 1]
     settings = load_settings()
@@ -150,8 +157,10 @@ def _serve_walled(arguments: list[str]) -> None:
 
 
 def main() -> None:
-    """Be one of the three processes."""
+    """Be one of the processes."""
     role, *arguments = sys.argv[1:]
+    dagster_utils._inject_local_env_file = lambda _: nullcontext()  # type: ignore[assignment, return-value]
+    dagster_server.open_ipc_subprocess = _start  # type: ignore[attr-defined]
     if role == "dev":
         dagster_dev.open_ipc_subprocess = _start  # type: ignore[attr-defined]
         # What stands in for it starts these processes otherwise, and without the walls.
@@ -161,6 +170,8 @@ def main() -> None:
     _end_with(int(starter))
     if role == "web":
         _serve_walled(arguments)
+    if role == "code":
+        dagster_cli.cli.main(arguments)
     dagster_daemon.cli.main(arguments)
 
 

@@ -37,7 +37,7 @@ from factible_assets.services.web import (
     wayback_machine,
     youtube_transcripts,
 )
-from factible_assets.settings import SearchProvider, Settings, withheld_keys
+from factible_assets.settings import SearchProvider, Settings, unknown_variables, withheld_keys
 from resources.errors import SetupError
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
 from resources.scraping.browser import UNSANDBOXED, is_sandboxed
@@ -58,7 +58,8 @@ _VIDEO = "jNQXAC9IVRw"
 _IMPATIENT = RetryPolicy(attempts=1)
 
 _ON_THIS_MACHINE = {
-    *("keys", "data folder", "warehouse", "cache", "rating sets", "browser", "stance model")
+    *("settings", "keys", "data folder", "warehouse", "cache", "rating sets"),
+    *("browser", "stance model"),
 }
 _OFFLINE = (
     "What works offline: transcript files checked against pages of your own (--pages FOLDER), the "
@@ -142,7 +143,9 @@ def _kept_here(settings: Settings) -> list[Finding]:
         f"Not sent, as only a .env in the working folder says where to: {', '.join(withheld)}.",
         "Set the address in the environment too, or write the key into .env.",
     )
+    unknown = unknown_variables()
     return [
+        *([Finding("settings", False, None, unknown)] if unknown else []),
         *([Finding("keys", False, None, *told)] if withheld else []),
         _folder("data folder", settings.home, "Set FACTIBLE_HOME to a folder you may write to."),
         _warehouse(settings),

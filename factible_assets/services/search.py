@@ -15,7 +15,7 @@ from operator import or_
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.services.reasoning import choose_reasoner
-from factible_assets.settings import SearchProvider, Settings, variable
+from factible_assets.settings import SearchProvider, Settings, unknown_variables, variable
 from resources.errors import SetupError
 from resources.http import HttpClient, HttpLimits, RetryPolicy, parse_url
 from resources.network_guard import NameTable, NetworkGuard, host_of
@@ -116,14 +116,14 @@ def search_remark(settings: Settings, *wishes: str | None) -> str | None:
 
 
 def default_remarks(video_id: str, *, settings: Settings, config: FactCheckConfig) -> str:
-    """Say in one line which defaults take the place of services that nobody set up or refused."""
+    """Say in one line which defaults take the place of what nobody set up, refused or spelt."""
     listed = load_corpora(settings.corpus_folders).find(video_id)
     try:
         who = choose_reasoner(config.reasoner, settings).remark
     except SetupError:  # the run says so, with its remedy
         who = None
     where = search_remark(settings, config.search.web, listed.web if listed else None)
-    return " ".join(filter(None, (who, where)))
+    return " ".join(filter(None, (unknown_variables(), who, where)))
 
 
 def service_client(settings: Settings, *, retry: RetryPolicy | None = None) -> HttpClient:

@@ -271,6 +271,23 @@ def test_missing_keys_are_said_in_one_line(home: Path, monkeypatch: pytest.Monke
     assert default_remarks("everyday-beliefs-talk", settings=settings, config=config) == ""
 
 
+def test_a_setting_that_there_is_not_is_said_with_the_one_that_is_meant(
+    factible: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "no setting" not in factible("check", "everyday-beliefs-talk").stderr
+    monkeypatch.setenv("FACTIBLE_MODLE", "gpt-6-luna")
+    monkeypatch.setenv("FACTIBLE_DEBUG", "")
+    Path(".env").write_text("FACTIBLE_WEBB=live\nPYTHONPATH=/\n", "utf-8")
+    words = (
+        "'FACTIBLE_MODLE' is no setting. Did you mean 'FACTIBLE_MODEL'? "
+        "'FACTIBLE_WEBB' is no setting. Did you mean 'FACTIBLE_WEB'? "
+    )
+    assert factible("check", "everyday-beliefs-talk", "--force").stderr.count(words) == 1
+    finding = json.loads(factible("doctor", "--json").stdout)[0]
+    assert finding["service"] == "settings"
+    assert finding["sentence"] == words.strip()
+
+
 def test_every_knob_of_a_run_is_an_option_in_its_own_words(factible: Run) -> None:
     told = " ".join(factible("check", "--help").stdout.split())
     for name in knobs():

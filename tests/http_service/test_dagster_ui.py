@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import os
 import socket
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -114,6 +117,23 @@ def test_beyond_this_machine_the_ui_needs_a_token(tmp_path: Path) -> None:
     admission(Settings(home=tmp_path), "localhost")
     with pytest.raises(SettingsError, match="FACTIBLE_SERVE_TOKEN"):
         admission(Settings(home=tmp_path), EVERYWHERE)
+
+
+def test_what_a_working_folder_writes_is_in_the_environment_of_no_process(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (tmp_path / ".env").write_text(f"DAGSTER_HOME={tmp_path}/theirs\nPYTHONPATH={tmp_path}\n")
+    process = [sys.executable, "-m", dagster_ui.__name__, "code", str(os.getpid())]
+    told = subprocess.run(
+        [*process, "instance", "info"],
+        cwd=tmp_path,
+        env={**os.environ, "DAGSTER_HOME": str(mine)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout
+    assert f"$DAGSTER_HOME: {mine}" in told
 
 
 def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
