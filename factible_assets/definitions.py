@@ -55,6 +55,12 @@ def build_defs(
         ),
         **(resource_overrides or {}),
     }
+    for key, each in resources.items():
+        # What is settled here, such as paths, the launchpad does not ask for.
+        if isinstance(each, dg.ConfigurableResource):
+            resources[key] = dg.ResourceDefinition.hardcoded_resource(each, each.__doc__)
+        elif isinstance(each, dg.IOManager):
+            resources[key] = dg.IOManagerDefinition.hardcoded_io_manager(each, each.__doc__)
     fact_check = dg.define_asset_job(
         FACT_CHECK_JOB,
         selection=dg.AssetSelection.assets(*METHOD)

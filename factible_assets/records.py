@@ -405,6 +405,7 @@ class Evidence(
     page_due: bool = False
     machine_stance: str | None = None  # As it was read, where a reviewer overruled it in `stance`
     machine_rating: str | None = None  # As it was rated, where a reviewer overruled it in `rating`
+    ground: str | None = None  # Why the embedded engine reads it so: an assertion, …, by its tone
 
     @model_validator(mode="after")
     def _only_read_evidence_has_a_stance(self) -> Self:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from factible_assets.records import (
         Basis,
         Claim,
+        Confidence,
         Evidence,
         PriorFactCheck,
         Query,
@@ -249,6 +250,7 @@ def markdown(package: str, name: str) -> jinja2.Template:
     engine.globals.update(
         moment=moment,
         link=_link,
+        sureness=sureness,
         verdict_words=verdict_words,
         balance_words=balance_words,
         source_words=source_words,
@@ -274,9 +276,15 @@ def _in_time(claims: Iterable[Claim], verdicts: Iterable[Verdict]) -> list[tuple
 
 
 def outcome_words(outcome: str, basis: Basis | None) -> str:
-    """Say an outcome, as a leaning where the embedded engine reached it."""
+    """Say an outcome, as a leaning where the embedded engine took a side."""
     words = OUTCOME_WORDS[outcome]
-    return f"leaning {words}" if basis == "embedded" and outcome in STANCE_WORDS else words
+    takes_side = outcome in STANCE_WORDS and outcome != "unclear"
+    return f"leaning {words}" if basis == "embedded" and takes_side else words
+
+
+def sureness(verdict: Verdict) -> Confidence | None:
+    """Return how sure a verdict is; one that takes no side has nothing to be sure of."""
+    return verdict.confidence if verdict.stance != "unclear" else None
 
 
 def verdict_words(verdict: Verdict) -> str:

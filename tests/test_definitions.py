@@ -93,6 +93,11 @@ def test_the_launchpad_opens_with_what_must_be_filled_in(defs: dg.Definitions) -
         defs.resolve_job_def("add_video").execute_in_process(run_config={})
 
 
+def test_the_launchpad_does_not_ask_for_what_is_settled(defs: dg.Definitions) -> None:
+    shown = defs.resolve_job_def("fact_check").run_config_schema.run_config_schema_type
+    assert not any(shown.fields["resources"].default_value.values())
+
+
 def test_a_corpus_file_that_cannot_be_read_fails_a_check_once(tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text("videos: 3\n")
     corpora = CorporaResource(folders=[str(tmp_path)])

@@ -9,7 +9,14 @@ from collections.abc import Callable, Sequence
 
 import dagster as dg
 
-from factible_assets.assets.common import final_failure, is_last_try, kept, tag_run, video_asset
+from factible_assets.assets.common import (
+    final_failure,
+    is_last_try,
+    kept,
+    tag_run,
+    video_asset,
+    video_of,
+)
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.corpora.writing import bare_id
 from factible_assets.records import Video
@@ -150,7 +157,7 @@ async def transcripts(  # type: ignore[no-untyped-def]
     """Obtain the transcript of one video: from the file that a corpus names, else from YouTube."""
     started = time.perf_counter()
     reading = corpora.read()
-    wanted = video_or_failure(reading, context.partition_key)
+    wanted = video_or_failure(reading, video_of(context))
     tag_run(context, wanted)
     if reading.find(wanted.video_id) is None:
         # A file that cannot be read must not look like one that lists nothing.

@@ -41,7 +41,7 @@ from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
 from factible_assets.records import Verdict
 from factible_assets.running.targets import enlist, resolve, unchecked
 from factible_assets.settings import Settings, load_settings
-from factible_assets.wording import balance_words, clock, counted, dollars, plain
+from factible_assets.wording import balance_words, clock, counted, dollars, plain, sureness
 
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
     from factible_assets.running.result import Checked
@@ -229,9 +229,8 @@ def _verdicts_table(checked: Checked) -> Table:
 
 
 def _confidence(verdict: Verdict) -> str:
-    score = verdict.confidence_score
-    shown = verdict.confidence or "–"
-    return shown if score is None or not verdict.confidence else f"{shown} {score:.2f}"
+    shown, score = sureness(verdict), verdict.confidence_score
+    return f"{shown} {score:.2f}" if shown and score is not None else shown or "–"
 
 
 def _cost_words(checked: Checked) -> str:

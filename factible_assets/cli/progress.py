@@ -23,7 +23,7 @@ from rich.text import Text
 from factible_assets.cli.output import note, outcome_text, stderr, wishes
 from factible_assets.records import Claim, Verdict
 from factible_assets.stages.ports import Observer
-from factible_assets.wording import WAITING, clock, counted, dollars, plain, verdict_words
+from factible_assets.wording import WAITING, clock, counted, dollars, plain, sureness, verdict_words
 
 if TYPE_CHECKING:
     from resources.llm.limits import Budget
@@ -63,7 +63,7 @@ class PlainObserver(Observer):
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
         with self._lock:
             self._reached += 1
-            confidence = f" ({verdict.confidence} confidence)" if verdict.confidence else ""
+            confidence = f" ({sure} confidence)" if (sure := sureness(verdict)) else ""
             note(
                 f"verdict {self._reached}/{max(self._claims, self._reached)}: "
                 f"{verdict_words(verdict)}{confidence} – {plain(claim.text)}{self._so_far()}"
@@ -141,7 +141,7 @@ class LiveObserver(Observer):
             reached = sum(line.verdict is not None for line in self._lines.values())
             count = str(len(self._lines))
         if self._tell is not None:
-            confidence = f" ({verdict.confidence})" if verdict.confidence else ""
+            confidence = f" ({sure})" if (sure := sureness(verdict)) else ""
             line = Text(f"{reached:>{len(count)}}/{count}  {clock(claim.start_seconds):>5}  ")
             line.append(outcome_text(verdict))
             self._tell(line.append(f"{confidence}  {plain(claim.text)}"))

@@ -17,7 +17,7 @@ from factible_assets.cli.output import complain, note, result, sentence, stdout,
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import load_settings
 from factible_assets.stages.reviews import CLAIM_KINDS, QUERY_KINDS
-from factible_assets.wording import act_words, counted, plain, verdict_words
+from factible_assets.wording import act_words, counted, plain, sureness, verdict_words
 
 if TYPE_CHECKING:  # help needs none of what reviews
     from factible_assets.records import ReviewAction, ReviewKind
@@ -232,7 +232,7 @@ def _verdict_words(file: ClaimFile) -> str:
         return "dropped" if file.gone.action == "drop_claim" else "split"
     if file.verdict is None:
         return "not judged"
-    confidence = f", {file.verdict.confidence} confidence" if file.verdict.confidence else ""
+    confidence = f", {sure} confidence" if (sure := sureness(file.verdict)) else ""
     return f"{verdict_words(file.verdict)}{confidence}"
 
 

@@ -40,7 +40,7 @@ SELECT
     videos.corpus,
     coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END) AS outcome,
     CASE WHEN verdicts.stance IS NOT NULL THEN verdicts.basis END AS basis,
-    verdicts.confidence,
+    CASE WHEN verdicts.stance <> 'unclear' THEN verdicts.confidence END AS confidence,
     verdicts.confidence_score,
     verdicts.checked_at,
     coalesce(verdicts.latest_reason, verdicts.reason) AS reason,
@@ -169,7 +169,7 @@ SELECT
     videos.channel,
     coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END) AS outcome,
     CASE WHEN verdicts.stance IS NOT NULL THEN verdicts.basis END AS basis,
-    verdicts.confidence
+    CASE WHEN verdicts.stance <> 'unclear' THEN verdicts.confidence END AS confidence
 FROM best
 JOIN texts ON texts.kind = best.kind AND texts.row_id = best.row_id
 LEFT JOIN current_videos AS videos ON videos.video_id = texts.video_id
@@ -219,7 +219,7 @@ SELECT
     videos.channel,
     coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END) AS outcome,
     CASE WHEN verdicts.stance IS NOT NULL THEN verdicts.basis END AS basis,
-    verdicts.confidence,
+    CASE WHEN verdicts.stance <> 'unclear' THEN verdicts.confidence END AS confidence,
     verdicts.checked_at,
     alike.common / (alike.own + (SELECT sum(weight) FROM sought) - alike.common) AS similarity
 FROM alike

@@ -37,7 +37,7 @@ from factible_assets.exchange.json_items import whole
 from factible_assets.methods.scales import stance_of_rating
 from factible_assets.records import Basis, Claim, ReviewAction, Stance, Verdict
 from factible_assets.report.data import ReportData, source_links
-from factible_assets.wording import STANCE_WORDS, moment_url, verdict_words
+from factible_assets.wording import STANCE_WORDS, moment_url, sureness, verdict_words
 from resources.lines import FileProblem, Place, PlacedError, shown
 
 _CONTAINERS: Final = (
@@ -344,9 +344,8 @@ def _review(
         stance = verdict.stance
         # A failed re-check does not renew the verdict that it leaves in place.
         outlived = data.outlived.get(claim.claim_id)
-        # "Leaning unclear" would lean nowhere.
-        words = STANCE_WORDS[stance] if stance == "unclear" else verdict_words(verdict)
-        words = f"{words[:1].upper()}{words[1:]} ({verdict.confidence} confidence, automatic)"
+        sure = f"{verdict.confidence} confidence, " if sureness(verdict) else ""
+        words = f"{verdict_words(verdict).capitalize()} ({sure}automatic)"
         why = f"{SCALE} {DISCLAIMER}"
         made_by = f"Fact-checking software, not a publisher. {DISCLAIMER}"
         said = {

@@ -45,7 +45,7 @@ LEFT JOIN (
             'text': claims.text,
             'start_seconds': claims.start_seconds,
             'outcome': coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END),
-            'confidence': verdicts.confidence,
+            'confidence': CASE WHEN verdicts.stance <> 'unclear' THEN verdicts.confidence END,
             'basis': verdicts.basis,
             'supporting': coalesce(verdicts.supporting, 0),
             'refuting': coalesce(verdicts.refuting, 0)

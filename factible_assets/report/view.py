@@ -43,6 +43,7 @@ from factible_assets.wording import (
     UNJUDGED,
     act_words,
     outcome_words,
+    sureness,
     youtube_id,
 )
 
@@ -98,13 +99,13 @@ class ClaimView:
 
     @property
     def is_leaning(self) -> bool:
-        """Whether rules and word statistics judged."""
-        return bool(self.verdict and self.verdict.stance and self.verdict.basis == "embedded")
+        """Whether rules and word statistics took a side."""
+        return bool(self.confidence and self.verdict and self.verdict.basis == "embedded")
 
     @property
     def confidence(self) -> str | None:
-        """How sure the verdict is; one that takes no side has nothing to be sure of."""
-        return self.verdict.confidence if self.verdict and self.outcome != "unclear" else None
+        """How sure the verdict is, if it takes a side."""
+        return sureness(self.verdict) if self.verdict else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ _SAYS: Mapping[Stance, tuple[str, str]] = {
     "unclear": ("comes closest", "comes closest"),
 }
 """What a source does, as a model or a person read it, and as the embedded engine did."""
+_LEANS = "leans towards the claim by its tone"
 
 _LEADS: Mapping[tuple[str, Stance], str] = {
     ("supports", "refutes"): "Against that,",
@@ -116,13 +117,17 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
         if len(words) > _HEARD_CHARACTERS:
             words = f"{words[:_HEARD_CHARACTERS].rsplit(maxsplit=1)[0]} …"
         lead = "" if outcome == "mixed" and not is_divided else _LEADS.get((outcome, side), "")
-        says = _SAYS[side][_only_seems(row)]
+        says = _LEANS if _only_leans(row) else _SAYS[side][_only_seems(row)]
         voices.append(Voice(side, lead, row, says, words, row.quote is not None))
     return Argument(tuple(voices), _balance(outcome, sides))
 
 
 def _only_seems(row: Evidence) -> bool:
     return row.basis == "embedded" and row.machine_stance is None
+
+
+def _only_leans(row: Evidence) -> bool:
+    return _only_seems(row) and row.ground == "tone"
 
 
 def _balance(outcome: str, sides: Mapping[Stance, Collection[Evidence]]) -> str | None:
@@ -145,14 +150,16 @@ def _balance(outcome: str, sides: Mapping[Stance, Collection[Evidence]]) -> str 
         return f"{both}{'; the more reliable decide' if is_outnumbered else ''}."
     if _origins(sides[own]) > 1:
         return f"In all, {_take(own, sides[own])}, and {_UNOPPOSED[own]}."
-    return None if "mixed" in sides else "No other source that was read takes a side."
+    return None if "mixed" in sides else "No other independent source takes a side."
 
 
 def _take(side: Stance, rows: Collection[Evidence]) -> str:
     origins = _origins(rows)
     s = "s" if origins == 1 else ""
     does = _TAKE[side].format(s=s)
-    if any(map(_only_seems, rows)):
+    if all(map(_only_leans, rows)):
+        does = f"lean{s} towards it"
+    elif any(map(_only_seems, rows)):
         does = f"seem{s} to {_TAKE[side].format(s='')}"
     return f"{counted(origins, 'independent source')} {does}"
 

@@ -327,6 +327,7 @@ def check_words(draft: EvidenceDraft, text: str) -> dict[str, Any]:
     columns: dict[str, Any] = {
         "stance": draft.stance,
         "stance_confidence": clamped(draft.stance_confidence),
+        "ground": draft.ground,
         "summary": draft.summary.strip() or None if not misquotes else None,
         "rejected_quotes": len(places) - len(verified) + misquotes,
         "reason": None,
@@ -336,7 +337,7 @@ def check_words(draft: EvidenceDraft, text: str) -> dict[str, Any]:
         return columns | {"quote": text[start:end], "quote_start": start, "quote_end": end}
     if draft.stance != "unclear":
         why = f"It was read as {draft.stance}, but no passage of it could be quoted for that."
-        columns |= {"stance": "unclear", "stance_confidence": 0.0, "reason": why}
+        columns |= {"stance": "unclear", "stance_confidence": 0.0, "ground": None, "reason": why}
     return columns
 
 

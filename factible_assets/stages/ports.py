@@ -148,6 +148,7 @@ class EvidenceDraft:
     relevance: float
     summary: str
     quotes: tuple[str, ...] = ()
+    ground: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

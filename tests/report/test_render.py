@@ -68,7 +68,7 @@ def test_a_video_that_is_not_on_youtube_has_times_but_no_jumps() -> None:
 
 def test_verdicts_are_words_and_not_colours_alone(page: Page) -> None:
     words = [page.text(f"//article[{n}]//p[@class='verdict']") for n in range(1, 7)]
-    expected = ("supported", "refuted", "mixed", "unclear", "Incomplete", "Not judged yet")
+    expected = ("supported", "refuted", "mixed", "Unclear", "Incomplete", "Not judged yet")
     assert all(word in line for word, line in zip(expected, words, strict=True))
 
 
@@ -98,7 +98,7 @@ def test_an_incomplete_verdict_has_a_reason_and_no_side(page: Page) -> None:
 
 def test_confidence_is_a_word_and_a_number_and_only_of_a_verdict_with_a_side(page: Page) -> None:
     assert "medium, 0.54" in page.text("//article[1]")
-    assert "unclear" in page.text("//article[4]//p[@class='verdict']")
+    assert page.text("//article[4]//p[@class='verdict']").endswith("Unclear")
     assert not page.all("//article[4]//*[@class='confidence']")
 
 

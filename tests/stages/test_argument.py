@@ -49,9 +49,20 @@ def sentences(outcome: str, *rows: Evidence) -> list[str]:
         (
             "supports",
             [row("a.example", "supports", basis="embedded")],
+            ["a.example seems to bear the claim out", "No other independent source takes a side."],
+        ),
+        (
+            "supports",
             [
-                "a.example seems to bear the claim out",
-                "No other source that was read takes a side.",
+                row(each, "supports", basis="embedded", ground="tone")
+                for each in ("a.example", "b.example")
+            ],
+            [
+                "a.example leans towards the claim by its tone",
+                (
+                    "In all, 2 independent sources lean towards it, "
+                    "and nothing that was read stands against it."
+                ),
             ],
         ),
         (

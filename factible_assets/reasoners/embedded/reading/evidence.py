@@ -36,7 +36,7 @@ _SIDES: dict[Stance, str] = {
     "supports": "The page appears to support the claim",
     "refutes": "The page appears to contradict the claim",
     "mixed": "The page appears to speak both for and against the claim",
-    "unclear": "The page does not settle the claim.",
+    "unclear": "",
 }
 _INSTRUCTS = " Text of it that gives its reader instructions was left out."
 _GROUNDS: dict[Ground, str] = {
@@ -46,7 +46,7 @@ _GROUNDS: dict[Ground, str] = {
     "opposite": "it says the opposite of the same thing",
     "another": "it says so of another",
     "divided": "it reports findings both ways",
-    "tone": "what it says of the matter leans so",
+    "tone": "by its tone, not in a plain sentence",
     "inference": "an inference model reads it so",
 }
 
@@ -81,6 +81,7 @@ def read_page(
         relevance=round(selection.relevance, 4),
         summary=words + (_INSTRUCTS if instructs else ""),
         quotes=_quotes(claim, page.text, said, selection, embedder),
+        ground=said.ground,
     )
 
 
@@ -93,9 +94,8 @@ def _quotes(
     """
     passages = selection.passages
     spans = [span for place, span in said.quotes if passages[place].in_page]
-    first = [each for each in passages if each.in_page][:2]
-    if first and not said.quotes:
-        sentences = [sentence for passage in first for sentence in passage.sentences]
+    sentences = [each for passage in passages if passage.in_page for each in passage.sentences]
+    if sentences and not said.quotes:
         sentences = [each for each in sentences if STATED.search(each.text)] or sentences
         vectors = embedder.embed([claim, *(each.text for each in sentences)])
         nearest = sentences[int(np.argmax(vectors[1:] @ vectors[0]))]
@@ -109,9 +109,8 @@ _LEANINGS: dict[Stance, str] = {
     "supports": "The sources that were read lean towards the claim.",
     "refutes": "The sources that were read lean against the claim.",
     "mixed": "The sources that were read point both ways.",
-    "unclear": "The sources that were read do not settle the claim.",
 }
-_CLOSING = "This is an automatic leaning from the wording of the sources, not a reviewed judgement."
+_CLOSING = "Judged automatically by the wording of the sources, and reviewed by nobody."
 
 
 def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
@@ -120,28 +119,10 @@ def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
     It follows the vote: over the published runs' evidence a vote weighted by reliability was right
     more often (.677) than the model's own verdicts (.582).
     """
-    stance = vote.stance
-    origins = len({row.origin or row.domain for row in evidence})
-    which = "all of one origin" if origins == 1 else f"of {origins} independent origins"
-    parts = [
-        _LEANINGS[stance],
-        f"{_sources(len(evidence), 'speak')} of it{f', {which}' if len(evidence) > 1 else ''}."
-        if evidence
-        else "No source could be read on it.",
-    ]
-    argument = argue(stance, evidence)
-    parts += [each.sentence(quoted=_is_harmless(each.words)) for each in argument.voices]
-    parts += [argument.balance] if argument.balance is not None else []
-    undecided = sum(row.stance == "unclear" for row in evidence)
-    if 0 < undecided < len(evidence):
-        parts.append(f"{_sources(undecided, 'do')} not settle it.")
-    return VerdictDraft(stance, vote.confidence, " ".join([*parts, _CLOSING]))
-
-
-def _sources(count: int, verb: str) -> str:
-    if count == 1:
-        return f"One source {'does' if verb == 'do' else f'{verb}s'}"
-    return f"{count} sources {verb}"
+    argument = argue(vote.stance, evidence)
+    said = (each.sentence(quoted=_is_harmless(each.words)) for each in argument.voices)
+    parts = (_LEANINGS.get(vote.stance), *said, argument.balance, _CLOSING)
+    return VerdictDraft(vote.stance, vote.confidence, " ".join(filter(None, parts)))
 
 
 _MARKUP = re.compile(r"<[^>]*>|[*_`#<>\[\]{}|\\]|[^\S ]|[\u0000-\u001f\u007f-\u009f]")
