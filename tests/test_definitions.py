@@ -94,7 +94,7 @@ def test_the_launchpad_opens_with_what_must_be_filled_in(defs: dg.Definitions) -
 
 
 def test_the_launchpad_does_not_ask_for_what_is_settled(defs: dg.Definitions) -> None:
-    shown = defs.resolve_job_def("fact_check").run_config_schema.run_config_schema_type
+    shown: Any = defs.resolve_job_def("fact_check").run_config_schema.run_config_schema_type
     assert not any(shown.fields["resources"].default_value.values())
 
 
