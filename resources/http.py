@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cache
+from functools import cache, cached_property
 from http import HTTPStatus
 from typing import ClassVar, Literal, Self
 from weakref import WeakValueDictionary
@@ -195,8 +195,8 @@ class HttpClient:
     """A pooled client (HTTP/1.1 and HTTP/2) that reaches public addresses only.
 
     It works on httpcore's pool: httpx's client would keep cookies between requests, log whole URLs,
-    and build the request to a redirect's target before that is checked. It belongs to the event
-    loop that uses it first; open it with `async with`, or call `aclose`. Cookies live for one
+    and build the request to a redirect's target before that is checked. It belongs to one event
+    loop; open it with `async with`, or call `aclose`. Cookies live for one
     request and its redirects. Proxies from the environment are not used: they would resolve names
     behind the guard's back. A host that answers 429 or 503 with Retry-After is left alone for that
     long: other requests to it wait, or fail at once if that is longer than the policy allows.
@@ -218,8 +218,6 @@ class HttpClient:
             "read": self._limits.read_seconds,
             "write": self._limits.write_seconds,
         }
-        self._pool: httpcore.AsyncConnectionPool | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._slots = asyncio.Semaphore(self._limits.max_requests)
         self._host_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._left_alone: dict[str, float] = {}
@@ -232,8 +230,7 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close all connections. The client may be used again; it then opens new ones."""
-        pool, self._pool, self._loop = self._pool, None, None
-        if pool is not None:
+        if pool := self.__dict__.pop("_pool", None):
             await pool.aclose()
 
     async def get(
@@ -380,7 +377,7 @@ class HttpClient:
             port=request.url.port,
             target=request.url.raw_path,
         )
-        async with self._open_pool().stream(
+        async with self._pool.stream(
             ask.method,
             place,
             headers=request.headers.raw,
@@ -402,24 +399,17 @@ class HttpClient:
             with about(head):
                 return target or await _read(raw, head, ask, self._limits.max_bytes)
 
-    def _open_pool(self) -> httpcore.AsyncConnectionPool:
-        loop = asyncio.get_running_loop()
-        if self._pool is None:
-            self._loop = loop
-            self._pool = httpcore.AsyncConnectionPool(
-                ssl_context=_tls_context(),
-                max_connections=self._limits.max_requests,
-                max_keepalive_connections=self._limits.max_requests // 2,
-                keepalive_expiry=15.0,
-                http1=True,
-                http2=True,
-                network_backend=GuardedBackend(self._guard),
-            )
-        elif self._loop is not loop:
-            raise RuntimeError(
-                "An HttpClient was used from a second event loop; open one client per loop."
-            )
-        return self._pool
+    @cached_property
+    def _pool(self) -> httpcore.AsyncConnectionPool:
+        return httpcore.AsyncConnectionPool(
+            ssl_context=_tls_context(),
+            max_connections=self._limits.max_requests,
+            max_keepalive_connections=self._limits.max_requests // 2,
+            keepalive_expiry=15.0,
+            http1=True,
+            http2=True,
+            network_backend=GuardedBackend(self._guard),
+        )
 
 
 _tls_context = cache(httpx.create_ssl_context)

@@ -116,7 +116,7 @@ class BackendError(Exception):
 
 
 class Backend(ABC):
-    """One server and model, asked once at a time and without retries. Nothing is opened yet.
+    """One server and model, asked once at a time and without retries.
 
     `host` is the server, for sentences; `base_url` its address without credentials. `info` is the
     model, named as the server calls it, and `policy` how long the server is waited for. A key that
@@ -155,9 +155,9 @@ class Backend(ABC):
             )
         self._key = SecretStr(value) if value else None
         self._secrets: tuple[SecretStr | None, ...] = (self._key,)
-        self._client: Any = None
         self._batching = batching
         self._begin()
+        self._client: Any = self._open()
 
     @abstractmethod
     def _begin(self) -> None:
@@ -177,11 +177,6 @@ class Backend(ABC):
         """Return a name for a request: the same one only where it is sent and billed once."""
         return uuid4().hex
 
-    def open(self) -> None:
-        """Make the client before it is asked, so that the first answer's time is its own."""
-        if self._client is None:
-            self._client = self._open()
-
     @abstractmethod
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
@@ -197,10 +192,8 @@ class Backend(ABC):
         """Say whether the server answers and knows the model."""
 
     async def aclose(self) -> None:
-        """Close the client. Asking again makes a new one."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.close()
+        """Close the client."""
+        await self._client.close()
 
     def _clean(self, text: str) -> str:
         """Return what a server said on one line, without keys, and not endless."""

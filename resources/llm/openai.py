@@ -92,11 +92,6 @@ class OpenAIBackend(backend.Backend):
         """Return what was learnt of the server; see Backend.mode."""
         return self._modes.get(output_type, "json_schema")
 
-    def open(self) -> None:
-        """Make the client; the library loads its parts when they are named."""
-        super().open()
-        _ = self._client.chat.completions.with_raw_response
-
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> backend.Reply:
@@ -269,6 +264,11 @@ class OpenAIBackend(backend.Backend):
             "http_client": transport,
         }
         address, version = self._provider.base_url, self._provider.api_version
-        if version:
-            return openai.AsyncAzureOpenAI(azure_endpoint=address, api_version=version, **given)
-        return openai.AsyncOpenAI(base_url=address, **given)
+        client = (
+            openai.AsyncAzureOpenAI(azure_endpoint=address, api_version=version, **given)
+            if version
+            else openai.AsyncOpenAI(base_url=address, **given)
+        )
+        # The library loads its parts when they are named: not in the first answer's time.
+        _ = client.chat.completions.with_raw_response
+        return client

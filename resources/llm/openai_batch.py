@@ -220,8 +220,7 @@ class OpenAIBatches(OpenAIBackend):
 
     async def aclose(self) -> None:
         """Close what is open; the next one goes on waiting."""
-        pending, self._pending = self._pending, _Pending()
-        await pending.close()
+        await self._pending.close()
         await super().aclose()
 
     async def _ended(self, client: openai.AsyncOpenAI, name: str) -> Batch:

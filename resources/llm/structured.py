@@ -117,7 +117,6 @@ class StructuredModel:
 
     async def probe(self) -> Probe:
         """Find out at next to no cost whether the service answers and knows the model."""
-        self._backend.open()
         try:
             async with asyncio.timeout(self._policy.connect_seconds + self._policy.write_seconds):
                 return await self._backend.probe()
@@ -132,7 +131,7 @@ class StructuredModel:
 
 
 class ModelClients:
-    """Makes each model once, and one rate limiter for each provider. Nothing is opened yet.
+    """Makes each model once, and one rate limiter for each provider.
 
     `keys` and `base_urls`, in place of the registry's, are by the provider's name. With `batches`,
     OpenAI's models are asked in batches.
@@ -396,7 +395,6 @@ class _Conversation(Generic[base.Answer]):
 
         It is told of before it is sent, as one whose answer was lost.
         """
-        self.backend.open()
         request = replace(self.request, max_tokens=prompt.limit)
         name = self.backend.request_id(prompt.messages, request, prompt.mode)
         expected = self.scale.tokens(prompt.size, len(prompt.messages))

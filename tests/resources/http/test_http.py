@@ -91,24 +91,6 @@ async def test_a_client_may_be_closed_and_used_again(
     assert server.connections == 2
 
 
-def test_a_second_event_loop_is_refused_with_a_sentence() -> None:
-    async def started() -> tuple[MisbehavingServer, HttpClient]:
-        server = await MisbehavingServer().__aenter__()
-        client = HttpClient(guard=NetworkGuard(server.names))
-        await client.get(f"{SITE}/")
-        return server, client
-
-    async def stopped() -> None:
-        await opened.aclose()
-        await running.__aexit__(None, None, None)
-
-    with asyncio.Runner() as first:
-        running, opened = first.run(started())
-        with asyncio.Runner() as second, pytest.raises(RuntimeError, match="one client per loop"):
-            second.run(opened.get(f"{SITE}/"))
-        first.run(stopped())
-
-
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 async def test_a_passing_failure_is_asked_again(
     server: MisbehavingServer, client: HttpClient, status: int

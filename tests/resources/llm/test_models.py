@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import traceback
-from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -658,14 +657,6 @@ async def test_a_cancelled_call_leaves_no_reservation_and_no_slot_behind(
         assert task.cancelled()
         async with asyncio.timeout(25):  # less than an answer is waited for
             await model.complete(ask(), budget=budget)
-
-
-async def test_a_closed_model_opens_again(server: MisbehavingServer) -> None:
-    server.on(CHAT["openai"], say("openai"))
-    async with bound(server) as model:
-        for _ in range(2):
-            async with aclosing(model):
-                assert (await model.complete(ask())).value.score == 7
 
 
 # --- Keys ----------------------------------------------------------------------------------------
