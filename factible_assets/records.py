@@ -63,7 +63,7 @@ Criterion = Literal[
     "claim_quality", "query_relevance", "evidence_relevance", "explanation_quality",
     "reasoning_hallucination", "evidence_hallucination", "label_justification",
 ]  # fmt: skip
-"""What a language model, or a person, scores from 0 to 2; evaluation/judging/criteria.py."""
+"""What a language model, or a person, scores from 0 to 2; evaluation/judging/judge.py."""
 CallStage = Literal["claims", "queries", "evidence", "verdicts"]
 """The assets for which a language model is asked, in the order of a claim's way."""
 StepKind = Literal[

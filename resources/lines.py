@@ -287,7 +287,7 @@ class EntryReader:
 
 def problem_words(detail: ErrorDetails, model: Any, name: str | None = None) -> str:
     """Say what is wrong with a value, whose `name` is its key if none is given, and what to do."""
-    place, given = detail["loc"], shown(detail["input"])
+    place, given = [each for each in detail["loc"] if each != "[key]"], shown(detail["input"])
     key = place[-1] if place else None
     name = name or (key if isinstance(key, str) else "")
     words = detail["msg"].removeprefix("Value error, ").replace("Input should", "it should")

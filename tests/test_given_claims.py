@@ -69,7 +69,7 @@ def test_given_claims_that_are_missing_are_a_problem_with_its_line(tmp_path: Pat
     [
         ("{claim_quality: 3}", "less than or equal to 2"),
         ("{claim_quality: good}", "claim_quality is 'good'"),
-        ("{claim_qualty: 1}", "Did you mean 'claim_quality'?"),
+        ("{claim_qualty: 1}", "claim_qualty is 'claim_qualty': it should be 'claim_quality'"),
     ],
 )
 def test_scores_of_people_off_the_scale_are_problems_with_their_line(
@@ -87,7 +87,8 @@ def test_scores_of_people_off_the_scale_are_problems_with_their_line(
 def test_editors_know_the_new_keys() -> None:
     kinds = json.loads(corpus_json_schema())["$defs"]
     assert kinds["VideoEntry"]["properties"]["claims_are_given"]["type"] == "boolean"
-    assert len(kinds["HumanScores"]["properties"]) == 7
+    scores = kinds["ClaimEntry"]["properties"]["human_scores"]
+    assert len(scores["propertyNames"]["enum"]) == 7
 
 
 def test_every_imported_claim_is_given_in_its_own_words(tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def judge(
     """
     import asyncio
 
-    from factible_assets.evaluation.judging.criteria import rubrics
+    from factible_assets.evaluation.judging.judge import rubrics
     from factible_assets.evaluation.judging.summary import figures, human_scores
     from factible_assets.evaluation.matching import default_matcher
     from factible_assets.running.judge import plan_judging, run_judging
@@ -242,7 +242,7 @@ def judge(
     scored = [
         outcome
         for outcome in planned.outcomes
-        if any(claim.human_scores is not None for claim in outcome.truth or ())
+        if any(claim.human_scores for claim in outcome.truth or ())
     ]
     people = {}
     if scored:

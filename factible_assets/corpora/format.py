@@ -15,7 +15,7 @@ from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, m
 
 from factible_assets.config import Day, SearchConfig, Web
 from factible_assets.errors import FactibleError
-from factible_assets.records import Count, Rating, Score, Seconds, Stance
+from factible_assets.records import Count, Criterion, Rating, Score, Seconds, Stance
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of
 
 _VIDEO_ID = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
@@ -77,21 +77,6 @@ class PassageEntry(Entry):
 GivenScore = Annotated[int, Field(ge=0, le=2)]
 
 
-class HumanScores(Entry):
-    """What a person gave to what the pipeline made of a claim, on the scales of `factible judge`.
-
-    Queries and evidence are scored as a whole. For hallucinations and the label 0 is best.
-    """
-
-    claim_quality: GivenScore | None = None
-    query_relevance: GivenScore | None = None
-    evidence_relevance: GivenScore | None = None
-    explanation_quality: GivenScore | None = None
-    reasoning_hallucination: GivenScore | None = None
-    evidence_hallucination: GivenScore | None = None
-    label_justification: GivenScore | None = None
-
-
 class ClaimEntry(Entry):
     """A claim that a person found in the video, with what that person concluded."""
 
@@ -116,16 +101,12 @@ class ClaimEntry(Entry):
     passages: tuple[PassageEntry, ...] = Field(
         default=(), description="Passages that annotators judged by."
     )
-    human_scores: HumanScores | None = Field(
-        default=None,
-        description="What a person gave to the pipeline's answers on this claim, from 0 to 2, to "
-        "be compared with a language model as judge.",
+    human_scores: dict[Criterion, GivenScore] = Field(
+        default={},
+        description="What a person gave to the pipeline's answers on this claim, from 0 to 2 as in "
+        "`factible judge`, to be compared with it: queries and evidence as a whole, and 0 best for "
+        "hallucinations and the label.",
     )
-
-    @property
-    def given_scores(self) -> dict[str, int]:
-        """The scores that a person gave, by criterion."""
-        return {} if self.human_scores is None else self.human_scores.model_dump(exclude_none=True)
 
 
 class PublishedClaimEntry(ClaimEntry):

@@ -22,11 +22,11 @@ from uuid import uuid4
 
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.errors import FactibleError, first_of
-from factible_assets.evaluation.judging.criteria import Rubric
 from factible_assets.evaluation.judging.judge import (
     ANSWER_TOKENS,
     Inquiry,
     Judged,
+    Rubric,
     inquiry,
     judge,
     subjects_of,

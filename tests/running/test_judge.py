@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.errors import FactibleError
-from factible_assets.evaluation.judging.criteria import Rubric, rubrics
+from factible_assets.evaluation.judging.judge import Rubric, rubrics
 from factible_assets.evaluation.outcomes import UnknownCorpusError
 from factible_assets.running.judge import JudgingPlan, JudgingResult, plan_judging, run_judging
 from factible_assets.services.reasoning import names_models, plan_judge

@@ -1,9 +1,9 @@
-"""Asking a language model for one score: what it is shown, and what of its answer is believed.
+"""Asking a language model for one score: by which criteria, of what, and what of it is believed.
 
-What belongs here: turning the rows of a video into material, untrusted text as data; the shape of
-an answer, the question, its identity, and the rules by which an answer counts. What does not: the
-words of the prompts (prompts/*.md), the fence around the material (reasoners/llm/prompts.py), any
-client (resources.llm), storing.
+What belongs here: the criteria as data; turning the rows of a video into material, untrusted text
+as data; the shape of an answer, the question, its identity, and the rules by which an answer
+counts. What does not: the words of the prompts (prompts/*.md), the fence around the material
+(reasoners/llm/prompts.py), any client (resources.llm), storing.
 
 What was answered is shown whole. What its sources say is shown as the reasoner saw it: sentences
 that give their reader orders are left out.
@@ -12,6 +12,15 @@ A score counts if it is a whole number from 0 to 2 and comes with a quote that s
 judge was shown. A quote that stands nowhere is asked about once more, and then there is no score.
 Each criterion is a question of its own, so that no score colours another. A service that fails
 leaves a row that says so and has no score.
+
+The criteria have two sources:
+
+- Xu et al., "Multimodal Fact-Checking: An Agent-based Approach", section V.D, have people score
+  explanations for reasoning hallucination, evidence hallucination and label justification, from 0
+  (no error) to 2, and report `1 - score / 2`; appendix E, tables S3 to S5, defines the levels.
+- Factible, section 1.7.4, has a model judge the relevance of claims, the quality of evidence and
+  the coherence of verdicts, without a published scale. Here these are claim quality, query and
+  evidence relevance and explanation quality, from 0 (worst) to 2 (best), normalised as `score / 2`.
 """
 
 from __future__ import annotations
@@ -20,11 +29,11 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from factible_assets.evaluation.judging.criteria import HIGHEST, Rubric, SubjectKind
+from factible_assets.errors import UsageError
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.reasoners.llm.prompts import (
@@ -38,7 +47,7 @@ from factible_assets.reasoners.llm.prompts import (
     title_line,
 )
 from factible_assets.reasoners.llm.wording import clip, plain
-from factible_assets.records import Claim, Evidence, Transcript
+from factible_assets.records import Claim, Criterion, Evidence, Transcript
 from resources.llm.base import BudgetExhaustedError, CallOutcome, ModelCall, ModelError, Part
 
 PROMPTS = Path(__file__).resolve().parent / "prompts"
@@ -58,6 +67,71 @@ _LONGEST_SUMMARY = 3_000
 _ID_DIGITS = 16
 
 _Material: TypeAlias = Mapping[str, Piece | Sequence[Piece]]
+
+
+# --- By which criteria ------------------------------------------------------------------------
+
+SubjectKind = Literal["claim", "query", "evidence", "verdict"]
+"""What is judged."""
+
+HIGHEST = 2
+"""The upper end of every scale; the lower one is 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric:
+    """One criterion: what it is about, and what 0, 1 and 2 stand for, each in a word.
+
+    `name` is that of its prompt, which says what it asks; `better` says which end of the scale is
+    the good one.
+    """
+
+    name: Criterion
+    subject: SubjectKind
+    levels: tuple[str, str, str]
+    better: Literal["higher", "lower"] = "higher"
+    source: str = "Factible, section 1.7.4; scale of this project"
+
+    def normalised(self, score: int) -> float:
+        """Return a score from 0 (worst) to 1 (best); 0 may be the best one (Xu et al., V.D)."""
+        share = score / HIGHEST
+        return 1 - share if self.better == "lower" else share
+
+
+_PEOPLE = "Xu et al., section V.D; appendix E, table"
+
+RUBRICS: tuple[Rubric, ...] = (
+    Rubric("claim_quality", "claim", ("unusable", "flawed", "good")),
+    Rubric("query_relevance", "query", ("unrelated", "partial", "relevant")),
+    Rubric("evidence_relevance", "evidence", ("unrelated", "partial", "relevant")),
+    Rubric("explanation_quality", "verdict", ("unhelpful", "incomplete", "clear")),
+    Rubric(
+        "reasoning_hallucination", "verdict", ("none", "mild", "severe"), "lower", f"{_PEOPLE} S3"
+    ),
+    Rubric(
+        "evidence_hallucination", "verdict", ("none", "partial", "full"), "lower", f"{_PEOPLE} S4"
+    ),
+    Rubric(
+        "label_justification",
+        "verdict",
+        ("justified", "overconfident", "hallucinated"),
+        "lower",
+        f"{_PEOPLE} S5",
+    ),
+)
+"""All criteria, in the order in which a video is worked on."""
+
+
+def rubrics(names: Sequence[str] = ()) -> tuple[Rubric, ...]:
+    """Return the criteria of these names in their own order; all if none is named.
+
+    Raises UsageError: There is none of a name.
+    """
+    known = {each.name: each for each in RUBRICS}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UsageError(f"There is no criterion {unknown[0]!r}.", f"Known: {', '.join(known)}.")
+    return tuple(each for each in RUBRICS if not names or each.name in names)
 
 
 # --- What is judged -----------------------------------------------------------------------------

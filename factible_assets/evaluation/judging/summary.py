@@ -21,7 +21,7 @@ from factible_assets.evaluation.figures import (
     pooled_interval,
     statistic_interval,
 )
-from factible_assets.evaluation.judging.criteria import HIGHEST, Rubric
+from factible_assets.evaluation.judging.judge import HIGHEST, Rubric
 from factible_assets.evaluation.matching import ClaimMatcher
 from factible_assets.evaluation.metrics.claims import spearman
 from factible_assets.evaluation.outcomes import VideoOutcome
@@ -156,7 +156,7 @@ def human_scores(outcome: VideoOutcome, matcher: ClaimMatcher) -> Mapping[tuple[
 
     Claims are matched with the annotated ones that carry scores.
     """
-    scored = [entry for entry in outcome.truth or () if entry.human_scores is not None]
+    scored = [entry for entry in outcome.truth or () if entry.human_scores]
     claims = outcome.ordered_claims
     if not scored or not claims:
         return {}
@@ -164,5 +164,5 @@ def human_scores(outcome: VideoOutcome, matcher: ClaimMatcher) -> Mapping[tuple[
     return {
         (claims[pair.system].claim_id, criterion): score
         for pair in matching.pairs
-        for criterion, score in scored[pair.gold].given_scores.items()
+        for criterion, score in scored[pair.gold].human_scores.items()
     }

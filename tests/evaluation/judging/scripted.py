@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from factible_assets.evaluation.judging.criteria import RUBRICS
-from factible_assets.evaluation.judging.judge import PROMPTS
+from factible_assets.evaluation.judging.judge import PROMPTS, RUBRICS
 from factible_assets.reasoners.llm.prompts import load_prompt
 from tests.resources.llm.servers import Dialect, depending, say
 from tests.servers import Behaviour

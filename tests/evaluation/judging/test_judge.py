@@ -13,14 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.evaluation.judging.criteria import RUBRICS, rubrics
 from factible_assets.evaluation.judging.judge import (
     ANSWER_TOKENS,
+    RUBRICS,
     Judged,
     Subject,
     found,
     inquiry,
     judge,
+    rubrics,
     subjects_of,
 )
 from factible_assets.evaluation.outcomes import VideoOutcome

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from factible_assets.corpora.format import ClaimEntry, HumanScores
-from factible_assets.evaluation.judging.criteria import rubrics
+from factible_assets.corpora.format import ClaimEntry
+from factible_assets.evaluation.judging.judge import rubrics
 from factible_assets.evaluation.judging.summary import figures, human_scores
 from factible_assets.evaluation.matching import ClaimMatcher, TfidfSimilarity
 from factible_assets.records import JudgementRow
@@ -40,7 +40,7 @@ def test_people_score_the_claim_that_the_system_made_of_theirs() -> None:
     said = [("The moon is made of rock", 0.9, "supports"), ("Tea cures a cough", 0.5, "refutes")]
     scored = ClaimEntry(
         text="The moon is made of rock.",
-        human_scores=HumanScores(claim_quality=2, label_justification=0),
+        human_scores={"claim_quality": 2, "label_justification": 0},
     )
     outcome = replace(
         outcomes.outcome("v", said, None), truth=(ClaimEntry(text="Tea cures a cough"), scored)
