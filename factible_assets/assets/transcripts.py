@@ -27,13 +27,7 @@ from factible_assets.settings import Settings
 from factible_assets.stages.transcript import stored_transcript
 from factible_assets.wording import cell, clock
 from resources.lines import did_you_mean
-from resources.transcripts.base import (
-    Found,
-    Outage,
-    TranscriptAnswer,
-    TranscriptProvider,
-    VideoDetails,
-)
+from resources.transcripts import base
 from resources.transcripts.file import FileTranscript
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id, watch_url
 from warehouse.sets import AssetRows
@@ -42,17 +36,17 @@ CODE_VERSION = "1"
 
 
 def found_or_failure(
-    answer: TranscriptAnswer, advice: str = "", *, is_last_try: bool = False
-) -> Found:
+    answer: base.TranscriptAnswer, advice: str = "", *, is_last_try: bool = False
+) -> base.Found:
     """Return the transcript; `advice` says what else can be done where there is none.
 
     Raises dagster.Failure: there is none. Only an outage is tried again, unless it was the last
     try.
     """
     match answer:
-        case Found():
+        case base.Found():
             return answer
-        case Outage(reason=reason):
+        case base.Outage(reason=reason):
             raise dg.Failure(f"{reason} {advice}".rstrip(), allow_retries=not is_last_try)
         case _:
             raise final_failure(f"{answer.reason} {advice}".rstrip())
@@ -97,7 +91,7 @@ def _remedy_of_unlisted(reading: CorporaReading, video_id: str) -> str:
     )
 
 
-def with_details(video: Video, details: VideoDetails | None) -> Video:
+def with_details(video: Video, details: base.VideoDetails | None) -> Video:
     """Fill the gaps of a video with what its platform says; what a corpus says stands."""
     if details is None:
         return video
@@ -125,7 +119,7 @@ async def obtained(
     """
     video_id, advice = video.video_id, ""
     listed = reading.find(video_id)
-    provider: TranscriptProvider
+    provider: base.TranscriptProvider
     if listed is not None and listed.transcript is not None:
         provider = FileTranscript(listed.transcript, video.language)
     else:

@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from rich.table import Table
 from typer import Argument, Context, Exit, Option, Typer
 
-from factible_assets.cli.arguments import (
-    KnobCommand,
-    RecheckCommand,
-    checked_config,
-    given_knobs,
-    video_ids,
-)
+from factible_assets.cli import arguments
 from factible_assets.cli.output import (
     NARROW,
     complain,
@@ -58,7 +52,7 @@ def check(
         str,
         Argument(
             help="A YouTube URL or id, the id of a video in a corpus, or a transcript file.",
-            autocompletion=video_ids,
+            autocompletion=arguments.video_ids,
         ),
     ],
     *,
@@ -115,8 +109,8 @@ def check(
         )
     if pages is not None and pages_rating is None:
         pages_rating = "medium"
-    knobs = given_knobs(context, web=web, pages_rating=pages_rating)
-    checked_config(knobs)  # A wrong option is refused before anything is written.
+    knobs = arguments.given_knobs(context, web=web, pages_rating=pages_rating)
+    arguments.checked_config(knobs)  # A wrong option is refused before anything is written.
     settings = load_settings()
     meant = resolve(target, title, settings)
     if meant.remark:
@@ -133,7 +127,7 @@ def check(
     file = enlist(meant, settings, web, pages_rating)
     if file is not None:
         note(f"{meant.transcript} is listed as the video {meant.video_id} in {file}")
-    config = checked_config(knobs)
+    config = arguments.checked_config(knobs)
     from factible_assets.services.search import default_remarks
 
     words = default_remarks(meant.video_id, settings=settings, config=config)
@@ -142,7 +136,7 @@ def check(
     _check(meant.video_id, settings, config, fresh=force, takes_over=is_plain)
 
 
-check.command_class = KnobCommand  # type: ignore[attr-defined] # main.py makes the command of it
+check.command_class = arguments.KnobCommand  # type: ignore[attr-defined] # main.py makes the command of it
 
 
 def demo() -> None:
@@ -281,7 +275,7 @@ def as_document(checked: Checked) -> dict[str, Any]:
 claims_app = Typer()
 
 
-@claims_app.command("check", cls=RecheckCommand)
+@claims_app.command("check", cls=arguments.RecheckCommand)
 def check_list(
     context: Context,
     file: Annotated[
@@ -309,7 +303,7 @@ def check_list(
 
     if not file.is_file():
         raise FactibleError(f"There is no file {file}.", "Check the path.")
-    config = checked_config(given_knobs(context))
+    config = arguments.checked_config(arguments.given_knobs(context))
     settings = load_settings()
     settings.ensure_home()
     done = import_corpus(
@@ -363,7 +357,7 @@ def media(
         str,
         Argument(
             help="The id of a video, its YouTube URL or its transcript file.",
-            autocompletion=video_ids,
+            autocompletion=arguments.video_ids,
         ),
     ],
 ) -> None:
@@ -446,7 +440,7 @@ def recheck(
     from factible_assets.cli.progress import watching
     from factible_assets.running.check import chosen_videos, next_plan, recheck_videos
 
-    config = checked_config(given_knobs(context), "recheck")
+    config = arguments.checked_config(arguments.given_knobs(context), "recheck")
     settings = load_settings()
     named = [bare_id(each) for each in videos or ()]
     if plan:
@@ -485,7 +479,7 @@ def recheck(
     raise Exit(gravest(each.code for each in done))
 
 
-recheck.command_class = RecheckCommand  # type: ignore[attr-defined] # main.py makes it of this
+recheck.command_class = arguments.RecheckCommand  # type: ignore[attr-defined] # main.py makes it of this
 
 
 def _completeness(incomplete: int) -> str:

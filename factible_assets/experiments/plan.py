@@ -32,15 +32,8 @@ from factible_assets.errors import FactibleError
 from factible_assets.services.reasoning import plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
+from resources import lines
 from resources.errors import SetupError
-from resources.lines import (
-    EntryReader,
-    FileProblem,
-    Place,
-    PlacedError,
-    did_you_mean,
-    read_document,
-)
 
 STAGES: tuple[str, ...] = ("claims", *ALL_STAGES)
 """The stages of a variant, each computed from all before it. The transcript is given."""
@@ -326,7 +319,7 @@ class ExperimentsReading:
     """Everything that was read, and everything that could not be."""
 
     experiments: tuple[Experiment, ...] = ()
-    problems: tuple[FileProblem, ...] = ()
+    problems: tuple[lines.FileProblem, ...] = ()
 
     def find(self, name: str) -> Experiment | None:
         """Return the experiment of one name."""
@@ -346,7 +339,7 @@ def load_experiments(
     Of two experiments of one name the first counts and the second is a problem.
     """
     found: dict[str, Experiment] = {}
-    problems: list[FileProblem] = []
+    problems: list[lines.FileProblem] = []
     for file in files:
         reading = load_experiment(file, corpora, settings)
         problems.extend(reading.problems)
@@ -357,15 +350,15 @@ def load_experiments(
                     f"The experiment {one.name!r} stands before, in {first.file}, line "
                     f"{first.line}. Give one of the two another name."
                 )
-                problems.append(FileProblem(file, one.line, sentence))
+                problems.append(lines.FileProblem(file, one.line, sentence))
     return ExperimentsReading(tuple(found.values()), tuple(problems))
 
 
 def load_experiment(file: Path, corpora: CorporaReading, settings: Settings) -> ExperimentsReading:
     """Read one experiment file. Never raises: what fails is a problem."""
     try:
-        document = read_document(file)
-    except PlacedError as error:
+        document = lines.read_document(file)
+    except lines.PlacedError as error:
         return ExperimentsReading(problems=(error.at(file),))
     reader = _Reader(file=file, document=document, corpora=corpora, settings=settings)
     experiment = reader.experiment()
@@ -374,7 +367,7 @@ def load_experiment(file: Path, corpora: CorporaReading, settings: Settings) -> 
 
 
 @dataclass(kw_only=True)
-class _Reader(EntryReader):
+class _Reader(lines.EntryReader):
     """Turns one document into an experiment."""
 
     corpora: CorporaReading
@@ -419,7 +412,7 @@ class _Reader(EntryReader):
             everything = {one.video.video_id: one for one in self.corpora.everything()}
             for index, video_id in enumerate(written.videos):
                 self._expect("video", video_id, everything, ("videos", index))
-            named = dict.fromkeys(map(self.corpora.find, written.videos))
+            named = map(self.corpora.find, dict.fromkeys(written.videos))
             listed = [one for one in named if one is not None]
         chosen = tuple(
             one for one in listed if not written.tags or set(one.video.tags) & set(written.tags)
@@ -429,7 +422,7 @@ class _Reader(EntryReader):
             self.report(("tags",) if written.tags else ("videos",), words)
         return chosen
 
-    def _expect(self, kind: str, name: str, known: Iterable[str], place: Place) -> None:
+    def _expect(self, kind: str, name: str, known: Iterable[str], place: lines.Place) -> None:
         if name not in known:
             words = f"No corpus has a {kind} {name!r}. {_nearest(name, known)}"
             if self.corpora.problems:
@@ -440,7 +433,7 @@ class _Reader(EntryReader):
         fixed: dict[str, Value] = {}
         sweeps: list[Axis] = []
         for name, given in written.settings.items():
-            place: Place = ("settings", name)
+            place: lines.Place = ("settings", name)
             if self._is_knob(name, place):
                 if isinstance(given, list):
                     sweeps += self._axis(name, given, place)
@@ -462,7 +455,7 @@ class _Reader(EntryReader):
                     self.report(place, words)
         return Design(fixed, self._strategies(written, swept), tuple(sweeps), tuple(factors))
 
-    def _axis(self, name: str, given: list[Any], place: Place) -> list[Axis]:
+    def _axis(self, name: str, given: list[Any], place: lines.Place) -> list[Axis]:
         values: dict[str, Value] = {}
         for index, each in enumerate(given):
             for value in self._taken(name, each, (*place, index)).values():
@@ -474,7 +467,7 @@ class _Reader(EntryReader):
             self.report(place, f"The list of {name} is empty. Give values, or leave it out.")
         return [(name, tuple(values.values()))] if values else []
 
-    def _taken(self, name: str, given: object, place: Place) -> dict[str, Value]:
+    def _taken(self, name: str, given: object, place: lines.Place) -> dict[str, Value]:
         """Return the knob with its value; without it, and a problem, if it cannot have it."""
         try:
             value = checked_value(name, given)
@@ -488,16 +481,16 @@ class _Reader(EntryReader):
             return {name: value}
         return {}
 
-    def _is_knob(self, name: str, place: Place) -> bool:
+    def _is_knob(self, name: str, place: lines.Place) -> bool:
         if name not in knobs():
             self.report(place, f"There is no knob {name!r}. {_nearest(name, knobs())}")
         return name in knobs()
 
     def _strategies(self, written: ExperimentFile, swept: set[str]) -> dict[str, dict[str, Value]]:
         chosen: dict[str, dict[str, Value]] = {}
-        places: dict[str, Place] = {}
+        places: dict[str, lines.Place] = {}
         for index, name in enumerate(written.strategies):
-            place: Place = ("strategies", index)
+            place: lines.Place = ("strategies", index)
             if name not in STRATEGIES:
                 near = _nearest(name, STRATEGIES)
                 words = f"There is no strategy {name!r}. {near} Others can be described under "
@@ -547,4 +540,4 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     most = 20
     rest = " …" if len(names) > most else ""
     every = f"Known: {', '.join(sorted(names)[:most])}{rest}." if names else "None is known."
-    return did_you_mean(name, names, every)
+    return lines.did_you_mean(name, names, every)

@@ -39,15 +39,8 @@ from factible_assets.evaluation.matching import ClaimMatcher, default_matcher
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.evaluation.scoring import Evaluation, score
 from factible_assets.evaluation.tables import columns_of
+from factible_assets.experiments import surroundings
 from factible_assets.experiments.plan import STAGES, Experiment, ExperimentError
-from factible_assets.experiments.surroundings import (
-    Choice,
-    NoWordsError,
-    Place,
-    choose,
-    code_version,
-    words_of,
-)
 from factible_assets.records import Claim, Evidence, Query, Record, Search, Verdict
 from factible_assets.rows import VideoRows
 from factible_assets.services.resource import Occasion, open_services
@@ -225,13 +218,13 @@ def run_experiment(
     """
     # Settled before anything is done, so that a missing key costs nothing.
     choices = {
-        (variant.name, listed.video.video_id): choose(variant, settings, listed.web)
+        (variant.name, listed.video.video_id): surroundings.choose(variant, settings, listed.web)
         for variant in experiment.variants
         for listed in experiment.videos
     }
     if missing := [sentence for each in choices.values() for sentence in each.missing]:
         raise SetupError(missing[0])
-    place, slots = Place(settings), asyncio.Semaphore(jobs)
+    place, slots = surroundings.Place(settings), asyncio.Semaphore(jobs)
 
     async def on_video(listed: CorpusVideo, ledger: Ledger) -> list[VariantOutcome]:
         video_id = listed.video.video_id
@@ -239,8 +232,8 @@ def run_experiment(
         outcomes = []
         async with slots:
             try:
-                words = await words_of(video_id, corpora, settings, ledger.path)
-            except NoWordsError as error:
+                words = await surroundings.words_of(video_id, corpora, settings, ledger.path)
+            except surroundings.NoWordsError as error:
                 failure = str(error)
             for variant in experiment.variants:
                 outcome = VariantOutcome(variant.name, video_id, failure=failure)
@@ -298,7 +291,7 @@ class _Work:
     config: FactCheckConfig
     words: VideoRows
     keys: Mapping[str, str]
-    choice: Choice
+    choice: surroundings.Choice
     listed: CorpusVideo
     ledger: Ledger
     held: VideoRows = field(default_factory=VideoRows)
@@ -494,14 +487,14 @@ def findings(
         "warehouse": str(ledger.path.relative_to(settings.home)),
         "baseline": experiment.baseline,
         "matcher": matcher,
-        "code_version": code_version(),
+        "code_version": surroundings.code_version(),
         "videos": len(experiment.videos),
         "started_at": started_at,
         "finished_at": datetime.now(UTC),
     }
     variants, results, of_videos = [], [], []
     for position, variant in enumerate(experiment.variants, start=1):
-        choice = choose(variant, settings, None)
+        choice = surroundings.choose(variant, settings, None)
         failed = sum(each.variant == variant.name and each.failure is not None for each in ran)
         place: dict[str, Any] = {"experiment": name, "variant": variant.name}
         variants.append(

@@ -30,7 +30,7 @@ from starlette.routing import compile_path
 
 import factible_assets
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.http_service import desk, models
+from factible_assets.http_service import desk, models, walls
 from factible_assets.http_service.results import PublishedResults, result_of
 from factible_assets.http_service.runs import (
     GRACE_SECONDS,
@@ -42,13 +42,6 @@ from factible_assets.http_service.runs import (
     Runs,
     launch_worker,
     recorded_runs,
-)
-from factible_assets.http_service.walls import (
-    DESK,
-    SECURITY_HEADERS,
-    Admission,
-    ImpatientProtocol,
-    Walls,
 )
 from factible_assets.report.render import document, environment, render_report
 from factible_assets.settings import Settings
@@ -288,7 +281,7 @@ def _page(page: str, policy: str) -> HTMLResponse:
 @pages.get("/", include_in_schema=False)
 def front() -> RedirectResponse:
     """Lead whoever opens the service in a browser to the desk."""
-    return RedirectResponse(DESK)
+    return RedirectResponse(walls.DESK)
 
 
 @pages.get("/docs", include_in_schema=False)
@@ -308,7 +301,7 @@ def create_app(
     name: str = "127.0.0.1",
     launch: Launch = launch_worker,
     grace_seconds: float = GRACE_SECONDS,
-    admission: Admission | None = None,
+    admission: walls.Admission | None = None,
 ) -> FastAPI:
     """Assemble the service over one data folder.
 
@@ -318,7 +311,7 @@ def create_app(
     Raises SettingsError: The service cannot be opened to others with these settings.
     """
     has_walls = admission is not None
-    admission = admission or Admission.of(settings, name=name, address=address)
+    admission = admission or walls.Admission.of(settings, name=name, address=address)
 
     runs = Runs(settings, admission.clients, launch, grace_seconds)
     house = House(settings, runs, PublishedResults(settings), admission.clients)
@@ -351,7 +344,7 @@ def create_app(
         app.add_exception_handler(kind, _refused)
     if has_walls:
         return app
-    app.add_middleware(Walls, admission=admission)
+    app.add_middleware(walls.Walls, admission=admission)
     if admission.origins:
         # Outside the walls: a browser asks for leave without a token.
         app.add_middleware(
@@ -374,7 +367,7 @@ async def _refused(request: Request, error: Exception) -> Response:
         # The server's log has the traceback; a client gets none of it. This answer is made outside
         # the walls, which would have added the headers.
         words = "Something unforeseen went wrong; the service's log has more."
-        error = HTTPException(500, words, SECURITY_HEADERS)
+        error = HTTPException(500, words, walls.SECURITY_HEADERS)
     title, headers = HTTPStatus(error.status_code).phrase, dict(error.headers or {})
     if error.detail == title and error.status_code == HTTPStatus.NOT_FOUND:
         words = "There is nothing at this address; /openapi.json lists what there is."
@@ -391,7 +384,7 @@ async def _refused(request: Request, error: Exception) -> Response:
         )
         words = f"{request.method} is not answered here; /openapi.json lists what is."
         error = HTTPException(405, words)
-    if request.url.path.startswith(DESK):
+    if request.url.path.startswith(walls.DESK):
         answer: Response = desk.refused(request, error.status_code, title, error.detail)
     else:
         answer = models.problem_response(error)
@@ -450,7 +443,7 @@ def build_server(app: FastAPI) -> uvicorn.Server:
         proxy_headers=False,
         timeout_graceful_shutdown=_GOODBYE_SECONDS,
         ws="none",
-        http=ImpatientProtocol,
+        http=walls.ImpatientProtocol,
     )
     return _Server(config)
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
+from factible_assets import wording
 from factible_assets.records import (
     Basis,
     Claim,
@@ -36,16 +37,7 @@ from factible_assets.rows import VerdictChange
 from factible_assets.stages.argument import Argument, argue
 from factible_assets.stages.evidence import is_later
 from factible_assets.stages.reviews import by_claim, latest
-from factible_assets.wording import (
-    GROUP_WORDS,
-    INCOMPLETE,
-    OUTCOME_WORDS,
-    UNJUDGED,
-    act_words,
-    outcome_words,
-    sureness,
-    youtube_id,
-)
+from factible_assets.wording import youtube_id
 
 _CLEAREST = 4
 _RATING_ORDER = ("high", "medium", "low", "very_low", "unknown")
@@ -105,7 +97,7 @@ class ClaimView:
     @property
     def confidence(self) -> str | None:
         """How sure the verdict is, if it takes a side."""
-        return sureness(self.verdict) if self.verdict else None
+        return wording.sureness(self.verdict) if self.verdict else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +164,14 @@ def arrange(data: ReportData) -> ReportView:
 
 def count_outcomes(outcomes: Iterable[tuple[str, Basis | None]]) -> list[Shown]:
     """Count claims by outcome; an outcome that the embedded engine alone reached is a leaning."""
-    bases: dict[str, list[Basis | None]] = {outcome: [] for outcome in OUTCOME_WORDS}
+    bases: dict[str, list[Basis | None]] = {outcome: [] for outcome in wording.OUTCOME_WORDS}
     for outcome, basis in outcomes:
         bases[outcome].append(basis)
     total, offset = sum(map(len, bases.values())), 0.0
     counts = []
     for outcome, each in bases.items():
         if each:
-            words = outcome_words(outcome, "embedded" if {*each} == {"embedded"} else None)
+            words = wording.outcome_words(outcome, "embedded" if {*each} == {"embedded"} else None)
             place = {"offset": offset, "share": 100.0 * len(each) / total}
             counts.append({"outcome": outcome, "words": words, "number": len(each)} | place)
             offset += place["share"]
@@ -217,13 +209,13 @@ class _Shelves:
         """Return a claim with its number in order of time, from 1."""
         key = claim.claim_id
         verdict = self._verdicts.get(key)
-        outcome = UNJUDGED if verdict is None else verdict.stance or INCOMPLETE
+        outcome = wording.UNJUDGED if verdict is None else verdict.stance or wording.INCOMPLETE
         said = None
         if self._data.transcript is not None and claim.char_start is not None:
             said = self._data.transcript.text[claim.char_start : claim.char_end] or None
         ok = self._sources(claim, "ok")
         # The side that won comes first.
-        sides = sorted(GROUP_WORDS, key=lambda side: side != outcome)
+        sides = sorted(wording.GROUP_WORDS, key=lambda side: side != outcome)
         groups = {side: [each for each in ok if each["evidence"].stance == side] for side in sides}
         steps = []
         for step in self._steps[key]:
@@ -320,7 +312,7 @@ class _Shelves:
         told = []
         for act in self._reviews.get(claim.claim_id, ()):
             query = known.get(act.target or "")
-            told.append((act, act_words(act.action, act.target, act.value, query)))
+            told.append((act, wording.act_words(act.action, act.target, act.value, query)))
             if act.query_id is not None and act.value is not None:
                 known[act.query_id] = act.value
         return told

@@ -35,17 +35,8 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from factible_assets.errors import UsageError
 from factible_assets.evaluation.outcomes import VideoOutcome
+from factible_assets.reasoners.llm import prompts
 from factible_assets.reasoners.llm.calls import StageModel
-from factible_assets.reasoners.llm.prompts import (
-    Data,
-    Piece,
-    Prompt,
-    ShownText,
-    claim_pieces,
-    cut,
-    load_prompt,
-    title_line,
-)
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Claim, Criterion, Evidence, Transcript
 from resources.llm.base import BudgetExhaustedError, CallOutcome, ModelCall, ModelError, Part
@@ -66,7 +57,7 @@ _AROUND_CLAIM, _AROUND_QUOTE = 700, 350
 _LONGEST_SUMMARY = 3_000
 _ID_DIGITS = 16
 
-_Material: TypeAlias = Mapping[str, Piece | Sequence[Piece]]
+_Material: TypeAlias = Mapping[str, prompts.Piece | Sequence[prompts.Piece]]
 
 
 # --- By which criteria ------------------------------------------------------------------------
@@ -157,9 +148,9 @@ def subjects_of(
     without a stance. `verdict_evidence` is what the verdicts rest on, which need not be the newest;
     `page_texts` are by content hash.
     """
-    title = Data("title", title_line(outcome.video.title) or "(none)")
+    title = prompts.Data("title", prompts.title_line(outcome.video.title) or "(none)")
     for claim in outcome.ordered_claims:
-        claimed, ids = claim_pieces(claim), (claim.video_id, claim.claim_id)
+        claimed, ids = prompts.claim_pieces(claim), (claim.video_id, claim.claim_id)
         said: _Material = {
             "title": title,
             "passage": _passage(claim, outcome.transcript),
@@ -171,7 +162,7 @@ def subjects_of(
                 kind = f"A web search for evidence on it, of the kind {query.query_type}:\n"
                 asked: _Material = {
                     "claim": claimed,
-                    "query": [kind, Data("query", cut(query.text))],
+                    "query": [kind, prompts.Data("query", prompts.cut(query.text))],
                 }
                 yield Subject("query", query.query_id, *ids, asked)
         for row in outcome.evidence:
@@ -184,7 +175,9 @@ def subjects_of(
         for verdict in outcome.verdicts:
             if verdict.claim_id == claim.claim_id and verdict.status == "complete":
                 label = f"The label: {verdict.stance}, with {verdict.confidence} confidence.\n"
-                summary = Data("explanation", cut(verdict.summary, _LONGEST_SUMMARY))
+                summary = prompts.Data(
+                    "explanation", prompts.cut(verdict.summary, _LONGEST_SUMMARY)
+                )
                 explained: _Material = {
                     "claim": claimed,
                     "sources": _sources(read, page_texts),
@@ -193,15 +186,15 @@ def subjects_of(
                 yield Subject("verdict", claim.claim_id, *ids, explained)
 
 
-def _passage(claim: Claim, transcript: Transcript | None) -> Sequence[Piece]:
+def _passage(claim: Claim, transcript: Transcript | None) -> Sequence[prompts.Piece]:
     if transcript is None or claim.char_start is None or claim.char_end is None:
         return ["The claim has no place in the transcript: nothing that was said is shown."]
     start = max(0, claim.char_start - _AROUND_CLAIM)
     said = transcript.text[start : claim.char_end + _AROUND_CLAIM]
-    return ["What is said in the video around the claim:\n", Data("transcript", said)]
+    return ["What is said in the video around the claim:\n", prompts.Data("transcript", said)]
 
 
-def _sources(rows: Sequence[Evidence], texts: Mapping[str, str]) -> Sequence[Piece]:
+def _sources(rows: Sequence[Evidence], texts: Mapping[str, str]) -> Sequence[prompts.Piece]:
     if not rows:
         return ["No source was found that could be read."]
     best = sorted(
@@ -215,13 +208,13 @@ def _sources(rows: Sequence[Evidence], texts: Mapping[str, str]) -> Sequence[Pie
     )[:SHOWN_SOURCES]
     rest = len(rows) - len(best)
     left_out = f" The {rest} least reliable are not shown." if rest else ""
-    pieces: list[Piece] = [f"Sources that were read: {len(rows)}.{left_out}"]
+    pieces: list[prompts.Piece] = [f"Sources that were read: {len(rows)}.{left_out}"]
     for number, row in enumerate(best, start=1):
         pieces += ["\n\n", *_source(row, number, texts)]
     return pieces
 
 
-def _source(row: Evidence, number: int, texts: Mapping[str, str]) -> Sequence[Piece]:
+def _source(row: Evidence, number: int, texts: Mapping[str, str]) -> Sequence[prompts.Piece]:
     text, around = texts.get(row.content_hash or "", ""), ""
     if row.quote_start is not None and row.quote_end is not None:
         around = text[max(0, row.quote_start - _AROUND_QUOTE) : row.quote_end + _AROUND_QUOTE]
@@ -235,7 +228,7 @@ def _source(row: Evidence, number: int, texts: Mapping[str, str]) -> Sequence[Pi
     shown = [f"{name}: {' '.join(text.split())}" for name, text in lines if text.strip()]
     return [
         f"Source {number}: rated {row.rating}, read as {row.stance}.\n",
-        Data(f"source {number}", "\n".join(shown), trimmable=True),
+        prompts.Data(f"source {number}", "\n".join(shown), trimmable=True),
     ]
 
 
@@ -262,7 +255,7 @@ class Inquiry:
 
     subject: Subject
     rubric: Rubric
-    prompt: Prompt
+    prompt: prompts.Prompt
     parts: tuple[Part, ...]
     question_hash: str
 
@@ -298,7 +291,7 @@ class Judged:
 
 def inquiry(subject: Subject, rubric: Rubric) -> Inquiry:
     """Word the question whether a subject meets a criterion, which is about its kind."""
-    prompt = load_prompt(rubric.name, PROMPTS)
+    prompt = prompts.load_prompt(rubric.name, PROMPTS)
     parts = prompt.fill("User", **subject.material)
     content = "\x1f".join((prompt.system, *(part.text for part in parts)))
     digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
@@ -322,7 +315,7 @@ async def judge(model: StageModel, asked: Inquiry) -> Judged:
         answer = await answer_to(asked.parts)
         quote = found(answer.quote, asked.subject)
         if quote is None:
-            misquote = Data("your quote", answer.quote)
+            misquote = prompts.Data("your quote", answer.quote)
             material = asked.subject.material
             answer = await answer_to(asked.prompt.fill("Repair", **material, misquote=misquote))
             quote = found(answer.quote, asked.subject)
@@ -349,11 +342,11 @@ def found(quote: str, subject: Subject) -> str | None:
     texts = (
         piece.text
         for value in subject.material.values()
-        for piece in ((value,) if isinstance(value, str | Data) else value)
-        if isinstance(piece, Data)
+        for piece in ((value,) if isinstance(value, str | prompts.Data) else value)
+        if isinstance(piece, prompts.Data)
     )
     for text in texts:
-        shown = ShownText(text)
+        shown = prompts.ShownText(text)
         if _folded(quote) and _folded(quote) == _folded(shown.text):
             return text
         place = shown.find(quote) if quote.strip() else None
