@@ -179,11 +179,7 @@ def jina_reader(settings: Settings, http: HttpClient) -> JinaReader:
 
 def wayback_machine(settings: Settings, http: HttpClient) -> Wayback:
     """Return who has copies of pages that are gone."""
-    address = settings.endpoints.get("wayback")
-    if address is None:
-        return Wayback(http)
-    base = address.rstrip("/")
-    return Wayback(http, availability_url=f"{base}/wayback/available", replay_url=f"{base}/web")
+    return Wayback(http, settings.endpoints.get("wayback", "").rstrip("/"))
 
 
 def domain_registry(settings: Settings, http: HttpClient) -> RdapRegistry:

@@ -306,43 +306,34 @@ def _count(pattern: str, text: str) -> int | None:
     return number if number >= _LEAST_WINDOW else None
 
 
-@dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """What an error answer said, as far as it said it in a known form."""
+    """What an error answer said: `{"error": {...}}`, `{"error": "..."}`, `{"message": …}`, text.
 
-    status: int
-    message: str = ""
-    code: str = ""
-    type: str = ""
-    param: str = ""
-    n_ctx: int | None = None
-    n_prompt_tokens: int | None = None
-    flagged: bool = False
-    """Whether a moderation before the model stopped the prompt, as OpenRouter words it."""
+    What it did not say in a known form is empty, None or false. `flagged`: a moderation before the
+    model stopped the prompt, as OpenRouter words it.
+    """
 
-    @classmethod
-    def read(cls, status: int, body: bytes) -> ErrorBody:
-        """Read `{"error": {...}}`, `{"error": "..."}`, `{"message": ...}`, or any text."""
+    def __init__(self, status: int, body: bytes) -> None:
         text = body.decode("utf-8", "replace")
         try:
             content = json.loads(text)
         except (ValueError, RecursionError):
-            return cls(status, text)
+            content = text
         error = content.get("error", content) if isinstance(content, dict) else content
-        if not isinstance(error, dict):
-            return cls(status, error if isinstance(error, str) else text)
-
-        message, detail, code, kind, param = (
+        words = error if isinstance(error, str) else text
+        said = error if isinstance(error, dict) else {"message": words}
+        self.status = status
+        message, detail, self.code, self.type, self.param = (
             str(value) if isinstance(value, str | int) else ""
-            for value in map(error.get, ("message", "detail", "code", "type", "param"))
+            for value in map(said.get, ("message", "detail", "code", "type", "param"))
         )
-        window, tokens = (
+        self.message = message or detail
+        self.n_ctx, self.n_prompt_tokens = (
             value if isinstance(value, int) and value >= _LEAST_WINDOW else None
-            for value in map(error.get, ("n_ctx", "n_prompt_tokens"))
+            for value in map(said.get, ("n_ctx", "n_prompt_tokens"))
         )
-        metadata = error.get("metadata")
-        flagged = isinstance(metadata, dict) and "flagged_input" in metadata
-        return cls(status, message or detail, code, kind, param, window, tokens, flagged)
+        metadata = said.get("metadata")
+        self.flagged = isinstance(metadata, dict) and "flagged_input" in metadata
 
     @property
     def context_exceeded(self) -> bool:

@@ -58,18 +58,12 @@ class Manner:
 class ModelRequest(Manner, Generic[Answer]):
     """One question, and the type that its answer must have.
 
-    `user` is a text, or parts of which the trimmable ones (a page, say) give way to the context
-    window.
+    Of the user's `parts` the trimmable ones (a page, say) give way to the context window.
     """
 
     system: str
-    user: str | tuple[Part, ...]
+    parts: tuple[Part, ...]
     output_type: type[Answer]
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The user's part of the prompt as parts, whichever way it was given."""
-        return (Part(self.user),) if isinstance(self.user, str) else self.user
 
     @property
     def fingerprint(self) -> str:

@@ -43,7 +43,7 @@ class _StatusError(Exception):
     def __init__(self, response: httpx.Response) -> None:
         super().__init__(f"status {response.status_code}")
         self.headers = response.headers
-        self.body = backend.ErrorBody.read(response.status_code, response.content)
+        self.body = backend.ErrorBody(response.status_code, response.content)
 
 
 _FAILURES = (

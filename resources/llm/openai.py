@@ -140,7 +140,7 @@ class OpenAIBackend(backend.Backend):
             completion = _Completion.model_validate_json(content)
         except ValidationError:
             # Some gateways put an error into an answer of status 200.
-            failed = backend.ErrorBody.read(HTTPStatus.OK, content)
+            failed = backend.ErrorBody(HTTPStatus.OK, content)
             if failed.code or failed.type:
                 sentence = self._clean(failed.message)
                 raise backend.BackendError("passing", f"it failed: {sentence}", lost=True) from None
@@ -184,7 +184,7 @@ class OpenAIBackend(backend.Backend):
         request: ModelRequest[Any] | None,
         mode: AnswerMode,
     ) -> backend.BackendError:
-        body = backend.ErrorBody.read(status, content)
+        body = backend.ErrorBody(status, content)
         if request is not None and not body.context_exceeded:
             adapted = self._adapt(body, request, mode)
             if adapted is not None:
@@ -237,7 +237,7 @@ class OpenAIBackend(backend.Backend):
             raw = await self._client.models.with_raw_response.list()
             listed = {each["id"] for each in json.loads(raw.http_response.content)["data"]}
         except openai.APIStatusError as error:
-            body = backend.ErrorBody.read(error.status_code, error.response.content)
+            body = backend.ErrorBody(error.status_code, error.response.content)
             raise self._status_error(body, error.response.headers, "check the base URL") from None
         except openai.OpenAIError as error:
             raise self._failure(error) from None

@@ -230,16 +230,16 @@ class Wayback:
     """
 
     http: HttpClient
-    availability_url: str = "https://archive.org/wayback/available"
-    replay_url: str = "https://web.archive.org/web"
-    """Under which captures are served."""
+    base_url: str = ""
+    """In place of archive.org, which is asked for captures, and web.archive.org, which has them."""
 
     async def fetch(self, url: str) -> Response:
         """Return a page's newest copy; UnavailableError: there is none, OutageError: no answer."""
         # Without a time, the API often answers that there is nothing.
         now = f"{datetime.now(UTC):%Y%m%d}"
+        available = f"{self.base_url or 'https://archive.org'}/wayback/available"
         response = await self.http.get(
-            f"{self.availability_url}?url={quote(url, safe='')}&timestamp={now}",
+            f"{available}?url={quote(url, safe='')}&timestamp={now}",
             headers={"Accept": "application/json"},
             max_bytes=_MAX_ANSWER_BYTES,
         )
@@ -254,7 +254,8 @@ class Wayback:
                 raise ValueError(timestamp)
         except (ValueError, LookupError, AttributeError, TypeError) as error:
             raise OutageError("the Wayback Machine's answer could not be understood") from error
-        return await self.http.get(f"{self.replay_url.rstrip('/')}/{timestamp}id_/{url}")
+        captures = self.base_url or "https://web.archive.org"
+        return await self.http.get(f"{captures}/web/{timestamp}id_/{url}")
 
 
 # --- robots.txt (RFC 9309), asked of each site before a page is fetched --------------------------

@@ -22,7 +22,7 @@ from resources.cache.answers import (
     CachingSearch,
 )
 from resources.cache.store import from_json, to_json
-from resources.llm.base import BudgetExhaustedError, ModelOutageError, ModelRequest
+from resources.llm.base import BudgetExhaustedError, ModelOutageError, ModelRequest, Part
 from resources.llm.limits import Budget, Ceiling
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
@@ -80,7 +80,9 @@ async def cache(tmp_path: Path, clock: Clock) -> AsyncIterator[DiskCache]:
 
 
 def question(user: str = "What?", *, temperature: float = 0.0) -> ModelRequest[Reading]:
-    return ModelRequest("You judge.", user, Reading, max_tokens=100, temperature=temperature)
+    return ModelRequest(
+        "You judge.", (Part(user),), Reading, max_tokens=100, temperature=temperature
+    )
 
 
 # --- Searches -----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from resources.cache import DiskCache
 from resources.cache.answers import CachingFetcher, CachingModel, CachingSearch
 from resources.http import HttpClient
-from resources.llm.base import ModelRequest
+from resources.llm.base import ModelRequest, Part
 from resources.llm.ollama import OllamaBackend
 from resources.llm.registry import ModelInfo, ProviderInfo
 from resources.llm.structured import StructuredModel
@@ -72,7 +72,7 @@ async def main(port: int, folder: Path, notes: Path, seed: int) -> None:
 
 
 def question(number: int) -> ModelRequest[Leaning]:
-    return ModelRequest("You judge.", f"Claim number {number}.", Leaning, max_tokens=50)
+    return ModelRequest("You judge.", (Part(f"Claim number {number}."),), Leaning, max_tokens=50)
 
 
 async def _work_through(jobs: list[Job], notes: Path) -> None:

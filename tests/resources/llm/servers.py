@@ -55,7 +55,8 @@ GOOD = {"stance": "refutes", "score": 7, "note": None}
 def ask(
     user: str | tuple[Part, ...] = "What do you say?", *, max_tokens: int = 200
 ) -> ModelRequest[Leaning]:
-    return ModelRequest("You judge.", user, Leaning, max_tokens=max_tokens, seed=11)
+    parts = (Part(user),) if isinstance(user, str) else user
+    return ModelRequest("You judge.", parts, Leaning, max_tokens=max_tokens, seed=11)
 
 
 def openai_answer(

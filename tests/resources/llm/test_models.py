@@ -240,7 +240,7 @@ async def test_what_was_listed_before_an_answer_ran_in_circles_is_kept(
     server.on(CHAT[dialect], say(dialect, begun, finish="length"))
     async with bound(server, dialect) as model:
         answer = await model.complete(
-            ModelRequest("You search.", "What for?", Searches, max_tokens=200)
+            ModelRequest("You search.", (Part("What for?"),), Searches, max_tokens=200)
         )
     assert [each.note for each in answer.value.searches] == ["a", *"b" * 30]
     assert [call.outcome for call in answer.calls] == ["truncated"]

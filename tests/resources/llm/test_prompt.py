@@ -74,10 +74,10 @@ def test_the_fingerprint_changes_with_everything_that_changes_the_answer() -> No
     others: list[ModelRequest[Leaning]] = [
         ask("b"),
         ask((Part("a", trimmable=True),)),
-        ModelRequest("Other.", "a", Leaning, max_tokens=200, seed=11),
-        ModelRequest("You judge.", "a", Leaning, max_tokens=200, seed=12),
-        ModelRequest("You judge.", "a", Leaning, max_tokens=200, temperature=1.0, seed=11),
-        ModelRequest("You judge.", "a", Leaning, max_tokens=200, seed=11, effort="high"),
+        ModelRequest("Other.", (Part("a"),), Leaning, max_tokens=200, seed=11),
+        ModelRequest("You judge.", (Part("a"),), Leaning, max_tokens=200, seed=12),
+        ModelRequest("You judge.", (Part("a"),), Leaning, max_tokens=200, temperature=1.0, seed=11),
+        ModelRequest("You judge.", (Part("a"),), Leaning, max_tokens=200, seed=11, effort="high"),
     ]
     prints = {request.fingerprint for request in (base, *others)}
     assert len(prints) == len(others) + 1

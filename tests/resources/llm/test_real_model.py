@@ -32,7 +32,7 @@ async def test_a_real_model_answers_in_the_shape_that_it_is_held_to(address: str
     async with aclosing(client(address, 512)) as model:
         answer = await model.complete(
             ModelRequest(
-                "You judge claims.", "The moon is a cheese.", Short, max_tokens=120, seed=1
+                "You judge claims.", (Part("The moon is a cheese."),), Short, max_tokens=120, seed=1
             )
         )
         probe = await model.probe()
@@ -65,4 +65,6 @@ async def test_a_real_server_says_how_much_it_reads_and_the_page_is_trimmed(addr
 async def test_a_real_answer_that_is_cut_off_is_truncated(address: str) -> None:
     async with aclosing(client(address, 512)) as model:
         with pytest.raises(ModelError, match="cut off"):
-            await model.complete(ModelRequest("You judge.", "Judge.", Short, max_tokens=3, seed=1))
+            await model.complete(
+                ModelRequest("You judge.", (Part("Judge."),), Short, max_tokens=3, seed=1)
+            )

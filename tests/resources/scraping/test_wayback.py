@@ -39,7 +39,7 @@ def found(**changes: object) -> dict[str, object]:
 async def server() -> AsyncIterator[MisbehavingServer]:
     async with MisbehavingServer() as running:
         running.on("/gone", respond("gone", status=410))
-        running.on("/available", respond_json(found()))
+        running.on("/wayback/available", respond_json(found()))
         yield running
 
 
@@ -54,12 +54,7 @@ async def fetcher(
         ),
         retry=RetryPolicy(attempts=1),
     ) as http:
-        wayback = Wayback(
-            http,
-            availability_url="http://archive.example/available",
-            replay_url="http://replay.example/web/",
-        )
-        yield PageFetcher(http, wayback=wayback)
+        yield PageFetcher(http, wayback=Wayback(http, "http://archive.example"))
 
 
 def copy_path(server: MisbehavingServer) -> str:
@@ -72,11 +67,11 @@ async def test_a_page_that_is_gone_is_read_from_its_newest_copy(
     server.on(copy_path(server), respond(COPY))
     page = await fetcher.fetch(GONE)
     assert (page.outcome, page.via, page.url) == ("ok", "archive", GONE)
-    assert page.final_url == f"http://replay.example/web/{STAMP}id_/{GONE}"
+    assert page.final_url == f"http://archive.example/web/{STAMP}id_/{GONE}"
     assert SENTENCE.strip() in page.text
     assert page.published_on == date(2011, 4, 2)
     assert page.reason == "site.example answered 410 Gone"
-    question = next(asked for asked in server.asked if asked.path == "/available")
+    question = next(asked for asked in server.asked if asked.path == "/wayback/available")
     assert parse_qs(urlsplit(question.target).query)["url"] == [GONE]
 
 
@@ -88,7 +83,7 @@ async def test_a_copy_may_be_a_pdf_and_may_lie_at_a_neighbouring_time(
     server.on(later, respond(pdf([SENTENCE] * 4), content_type="application/pdf"))
     page = await fetcher.fetch(GONE)
     assert (page.outcome, page.via) == ("ok", "archive")
-    assert page.final_url == f"http://replay.example{later}?n=1"
+    assert page.final_url == f"http://archive.example{later}?n=1"
 
 
 @pytest.mark.parametrize("status", [401, 403, 451, 500, 503])
@@ -97,14 +92,14 @@ async def test_pages_that_are_not_gone_are_not_looked_for_in_the_archive(
 ) -> None:
     server.on("/gone", respond(status=status))
     assert (await fetcher.fetch(GONE)).outcome != "ok"
-    assert server.count("/available") == 0
+    assert server.count("/wayback/available") == 0
 
 
 async def test_without_the_setting_nothing_is_asked_for(server: MisbehavingServer) -> None:
     async with HttpClient(guard=NetworkGuard(server.names)) as http:
         page = await PageFetcher(http).fetch(GONE)
     assert (page.outcome, page.http_status) == ("unavailable", 410)
-    assert server.count("/available") == 0
+    assert server.count("/wayback/available") == 0
 
 
 @pytest.mark.parametrize(
@@ -113,7 +108,7 @@ async def test_without_the_setting_nothing_is_asked_for(server: MisbehavingServe
 async def test_a_page_without_a_copy_is_still_gone(
     server: MisbehavingServer, fetcher: PageFetcher, answer: object
 ) -> None:
-    server.on("/available", respond_json(answer))
+    server.on("/wayback/available", respond_json(answer))
     page = await fetcher.fetch(GONE)
     assert (page.outcome, page.http_status) == ("unavailable", 410)
     assert page.reason == (
@@ -140,7 +135,7 @@ async def test_a_page_without_a_copy_is_still_gone(
 async def test_an_archive_that_does_not_answer_properly_is_an_outage(
     server: MisbehavingServer, fetcher: PageFetcher, behaviour: Behaviour
 ) -> None:
-    server.on("/available", behaviour)
+    server.on("/wayback/available", behaviour)
     page = await fetcher.fetch(GONE)
     assert (page.outcome, page.text) == ("outage", "")
     assert "archive: " in (page.reason or "")
@@ -162,4 +157,4 @@ async def test_the_answer_never_decides_which_address_is_fetched(
     server.on(copy_path(server), respond(COPY))
     await fetcher.fetch(GONE)
     hosts = {asked.host for asked in server.asked}
-    assert hosts == {"site.example", "archive.example", "replay.example"}
+    assert hosts == {"site.example", "archive.example"}
