@@ -12,10 +12,9 @@ asked for again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, GetJsonSchemaHandler
-from pydantic_core import CoreSchema
+from pydantic import BaseModel, BeforeValidator, Field
 
 from factible_assets.records import Answered, Confidence, QueryType, Score, Stance, Veracity
 
@@ -42,22 +41,11 @@ Kind = Literal["fact", "credential", "opinion", "prediction", "question"]
 
 
 class Shape(BaseModel):
-    """An answer's shape, whose schema is sent with every question, without titles and docstrings.
+    """An answer's shape, whose schema is sent with every question.
 
     What is numbered is known by the number it was shown with: `number`, `claim`, `source`,
     `question`, `evidence`, `useful`.
     """
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        """Leave out titles and descriptions."""
-        schema = handler.resolve_ref_schema(handler(core_schema))
-        for each in (schema, *schema["properties"].values()):
-            each.pop("title", None)
-            each.pop("description", None)
-        return schema
 
 
 class StatedClaim(Shape):

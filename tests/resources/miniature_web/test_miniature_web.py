@@ -217,11 +217,6 @@ async def test_no_words_and_odd_signs_are_no_error(http: HttpClient, query: str)
     assert (await search(http, query)).outcome == "ok"
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b"{", b'{"q":"x","tbs":"cd_max:31/31/2020"}'])
-async def test_a_malformed_search_is_refused(http: HttpClient, body: bytes) -> None:
-    assert (await http.post(f"{SEARCH_BASE_URL}/search", content=body)).status == 400
-
-
 def test_it_frees_its_port_and_thread(root: Path) -> None:
     threads = threading.active_count()
     with miniature_web(root) as names:
