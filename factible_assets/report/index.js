@@ -96,33 +96,19 @@
 
   const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
 
-  const read = ({ outcomes, confidences, words: vocabulary, said, videos }) => {
+  const read = ({ outcomes, confidences, videos }) => {
     const known = outcomes.map(([name, words, leaning, mark]) => ({ name, words, leaning, glyph: mark }));
-    // Claims are numbers of words, the lowest digits in the first text; each ends with an empty word.
-    let place = 0;
-    const nextText = () => {
-      const text = [];
-      for (;;) {
-        const number = said.reduceRight((sum, digits) => sum * 64 + digits.charCodeAt(place) - 48, 0);
-        place += 1;
-        if (!vocabulary[number]) return text.join(" ");
-        text.push(vocabulary[number]);
-      }
-    };
     return videos.map(([title, href, words, corpus, category, channel, checked, turned, rows]) => {
       const video = { title, href, under: words, corpus, category, channel, checked, turned };
       video.text = [title, ...words].join(" ").toLowerCase();
-      video.claims = rows.map(([at, anchor, outcome, isLeaning, confidence, supporting, refuting]) => {
-        const text = nextText();
-        return {
-          video, at, text, anchor, supporting, refuting,
-          outcome: known[outcome],
-          words: isLeaning ? known[outcome].leaning : known[outcome].words,
-          rank: confidence,
-          confidence: confidences[confidence],
-          lower: text.toLowerCase(),
-        };
-      });
+      video.claims = rows.map(([at, anchor, text, outcome, isLeaning, confidence, supporting, refuting]) => ({
+        video, at, text, anchor, supporting, refuting,
+        outcome: known[outcome],
+        words: isLeaning ? known[outcome].leaning : known[outcome].words,
+        rank: confidence,
+        confidence: confidences[confidence],
+        lower: text.toLowerCase(),
+      }));
       video.counts = known.map((outcome) => {
         const made = video.claims.filter((each) => each.outcome === outcome);
         const isLeaning = made.every((each) => each.words === outcome.leaning);

@@ -48,9 +48,6 @@ _SHOWN_VIDEOS = 25
 CONFIDENCES = ("high", "medium", "low")
 _OUTCOMES = tuple(OUTCOME_WORDS)
 _RANKS = ("", *reversed(CONFIDENCES))
-_DIGITS = 4
-_BASE = 64
-_ZERO = "0"
 _ANCHOR = 5
 """Characters of a claim's id that tell it from others of its video; report.js finds the rest."""
 
@@ -188,21 +185,8 @@ def _packed(rows: Sequence[Indexed]) -> str:
     """Return all rows for index.js to show page by page: JSON, compressed, in base64.
 
     Packed, because the texts of 6,000 claims are most of a megabyte. Nothing in it is markup, and
-    base64 has no character that could become some. Words stand once, and the claims are numbers of
-    words, digit by digit: compression alone finds repeated letters, and half as much.
+    base64 has no character that could become some.
     """
-    # A claim's words, and the empty one at which they end.
-    every = [
-        word for row in rows for claim in row["claims"] for word in (*claim["text"].split(), "")
-    ]
-    words = [word for word, _ in Counter(every).most_common()]
-    said = []
-    for digit in range(_DIGITS):
-        digits = {
-            word: chr(ord(_ZERO) + number // _BASE**digit % _BASE)
-            for number, word in enumerate(words)
-        }
-        said.append("".join(map(digits.__getitem__, every)))
     videos = [
         (
             row["title"],
@@ -217,6 +201,7 @@ def _packed(rows: Sequence[Indexed]) -> str:
                 (
                     None if claim["start_seconds"] is None else int(claim["start_seconds"]),
                     claim_anchor(claim["claim_id"], number)[:_ANCHOR],
+                    " ".join(claim["text"].split()),
                     _OUTCOMES.index(claim["outcome"]),
                     int(claim["basis"] == "embedded"),
                     _RANKS.index(claim["confidence"] or ""),
@@ -233,7 +218,6 @@ def _packed(rows: Sequence[Indexed]) -> str:
         for name, words_of in OUTCOME_WORDS.items()
     ]
     packed = {"outcomes": outcomes, "confidences": _RANKS, "videos": videos}
-    packed |= {"words": words, "said": said}
     # Lone surrogates, which a transcript may hold, are no UTF-8.
     text = json.dumps(packed, ensure_ascii=False).encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(text, 6, mtime=0)).decode()
