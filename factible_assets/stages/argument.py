@@ -6,6 +6,7 @@ not: the vote (verdict.py), whose outcome every argument follows; markup, links 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -45,6 +46,7 @@ _LEADS: Mapping[tuple[str, Stance], str] = {
     ("unclear", "unclear"): "Of what was read,",
 }
 """What goes before a source, by outcome and the source's side."""
+_CITED = re.compile(r"\[\d+\]")
 _TAKE: Mapping[Stance, str] = {"supports": "bear{s} it out", "refutes": "contradict{s} it"}
 _UNOPPOSED: Mapping[Stance, str] = {
     "supports": "nothing that was read stands against it",
@@ -113,7 +115,7 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
         row = max(sides[side], key=loudness)
         if side == "unclear" and (row.relevance or 0.0) < _BEARS_ON:
             continue
-        words = " ".join((row.quote or row.summary or "").split())
+        words = " ".join(_CITED.sub("", row.quote or row.summary or "").split())
         if len(words) > _HEARD_CHARACTERS:
             words = f"{words[:_HEARD_CHARACTERS].rsplit(maxsplit=1)[0]} …"
         lead = "" if outcome == "mixed" and not is_divided else _LEADS.get((outcome, side), "")

@@ -114,6 +114,11 @@ def test_a_source_of_which_only_the_snippet_was_read_says_so() -> None:
     assert "search snippet only) bears the claim out" in voice.sentence(quoted=False)
 
 
+def test_the_numbers_of_footnotes_are_not_said() -> None:
+    voice = argue("supports", [row("a.example", "supports", quote="It is so.[19][2]")]).voices[0]
+    assert voice.words == "It is so."
+
+
 def test_a_person_who_overruled_a_source_leaves_no_seeming() -> None:
     mine = row("a.example", "refutes", basis="embedded", machine_stance="supports")
     assert sentences("refutes", mine)[0] == "a.example contradicts the claim"

@@ -32,22 +32,15 @@ _QUOTES = 3
 _SNIPPET_TRUST = 0.7
 """Factor on the confidence of what only a search result's excerpt says: it lacks its context."""
 
-_SIDES: dict[Stance, str] = {
-    "supports": "The page appears to support the claim",
-    "refutes": "The page appears to contradict the claim",
-    "mixed": "The page appears to speak both for and against the claim",
-    "unclear": "",
-}
-_INSTRUCTS = " Text of it that gives its reader instructions was left out."
 _GROUNDS: dict[Ground, str] = {
-    "assertion": "it says much the same",
-    "denial": "it speaks of the same by way of a denial",
-    "number": "it gives a different figure",
-    "opposite": "it says the opposite of the same thing",
-    "another": "it says so of another",
-    "divided": "it reports findings both ways",
-    "tone": "by its tone, not in a plain sentence",
-    "inference": "an inference model reads it so",
+    "assertion": "It says much the same.",
+    "denial": "It speaks of the same by way of a denial.",
+    "number": "It gives a different figure.",
+    "opposite": "It says the opposite of the same thing.",
+    "another": "It says so of another.",
+    "divided": "It reports findings both ways.",
+    "tone": "It leans so by its tone, and nowhere says so plainly.",
+    "inference": "An inference model reads it so.",
 }
 
 
@@ -67,19 +60,18 @@ def read_page(
     said = model.read(claim, selection, title=page.title)
     if said.stance == "unclear" and selection.relevance < LEAST_RELEVANCE:
         return None
-    instructs = instructs_reader(page.text) or instructs_reader(page.snippet)
     places = [place for place, _ in said.quotes] or range(len(selection.passages))
     in_page = any(selection.passages[place].in_page for place in places)
-    words = _SIDES[said.stance]
-    if said.ground is not None:
-        words += f": {_GROUNDS[said.ground]}."
-    if said.ground is not None and not in_page:
-        words += " Only the search result's excerpt says so."
+    words = [_GROUNDS[said.ground]] if said.ground is not None else []
+    if words and not in_page:
+        words.append("Only the search result's excerpt says so.")
+    if instructs_reader(page.text) or instructs_reader(page.snippet):
+        words.append("Text of it that gives its reader instructions was left out.")
     return EvidenceDraft(
         stance=said.stance,
         stance_confidence=round(said.confidence * (1.0 if in_page else _SNIPPET_TRUST), 4),
         relevance=round(selection.relevance, 4),
-        summary=words + (_INSTRUCTS if instructs else ""),
+        summary=" ".join(words),
         quotes=_quotes(claim, page.text, said, selection, embedder),
         ground=said.ground,
     )
@@ -110,7 +102,7 @@ _LEANINGS: dict[Stance, str] = {
     "refutes": "The sources that were read lean against the claim.",
     "mixed": "The sources that were read point both ways.",
 }
-_CLOSING = "Judged automatically by the wording of the sources, and reviewed by nobody."
+_CLOSING = "Judged automatically, by the wording of the sources."
 
 
 def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:

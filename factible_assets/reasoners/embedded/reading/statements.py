@@ -131,7 +131,11 @@ _LABEL = re.compile(
     r"\W*(?:(?:our|the) )?(?:rating|verdict|ruling|fact[- ]?check)\W*$", re.IGNORECASE
 )
 """A line that only says that a rating follows."""
-_MYTH = re.compile(r"\W*(?:the |a )?(?:common )?myth(?: (?:no\. ?)?\d+)?\s*[:\u2013\u2014]")
+_MYTH = re.compile(
+    r"\W*(?:\w+ ){,2}(?:myth|misconception|fallacy)(?: (?:no\. ?)?\d+)?\s*[:\u2013\u2014]"
+)
+_MYTHS = re.compile(r"\b(?:myths|misconceptions|fallacies)\b", re.IGNORECASE)
+"""A title or heading of what lists them: what is asserted there is repeated, and not meant."""
 _CONTRARY: dict[Says, Says] = {"asserts": "denies", "denies": "asserts"}
 _LINES_TO_COMMENT = 3
 """Lines after which what answers a heading is quoted without it."""
@@ -406,6 +410,9 @@ def read_statements(
     context = topic.union(*(said for _, said in told))
     named = {name for name in claim.names if any(_is_same_name(name, word) for word in context)}
     is_told = bool(claim.stems) and claim.names == named
+    sentences = (each.text for passage in passages for each in passage.sentences)
+    headings = [title, *(each for each in sentences if not STATED.search(each))]
+    lists_myths = any(map(_MYTHS.search, headings))
     # Without its names only an answer speaks of a claim, what names another in their place, or what
     # denies it of all ("no link between vaccines and autism").
     is_open = 2 * len(named) >= len(claim.names) or claim.is_of_one
@@ -448,12 +455,13 @@ def read_statements(
         speaks = is_named or statement.says == "denies"
         is_heard = (speaks and near >= least) or (is_answer and near >= _ANSWERED)
         decided = _decide(claim, statement, title, shared, near, is_heard=is_heard)
+        is_repeated = lists_myths and statement.says == "asserts"
         if decided is not None and not (
-            (decided.side != "refutes" and statement.span in of_others)
+            (decided.side != "refutes" and (is_repeated or statement.span in of_others))
             or (decided.ground == "number" and has_all_numbers)
         ):
             decisions.append(replace(decided, passage=number))
-        against = against or _is_against(claim, statement, near, roughly)
+        against = against or is_repeated or _is_against(claim, statement, near, roughly)
     is_stated = any(each.side == "supports" for each in decisions)
     for place, (near, excludes, is_absent) in elsewhere.items():
         against = against or excludes

@@ -88,5 +88,5 @@ def test_a_verdict_without_a_side_says_so_once() -> None:
     assert draft_verdict([row(1, "unclear")], vote("unclear", 0.0, "low")).summary == (
         "Of what was read, source1.example (high reliability) comes closest: “Page 1 says so.” "
         "The one source that touches on it takes no side. "
-        "Judged automatically by the wording of the sources, and reviewed by nobody."
+        "Judged automatically, by the wording of the sources."
     )

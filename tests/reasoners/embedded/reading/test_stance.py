@@ -240,12 +240,20 @@ def test_the_rating_beside_a_quoted_claim_decides(layout: str, rating: str, stan
 
 def test_a_myth_that_is_labelled_as_one_is_no_assertion() -> None:
     assert read(BATS, "Myth: Bats are blind. They find their way by echoes.").stance == "refutes"
-    for label in ("False", "Hoax", "Fake news", "Not true"):
+    for label in ("False", "Hoax", "Fake news", "Not true", "A common misconception"):
         said = read(BATS, f"{label}: Bats are blind. They find their way by echoes.")
         assert said.stance == "refutes", label
     for lead in ("You may have heard that", "In the novel,", "Teachers used to say that"):
         said = read(BATS, f"{lead} bats are blind. They find their way by echoes.")
         assert said.stance != "supports", lead
+
+
+def test_what_is_listed_among_myths_is_not_asserted() -> None:
+    items = "Bats are blind.\nBats are birds.\nAsk your museum for more."
+    for text, title in ((f"Myths about bats\n{items}", ""), (items, "Five misconceptions")):
+        assert read(BATS, text, title, tone=True).stance == "unclear"
+    text = "Myths about bats\nBats are not blind. They find their way by echoes."
+    assert read(BATS, text).stance == "refutes"
 
 
 def test_what_decides_is_what_is_quoted() -> None:
