@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-import ssl
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,6 @@ from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx
@@ -143,11 +141,9 @@ class Backend(ABC):
             "write": self.policy.write_seconds,
             "pool": None,  # who waits for a connection of its own has all the time
         }
-        parts = urlsplit(provider.base_url)
-        host = parts.hostname or provider.base_url
-        port = f":{parts.port}" if parts.port else ""
-        self.host = f"[{host}]{port}" if ":" in host else f"{host}{port}"
-        self.base_url = f"{parts.scheme}://{self.host}{parts.path}".rstrip("/")
+        url = httpx.URL(provider.base_url)
+        self.host = url.netloc.decode("ascii")
+        self.base_url = f"{url.scheme}://{self.host}{url.path}".rstrip("/")
         value = api_key.get_secret_value().strip() if api_key else ""
         if not value.isascii() or not value.isprintable():
             raise SetupError(
@@ -345,11 +341,8 @@ class ErrorBody:
         )
 
 
-@cache
-def tls_context() -> ssl.SSLContext:
-    """Load the trusted authorities once: that takes longer than everything else about a client.
+tls_context = cache(httpx.create_ssl_context)
+"""Loads the trusted authorities once: that takes longer than everything else about a client.
 
-    For clients of HTTP/1.1 alone, since connections write the protocols that they offer into it.
-    SSL_CERT_FILE and SSL_CERT_DIR are honoured.
-    """
-    return httpx.create_ssl_context()
+For clients of HTTP/1.1 alone, since connections write the protocols that they offer into it.
+SSL_CERT_FILE and SSL_CERT_DIR are honoured."""
