@@ -30,14 +30,7 @@ from typing import Any, Protocol
 
 import duckdb
 
-from warehouse.errors import (
-    NoRoomError,
-    NotAWarehouseError,
-    WarehouseBusyError,
-    WarehouseError,
-    WarehouseNotWritableError,
-    WarehouseTooNewError,
-)
+from warehouse import errors
 
 DEFAULT_LOCK_TIMEOUT_SECONDS = 60.0
 """How long to wait for a file that someone else has open. A write takes well under a second."""
@@ -83,7 +76,7 @@ def file_path(location: str | Path) -> Path:
     Raises WarehouseError: The location is in memory, or a URL of a store that is not a file.
     """
     if _URL_SCHEME.match(str(location)):
-        raise WarehouseError(
+        raise errors.WarehouseError(
             f"{location} is no file: a warehouse is a file on this machine, such as "
             "data/warehouse.duckdb, because every step opens and closes it for itself."
         )
@@ -165,7 +158,7 @@ class FileConnector:
                 if waited >= deadline - started:
                     found = _LOCK_HOLDER.search(str(failure))
                     holder = found["holder"] if found else None
-                    raise WarehouseBusyError(
+                    raise errors.WarehouseBusyError(
                         self.path, waited_seconds=waited, holder=holder
                     ) from failure
             time.sleep(random.uniform(longest / 2, longest))  # noqa: S311 - jitter, not a secret
@@ -188,31 +181,33 @@ class FileConnector:
             connection.execute("SET lock_configuration = true")
         return connection
 
-    def _explain(self, failure: Exception) -> WarehouseError:
+    def _explain(self, failure: Exception) -> errors.WarehouseError:
         trouble = trouble_with(self.path, failure)
         if trouble is not None:
             return trouble
         message = str(failure)
         if "not a valid DuckDB database file" in message or "sqlite_scanner" in message:
-            return NotAWarehouseError(self.path, "DuckDB does not recognise the file as its own")
+            return errors.NotAWarehouseError(
+                self.path, "DuckDB does not recognise the file as its own"
+            )
         if "Trying to read a database file with version number" in message:
-            return WarehouseTooNewError(
+            return errors.WarehouseTooNewError(
                 self.path,
                 found="a storage format of a newer DuckDB",
                 supported=f"that of DuckDB {duckdb.__version__}",
             )
         if self.path.is_dir():
-            return NotAWarehouseError(self.path, "it is a directory")
-        return WarehouseNotWritableError(self.path, _first_line(message))
+            return errors.NotAWarehouseError(self.path, "it is a directory")
+        return errors.WarehouseNotWritableError(self.path, _first_line(message))
 
 
-def trouble_with(path: Path, failure: Exception) -> WarehouseError | None:
+def trouble_with(path: Path, failure: Exception) -> errors.WarehouseError | None:
     """Tell damage and a full disk from DuckDB's or the system's words, None if it is neither."""
     words = str(failure)
     if any(each in words for each in _NO_ROOM):
-        return NoRoomError(path)
+        return errors.NoRoomError(path)
     if any(each in words for each in _DAMAGE):
-        return NotAWarehouseError(path, f"it is damaged ({_first_line(words)})")
+        return errors.NotAWarehouseError(path, f"it is damaged ({_first_line(words)})")
     return None
 
 
@@ -235,13 +230,13 @@ def _turn_of(path: Path, started: float, deadline: float) -> Iterator[None]:
     with _turns_guard:
         turn = _turns.setdefault(os.path.realpath(path), _Turn())
     if turn.thread == threading.get_ident():
-        raise WarehouseBusyError(
+        raise errors.WarehouseBusyError(
             path,
             waited_seconds=0.0,
             holder="this very thread, which has yet to close the connection it opened before",
         )
     if not turn.lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
-        raise WarehouseBusyError(
+        raise errors.WarehouseBusyError(
             path, waited_seconds=time.monotonic() - started, holder="another thread of this process"
         )
     turn.thread = threading.get_ident()

@@ -29,13 +29,8 @@ import duckdb
 
 from factible_assets.records import ALL_RECORDS, PageText
 from resources.statements import statements
+from warehouse import errors
 from warehouse.connection import FileConnector, trouble_with
-from warehouse.errors import (
-    NoRoomError,
-    NotAWarehouseError,
-    WarehouseError,
-    WarehouseNotWritableError,
-)
 
 _ASK = statements("warehouse", "publication.sql")
 _OF_SETS = {"materializations", "service_uses", *(each.table for each in ALL_RECORDS)}
@@ -62,7 +57,7 @@ def publish_copy(
     """
     missing = entries_beyond(connection, destination)
     if missing:
-        raise WarehouseError(
+        raise errors.WarehouseError(
             f"The published copy {destination} was not replaced: it holds {missing:,} entries "
             f"(sets of rows, acts of reviewers) that the warehouse {source} does not. Put it back "
             "in its place with: factible restore. Or move it away, and it is made anew."
@@ -101,9 +96,9 @@ def publish_copy(
         with suppress(OSError):
             remove_database(unfinished)
         trouble = trouble_with(source, failure)
-        if isinstance(trouble, NoRoomError):
-            trouble = NoRoomError(destination)
-        raise trouble or WarehouseNotWritableError(destination, str(failure)) from failure
+        if isinstance(trouble, errors.NoRoomError):
+            trouble = errors.NoRoomError(destination)
+        raise trouble or errors.WarehouseNotWritableError(destination, str(failure)) from failure
 
 
 def entries_beyond(connection: duckdb.DuckDBPyConnection, copy: Path) -> int:
@@ -211,13 +206,15 @@ def restore_copy(copy: Path, path: Path, *, moment: datetime) -> Path | None:
             wal_of(path).replace(wal_of(aside))
         path.replace(aside)
         unfinished.replace(path)
-    except NotAWarehouseError as failure:
-        raise WarehouseError(
+    except errors.NotAWarehouseError as failure:
+        raise errors.WarehouseError(
             f"The published copy {copy} is damaged itself, so nothing was restored. Put a backup "
             "of the warehouse in its place, and run the command again."
         ) from failure
     except (OSError, duckdb.Error) as failure:
-        trouble = trouble_with(path, failure) or WarehouseNotWritableError(path, str(failure))
+        trouble = trouble_with(path, failure) or errors.WarehouseNotWritableError(
+            path, str(failure)
+        )
         raise trouble from failure
     finally:
         remove_database(bytes_of_copy)

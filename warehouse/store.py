@@ -34,13 +34,8 @@ from factible_assets.records import (
 )
 from factible_assets.rows import Materialization, VideoRows
 from resources.statements import statements
+from warehouse import errors
 from warehouse.connection import DEFAULT_LOCK_TIMEOUT_SECONDS, Connector, FileConnector, file_path
-from warehouse.errors import (
-    LakeBusyError,
-    NotMaterializedError,
-    WarehouseError,
-    WarehouseIntegrityError,
-)
 from warehouse.lake import Lake
 from warehouse.migrations import Schema, packaged_schema
 from warehouse.publication import publish_copy
@@ -106,7 +101,7 @@ class Warehouse:
         """
         for asset in sets.keys() - ASSET_RECORDS.keys():
             known = ", ".join(ASSET_RECORDS)
-            raise WarehouseIntegrityError(
+            raise errors.WarehouseIntegrityError(
                 f"There is no asset {asset}; the warehouse holds {known}."
             )
         prepared = [prepare(asset, video_id, given, stamp) for asset, given in sets.items()]
@@ -196,7 +191,7 @@ class Warehouse:
         """
         found = self.read_video(video_id, [asset])
         if not found.sets:
-            raise NotMaterializedError(asset, video_id)
+            raise errors.NotMaterializedError(asset, video_id)
         return found
 
     def read_video(self, video_id: str, assets: Iterable[str] = ASSET_RECORDS) -> VideoRows:
@@ -302,7 +297,7 @@ class Warehouse:
             return
         copy = Path(os.path.realpath(file_path(str(destination))))
         if copy == Path(os.path.realpath(self.path)):
-            raise WarehouseError(
+            raise errors.WarehouseError(
                 f"The warehouse {self.path} cannot be published onto itself: give another path."
             )
         # The lock is kept until the copy is in its place, so that of two that publish at once the
@@ -351,7 +346,7 @@ class Snapshot(Warehouse):
     def connection(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         """Lend the connection, to read."""
         if not read_only:
-            raise WarehouseError(f"A snapshot of {self.path} is read, and never written.")
+            raise errors.WarehouseError(f"A snapshot of {self.path} is read, and never written.")
         yield self._connection
 
 
@@ -364,7 +359,7 @@ def _patiently(attempt: Callable[[], Changed]) -> Changed:
     while True:
         try:
             return attempt()
-        except LakeBusyError:
+        except errors.LakeBusyError:
             if time.monotonic() > deadline:
                 raise
         time.sleep(random.uniform(0.05, 0.5))  # noqa: S311 - jitter, not a secret

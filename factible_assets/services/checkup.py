@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from factible_assets.services import reasoning
+from factible_assets.services import reasoning, web
 from factible_assets.services.ratings import rating_directory
 from factible_assets.services.search import (
     PROVIDERS,
@@ -29,13 +29,6 @@ from factible_assets.services.search import (
     search_names,
     search_service,
     service_client,
-)
-from factible_assets.services.web import (
-    browser_executable,
-    domain_registry,
-    jina_reader,
-    wayback_machine,
-    youtube_transcripts,
 )
 from factible_assets.settings import SearchProvider, Settings, unknown_variables, withheld_keys
 from resources.errors import SetupError
@@ -195,7 +188,7 @@ def _rating_sets(settings: Settings) -> Finding:
 
 
 def _browser(settings: Settings) -> Finding:
-    executable = browser_executable(settings)
+    executable = web.browser_executable(settings)
     if settings.browser == "off":
         return Finding("browser", False, None, "Switched off (FACTIBLE_BROWSER).")
     if find_spec("playwright") is None:
@@ -262,18 +255,18 @@ def _services(
         return answer.reason if answer.outcome == "outage" else None
 
     async def jina() -> str | None:
-        page = await jina_reader(settings, http).fetch(_PAGE)
+        page = await web.jina_reader(settings, http).fetch(_PAGE)
         return None if page.outcome == "ok" else page.reason
 
     async def wayback() -> None:
-        await wayback_machine(settings, http).fetch(_PAGE)
+        await web.wayback_machine(settings, http).fetch(_PAGE)
 
     async def youtube() -> str | None:
-        answer = await youtube_transcripts(settings).transcript(_VIDEO)
+        answer = await web.youtube_transcripts(settings).transcript(_VIDEO)
         return answer.reason if isinstance(answer, Outage) else None
 
     async def registries() -> None:
-        await domain_registry(settings, http).registered_at(_DOMAIN)
+        await web.domain_registry(settings, http).registered_at(_DOMAIN)
 
     live = search_names(settings)
     for name, provider in PROVIDERS.items():

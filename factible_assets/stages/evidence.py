@@ -30,16 +30,7 @@ from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from typing import Any
 
-from factible_assets.records import (
-    Basis,
-    Claim,
-    Evidence,
-    Page,
-    RetrievedVia,
-    SearchHit,
-    Status,
-    Video,
-)
+from factible_assets import records
 from factible_assets.stages.ids import content_hash, evidence_id, page_id
 from factible_assets.stages.ports import EvidenceDraft, Fetcher, Once, PageExcerpt, clamped
 from factible_assets.stages.search import Candidate, is_answer
@@ -89,8 +80,8 @@ _WORD = re.compile(r"\w+")
 
 
 def store_page(
-    hit: SearchHit, fetched: FetchedPage, *, limit: int, topics: Sequence[str]
-) -> tuple[Page, str]:
+    hit: records.SearchHit, fetched: FetchedPage, *, limit: int, topics: Sequence[str]
+) -> tuple[records.Page, str]:
     """Return a fetched page's row and its text. An ok page without words counts as unavailable.
 
     At most `limit` characters of its text are kept, those that say most about the topics.
@@ -113,12 +104,12 @@ def store_page(
         "content_hash": digest,
     }
     # The other columns are called as what is known of a fetch.
-    alike = (each.name for each in fields(fetched) if each.name in Page.model_fields)
-    page = Page.model_validate({each: getattr(fetched, each) for each in alike} | own)
+    alike = (each.name for each in fields(fetched) if each.name in records.Page.model_fields)
+    page = records.Page.model_validate({each: getattr(fetched, each) for each in alike} | own)
     return page, text if readable else ""
 
 
-def _is_another(hit: SearchHit, fetched: FetchedPage) -> bool:
+def _is_another(hit: records.SearchHit, fetched: FetchedPage) -> bool:
     """Tell whether a page lacks what was found there, but for words of its title."""
     titles = set(_WORD.findall(f"{hit.title} {fetched.title}".casefold()))
     words = {each for each in _WORD.findall(hit.snippet.casefold()) if len(each) >= _TELLING_LENGTH}
@@ -127,12 +118,12 @@ def _is_another(hit: SearchHit, fetched: FetchedPage) -> bool:
     return len(sought) >= _MIN_SNIPPET_WORDS and held < _FOUND_SHARE * len(sought)
 
 
-def address_of(hit: SearchHit, final_url: str | None) -> str:
+def address_of(hit: records.SearchHit, final_url: str | None) -> str:
     """Return the address that answers for what was read: where the page was in the end."""
     return published_at(final_url if final_url and domain_of(final_url) else hit.url)
 
 
-def departure(hit: SearchHit, page: Page) -> str | None:
+def departure(hit: records.SearchHit, page: records.Page) -> str | None:
     """Say so if a hit led to another registrable domain than that under which it was found."""
     found = domain_of(published_at(hit.url))
     if page.domain == found:
@@ -140,7 +131,7 @@ def departure(hit: SearchHit, page: Page) -> str | None:
     return f"It was found at {found} and leads to {page.domain}, whose rating it has."
 
 
-def is_later(published_on: date | None, video: Video) -> bool:
+def is_later(published_on: date | None, video: records.Video) -> bool:
     """Tell whether a source was published after the video: it may know what nobody could then."""
     said_on = video.published_on
     return published_on is not None and said_on is not None and published_on > said_on
@@ -188,20 +179,20 @@ class PageLibrary:
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.concurrency)
-        self._wanted: dict[str, SearchHit] = {}
-        self._pages: dict[str, Page] = {}
-        self._once: Once[str, Page] = Once(self._fetch)
+        self._wanted: dict[str, records.SearchHit] = {}
+        self._pages: dict[str, records.Page] = {}
+        self._once: Once[str, records.Page] = Once(self._fetch)
 
-    async def get(self, hit: SearchHit) -> Page:
+    async def get(self, hit: records.SearchHit) -> records.Page:
         """Return the page of a hit, fetched by the URL of whoever asked for it first."""
         self._wanted.setdefault(hit.canonical_url, hit)
         return await self._once.get(hit.canonical_url)
 
-    def pages(self) -> tuple[Page, ...]:
+    def pages(self) -> tuple[records.Page, ...]:
         """Return the rows of all pages that were asked for and answered, by URL."""
         return tuple(self._pages[url] for url in sorted(self._pages))
 
-    async def _fetch(self, canonical: str) -> Page:
+    async def _fetch(self, canonical: str) -> records.Page:
         hit = self._wanted[canonical]
         if is_answer(hit):
             text, now = hit.snippet, datetime.now(UTC)
@@ -221,7 +212,9 @@ class PageLibrary:
 # --- Reading ------------------------------------------------------------------------------------
 
 
-def excerpt_of(candidate: Candidate, page: Page, texts: Mapping[str, str]) -> PageExcerpt | None:
+def excerpt_of(
+    candidate: Candidate, page: records.Page, texts: Mapping[str, str]
+) -> PageExcerpt | None:
     """Return what a claim is read against: a page's text, else its snippet; None without either."""
     hit = candidate.hit
     text = texts.get(page.content_hash or "")
@@ -240,16 +233,16 @@ def excerpt_of(candidate: Candidate, page: Page, texts: Mapping[str, str]) -> Pa
 
 
 def read_row(
-    claim: Claim,
+    claim: records.Claim,
     candidate: Candidate,
-    page: Page,
+    page: records.Page,
     read: PageExcerpt,
     draft: EvidenceDraft | None,
     *,
-    basis: Basis,
-) -> Evidence:
+    basis: records.Basis,
+) -> records.Evidence:
     """Return the evidence of a source that was read, with only those words that it bears out."""
-    via: RetrievedVia | None = page.via if page.status == "ok" else "snippet"
+    via: records.RetrievedVia | None = page.via if page.status == "ok" else "snippet"
     is_due = page.status == "infra_error"
     what = "could not be fetched" if is_due else "is missing"
     remark = ""
@@ -272,22 +265,22 @@ def read_row(
     )
     if draft is None:
         # Of a page in outage a silent snippet tells nothing: it stays what failed.
-        status: Status = "infra_error" if is_due else "no_evidence"
+        status: records.Status = "infra_error" if is_due else "no_evidence"
         return row(status=status, reason="It does not speak of the claim.")
     relevance = clamped(draft.relevance)
     return row(status="ok", relevance=relevance, page_due=is_due, **check_words(draft, read.text))
 
 
 def evidence_row(
-    claim: Claim,
+    claim: records.Claim,
     candidate: Candidate,
-    page: Page | None = None,
+    page: records.Page | None = None,
     *,
-    status: Status,
+    status: records.Status,
     reason: str | None,
     remarks: Sequence[str | None] = (),
     **columns: object,
-) -> Evidence:
+) -> records.Evidence:
     """Return the row of a source; of one that was not read, the reason says why."""
     hit, rating = candidate.hit, candidate.rating
     told = (reason, departure(hit, page) if page else None, *remarks)
@@ -309,7 +302,7 @@ def evidence_row(
         "status": status,
         "reason": " ".join(each for each in told if each) or None,
     }
-    return Evidence.model_validate(common | columns)
+    return records.Evidence.model_validate(common | columns)
 
 
 # --- Words that are believed --------------------------------------------------------------------

@@ -15,17 +15,8 @@ from operator import attrgetter
 from time import perf_counter
 from typing import Any, TypeVar, get_args
 
+from factible_assets import records
 from factible_assets.config import FactCheckConfig
-from factible_assets.records import (
-    CallStage,
-    Claim,
-    LlmCall,
-    PageText,
-    Record,
-    Transcript,
-    TranscriptSegment,
-    Video,
-)
 from factible_assets.rows import VideoRows
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.claims import build_claims
@@ -39,7 +30,7 @@ from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.urls import UnusableUrlError, host_and_parents, host_of, published_at
 from factible_assets.stages.verdict import ranked
 
-Row = TypeVar("Row", bound=Record)
+Row = TypeVar("Row", bound=records.Record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,21 +44,21 @@ class FlowResult(VideoRows):
 class ClaimsResult:
     """The claims of one transcript, most important first; for `refused` see ClaimDrafts."""
 
-    claims: tuple[Claim, ...]
-    llm_calls: tuple[LlmCall, ...]
+    claims: tuple[records.Claim, ...]
+    llm_calls: tuple[records.LlmCall, ...]
     seconds: float
     refused: int = 0
 
 
 async def extract_claims(
-    video: Video,
-    transcript: Transcript,
-    segments: Sequence[TranscriptSegment],
+    video: records.Video,
+    transcript: records.Transcript,
+    segments: Sequence[records.TranscriptSegment],
     services: Services,
     config: FactCheckConfig,
     *,
     given: ClaimDrafts | None = None,
-    corrected: Callable[[tuple[Claim, ...]], tuple[Claim, ...]] = tuple,
+    corrected: Callable[[tuple[records.Claim, ...]], tuple[records.Claim, ...]] = tuple,
 ) -> ClaimsResult:
     """Find a transcript's claims, or take those that are given: then no reasoner is asked.
 
@@ -108,7 +99,7 @@ class Strategy:
 
     name: str
     check: Callable[[ClaimCheck], Awaitable[ClaimRows]]
-    adapt: Callable[[FactCheckConfig, Video], FactCheckConfig] = lambda config, _: config
+    adapt: Callable[[FactCheckConfig, records.Video], FactCheckConfig] = lambda config, _: config
     most_searches: Callable[[FactCheckConfig], int] = lambda config: config.queries.max_queries
     needs_model: bool = False
     in_rounds: bool = False
@@ -142,8 +133,8 @@ STANDARD = Strategy("standard", standard)
 
 
 async def check_claims(
-    video: Video,
-    claims: Sequence[Claim],
+    video: records.Video,
+    claims: Sequence[records.Claim],
     services: Services,
     config: FactCheckConfig,
     *,
@@ -239,11 +230,11 @@ async def check_claims(
     hashes = {row.content_hash for row in read} | {page.content_hash for page in pages}
     wanted = sorted(each for each in hashes if each is not None)
     # Made only where they are selected: a hash may be of a text that nobody read now.
-    page_texts = (PageText(content_hash=each, text=texts[each]) for each in wanted)
+    page_texts = (records.PageText(content_hash=each, text=texts[each]) for each in wanted)
 
-    def place(call: LlmCall) -> tuple[int, str, str, str, int]:
+    def place(call: records.LlmCall) -> tuple[int, str, str, str, int]:
         asked = call.claim_id or "", call.query_id or "", call.canonical_url or ""
-        return get_args(CallStage).index(call.stage), *asked, call.attempt
+        return get_args(records.CallStage).index(call.stage), *asked, call.attempt
 
     return FlowResult(
         queries=if_selected("queries", (row for case in cases for row in case.queries)),
@@ -262,7 +253,7 @@ async def check_claims(
 
 
 def with_others(
-    result: FlowResult, held: VideoRows, claims: Sequence[Claim], others: frozenset[str]
+    result: FlowResult, held: VideoRows, claims: Sequence[records.Claim], others: frozenset[str]
 ) -> FlowResult:
     """Return the rows of the claims that were checked, with those held of the others, by their ids.
 

@@ -17,20 +17,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Generic, Protocol, TypeVar
 
-from factible_assets.records import (
-    Basis,
-    Claim,
-    Confidence,
-    Evidence,
-    LlmCall,
-    Query,
-    QueryType,
-    Stance,
-    Transcript,
-    TranscriptSegment,
-    Verdict,
-    Video,
-)
+from factible_assets import records
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
 from resources.search.base import FactCheckLane, SearchProvider
@@ -70,7 +57,7 @@ class ReasonerError(Exception):
     """
 
     def __init__(
-        self, reason: str, calls: Sequence[LlmCall] = (), *, lasting: bool = False
+        self, reason: str, calls: Sequence[records.LlmCall] = (), *, lasting: bool = False
     ) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -95,7 +82,7 @@ class Judged(Generic[Value]):
     """A judgement with the model calls that it took (none for the embedded engine)."""
 
     value: Value
-    calls: tuple[LlmCall, ...] = ()
+    calls: tuple[records.LlmCall, ...] = ()
 
 
 def clamped(score: float) -> float:
@@ -126,7 +113,7 @@ class ClaimDrafts:
     thesis: str | None
     claims: tuple[ClaimDraft, ...]
     refused: int = 0
-    basis: Basis | None = None
+    basis: records.Basis | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +121,7 @@ class QueryDraft:
     """A query as a reasoner words it."""
 
     text: str
-    query_type: QueryType
+    query_type: records.QueryType
     priority: int
     seeks_opposite: bool = False
 
@@ -143,7 +130,7 @@ class QueryDraft:
 class EvidenceDraft:
     """What a reasoner reads in a page. `quotes` are offers: only verbatim ones are kept."""
 
-    stance: Stance
+    stance: records.Stance
     stance_confidence: float
     relevance: float
     summary: str
@@ -155,8 +142,8 @@ class EvidenceDraft:
 class VerdictDraft:
     """A reasoner's verdict over the evidence of one claim."""
 
-    stance: Stance
-    confidence: Confidence
+    stance: records.Stance
+    confidence: records.Confidence
     summary: str
 
 
@@ -229,9 +216,9 @@ class PageExcerpt:
 class Vote:
     """The reliability-weighted vote over a bundle of evidence (see stages.verdict)."""
 
-    stance: Stance
+    stance: records.Stance
     margin: float
-    confidence: Confidence
+    confidence: records.Confidence
     score: float
 
 
@@ -243,13 +230,13 @@ class Reasoner(Protocol):
     """
 
     @property
-    def basis(self) -> Basis: ...
+    def basis(self) -> records.Basis: ...
 
     async def extract_claims(
         self,
-        video: Video,
-        transcript: Transcript,
-        segments: Sequence[TranscriptSegment],
+        video: records.Video,
+        transcript: records.Transcript,
+        segments: Sequence[records.TranscriptSegment],
         *,
         max_claims: int,
     ) -> Judged[ClaimDrafts]:
@@ -257,19 +244,23 @@ class Reasoner(Protocol):
         ...
 
     async def write_queries(
-        self, video: Video, claim: Claim, *, max_queries: int
+        self, video: records.Video, claim: records.Claim, *, max_queries: int
     ) -> Judged[tuple[QueryDraft, ...]]:
         """Word the searches that would find evidence for and against a claim."""
         ...
 
     async def read_evidence(
-        self, video: Video, claim: Claim, query: Query, page: PageExcerpt
+        self, video: records.Video, claim: records.Claim, query: records.Query, page: PageExcerpt
     ) -> Judged[EvidenceDraft | None]:
         """Read what a page says about a claim; None if it does not speak of it."""
         ...
 
     async def judge(
-        self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
+        self,
+        video: records.Video,
+        claim: records.Claim,
+        evidence: Sequence[records.Evidence],
+        vote: Vote,
     ) -> Judged[VerdictDraft]:
         """Reach a verdict from the evidence alone, of which every row has status ok."""
         ...
@@ -286,11 +277,11 @@ class Observer:
     closes what it has open.
     """
 
-    def claims_found(self, claims: Sequence[Claim]) -> None: ...
+    def claims_found(self, claims: Sequence[records.Claim]) -> None: ...
 
-    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None: ...
+    def stage_progressed(self, stage: str, claim: records.Claim, done: int, total: int) -> None: ...
 
-    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None: ...
+    def verdict_reached(self, claim: records.Claim, verdict: records.Verdict) -> None: ...
 
     def waiting(self) -> None: ...
 

@@ -22,17 +22,7 @@ from datetime import datetime
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from factible_assets.records import (
-    Claim,
-    Evidence,
-    Query,
-    QueryType,
-    Rating,
-    ReviewAction,
-    ReviewKind,
-    Search,
-    SearchHit,
-)
+from factible_assets import records
 from factible_assets.stages.ids import claim_id, hit_id, query_id
 from factible_assets.stages.queries import query_row
 from factible_assets.stages.reliability import LISTED_SCORES
@@ -40,10 +30,10 @@ from factible_assets.stages.urls import UnusableUrlError, canonical_url, domain_
 
 REVIEWER = "reviewer"
 """The search provider of sources that a person added."""
-OPINIONS: frozenset[ReviewKind] = frozenset({"note", "assess", "assign", "sign"})
+OPINIONS: frozenset[records.ReviewKind] = frozenset({"note", "assess", "assign", "sign"})
 """What changes no check."""
-QUERY_KINDS: frozenset[ReviewKind] = frozenset({"add_query", "edit_query", "remove_query"})
-CLAIM_KINDS: frozenset[ReviewKind] = frozenset(
+QUERY_KINDS: frozenset[records.ReviewKind] = frozenset({"add_query", "edit_query", "remove_query"})
+CLAIM_KINDS: frozenset[records.ReviewKind] = frozenset(
     {"reword_claim", "split_claim", "drop_claim", "restore_claim", "add_claim"}
 )
 """What changes the list of claims."""
@@ -55,7 +45,7 @@ class WordedQuery:
 
     query_id: str
     text: str
-    query_type: QueryType | None
+    query_type: records.QueryType | None
     seeks_opposite: bool
     replaces: tuple[str, ...] = ()
 
@@ -71,9 +61,9 @@ class Corrections:
 
     queries: tuple[WordedQuery, ...] = ()
     unasked: frozenset[str] = frozenset()
-    sources: Mapping[str, ReviewAction] = field(default_factory=dict)
-    stances: Mapping[str, ReviewAction] = field(default_factory=dict)
-    ratings: Mapping[str, ReviewAction] = field(default_factory=dict)
+    sources: Mapping[str, records.ReviewAction] = field(default_factory=dict)
+    stances: Mapping[str, records.ReviewAction] = field(default_factory=dict)
+    ratings: Mapping[str, records.ReviewAction] = field(default_factory=dict)
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -113,30 +103,30 @@ class Corrections:
 NO_CORRECTIONS = Corrections()
 
 
-def in_order(actions: Iterable[ReviewAction]) -> list[ReviewAction]:
+def in_order(actions: Iterable[records.ReviewAction]) -> list[records.ReviewAction]:
     """Return actions in the order in which they were done, each once."""
     distinct = {action.action_id: action for action in actions}
     return sorted(distinct.values(), key=_place)
 
 
-def corrections_by_claim(actions: Iterable[ReviewAction]) -> dict[str, Corrections]:
+def corrections_by_claim(actions: Iterable[records.ReviewAction]) -> dict[str, Corrections]:
     """Fold the actions on the claims of a video, in any order, into what is in force."""
     return {claim: _fold(claim, done) for claim, done in by_claim(actions).items()}
 
 
-def by_claim(actions: Iterable[ReviewAction]) -> dict[str, list[ReviewAction]]:
+def by_claim(actions: Iterable[records.ReviewAction]) -> dict[str, list[records.ReviewAction]]:
     """Return what was done to each claim in order, under its former words too, by its id now."""
     ordered = in_order(actions)
     names = claims_in_force(ordered).names
-    found: dict[str, list[ReviewAction]] = {}
+    found: dict[str, list[records.ReviewAction]] = {}
     for action in ordered:
         found.setdefault(names.get(action.claim_id, action.claim_id), []).append(action)
     return found
 
 
 def latest(
-    kind: ReviewKind, actions: Iterable[ReviewAction], claim: str | None = None
-) -> ReviewAction | None:
+    kind: records.ReviewKind, actions: Iterable[records.ReviewAction], claim: str | None = None
+) -> records.ReviewAction | None:
     """Return the latest act of a kind on one claim, None if there is none or it was taken back.
 
     `claim` is the id of the words on which it must have been done; None: any of the claim's.
@@ -172,14 +162,14 @@ class ClaimsInForce:
 
     names: Mapping[str, str]
     worded: Mapping[str, WordedClaim]
-    gone: Mapping[str, ReviewAction]
+    gone: Mapping[str, records.ReviewAction]
 
 
-def claims_in_force(actions: Iterable[ReviewAction]) -> ClaimsInForce:
+def claims_in_force(actions: Iterable[records.ReviewAction]) -> ClaimsInForce:
     """Fold the actions on the claims of a video, in any order, into its list of claims."""
     names: dict[str, str] = {}
     worded: dict[str, WordedClaim] = {}
-    gone: dict[str, ReviewAction] = {}
+    gone: dict[str, records.ReviewAction] = {}
     parts: dict[str, list[str]] = {}
     for action in in_order(actions):
         mine, value = names.get(action.claim_id, action.claim_id), action.value or ""
@@ -218,12 +208,12 @@ def claims_in_force(actions: Iterable[ReviewAction]) -> ClaimsInForce:
 # --- Queries and sources ------------------------------------------------------------------------
 
 
-def _fold(claim: str, actions: Sequence[ReviewAction]) -> Corrections:
+def _fold(claim: str, actions: Sequence[records.ReviewAction]) -> Corrections:
     worded: dict[str, WordedQuery] = {}
     unasked: set[str] = set()
-    sources: dict[str, ReviewAction] = {}
-    stances: dict[str, ReviewAction] = {}
-    ratings: dict[str, ReviewAction] = {}
+    sources: dict[str, records.ReviewAction] = {}
+    stances: dict[str, records.ReviewAction] = {}
+    ratings: dict[str, records.ReviewAction] = {}
     # A query in a reviewer's words goes with its claim when that is reworded, under a new id.
     moved: dict[str, str] = {}
     for action in actions:
@@ -250,14 +240,14 @@ def _fold(claim: str, actions: Sequence[ReviewAction]) -> Corrections:
         elif action.action == "overrule_source" and action.value is None:
             stances.pop(target, None)
             ratings.pop(target, None)
-        elif action.action == "overrule_source" and action.value in get_args(Rating):
+        elif action.action == "overrule_source" and action.value in get_args(records.Rating):
             ratings[target] = action
         elif action.action == "overrule_source" and action.claim_id == claim:
             stances[target] = action
     return Corrections(tuple(worded.values()), frozenset(unasked), sources, stances, ratings)
 
 
-def _place(action: ReviewAction) -> tuple[datetime, int, str]:
+def _place(action: records.ReviewAction) -> tuple[datetime, int, str]:
     return action.acted_at, action.position, action.action_id
 
 
@@ -265,8 +255,8 @@ def _place(action: ReviewAction) -> tuple[datetime, int, str]:
 
 
 def corrected_queries(
-    claim: Claim, written: Sequence[Query], corrections: Corrections
-) -> tuple[Query, ...]:
+    claim: records.Claim, written: Sequence[records.Query], corrections: Corrections
+) -> tuple[records.Query, ...]:
     """Return the queries that are asked for a claim, ranked from 1.
 
     Written ones in their order, a replaced one in its place; then those that a reviewer added. Done
@@ -275,9 +265,11 @@ def corrected_queries(
     """
     worded = {query.query_id for query in corrections.queries}
     instead = {each: query for query in corrections.queries for each in query.replaces}
-    kept: dict[str, Query] = {}
+    kept: dict[str, records.Query] = {}
 
-    def enter(mine: WordedQuery, query_type: QueryType = "direct", priority: int = 1) -> None:
+    def enter(
+        mine: WordedQuery, query_type: records.QueryType = "direct", priority: int = 1
+    ) -> None:
         row = query_row(
             claim,
             mine.text,
@@ -303,11 +295,11 @@ def corrected_queries(
 
 
 def with_added_sources(
-    queries: Sequence[Query],
-    searches: Sequence[Search],
-    hits: Sequence[SearchHit],
+    queries: Sequence[records.Query],
+    searches: Sequence[records.Search],
+    hits: Sequence[records.SearchHit],
     corrections: Corrections,
-) -> tuple[tuple[Search, ...], tuple[SearchHit, ...]]:
+) -> tuple[tuple[records.Search, ...], tuple[records.SearchHit, ...]]:
     """Put the sources that a reviewer added among what the searches of a claim found.
 
     They are results of the provider `reviewer`, under the first query that could be asked; one that
@@ -330,7 +322,7 @@ def with_added_sources(
         if held := merged.get(place):
             merged[place] = held.model_copy(update={"provider": f"{held.provider}+{REVIEWER}"})
             continue
-        merged[place] = SearchHit(
+        merged[place] = records.SearchHit(
             **own,
             hit_id=hit_id(*place),
             rank=rank,
@@ -340,11 +332,11 @@ def with_added_sources(
             domain=domain_of(url),
             snippet="",
         )
-    asked = Search(**own, hit_count=len(added), latency_seconds=0.0, status="ok")
+    asked = records.Search(**own, hit_count=len(added), latency_seconds=0.0, status="ok")
     return (*searches, asked), tuple(merged.values())
 
 
-def with_overrulings(row: Evidence, corrections: Corrections) -> Evidence:
+def with_overrulings(row: records.Evidence, corrections: Corrections) -> records.Evidence:
     """Return evidence as reviewers overruled it; what the machine said stays beside it."""
     if row.status != "ok":
         return row
@@ -353,7 +345,7 @@ def with_overrulings(row: Evidence, corrections: Corrections) -> Evidence:
     overruled = (corrections.stances, corrections.ratings)
     for action in filter(None, (acts.get(row.canonical_url) for acts in overruled)):
         new = action.value
-        if new in get_args(Rating):
+        if new in get_args(records.Rating):
             score = next(score for name, score in LISTED_SCORES.items() if name == new)
             changes |= {"rating": new, "rating_score": score, "machine_rating": row.rating}
             what = f"its rating from {row.rating} to {new}".replace("_", " ")
@@ -366,13 +358,13 @@ def with_overrulings(row: Evidence, corrections: Corrections) -> Evidence:
 
 
 def applied_by(
-    actions: Iterable[ReviewAction], claim_ids: frozenset[str], stages: frozenset[str]
+    actions: Iterable[records.ReviewAction], claim_ids: frozenset[str], stages: frozenset[str]
 ) -> tuple[str, ...]:
     """Return the ids of the actions that a run of these stages on these claims keeps to.
 
     Who words a claim is heard once it is checked; who drops one, at once.
     """
-    needed: dict[ReviewKind, str] = {
+    needed: dict[records.ReviewKind, str] = {
         **dict.fromkeys(QUERY_KINDS | CLAIM_KINDS, "queries"),
         "add_source": "search_hits",
         "block_source": "evidence",

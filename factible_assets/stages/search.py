@@ -20,17 +20,8 @@ from urllib.parse import unquote, urlsplit
 
 from rapidfuzz import fuzz, utils
 
+from factible_assets import records
 from factible_assets.config import SearchConfig
-from factible_assets.records import (
-    Page,
-    Query,
-    Rating,
-    ReliabilityRating,
-    Search,
-    SearchHit,
-    SourceClass,
-    Video,
-)
 from factible_assets.stages import urls
 from factible_assets.stages.ids import hit_id
 from factible_assets.stages.reliability import RATING_ORDER, RatingBook, as_answered, as_cited
@@ -39,7 +30,7 @@ from factible_assets.stages.transcript import storable
 from resources.search.base import ANSWERS, SearchProvider, SearchRequest
 from resources.search.base import SearchHit as FoundHit
 
-PRIMARY: frozenset[SourceClass] = frozenset({"academic", "government"})
+PRIMARY: frozenset[records.SourceClass] = frozenset({"academic", "government"})
 """Who measures, decides and publishes first; all others mostly report it."""
 HEADROOM = 2
 """How many times the limit is asked for first (Factible, section 1.3.4)."""
@@ -62,8 +53,8 @@ arXiv:2305.11859, appendix A.1), and the same in other languages."""
 
 
 async def gather_hits(
-    query: Query, searcher: SearchProvider, book: RatingBook, config: SearchConfig
-) -> tuple[list[Search], tuple[SearchHit, ...]]:
+    query: records.Query, searcher: SearchProvider, book: RatingBook, config: SearchConfig
+) -> tuple[list[records.Search], tuple[records.SearchHit, ...]]:
     """Ask a query's first page of results, and the second when the first is poor.
 
     Returns how each search ended, and the hits, merged by canonical URL; one that several providers
@@ -82,19 +73,19 @@ async def gather_hits(
     return searches, merge_hits(hits)
 
 
-def is_answer(hit: FoundHit | SearchHit) -> bool:
+def is_answer(hit: FoundHit | records.SearchHit) -> bool:
     """Tell whether a hit is what an answer engine says itself: its snippet is its whole text."""
     return hit.url.startswith(ANSWERS)
 
 
-def rated(hit: SearchHit, rating: ReliabilityRating) -> ReliabilityRating:
+def rated(hit: records.SearchHit, rating: records.ReliabilityRating) -> records.ReliabilityRating:
     """Return what the rating of a hit's domain is for the hit itself."""
     return as_answered(rating) if is_answer(hit) else as_cited(rating, hit.citation_count)
 
 
-def merge_hits(hits: Iterable[SearchHit]) -> tuple[SearchHit, ...]:
+def merge_hits(hits: Iterable[records.SearchHit]) -> tuple[records.SearchHit, ...]:
     """Merge a query's hits by canonical URL, best rank first."""
-    merged: dict[str, SearchHit] = {}
+    merged: dict[str, records.SearchHit] = {}
     for hit in sorted(hits, key=lambda hit: (hit.rank, hit.page)):
         held = merged.setdefault(hit.canonical_url, hit)
         if held is not hit:
@@ -106,18 +97,18 @@ def merge_hits(hits: Iterable[SearchHit]) -> tuple[SearchHit, ...]:
     return tuple(merged.values())
 
 
-def _reaches(rating: Rating, minimum: Rating) -> bool:
+def _reaches(rating: records.Rating, minimum: records.Rating) -> bool:
     return RATING_ORDER[rating] >= RATING_ORDER[minimum]
 
 
 async def _ask(
-    query: Query,
+    query: records.Query,
     searcher: SearchProvider,
     config: SearchConfig,
     *,
     page: int,
     before_it: Mapping[str, int],
-) -> tuple[list[Search], list[SearchHit]]:
+) -> tuple[list[records.Search], list[records.SearchHit]]:
     asked = SearchRequest(
         query.text,
         limit=HEADROOM * config.max_results,
@@ -142,7 +133,7 @@ async def _ask(
             "page": page,
         }
         searches.append(
-            Search(
+            records.Search(
                 **own,
                 hit_count=len(found),
                 latency_seconds=answer.latency_seconds,
@@ -154,7 +145,7 @@ async def _ask(
             url = storable(hit.url)
             canonical = identity_of(url)
             hits.append(
-                SearchHit(
+                records.SearchHit(
                     **own,
                     hit_id=hit_id(query.query_id, canonical),
                     rank=rank,
@@ -179,16 +170,16 @@ async def _ask(
 class Candidate:
     """A page that was found for a claim, under the query that it is read for."""
 
-    query: Query
-    hit: SearchHit
-    rating: ReliabilityRating
+    query: records.Query
+    hit: records.SearchHit
+    rating: records.ReliabilityRating
 
 
 def select_hits(
-    video: Video,
-    queries: Sequence[Query],
-    hits: Iterable[SearchHit],
-    rating_of: Callable[[str], ReliabilityRating],
+    video: records.Video,
+    queries: Sequence[records.Query],
+    hits: Iterable[records.SearchHit],
+    rating_of: Callable[[str], records.ReliabilityRating],
     config: SearchConfig,
     corrections: Corrections = NO_CORRECTIONS,
 ) -> tuple[tuple[Candidate, ...], tuple[tuple[Candidate, str], ...]]:
@@ -239,7 +230,7 @@ def select_hits(
     return tuple(chosen.values()), left
 
 
-def _exclusion(video: Video, candidate: Candidate, config: SearchConfig) -> str | None:
+def _exclusion(video: records.Video, candidate: Candidate, config: SearchConfig) -> str | None:
     hit = candidate.hit
     if not hit.domain:
         return "It is no web address."
@@ -257,8 +248,8 @@ def _exclusion(video: Video, candidate: Candidate, config: SearchConfig) -> str 
 
 
 def late_exclusion(
-    video: Video,
-    page: Page,
+    video: records.Video,
+    page: records.Page,
     config: SearchConfig,
     corrections: Corrections = NO_CORRECTIONS,
     *,
@@ -311,7 +302,7 @@ def _file_type(url: str) -> str:
     return PurePosixPath(unquote(urlsplit(url).path)).suffix.lower().lstrip(".")
 
 
-def is_the_video(video: Video, url: str) -> bool:
+def is_the_video(video: records.Video, url: str) -> bool:
     """Tell whether a URL shows the video that is checked, or a copy of its transcript.
 
     By the platform's id, the video's own URL, or its YouTube id in any other site's URL.
@@ -331,7 +322,7 @@ def identity_of(url: str) -> str:
         return url
 
 
-def is_reupload(video: Video, url: str, title: str) -> bool:
+def is_reupload(video: records.Video, url: str, title: str) -> bool:
     """Tell whether a page is a video of the same title on a platform for videos."""
     if not urls.is_video_platform(urls.domain_of(url)) or not video.title.strip():
         return False

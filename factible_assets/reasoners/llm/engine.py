@@ -16,6 +16,7 @@ from typing import Literal
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.page_text import instructs_reader
+from factible_assets.reasoners.llm import queries
 from factible_assets.reasoners.llm.calls import ONES_FAULT, Batches, Desk, StageModel
 from factible_assets.reasoners.llm.claims import WINDOWS, Windowing, find_claims
 from factible_assets.reasoners.llm.evidence import (
@@ -25,12 +26,6 @@ from factible_assets.reasoners.llm.evidence import (
     settle_reading,
 )
 from factible_assets.reasoners.llm.prompts import load_prompt
-from factible_assets.reasoners.llm.queries import (
-    AskedClaim,
-    ask_queries,
-    plain_queries,
-    settle_queries,
-)
 from factible_assets.reasoners.llm.verdict import reach_verdict
 from factible_assets.records import (
     Basis,
@@ -86,8 +81,8 @@ class LlmReasoner:
 
         self._queries = Batches(
             self._queries_desk,
-            ask_queries,
-            settle_queries,
+            queries.ask_queries,
+            queries.settle_queries,
             size=self._limits.together,
             order=lambda asked: f"{asked.claim.rank:06} {asked.claim.claim_id}",
         )
@@ -140,13 +135,13 @@ class LlmReasoner:
         small model cannot word is searched for in the claim's own words: the next try would fail
         in the same way.
         """
-        asked = AskedClaim(video, claim, max_queries)
+        asked = queries.AskedClaim(video, claim, max_queries)
         try:
             return await self._queries.ask(f"{claim.video_id} {max_queries}", asked)
         except ports.ReasonerOutageError as outage:
             if not outage.calls or outage.calls[-1].outcome not in ONES_FAULT:
                 raise
-            return ports.Judged(plain_queries(asked), tuple(outage.calls))
+            return ports.Judged(queries.plain_queries(asked), tuple(outage.calls))
 
     async def read_evidence(
         self, video: Video, claim: Claim, query: Query, page: ports.PageExcerpt
@@ -160,7 +155,7 @@ class LlmReasoner:
         shown = begin_excerpt(claim, page, self._limits.page)
         return await self._readings.ask(subject, Source(video, claim, query, page, shown))
 
-    def _queries_desk(self, asked: Sequence[AskedClaim]) -> Desk:
+    def _queries_desk(self, asked: Sequence[queries.AskedClaim]) -> Desk:
         video, claim = asked[0].video, asked[0].claim if len(asked) == 1 else None
         return Desk(self._models["queries"], load_prompt("queries"), "queries", video, claim)
 

@@ -21,17 +21,8 @@ from typing import Literal
 
 from rapidfuzz import fuzz
 
-from factible_assets.reasoners.llm import answers
+from factible_assets.reasoners.llm import answers, prompts
 from factible_assets.reasoners.llm.calls import Desk
-from factible_assets.reasoners.llm.prompts import (
-    Data,
-    Piece,
-    claim_pieces,
-    cut,
-    one_line,
-    source_pieces,
-    title_line,
-)
 from factible_assets.reasoners.llm.queries import search_words
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Evidence
@@ -105,11 +96,11 @@ async def make_plan(desk: Desk, asked: Sequence[str] = (), failed: str | None = 
     Each list has three entries at most; what an earlier entry, or a search that was `asked` before,
     would bring is left out. `failed` is what came of the plan before; None for the first one.
     """
-    section, material = "User", dict[str, Piece | Sequence[Piece]]()
+    section, material = "User", dict[str, prompts.Piece | Sequence[prompts.Piece]]()
     if failed is not None:
         section = "Revise"
-        material["asked"] = Data("searches", "\n".join(asked) or "(none)")
-        material["failed"] = Data("what came of it", cut(failed, 2_000))
+        material["asked"] = prompts.Data("searches", "\n".join(asked) or "(none)")
+        material["failed"] = prompts.Data("what came of it", prompts.cut(failed, 2_000))
     answer = await desk.ask(section, answers.PlanAnswer, max_tokens=_PLAN_TOKENS, **material)
     statements = [plain(each) for each in answer.validation_list][:LIST_ITEMS]
     needed = [(plain(each.information_needed), each.query) for each in answer.search_list]
@@ -171,7 +162,7 @@ async def explain(
         max_tokens=_EXPLANATION_TOKENS,
         **_material(desk, plan, evidence),
         verdict=f"`{so_far.label}` with confidence {so_far.confidence}",
-        reasoning=Data("reasoning", cut(so_far.words, 2_000)),
+        reasoning=prompts.Data("reasoning", prompts.cut(so_far.words, 2_000)),
     )
     points, invented = [], 0
     for each in answer.key_points[:_KEY_POINTS]:
@@ -200,7 +191,7 @@ def _existing(
 
 def _material(
     desk: Desk, plan: Plan, evidence: Mapping[int, Evidence]
-) -> dict[str, Piece | Sequence[Piece]]:
+) -> dict[str, prompts.Piece | Sequence[prompts.Piece]]:
     steps = "\n".join(f"{place}. {step}" for place, step in enumerate(plan.steps, start=1))
 
     def known(number: int, row: Evidence) -> str:
@@ -212,11 +203,11 @@ def _material(
         )
 
     def words(row: Evidence) -> tuple[str, str]:
-        return one_line(row.summary), one_line(row.quote, quoted=True)
+        return prompts.one_line(row.summary), prompts.one_line(row.quote, quoted=True)
 
     return {
-        "plan": ("The plan:\n", Data("plan", steps or "1. What does the evidence show?")),
-        "sources": source_pieces(evidence, known, words, trimmable=True),
+        "plan": ("The plan:\n", prompts.Data("plan", steps or "1. What does the evidence show?")),
+        "sources": prompts.source_pieces(evidence, known, words, trimmable=True),
     }
 
 
@@ -228,7 +219,7 @@ _PAGE_WORDS = 80
 
 async def ask_questions(desk: Desk, most: int) -> tuple[str, ...]:
     """Return the questions that a claim comes apart into; `most` are asked for."""
-    claim = claim_pieces(desk.claim) if desk.claim else ""
+    claim = prompts.claim_pieces(desk.claim) if desk.claim else ""
     answer = await desk.ask("User", answers.QuestionsAnswer, claim=claim, count=str(most))
     return tuple(plain(each) for each in answer.questions)
 
@@ -236,7 +227,9 @@ async def ask_questions(desk: Desk, most: int) -> tuple[str, ...]:
 async def summarise(desk: Desk, page: PageExcerpt, passage: str) -> answers.SummaryAnswer:
     """Return what a document says that bears on a claim, of which nothing has been checked."""
     day = f", {page.published_on.isoformat()}" if page.published_on else ""
-    document = Data("document", f"{title_line(page.title)}\n\n{passage}", trimmable=True)
+    document = prompts.Data(
+        "document", f"{prompts.title_line(page.title)}\n\n{passage}", trimmable=True
+    )
     answer = await desk.ask(
         "User", answers.SummaryAnswer, document=(f"The document{day}:\n", document)
     )
@@ -251,7 +244,7 @@ async def judge_veracity(
     Questions and sources are numbered from 1 in their order; the answer can name others.
     """
     numbered = "\n".join(f"{number}. {each}" for number, each in enumerate(questions, start=1))
-    asked = ("The questions:\n", Data("questions", numbered or "(none)"))
+    asked = ("The questions:\n", prompts.Data("questions", numbered or "(none)"))
     answer = await desk.ask("User", answers.VeracityAnswer, questions=asked, sources=_rated(rows))
     explanation = clip(plain(answer.explanation), _EXPLANATION_WORDS)
     return answer.model_copy(update={"explanation": explanation})
@@ -264,13 +257,13 @@ async def judge_three_way(desk: Desk, rows: Sequence[Evidence]) -> answers.Three
     return answer.model_copy(update={"reasoning": reasoning})
 
 
-def _rated(rows: Sequence[Evidence]) -> tuple[Piece, ...]:
+def _rated(rows: Sequence[Evidence]) -> tuple[prompts.Piece, ...]:
     def known(number: int, row: Evidence) -> str:
         day = "" if row.published_on is None else f", {row.published_on.isoformat()}"
         return f"Source {number}: rated {row.rating}, {row.source_class}{day}"
 
-    return source_pieces(
+    return prompts.source_pieces(
         dict(enumerate(rows, start=1)),
         known,
-        lambda row: (one_line(row.quote, quoted=True), one_line(row.summary)),
+        lambda row: (prompts.one_line(row.quote, quoted=True), prompts.one_line(row.summary)),
     )
