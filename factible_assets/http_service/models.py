@@ -12,7 +12,7 @@ those of its section 1.8.3, table 8, and one per verdict and per silence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -25,6 +25,7 @@ from starlette.responses import Response
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
 from factible_assets.records import Basis, Claim, Rating, ReviewAction, Stance, Status, Verdict
 from factible_assets.rows import VerdictChange
+from resources.lines import problem_words
 
 MOST_CLAIMS = 20
 
@@ -56,7 +57,7 @@ class FactCheckRequest(BaseModel):
         "default",
         max_length=63,
         pattern=r"^[A-Za-z0-9_.\- ]*$",
-        description="A name that the run is tagged with.",
+        description="The run is tagged with it: letters, digits, spaces and _.-, at most 63.",
     )
     max_claims: int | None = Field(
         5,
@@ -293,8 +294,6 @@ def error_update(
 # --- What is wrong with a request, said in a sentence with its remedy -----------------------------
 
 MEDIA_TYPE = "application/problem+json"
-SHOWN_CHARACTERS = 80
-"""How much of what somebody sent is said back to them."""
 
 
 class Problem(BaseModel):
@@ -317,23 +316,14 @@ def too_many(sentence: str, retry_after_seconds: float) -> HTTPException:
     return HTTPException(429, sentence, {"Retry-After": str(max(1, int(retry_after_seconds)))})
 
 
-def validation_sentence(errors: Sequence[Mapping[str, Any]]) -> str:
-    """Say pydantic's findings about a request in one or more sentences, most of them short."""
+def validation_sentence(errors: Sequence[Any]) -> str:
+    """Say pydantic's findings about a request in a sentence or more, five of them at most."""
     sentences = []
     for error in errors[:5]:
-        parts = [str(part) for part in error["loc"]]
-        name = ".".join(part for part in parts if part not in {"body", "query", "path", "header"})
-        shown = repr(error.get("input"))
-        shown = shown if len(shown) <= SHOWN_CHARACTERS else f"{shown[:SHOWN_CHARACTERS]}…"
-        if error["type"] == "json_invalid":
-            sentence = 'The body is not JSON; send an object such as {"video_url": "…"}.'
-        elif not name:
-            sentence = 'The body must be a JSON object such as {"video_url": "…"}.'
-        elif error["type"] == "missing":
-            sentence = f"{name} is missing."
-        elif error["type"] == "extra_forbidden":
-            sentence = f"{name} is no field of this request; /openapi.json lists them."
+        place = [each for each in error["loc"] if each not in {"body", "query", "path", "header"}]
+        if error["type"] == "json_invalid" or not place:
+            sentences.append('The body must be a JSON object such as {"video_url": "…"}.')
         else:
-            sentence = f"{name} {shown} cannot be used: {str(error['msg'])[:200].rstrip('.')}."
-        sentences.append(sentence)
+            detail: Any = {**error, "loc": place}
+            sentences.append(problem_words(detail, FactCheckRequest))
     return " ".join(sentences)

@@ -22,6 +22,7 @@ from factible_assets.http_service import models
 from factible_assets.report.data import ReportData, ask, read_report_data, source_links
 from factible_assets.rows import VerdictChange
 from factible_assets.settings import Settings
+from resources.lines import shown
 from resources.statements import statements
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError
@@ -187,13 +188,8 @@ def result_of(data: ReportData) -> models.VideoResult:
 
 
 def _unknown(video_id: str) -> HTTPException:
-    shown = (
-        f"{video_id[: models.SHOWN_CHARACTERS]}…"
-        if len(video_id) > models.SHOWN_CHARACTERS
-        else video_id
-    )
     return HTTPException(
         404,
-        f"The video {shown!r} has not been checked. Check it first: "
+        f"The video {shown(video_id)} has not been checked. Check it first: "
         "POST /api/v1/fact-check/stream with its link or id as video_url.",
     )

@@ -32,7 +32,6 @@ from factible_assets.corpora.writing import bare_id
 from factible_assets.http_service.auth import Client, Clients
 from factible_assets.http_service.models import (
     FINAL,
-    SHOWN_CHARACTERS,
     Order,
     ProgressUpdate,
     RunInfo,
@@ -42,7 +41,7 @@ from factible_assets.http_service.models import (
 )
 from factible_assets.http_service.results import PublishedResults
 from factible_assets.settings import Settings
-from resources.lines import did_you_mean
+from resources.lines import did_you_mean, shown
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
 
 _LOG = logging.getLogger("factible.serve")
@@ -200,7 +199,7 @@ class Runs:
         if run_id not in self._runs:
             raise HTTPException(
                 404,
-                f"This service has no events of a run {run_id[:SHOWN_CHARACTERS]!r}: it did not "
+                f"This service has no events of a run {shown(run_id)}: it did not "
                 "launch it, or long ago. GET /api/v1/runs lists those that Dagster has recorded.",
             )
         return self._runs[run_id]
@@ -245,7 +244,7 @@ class Runs:
         known = [listed.video.video_id for listed in reading.videos()]
         raise HTTPException(
             404,
-            f"{video_id[:SHOWN_CHARACTERS]!r} is neither a YouTube link nor the id of a video on "
+            f"{shown(video_id)} is neither a YouTube link nor the id of a video on "
             f"YouTube or in a corpus. {did_you_mean(video_id, known)} Give a link such as "
             "https://www.youtube.com/watch?v=VIDEO_ID.",
         )

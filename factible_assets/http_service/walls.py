@@ -29,8 +29,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from factible_assets.http_service.auth import ANYBODY, Client, Clients, is_loopback
-from factible_assets.http_service.models import SHOWN_CHARACTERS, problem_response
+from factible_assets.http_service.models import problem_response
 from factible_assets.settings import Settings
+from resources.lines import shown
 
 MOST_BODY_BYTES = 64 * 1024
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -92,7 +93,7 @@ class Admission:
         if self.hosts is not None and _name_of(host) not in self.hosts:
             raise HTTPException(
                 421,
-                f"This service is not {host[:SHOWN_CHARACTERS]!r}. Ask it by its address, or add "
+                f"This service is not {shown(host)}. Ask it by its address, or add "
                 "the name to FACTIBLE_SERVE_HOSTS.",
             )
         authorization, session = (
@@ -131,7 +132,7 @@ class Admission:
         if not host or origin.partition("://")[2].lower() != host.lower():
             raise HTTPException(
                 403,
-                f"Pages of {origin[:SHOWN_CHARACTERS]!r} may not call this service. Add the "
+                f"Pages of {shown(origin)} may not call this service. Add the "
                 "origin to FACTIBLE_SERVE_ORIGINS if they should.",
             )
 

@@ -324,12 +324,12 @@ def test_what_is_no_video_is_answered_with_a_sentence_and_launches_nothing(
         ({"video_url": 7}, "video_url"),
         ({}, "video_url is missing"),
         ([], "must be a JSON object"),
-        ({"video_url": VIDEO, "max_claims": 0}, "max_claims 0"),
-        ({"video_url": VIDEO, "max_claims": 21}, "max_claims 21"),
-        ({"video_url": VIDEO, "max_queries_per_claim": 6}, "max_queries_per_claim 6"),
-        ({"video_url": VIDEO, "max_results_per_query": 11}, "max_results_per_query 11"),
+        ({"video_url": VIDEO, "max_claims": 0}, "max_claims is 0: it should be greater"),
+        ({"video_url": VIDEO, "max_claims": 21}, "max_claims is 21"),
+        ({"video_url": VIDEO, "max_queries_per_claim": 6}, "max_queries_per_claim is 6"),
+        ({"video_url": VIDEO, "max_results_per_query": 11}, "max_results_per_query is 11"),
         ({"video_url": VIDEO, "experiment_name": "a\nb"}, "experiment_name"),
-        ({"video_url": VIDEO, "max_claim": 3}, "max_claim is no field"),
+        ({"video_url": VIDEO, "max_claim": 3}, "Did you mean 'max_claims'?"),
     ],
 )
 def test_bad_input_is_answered_with_a_sentence_and_launches_nothing(
