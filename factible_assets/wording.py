@@ -15,7 +15,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
+
+from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of, watch_url
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -41,8 +42,6 @@ _Row = TypeVar("_Row", "Evidence", "PriorFactCheck", "Query")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
 _UNSHOWN = re.compile("[\\s\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
 """Space, and what moves a terminal's cursor or turns text round."""
-_YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
-_YOUTUBE_HOSTS = ("youtube.com", "youtu.be", "youtube-nocookie.com")
 
 STANCE_WORDS: Mapping[str, str] = {
     "supports": "supported",
@@ -194,18 +193,17 @@ def act_words(kind: ReviewKind, target: str | None, value: str | None, query: st
 def youtube_id(video: Video) -> str | None:
     """Return the id under which YouTube plays a video, None if it is not known to be there."""
     try:
-        host = urlsplit(video.url or "https://youtu.be").hostname or ""
-    except ValueError:
+        found = video_id_of(video.url or video.video_id)
+    except NotAVideoLinkError:
         return None
-    is_there = any(host == name or host.endswith(f".{name}") for name in _YOUTUBE_HOSTS)
-    return video.video_id if is_there and _YOUTUBE_ID.fullmatch(video.video_id) else None
+    return found if found == video.video_id else None
 
 
 def moment_url(video: Video, seconds: float | None) -> str | None:
     """Return the link to a second of the video, None where it is not known to be on YouTube."""
     if seconds is None or youtube_id(video) is None:
         return None
-    return f"https://www.youtube.com/watch?v={video.video_id}&t={int(seconds)}s"
+    return f"{watch_url(video.video_id)}&t={int(seconds)}s"
 
 
 def cell(text: str, limit: int = 300) -> str:

@@ -269,13 +269,7 @@ def video_history(
 )
 def video_report(video_id: VideoId, house: InHouse) -> HTMLResponse:
     """Return the report as one self-contained page."""
-    page, policy = render_report(house.results.data(video_id))
-    return _page(page, policy)
-
-
-def _page(page: str, policy: str) -> HTMLResponse:
-    rules = f"{policy}; frame-ancestors 'none'"
-    return HTMLResponse(page, headers={"Content-Security-Policy": rules})
+    return desk.shown(render_report(house.results.data(video_id)))
 
 
 @pages.get("/", include_in_schema=False)
@@ -290,8 +284,7 @@ def docs(request: Request) -> HTMLResponse:
     here = "factible_assets.http_service"
     example = files(here).joinpath("client_example.py").read_text("utf-8")
     values = {"api": request.app.openapi(), "example": example}
-    page, policy = document(environment(here), "docs.html.jinja", ("docs.css",), **values)
-    return _page(page, policy)
+    return desk.shown(document(environment(here), "docs.html.jinja", ("docs.css",), **values))
 
 
 def create_app(

@@ -109,7 +109,8 @@ Filled = Annotated[Form, Depends(_form)]
 Number = Annotated[int, Query(ge=1, le=100_000)]
 
 
-def _shown(made: tuple[str, str], *, status: int = 200, framed: bool = False) -> HTMLResponse:
+def shown(made: tuple[str, str], *, status: int = 200, framed: bool = False) -> HTMLResponse:
+    """Answer with a page under its policy; `framed`: pages of others may frame it."""
     page, rules = made
     ancestors = "*" if framed else "'none'"
     headers = {"Content-Security-Policy": f"{rules}; frame-ancestors {ancestors}"}
@@ -130,7 +131,7 @@ def refused(request: Request, status: int, title: str, detail: str) -> HTMLRespo
     back = request.url.path.rpartition("/")[0] if request.method == "POST" else DESK
     back = back if back.startswith(f"{DESK}/videos/") else DESK
     values = {"title": _PLAIN_TITLES.get(status, title), "detail": detail, "back": back}
-    return _shown(pages.page("refused", viewer, **values), status=status)
+    return shown(pages.page("refused", viewer, **values), status=status)
 
 
 def _there(path: str) -> RedirectResponse:
@@ -143,7 +144,7 @@ def _there(path: str) -> RedirectResponse:
 @routes.get(SIGN_IN)
 def sign_in_page(to: str = DESK) -> HTMLResponse:
     """Ask for a token."""
-    return _shown(pages.page("sign_in", None, to=_own(to), refused=False))
+    return shown(pages.page("sign_in", None, to=_own(to), refused=False))
 
 
 @routes.post(SIGN_IN)
@@ -154,7 +155,7 @@ def sign_in(request: Request, house: InHouse, form: Filled) -> Response:
         return _there(to)
     client = house.clients.with_token(form.get("token"))
     if client is None:
-        return _shown(pages.page("sign_in", None, to=to, refused=True), status=401)
+        return shown(pages.page("sign_in", None, to=to, refused=True), status=401)
     response = _there(to)
     response.set_cookie(
         SESSION,
@@ -189,7 +190,7 @@ def _own(to: str) -> str:
 def start(house: InHouse, viewer: Looking, page: Number = 1) -> HTMLResponse:
     """Show where a check begins, and what was checked."""
     found = house.results.videos(limit=_VIDEOS, offset=_VIDEOS * (page - 1))
-    return _shown(
+    return shown(
         pages.page(
             "start",
             viewer,
@@ -273,7 +274,7 @@ async def run_page(run_id: uuid.UUID, house: InHouse, viewer: Looking) -> HTMLRe
             words = outcome_words(outcome, data["verdict"]["basis"])
             judged = {**data["claim"], "outcome": outcome, "words": words}
             claims[judged["claim_id"]] = judged
-    return _shown(pages.page("run", viewer, run=run, claims=[*claims.values()]))
+    return shown(pages.page("run", viewer, run=run, claims=[*claims.values()]))
 
 
 @routes.post(f"{DESK}/runs/{{run_id}}/cancel")
@@ -293,7 +294,7 @@ def queue_page(request: Request, house: InHouse, viewer: Looking) -> HTMLRespons
     """Show the claims that need a person."""
     with house.results.opened() as now:
         queue = pages.read_queue(now, pages.Wanted.of(request.query_params), viewer.name)
-    return _shown(pages.page("queue", viewer, queue=queue, tabs=pages.TABS, sorts=pages.SORTS))
+    return shown(pages.page("queue", viewer, queue=queue, tabs=pages.TABS, sorts=pages.SORTS))
 
 
 @routes.get(f"{DESK}/search")
@@ -304,7 +305,7 @@ def search_page(house: InHouse, viewer: Looking, q: str = "", page: Number = 1) 
     if words:
         with house.results.opened() as now:
             found = pages.search(now, words, page)
-    return _shown(pages.page("search", viewer, words=words, found=found))
+    return shown(pages.page("search", viewer, words=words, found=found))
 
 
 # --- A video and its claims ---------------------------------------------------------------------
@@ -313,7 +314,7 @@ def search_page(house: InHouse, viewer: Looking, q: str = "", page: Number = 1) 
 @routes.get(f"{DESK}/videos/{{video_id}}")
 def video_page(video_id: str, house: InHouse, viewer: Looking) -> HTMLResponse:
     """Show the report of a video, with the way to the forms of each claim."""
-    return _shown(pages.report_page(viewer, arrange(house.results.data(video_id))))
+    return shown(pages.report_page(viewer, arrange(house.results.data(video_id))))
 
 
 def _claim(house: House, video_id: str, claim_id: str) -> ReportView:
@@ -353,7 +354,7 @@ def claim_page(
             raise error from None
         path, video = claim_path(video_id, file.claim.claim_id), path_of_video(video_id)
         values = {"text": file.claim.text, "gone": file.gone, "path": path, "video": video}
-        return _shown(pages.page("gone", viewer, **values))
+        return shown(pages.page("gone", viewer, **values))
     claim_id = report.claims[0].claim.claim_id
     with house.results.opened() as now:
         twins = pages.said_before(now, video_id, claim_id)
@@ -362,7 +363,7 @@ def claim_page(
     card = f"{CARDS}{quote(video_id, safe='')}/{quote(claim_id, safe='')}?key={signature}"
     source, title = html.escape(base + card), html.escape(report.claims[0].claim.text[:120])
     frame = f'<iframe src="{source}" title="Fact-check: {title}" width="560" height="320"></iframe>'
-    return _shown(
+    return shown(
         pages.report_page(
             viewer,
             report,
@@ -408,7 +409,7 @@ def card_page(
     view = report.claims[0]
     words = verdict_words(view.verdict) if view.verdict else outcome_words(view.outcome, None)
     address = _base(request, house) + claim_path(video_id, claim_id)
-    return _shown(pages.card(report=report, view=view, words=words, address=address), framed=True)
+    return shown(pages.card(report=report, view=view, words=words, address=address), framed=True)
 
 
 @routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/acts")
