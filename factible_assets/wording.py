@@ -63,8 +63,8 @@ GLYPHS: Mapping[str, str] = dict(zip(OUTCOME_WORDS, "✓✕≈?!·", strict=True
 """A mark beside each outcome's colour, for eyes and paper that do not tell the colours apart."""
 
 GROUP_WORDS: Mapping[Stance, str] = {
-    "supports": "Supports the claim",
-    "refutes": "Refutes the claim",
+    "supports": "For the claim",
+    "refutes": "Against the claim",
     "mixed": "Says both",
     "unclear": "Takes no clear side",
 }

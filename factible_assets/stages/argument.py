@@ -108,7 +108,9 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
         relevance = each.relevance or 0.0
         # What takes no side weighs nothing: the closest is heard.
         weighs = 1 if each.stance == "unclear" else weight(each)
-        return each.quote is not None, weighs * relevance, not asks, relevance
+        # Rather a plain statement than a leaning, unless it weighs less than half as much.
+        plainly = 1 if _only_leans(each) else 2
+        return each.quote is not None, weighs * relevance * plainly, not asks, relevance
 
     voices = []
     for side in heard:

@@ -18,13 +18,16 @@ def test_a_claim_is_taken_along_with_its_verdict_argument_ruling_and_sources() -
             "Signed by Ana López, Honey Desk, 4 March 2026.",
             "**Machine's verdict: leaning supported (medium confidence)**",
             "seems to bear the claim out: “",
-            "### Supports the claim",
+            "### For the claim",
         )
     ]
     assert -1 not in places
     assert places == sorted(places), text
     assert samples.claim(1).text not in text
     assert samples.claim(1).text in claims_as_markdown(data)
+    # Where no source speaks, the verdict's own words say so.
+    silent = samples.report_data(evidence=(), verdicts=(samples.verdict(0, "unclear"),))
+    assert samples.verdict(0, "unclear").summary in claims_as_markdown(silent)
 
 
 def test_hostile_text_stays_text() -> None:

@@ -378,7 +378,7 @@ def test_a_cost_without_a_listed_price_is_not_called_nothing() -> None:
 def test_sources_after_the_second_are_folded_away_and_counted() -> None:
     rows = tuple(samples.evidence(0, f"{letter}.example") for letter in "abcde")
     page = Page(samples.report_data(evidence=rows))
-    assert "3 more sources that support it" in page.text("//article[1]//details[@class='more']")
+    assert "3 more sources for it" in page.text("//article[1]//details[@class='more']")
     assert len(page.all("//article[1]//li[@class='source']")) == 5
 
 

@@ -108,6 +108,12 @@ def test_of_sources_that_weigh_alike_the_one_that_speaks_most_of_the_claim_is_he
     assert sentences("supports", remote, low)[0] == "remote.example bears the claim out"
 
 
+def test_a_plain_statement_is_heard_before_a_leaning() -> None:
+    leaning = row("near.example", "supports", basis="embedded", ground="tone", relevance=0.6)
+    plain = row("far.example", "supports", basis="embedded", ground="assertion", relevance=0.4)
+    assert argue("supports", [leaning, plain]).voices[0].evidence == plain
+
+
 def test_a_source_of_which_only_the_snippet_was_read_says_so() -> None:
     voice = argue("supports", [row("a.example", "supports", via="snippet")]).voices[0]
     assert voice.sentence(quoted=False).startswith("a.example (high reliability")

@@ -19,7 +19,7 @@ from factible_assets.reasoners.embedded.reading.denials import fold_evenly
 from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages
 from factible_assets.reasoners.embedded.reading.stance import PageStance, StanceModel
 from factible_assets.reasoners.embedded.reading.statements import STATED, Ground
-from factible_assets.records import Evidence, Stance
+from factible_assets.records import Evidence
 from factible_assets.stages.argument import argue
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt, VerdictDraft, Vote
 
@@ -97,11 +97,6 @@ def _quotes(
 
 # --- Verdicts -----------------------------------------------------------------------------------
 
-_LEANINGS: dict[Stance, str] = {
-    "supports": "The sources that were read lean towards the claim.",
-    "refutes": "The sources that were read lean against the claim.",
-    "mixed": "The sources that were read point both ways.",
-}
 _CLOSING = "Judged automatically, by the wording of the sources."
 
 
@@ -113,7 +108,7 @@ def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
     """
     argument = argue(vote.stance, evidence)
     said = (each.sentence(quoted=_is_harmless(each.words)) for each in argument.voices)
-    parts = (_LEANINGS.get(vote.stance), *said, argument.balance, _CLOSING)
+    parts = (*said, argument.balance, _CLOSING)
     return VerdictDraft(vote.stance, vote.confidence, " ".join(filter(None, parts)))
 
 

@@ -69,7 +69,7 @@ def test_the_summary_quotes_the_best_source_then_the_other_side_and_calls_itself
     ]
     places = [summary.find(words) for words in heard]
     assert -1 < places[0] < places[1] < places[2] < places[3], summary
-    assert summary.startswith("The sources that were read lean against the claim.")
+    assert places[0] == 0
 
 
 def test_markup_and_orders_in_a_page_do_not_reach_the_summary() -> None:
