@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from typer.testing import CliRunner
 
 from factible_assets.cli.main import app
-from factible_assets.running.launch import prepare_instance
+from factible_assets.running.launch import prepare_instance, serve_ui
 from factible_assets.settings import Settings, SettingsError, load_settings
 
 EXAMPLE = Path(__file__).resolve().parent.parent / ".env.example"
@@ -291,6 +292,22 @@ def test_files_of_a_data_folder_in_the_working_folder_need_the_users_word(
     monkeypatch.setenv("FACTIBLE_HOME", str(home))
     models.write_text("providers: [] # changed by the user, who named the folder\n")
     assert load_settings().own_models == models
+
+
+def test_nothing_is_written_through_a_link_of_a_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, theirs = tmp_path / "mine", tmp_path / "data" / "dagster"
+    mine.write_text("precious")
+    theirs.mkdir(parents=True)
+    (theirs / "workspace.yaml").symlink_to(mine)
+    (theirs / "dagster.yaml").symlink_to(tmp_path / "new")
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr("os.execve", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        serve_ui(load_settings(), host="127.0.0.1", port=3000)
+    assert mine.read_text() == "precious"
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])

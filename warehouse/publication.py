@@ -195,8 +195,9 @@ def restore_copy(copy: Path, path: Path, *, moment: datetime) -> Path | None:
     aside = path.with_name(f"{path.name}.replaced-{moment:%Y%m%dT%H%M%SZ}")
     try:
         # Of its own, for the copy is read-only; and read to its end, so that damage is found now.
+        for left in (bytes_of_copy, unfinished):
+            remove_database(left)
         shutil.copyfile(copy, bytes_of_copy)
-        unfinished.unlink(missing_ok=True)
         with FileConnector(bytes_of_copy).connect() as connection:
             copy_database(connection, unfinished)
         if not path.exists():

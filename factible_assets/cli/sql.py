@@ -351,6 +351,7 @@ def _line_editing(names: list[str], history: Path) -> Callable[[str], None]:
         # One entry per statement, whatever lines it was typed on; kept whatever ends the prompt.
         readline.add_history(" ".join(text.split()))
         with contextlib.suppress(OSError):
+            history.unlink(missing_ok=True)  # Not through a link of somebody else's working folder.
             readline.write_history_file(history)
 
     readline.set_completer(complete)

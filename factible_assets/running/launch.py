@@ -10,7 +10,6 @@ import hashlib
 import itertools
 import json
 import os
-import shutil
 import signal
 import sys
 import threading
@@ -100,10 +99,8 @@ def prepare_instance(settings: Settings) -> Path:
     """
     folder = settings.dagster_home
     target = folder / "dagster.yaml"
-    if not target.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(_INSTANCE_TEMPLATE, target)
-    elif (found := _template_of(target)) not in _OWN_TEMPLATES:
+    found = _template_of(target) if target.exists() else None
+    if found is not None and found not in _OWN_TEMPLATES:
         settings.require_trust(target)
     elif found != _template_of(_INSTANCE_TEMPLATE):
         write_whole(target, _INSTANCE_TEMPLATE.read_bytes())
@@ -237,7 +234,8 @@ def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
     with open_instance(settings):
         pass
     workspace = settings.dagster_home / "workspace.yaml"
-    workspace.write_text(_WORKSPACE.format(folder=json.dumps(str(PACKAGE_PARENT))), "utf-8")
+    # Not through a link, which somebody else may have put into a working folder.
+    write_whole(workspace, _WORKSPACE.format(folder=json.dumps(str(PACKAGE_PARENT))).encode())
     module = "factible_assets.http_service.dagster_ui"
     where = ["-w", str(workspace), "-h", host, "-p", str(port)]
     # Each sensor tells of each look, several times a minute: what goes wrong would be lost in it.
