@@ -138,7 +138,7 @@ class FileConnector:
                     # as safe, as rename replaces what is there.
                     if not self.path.exists():
                         unfinished.rename(self.path)
-        except (OSError, duckdb.IOException) as failure:
+        except (OSError, duckdb.IOException, duckdb.FatalException) as failure:
             raise self._explain(failure) from failure
         finally:
             with suppress(OSError):

@@ -41,6 +41,7 @@ DEAD = (
 
 _BEGUN = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 _POLL_SECONDS = 0.2
+_OWN = ("factible_assets.", "resources.", "warehouse.")
 _DIGITS = 32
 
 
@@ -288,14 +289,16 @@ def failures_of_run(instance: dg.DagsterInstance, run_id: str) -> tuple[str, ...
     for event in (record.event_log_entry.dagster_event for record in found.records):
         if event is None:
             continue
-        data, words = event.step_failure_data, silent
-        error = data.error
-        while error is not None and error.cause is not None:
+        data = event.step_failure_data
+        error, causes = data.error, [silent]
+        while error is not None:
+            causes.append(error.message.strip())
             error = error.cause
+        # A sentence of ours stands between Dagster's words and what it was made of.
+        own = (each.partition(": ")[2] for each in causes if each.startswith(_OWN))
+        words = next(own, causes[-1])
         if data.user_failure_data and data.user_failure_data.description:
             words = data.user_failure_data.description
-        elif error is not None:
-            words = error.message.strip()
         steps.append(f"{event.step_key}: {words}")
     if steps:
         return tuple(steps)

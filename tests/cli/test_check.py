@@ -22,6 +22,8 @@ from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
 from tests.cli.test_corpus import VTT, talk
 from tests.report import samples
+from warehouse.errors import NoRoomError
+from warehouse.store import Warehouse
 
 
 @pytest.mark.parametrize(
@@ -256,6 +258,18 @@ def test_a_limit_that_cannot_be_meant_is_refused_by_the_name_of_its_option(
     assert result.exit_code == 2
     assert words in result.stderr
     assert "Value error" not in result.stderr
+
+
+def test_a_run_fails_with_the_sentence_and_not_with_what_it_was_made_of(
+    factible: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise NoRoomError(Path("w.duckdb")) from OSError("IO Error: Could not write file")
+
+    monkeypatch.setattr(Warehouse, "write_assets", full)
+    words = factible("check", "everyday-beliefs-talk").stderr
+    assert "failed: transcripts: There is no room left to write w.duckdb;" in words
+    assert "IO Error" not in words
 
 
 def test_missing_keys_are_said_in_one_line(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import json
+import sqlite3
 import subprocess
 import sys
 from importlib import import_module
@@ -200,6 +202,20 @@ def test_an_operating_system_error_names_its_file() -> None:
     assert sentence(PermissionError(13, "Permission denied", "a/b")) == (
         "a/b cannot be used: Permission denied. Check the path and its permissions."
     )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        sqlite3.OperationalError("database or disk is full"),
+        RuntimeError("(sqlite3.OperationalError) disk I/O error [SQL: SELECT runs.run_id …]"),
+        OSError(errno.ENOSPC, "No space left on device"),
+    ],
+)
+def test_a_full_disk_is_a_sentence_whoever_notices(error: Exception) -> None:
+    words, code = told(error)
+    assert words.startswith("There is no room left")
+    assert ("SQL" in words, code) == (False, 5)
 
 
 def test_json_on_stdout_is_json_alone(factible: Run) -> None:

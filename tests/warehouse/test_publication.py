@@ -206,6 +206,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 try:
     if sys.argv[2] == "publish":
         store.publish(sys.argv[3])
+    elif sys.argv[2] == "make":
+        Warehouse(sys.argv[1] + ".new").ensure_exists()
     else:
         for run in range(40):
             store.write_assets("v", fact_check("v"), stamp=stamp(run))
@@ -215,7 +217,7 @@ except Exception as error:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits file sizes as Unix does")
-@pytest.mark.parametrize("act", ["publish", "write"])
+@pytest.mark.parametrize("act", ["publish", "write", "make"])
 def test_a_full_disk_is_a_sentence_and_leaves_what_was_there(
     warehouse: Warehouse, tmp_path: Path, act: str
 ) -> None:
