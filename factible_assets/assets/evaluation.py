@@ -21,7 +21,7 @@ from factible_assets.config import StageConfig
 from factible_assets.evaluation import tables
 from factible_assets.evaluation.charts import inline_charts
 from factible_assets.evaluation.figures import RESAMPLES, Figure
-from factible_assets.evaluation.measures import CATALOGUE, measure_of
+from factible_assets.evaluation.measures import CATALOGUE
 from factible_assets.evaluation.outcomes import UnknownCorpusError
 from factible_assets.evaluation.scoring import Evaluation, evaluate_corpora
 from factible_assets.evaluation.targets import FILE_NAME, Assessment, Targets, assess, load_targets
@@ -150,7 +150,7 @@ def metric_rows(corpus: str, evaluation: Evaluation) -> list[dict[str, Any]]:
         }
         for video_id, figures in (whole, *evaluation.per_video.items())
         for position, figure in enumerate(figures, start=1)
-        for measure in (measure_of(figure.name),)
+        for measure in (CATALOGUE[figure.name],)
     ]
 
 

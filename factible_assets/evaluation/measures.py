@@ -28,7 +28,7 @@ from factible_assets.evaluation.metrics import claims, evidence, stances
 from factible_assets.evaluation.metrics.claims import MatchedVideo
 from factible_assets.evaluation.metrics.stances import Judgement
 from factible_assets.evaluation.outcomes import VideoOutcome
-from factible_assets.records import METHOD, Answered, LlmCall, Rating, SourceClass
+from factible_assets.records import METHOD, Answered, Rating, SourceClass
 
 Family = Literal["claims", "stances", "evidence", "operations"]
 Better = Literal["higher", "lower"]
@@ -479,34 +479,13 @@ def _seconds(asset: str, outcome: VideoOutcome) -> float | None:
     return outcome.sets[asset].duration_seconds if asset in outcome.sets else None
 
 
-def _usage(
-    suffix: str, assets: Sequence[str], of: tuple[str, str] | None = None
-) -> Iterable[RatioMeasure]:
-    """Return cost and tokens of all calls, or those `of` a stage and model.
-
-    Undefined unless one of their assets ran.
-    """
-
-    def total(column: str, outcome: VideoOutcome) -> float | None:
-        made = outcome.llm_calls
-        calls = [call for call in made if of is None or (call.stage, call.model) == of]
-        unpriced = column == "cost_usd" and not all(call.price_known for call in calls)
-        if unpriced or not any(outcome.ran(asset) for asset in assets):
-            return None
-        return math.fsum(getattr(call, column) for call in calls)
-
-    for name in ("cost in USD", "input tokens", "output tokens"):
-        column = "cost_usd" if name.startswith("cost") else name.replace(" ", "_")
-        yield _value(f"{name}{suffix}", partial(total, column))
-
-
-def usage_measures(calls: Iterable[LlmCall]) -> tuple[RatioMeasure, ...]:
-    """Return tokens and cost per video of each stage and model that some calls name."""
-    return tuple(
-        measure
-        for of in sorted({(call.stage, call.model) for call in calls})
-        for measure in _usage(": {}, {}".format(*of), of[:1], of)
-    )
+def _usage(column: str, outcome: VideoOutcome) -> float | None:
+    """Return cost or tokens of all calls; the view costs_by_stage has those of each model."""
+    calls = outcome.llm_calls
+    unpriced = column == "cost_usd" and not all(call.price_known for call in calls)
+    if unpriced or not any(map(outcome.ran, METHOD)):
+        return None
+    return math.fsum(getattr(call, column) for call in calls)
 
 
 # --- The whole list -----------------------------------------------------------------------------
@@ -519,18 +498,13 @@ MEASURES: Final[tuple[Measure, ...]] = (
     *_SERVICES,
     *(_value(f"seconds of {asset}", partial(_seconds, asset)) for asset in METHOD),
     _value("seconds to first verdict", lambda outcome: outcome.first_verdict_seconds),
-    *_usage("", METHOD),
+    _value("cost in USD", partial(_usage, "cost_usd")),
+    _value("input tokens", partial(_usage, "input_tokens")),
+    _value("output tokens", partial(_usage, "output_tokens")),
 )
-"""Every metric, in the order of reports. Costs by stage and model are named at run time."""
+"""Every metric, in the order of reports."""
 
 CATALOGUE: Final[Mapping[str, Measure]] = {each.name: each for each in MEASURES}
 
 HEADLINES: Final = tuple(each.name for each in MEASURES if each.headline)
 """The dozen that are shown first, of an evaluation, of its videos and of variants."""
-
-_OF_ONE_MODEL: Final = _value("tokens or cost of one stage and model", lambda _: None)
-
-
-def measure_of(name: str) -> Measure:
-    """Return a metric by name; costs and tokens by stage and model are operations, better low."""
-    return CATALOGUE.get(name, _OF_ONE_MODEL)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.evaluation.figures import RESAMPLES, SEED, Figure
-from factible_assets.evaluation.measures import MEASURES, ScoredVideo, mean, usage_measures
+from factible_assets.evaluation.measures import MEASURES, ScoredVideo, mean
 from factible_assets.evaluation.metrics import claims, stances
 from factible_assets.evaluation.metrics.claims import MatchedVideo, SystemClaim
 from factible_assets.evaluation.metrics.stances import Confusion, Judgement, ReliabilityBin
@@ -95,19 +95,17 @@ def score(
     """
     videos = {outcome.video.video_id: _scored(outcome, matcher) for outcome in outcomes}
     scored = list(videos.values())
-    calls = [call for outcome in outcomes for call in outcome.llm_calls]
     judgements = [judgement for each in scored for judgement in each.judgements]
     costs: dict[str, float] = defaultdict(float)
-    for call in calls:
+    for call in (call for outcome in outcomes for call in outcome.llm_calls):
         costs[f"{call.stage}, {call.model}"] += call.cost_usd
-    measures = (*MEASURES, *usage_measures(calls))
     return Evaluation(
         figures=tuple(
-            figure for measure in measures for figure in measure.pooled(scored, bootstrap)
+            figure for measure in MEASURES for figure in measure.pooled(scored, bootstrap)
         ),
         judgements=tuple(judgements),
         per_video={
-            video_id: tuple(measure.own(each) for measure in measures)
+            video_id: tuple(measure.own(each) for measure in MEASURES)
             for video_id, each in videos.items()
         },
         matcher=matcher.matcher,

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any, Final
 
 from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.measures import HEADLINES, measure_of
+from factible_assets.evaluation.measures import CATALOGUE, HEADLINES
 from factible_assets.evaluation.scoring import Evaluation
 from factible_assets.wording import cell, counted, number, table
 
@@ -84,7 +84,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
     """Return everything that was measured, for JSON. Undefined values are null."""
 
     def said(figures: Sequence[Figure]) -> list[dict[str, Any]]:
-        measures = ((figure, measure_of(figure.name)) for figure in figures)
+        measures = ((figure, CATALOGUE[figure.name]) for figure in figures)
         return [
             {**asdict(figure), "family": measure.family, "better": measure.better}
             for figure, measure in measures

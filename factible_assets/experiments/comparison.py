@@ -22,7 +22,7 @@ from factible_assets.evaluation.figures import (
     paired_bootstrap,
     wilcoxon_signed_rank,
 )
-from factible_assets.evaluation.measures import CATALOGUE, HEADLINES, measure_of
+from factible_assets.evaluation.measures import CATALOGUE, HEADLINES
 from factible_assets.experiments.plan import ExperimentError
 from resources.statements import statements
 from warehouse.store import Warehouse
@@ -152,20 +152,19 @@ def read_comparison(
     values = warehouse.query(_ASK["video_values"], [experiment])
     for variant, metric, video_id, value in values.iter_rows():
         by_video.setdefault((metric, variant), {})[video_id] = value
-    places = {name: place for place, name in enumerate(CATALOGUE)}
     metrics = []
-    for metric in sorted({name for name, _ in figures}, key=lambda n: (places.get(n, 999), n)):
+    for metric, described in CATALOGUE.items():
         rows = {name: figures.get((metric, name)) for name in names}
+        known = next((row for row in rows.values() if row is not None), None)
+        if known is None:
+            continue
         own = by_video.get((metric, against), {})
         cells = (
             _cell(name, row, None if name == against else own, by_video.get((metric, name), {}))
             for name, row in rows.items()
         )
-        averaging = next(row["averaging"] for row in rows.values() if row is not None)
-        described = measure_of(metric)
-        metrics.append(
-            MetricComparison(metric, described.family, described.better, averaging, tuple(cells))
-        )
+        told = described.family, described.better, known["averaging"]
+        metrics.append(MetricComparison(metric, *told, tuple(cells)))
     return Comparison(
         experiment=experiment,
         description=head["description"],
