@@ -332,7 +332,7 @@ def _entry_in(annotation: Any) -> Any:
 
 # --- Encodings ----------------------------------------------------------------------------------
 
-_BOMS: tuple[tuple[bytes, str], ...] = (
+BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     # The UTF-32 marks begin with the UTF-16 ones, so they come first.
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -362,7 +362,7 @@ def decode_text(data: bytes) -> str:
     A UTF-8 file with a few damaged bytes stays UTF-8 (they become U+FFFD): one broken character
     must not turn every other accent into two wrong ones. Raises NotTextError for a binary file.
     """
-    for mark, encoding in _BOMS:
+    for mark, encoding in BOMS:
         if data.startswith(mark):
             return data.decode(encoding, "replace").removeprefix("\ufeff")
     sample = data[:_SAMPLE_BYTES]

@@ -28,7 +28,7 @@ from factible_assets.records import (
     Video,
 )
 from factible_assets.rows import VideoRows
-from factible_assets.stages import ports, reviews
+from factible_assets.stages import ports, reviews, verdict
 from factible_assets.stages.evidence import (
     PageLibrary,
     address_of,
@@ -50,13 +50,6 @@ from factible_assets.stages.search import (
     rated,
     select_hits,
 )
-from factible_assets.stages.verdict import (
-    CaseFile,
-    Opinion,
-    agreeing_origins,
-    conclude,
-    form_opinion,
-)
 
 Answer = TypeVar("Answer")
 Row = TypeVar("Row", Query, Search, SearchHit, Evidence)
@@ -66,7 +59,7 @@ Reading: TypeAlias = Callable[
     [Query, ports.PageExcerpt], Awaitable[ports.Judged[ports.EvidenceDraft | None] | str]
 ]
 """Reads a page that a query led to, or says why it is left unread after all."""
-ClaimRows: TypeAlias = tuple[CaseFile, Verdict | None]
+ClaimRows: TypeAlias = tuple[verdict.CaseFile, Verdict | None]
 """What became of one claim. Without a verdict only where the verdicts are not selected."""
 
 
@@ -106,12 +99,12 @@ class ClaimCheck:
         status = "infra_error" if failed else "skipped"
         return query_row(self.claim, "", basis=self.basis, status=status, reason=reason)
 
-    def case_of(self, queries: Sequence[Query]) -> CaseFile:
+    def case_of(self, queries: Sequence[Query]) -> verdict.CaseFile:
         """Open a case; a claim that nothing is asked for says so in a row."""
         unasked = self.unasked("No query was written: the check ended before.")
-        return CaseFile(self.claim, queries or [unasked])
+        return verdict.CaseFile(self.claim, queries or [unasked])
 
-    async def gather(self, queries: Sequence[Query]) -> CaseFile:
+    async def gather(self, queries: Sequence[Query]) -> verdict.CaseFile:
         """Ask some searches, and read what they find."""
         searches, hits = await self.search(queries)
         evidence = await self.read(queries, hits)
@@ -237,7 +230,7 @@ class ClaimCheck:
 
     async def look_further(
         self,
-        case: CaseFile,
+        case: verdict.CaseFile,
         queries: Sequence[Query],
         *,
         searching: str,
@@ -246,7 +239,7 @@ class ClaimCheck:
         sought: str | None = None,
         by: Reading | None = None,
         told: Callable[[Sequence[Evidence]], str] = lambda rows: f"{len(rows)} sources speak of it",
-    ) -> tuple[CaseFile, list[Evidence]]:
+    ) -> tuple[verdict.CaseFile, list[Evidence]]:
         """Ask further searches of a case and read what is new, each noted as a step.
 
         Returns the wider case, and what now speaks of the claim. No page is read twice; what the
@@ -302,7 +295,7 @@ class ClaimCheck:
                 row = await self._read(candidate, arrivals, by)
             rows[candidate.hit.canonical_url] = reviews.with_overrulings(row, self.corrections)
             observer.stage_progressed("evidence", self.claim, next(done), len(chosen))
-            if enough and agreeing_origins(rows.values(), self.stories) >= enough:
+            if enough and verdict.agreeing_origins(rows.values(), self.stories) >= enough:
                 for task in {*tasks} - {asyncio.current_task()}:
                     task.cancel()
 
@@ -369,14 +362,16 @@ class ClaimCheck:
                 reason = f"The page was fetched and could not be read: {reason}"
         return page, partial(unread, basis=self.basis, status=status, reason=reason)
 
-    def form_opinion(self, case: CaseFile) -> Opinion:
+    def form_opinion(self, case: verdict.CaseFile) -> verdict.Opinion:
         """Count the vote on what was gathered, and tell what of it could still change."""
         places = self.config.search.max_results
-        return form_opinion(
+        return verdict.form_opinion(
             case, self.stories, self.config.verdicts, basis=self.basis, places=places
         )
 
-    async def judge(self, case: CaseFile, failure: ports.ReasonerError | None = None) -> Verdict:
+    async def judge(
+        self, case: verdict.CaseFile, failure: ports.ReasonerError | None = None
+    ) -> Verdict:
         """Reach the verdict: the vote decides, the reasoner words it and is kept beside it.
 
         After a `failure` it is not asked.
@@ -393,5 +388,5 @@ class ClaimCheck:
 
             judged = None if failure else await self._asked(words)
             if isinstance(judged, ports.Judged):
-                return conclude(opinion, judged.value)
-            return conclude(opinion, None, failure or judged)
+                return verdict.conclude(opinion, judged.value)
+            return verdict.conclude(opinion, None, failure or judged)

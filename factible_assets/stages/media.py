@@ -23,13 +23,7 @@ from factible_assets.stages.ports import Fetcher
 from factible_assets.stages.prior_fact_checks import content_words
 from factible_assets.stages.search import is_the_video
 from factible_assets.stages.transcript import storable
-from resources.images.base import (
-    ImageAnswer,
-    ImageFacts,
-    ImageMatch,
-    ImageService,
-    UnreadableImageError,
-)
+from resources.images import base as images
 from resources.scraping.base import FetchedPage
 
 MOST_FRAMES = 4
@@ -59,10 +53,10 @@ class Picture:
 class MediaServices:
     """Who is asked about pictures, None for who is not set up; `inspect` looks into the bytes."""
 
-    inspect: Callable[[bytes], ImageFacts]
+    inspect: Callable[[bytes], images.ImageFacts]
     fetcher: Fetcher
-    reverse: ImageService | None = None
-    deepfakes: ImageService | None = None
+    reverse: images.ImageService | None = None
+    deepfakes: images.ImageService | None = None
 
 
 def frame_moments(duration_seconds: float) -> tuple[float, ...]:
@@ -110,7 +104,7 @@ async def _examine(
         data = await picture.load()
         rows.content_hash = hashlib.sha256(data).hexdigest()
         facts = await asyncio.to_thread(services.inspect, data)
-    except (NoPictureError, UnreadableImageError) as error:
+    except (NoPictureError, images.UnreadableImageError) as error:
         is_outage = isinstance(error, NoPictureError) and error.is_outage
         status = "infra_error" if is_outage else "skipped"
         rows.add("metadata", status=status, reason=str(error))
@@ -131,7 +125,7 @@ async def _examine(
             )
         rows.add("error_level", score=facts.error_level, reason=words)
 
-    async def ask(service: ImageService | None) -> ImageAnswer | None:
+    async def ask(service: images.ImageService | None) -> images.ImageAnswer | None:
         return None if service is None else await service.ask(data)
 
     reverse, deepfakes = await asyncio.gather(ask(services.reverse), ask(services.deepfakes))
@@ -153,7 +147,7 @@ async def _examine(
 
 
 async def _matches(
-    rows: _Rows, answer: ImageAnswer | None, claims: Sequence[Claim], fetcher: Fetcher
+    rows: _Rows, answer: images.ImageAnswer | None, claims: Sequence[Claim], fetcher: Fetcher
 ) -> None:
     """Enter where else the picture is, the earliest page of each kind first, and what that says."""
     if answer is None:
@@ -172,7 +166,7 @@ async def _matches(
     read = await asyncio.gather(*(fetcher.fetch(each.page_url or "") for each in shown))
     pages = {page.url: page for page in read if page.outcome == "ok"}
 
-    def place(each: ImageMatch) -> tuple[int, date, str]:
+    def place(each: images.ImageMatch) -> tuple[int, date, str]:
         day = _day(each, pages) or date.max
         return get_args(MatchKind).index(each.kind), day, each.page_url or ""
 
@@ -192,13 +186,16 @@ async def _matches(
     _miscaption(rows, found, pages, claims)
 
 
-def _day(match: ImageMatch, pages: dict[str, FetchedPage]) -> date | None:
+def _day(match: images.ImageMatch, pages: dict[str, FetchedPage]) -> date | None:
     page = pages.get(match.page_url or "")
     return page.published_on if page else None
 
 
 def _miscaption(
-    rows: _Rows, found: Sequence[ImageMatch], pages: dict[str, FetchedPage], claims: Sequence[Claim]
+    rows: _Rows,
+    found: Sequence[images.ImageMatch],
+    pages: dict[str, FetchedPage],
+    claims: Sequence[Claim],
 ) -> None:
     """Hold each claim against the earliest page that showed the very picture before the video.
 

@@ -22,17 +22,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from resources.http import elapsed_since
-from resources.llm import answers, base
-from resources.llm.backend import (
-    Backend,
-    BackendError,
-    Batching,
-    CallPolicy,
-    Probe,
-    Reply,
-    Usage,
-    one_line,
-)
+from resources.llm import answers, backend, base
 from resources.llm.limits import Budget, Ceiling, RateLimiter
 from resources.llm.prompt import Message, PromptFolder, TokenScale, fit, sendable, size_of
 from resources.llm.registry import ModelInfo, ModelRegistry
@@ -80,16 +70,16 @@ class StructuredModel:
 
     def __init__(
         self,
-        backend: Backend,
+        server: backend.Backend,
         *,
         limiter: RateLimiter | None = None,
         kept: PromptFolder | None = None,
     ) -> None:
-        self.info = info = backend.info
+        self.info = info = server.info
         self.provider, self.model = info.provider, info.name
-        self.identity = f"{info.provider} {backend.base_url} {info.name}"
+        self.identity = f"{info.provider} {server.base_url} {info.name}"
         self.context_window = info.context_window
-        self._backend, self._policy = backend, backend.policy
+        self._backend, self._policy = server, server.policy
         self._limiter = limiter or RateLimiter()
         self._scale = TokenScale()
         self._kept = kept
@@ -115,15 +105,15 @@ class StructuredModel:
             error.calls = tuple(conversation.calls)
             raise
 
-    async def probe(self) -> Probe:
+    async def probe(self) -> backend.Probe:
         """Find out at next to no cost whether the service answers and knows the model."""
         try:
             async with asyncio.timeout(self._policy.connect_seconds + self._policy.write_seconds):
                 return await self._backend.probe()
         except TimeoutError:
-            return Probe(False, f"{self._backend.host} did not answer in time.")
-        except BackendError as error:
-            return Probe(False, f"{error.reason[:1].upper()}{error.reason[1:]}.")
+            return backend.Probe(False, f"{self._backend.host} did not answer in time.")
+        except backend.BackendError as error:
+            return backend.Probe(False, f"{error.reason[:1].upper()}{error.reason[1:]}.")
 
     async def aclose(self) -> None:
         """Close what is open."""
@@ -143,12 +133,12 @@ class ModelClients:
         *,
         keys: Mapping[str, SecretStr] | None = None,
         base_urls: Mapping[str, str] | None = None,
-        policy: CallPolicy | None = None,
+        policy: backend.CallPolicy | None = None,
         kept: PromptFolder | None = None,
-        batches: Batching | None = None,
+        batches: backend.Batching | None = None,
     ) -> None:
         self._registry, self._keys, self._base_urls = registry, keys or {}, base_urls or {}
-        self._policy, self._kept, self._batches = policy or CallPolicy(), kept, batches
+        self._policy, self._kept, self._batches = policy or backend.CallPolicy(), kept, batches
         self._limiters: dict[str, RateLimiter] = {}
         self._models: dict[tuple[str, str], StructuredModel] = {}
 
@@ -179,7 +169,7 @@ class ModelClients:
         provider = replace(listed, base_url=address)
         if address != listed.base_url and urlsplit(address).hostname in _OWN_MACHINE:
             seconds = listed.answer_seconds
-            if self._policy == CallPolicy():
+            if self._policy == backend.CallPolicy():
                 seconds = seconds or _OWN_MACHINE_SECONDS
             most = min(listed.max_concurrent, _OWN_MACHINE_CONCURRENT)
             provider = replace(provider, max_concurrent=most, answer_seconds=seconds)
@@ -192,21 +182,21 @@ class ModelClients:
                 max_concurrent=provider.max_concurrent,
             ),
         )
-        backend: Backend
+        server: backend.Backend
         if provider.protocol == "ollama":
             from resources.llm.ollama import OllamaBackend  # noqa: PLC0415
 
-            backend = OllamaBackend(*given)
+            server = OllamaBackend(*given)
         elif self._batches and not provider.api_version:
             from resources.llm.openai_batch import OpenAIBatches  # noqa: PLC0415
 
-            backend = OpenAIBatches(*given, self._batches)
+            server = OpenAIBatches(*given, self._batches)
             limiter = RateLimiter(max_concurrent=_MOST_TOGETHER)
         else:
             from resources.llm.openai import OpenAIBackend  # noqa: PLC0415
 
-            backend = OpenAIBackend(*given)
-        return StructuredModel(backend, limiter=limiter, kept=self._kept)
+            server = OpenAIBackend(*given)
+        return StructuredModel(server, limiter=limiter, kept=self._kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +238,7 @@ class _Conversation(Generic[base.Answer]):
         while tries:
             reply, call, limit = await self._reply()
             if reply.finish == "refused":
-                reason = one_line(reply.refusal or "no reason was given")
+                reason = backend.one_line(reply.refusal or "no reason was given")
                 await self._record(call, outcome="refused", reason=reason)
                 raise base.RefusedError(f"{self.name} declined to answer: {reason}")
             if reply.finish == "length":
@@ -308,14 +298,14 @@ class _Conversation(Generic[base.Answer]):
         wanted = self.request.max_tokens + self.thoughts
         return max(self.request.max_tokens, min(wanted * self.wider, most))
 
-    async def _reply(self) -> tuple[Reply, base.ModelCall, int]:
+    async def _reply(self) -> tuple[backend.Reply, base.ModelCall, int]:
         """Get a reply, whatever it says: repeat, adapt and trim as far as that goes."""
         began, failures, adaptations = time.perf_counter(), 0, 0
         while True:
             prompt = self._prompt()
             try:
                 return *await self._once(prompt), prompt.limit
-            except BackendError as error:
+            except backend.BackendError as error:
                 if error.kind == "context":
                     self._squeeze(error, prompt)
                 elif error.kind == "adapted" and adaptations < _MOST_ADAPTATIONS:
@@ -324,7 +314,7 @@ class _Conversation(Generic[base.Answer]):
                     failures += 1
                     await self._wait_after(error, failures, began)
 
-    async def _wait_after(self, error: BackendError, failures: int, began: float) -> None:
+    async def _wait_after(self, error: backend.BackendError, failures: int, began: float) -> None:
         if error.kind == "refused":
             raise base.RefusedError(f"{self.name} declined to answer: {error.reason}.") from None
         retry = self.policy.retry
@@ -345,7 +335,7 @@ class _Conversation(Generic[base.Answer]):
             self.owner._limiter.pause(error.pause)
         await asyncio.sleep(pause)
 
-    def _squeeze(self, error: BackendError, prompt: _Prompt) -> None:
+    def _squeeze(self, error: backend.BackendError, prompt: _Prompt) -> None:
         """Take less room after the server found the prompt too long; once per request."""
         if error.window is not None:
             known = self.owner.context_window
@@ -390,7 +380,7 @@ class _Conversation(Generic[base.Answer]):
         messages = tuple(message for message in worded if message["content"])
         return _Prompt(messages, limit, mode, trimmed, size_of(messages) + beside)
 
-    async def _once(self, prompt: _Prompt) -> tuple[Reply, base.ModelCall]:
+    async def _once(self, prompt: _Prompt) -> tuple[backend.Reply, base.ModelCall]:
         """Send one request, within the limits and the budget.
 
         It is told of before it is sent, as one whose answer was lost.
@@ -399,18 +389,18 @@ class _Conversation(Generic[base.Answer]):
         name = self.backend.request_id(prompt.messages, request, prompt.mode)
         expected = self.scale.tokens(prompt.size, len(prompt.messages))
         async with self.owner._limiter.turn(expected + prompt.limit) as turn:
-            highest = self._call(prompt, name, Usage(expected, prompt.limit))
+            highest = self._call(prompt, name, backend.Usage(expected, prompt.limit))
             usd = highest.cost_usd if highest.price_known else None
             async with self.budget.reserve(usd) as reserved:
                 if self.spent is not None:
-                    lost = self._call(prompt, name, Usage(expected, 0), reported=False)
+                    lost = self._call(prompt, name, backend.Usage(expected, 0), reported=False)
                     await self.spent(lost.model_copy(update=_LOST))
                 started = time.perf_counter()
                 try:
                     reply = await self._ask(prompt, request)
-                except BackendError as error:
+                except backend.BackendError as error:
                     turn.refused = error.crowded
-                    usage, known = error.usage or Usage(0, 0), error.usage is not None
+                    usage, known = error.usage or backend.Usage(0, 0), error.usage is not None
                     call = self._call(prompt, name, usage, started, reported=known)
                     if not error.lost:
                         reserved.spent = call.cost_usd
@@ -431,7 +421,7 @@ class _Conversation(Generic[base.Answer]):
             await asyncio.to_thread(self.owner._kept.keep, call, prompt.messages, reply.text)
         return reply, call
 
-    async def _ask(self, prompt: _Prompt, request: base.ModelRequest[base.Answer]) -> Reply:
+    async def _ask(self, prompt: _Prompt, request: base.ModelRequest[base.Answer]) -> backend.Reply:
         """Get a reply in time, and learn from its usage how long tokens are.
 
         Ollama fills half of its window with the end of a prompt that is too long and says nothing:
@@ -444,7 +434,7 @@ class _Conversation(Generic[base.Answer]):
         except TimeoutError:
             reason = f"it was not done after {seconds:g} seconds"
             # A server that works at one answer after another keeps the last of many waiting.
-            raise BackendError("passing", reason, crowded=True, lost=True) from None
+            raise backend.BackendError("passing", reason, crowded=True, lost=True) from None
         if counted := reply.usage.input_tokens:
             usual = max(self.scale.most_bytes_per_token, _MOST_BYTES_PER_TOKEN)
             unread = prompt.size > _SILENT_CUT_BYTES and prompt.size / counted > usual * _SUSPICIOUS
@@ -452,7 +442,7 @@ class _Conversation(Generic[base.Answer]):
                 reason = (
                     f"the server read only {counted:,} tokens of a prompt of {prompt.size:,} bytes"
                 )
-                raise BackendError("context", reason, usage=reply.usage)
+                raise backend.BackendError("context", reason, usage=reply.usage)
             self.scale.learn(prompt.size, counted)
         return reply
 
@@ -460,7 +450,7 @@ class _Conversation(Generic[base.Answer]):
         self,
         prompt: _Prompt,
         name: str,
-        usage: Usage,
+        usage: backend.Usage,
         started: float | None = None,
         *,
         reported: bool = True,

@@ -22,6 +22,7 @@ from datetime import date
 import lxml.etree
 import lxml.html
 
+from resources.lines import BOMS
 from resources.scraping.hidden import drop_hidden
 from resources.scraping.notices import Obstacle, is_wall, notice_in
 
@@ -55,11 +56,6 @@ _TAG = re.compile(
 _CLOSED_EARLY = ("b", "big", "i", "s", "small", "strike", "tt", "u")
 """Tags that libxml2 ends where a paragraph begins; browsers do not."""
 _DETECTION_WINDOW = 65_536
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 # WHATWG Encoding, section 4.2: pages that declare these mean windows-1252.
 _LATIN_LABELS = frozenset({"ascii", "iso8859-1"})
 _WESTERN = frozenset({"cp1252", "latin_1"})
@@ -111,7 +107,7 @@ def decode(body: bytes, declared: str | None = None) -> str:
     Content-Type header) that does not fit the bytes is not believed. Never fails: what stays
     unreadable becomes U+FFFD.
     """
-    for mark, encoding in _BYTE_ORDER_MARKS:
+    for mark, encoding in BOMS:
         if body.startswith(mark):
             return body.decode(encoding, "replace")
     if not body.isascii():
