@@ -20,16 +20,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from factible_assets.services import reasoning, web
+from factible_assets.services import reasoning, search, web
 from factible_assets.services.ratings import rating_directory
-from factible_assets.services.search import (
-    PROVIDERS,
-    asks_fact_checkers,
-    fact_check_lane,
-    search_names,
-    search_service,
-    service_client,
-)
 from factible_assets.settings import SearchProvider, Settings, unknown_variables, withheld_keys
 from resources.errors import SetupError
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
@@ -80,7 +72,7 @@ class Finding:
 async def examine(settings: Settings, *, network: bool = False) -> list[Finding]:
     """Look at every part, at all at once; with `network` at what needs no configuration too."""
     async with AsyncExitStack() as stack:
-        http = await stack.enter_async_context(service_client(settings, retry=_IMPATIENT))
+        http = await stack.enter_async_context(search.service_client(settings, retry=_IMPATIENT))
         found: list[Any] = await asyncio.gather(
             asyncio.to_thread(_kept_here, settings),
             asyncio.to_thread(_rating_sets, settings),
@@ -246,12 +238,12 @@ def _services(
 ) -> Iterator[Awaitable[Finding]]:
     """Ask the services of the web, or say of each why it is not asked."""
 
-    async def search(name: SearchProvider) -> str | None:
-        answers = await search_service(name, http, settings).search(SearchRequest(_QUERY, 1))
+    async def searched(name: SearchProvider) -> str | None:
+        answers = await search.search_service(name, http, settings).search(SearchRequest(_QUERY, 1))
         return next((answer.reason for answer in answers if answer.outcome == "outage"), None)
 
     async def fact_checks() -> str | None:
-        answer = await fact_check_lane(settings, http).prior_checks(SearchRequest(_QUERY, 1))
+        answer = await search.fact_check_lane(settings, http).prior_checks(SearchRequest(_QUERY, 1))
         return answer.reason if answer.outcome == "outage" else None
 
     async def jina() -> str | None:
@@ -268,10 +260,10 @@ def _services(
     async def registries() -> None:
         await web.domain_registry(settings, http).registered_at(_DOMAIN)
 
-    live = search_names(settings)
-    for name, provider in PROVIDERS.items():
+    live = search.search_names(settings)
+    for name, provider in search.PROVIDERS.items():
         idle = Finding(name, False, remedy=provider.remedy)
-        yield _asked(idle, partial(search, name), "It answers a search.", asks=name in live)
+        yield _asked(idle, partial(searched, name), "It answers a search.", asks=name in live)
     idle = Finding(
         "prior fact checks",
         False,
@@ -280,7 +272,7 @@ def _services(
     if settings.fact_checks == "off":
         idle = Finding(idle.service, False, None, "Switched off (FACTIBLE_FACT_CHECKS).")
     answer = "Google's Fact Check Tools answer."
-    yield _asked(idle, fact_checks, answer, asks=asks_fact_checkers(settings))
+    yield _asked(idle, fact_checks, answer, asks=search.asks_fact_checkers(settings))
     yield asyncio.to_thread(_browser, settings)
     yield asyncio.to_thread(_stance_model, settings)
     idle = Finding("jina", False, None, "This machine fetches pages itself.")

@@ -16,13 +16,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from factible_assets.services.search import (
-    asks_fact_checkers,
-    fact_check_lane,
-    search_names,
-    search_service,
-    service_client,
-)
+from factible_assets.services import search
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import DomainAges, Fetcher
 from factible_assets.stages.urls import canonical_url, is_fictional, registrable_domain
@@ -33,12 +27,7 @@ from resources.errors import SetupError
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.miniature_web import SEARCH_BASE_URL, miniature_web
 from resources.network_guard import NameTable, NetworkGuard
-from resources.reliability.registries import (
-    BOOTSTRAP_URL,
-    RdapRegistry,
-    RegistryAges,
-    WhoisRegistry,
-)
+from resources.reliability import registries
 from resources.scraping.browser import Browser, find_browser
 from resources.scraping.pages import JINA_URL, Fetching, JinaReader, PageFetcher, Wayback
 from resources.search.base import FactCheckLane, SearchProvider
@@ -92,38 +81,38 @@ async def open_web(
     if chosen == "miniature":
         names = stack.enter_context(miniature_web(settings.project_corpora / "miniature_web"))
         http = await stack.enter_async_context(HttpClient(guard=NetworkGuard(names=names)))
-        search = SerperSearch(http, api_key="none", base_url=SEARCH_BASE_URL)
-        search.provider = "miniature"
-        return OpenWeb(MergedSearch([search]), PageFetcher(http), RegistryAges(()))
+        serper = SerperSearch(http, api_key="none", base_url=SEARCH_BASE_URL)
+        serper.provider = "miniature"
+        return OpenWeb(MergedSearch([serper]), PageFetcher(http), registries.RegistryAges(()))
     archive = Archive(settings.archive, canonicalise=canonical_url)
     collection = chosen.partition(":")[2]
     collections = (collection,) if collection else None
     stored = ArchivedWeb(archive, collections)
-    return OpenWeb(stored, stored, RegistryAges(()))
+    return OpenWeb(stored, stored, registries.RegistryAges(()))
 
 
 async def _live(settings: Settings, stack: AsyncExitStack, kept: DiskCache) -> OpenWeb:
-    names = search_names(settings)
+    names = search.search_names(settings)
     if not names:
         raise SetupError(
             "The live web was asked for, and no search provider is set up. Set SERPER_API_KEY or "
             "FACTIBLE_SEARXNG_URL in .env, name one that needs no key (FACTIBLE_SEARCH=wikipedia), "
             "or choose another web: archive or miniature."
         )
-    services = await stack.enter_async_context(service_client(settings))
+    services = await stack.enter_async_context(search.service_client(settings))
     fetcher, identity = await _page_fetcher(settings, services, stack)
-    ages: DomainAges = RegistryAges(())
+    ages: DomainAges = registries.RegistryAges(())
     if settings.domain_ages:
-        whois = WhoisRegistry(server=settings.whois)
+        whois = registries.WhoisRegistry(server=settings.whois)
         rdap = domain_registry(settings, services)
-        registries = RegistryAges([rdap.registered_at, whois.registered_at])
-        asked = f"rdap {settings.endpoints.get('rdap', BOOTSTRAP_URL)}, whois"
+        known = registries.RegistryAges([rdap.registered_at, whois.registered_at])
+        asked = f"rdap {settings.endpoints.get('rdap', registries.BOOTSTRAP_URL)}, whois"
         asked = f"{asked} {settings.whois}" if settings.whois else asked
-        ages = CachingAges(registries.age, kept, identity=asked)
-    asked_live = [search_service(name, services, settings) for name in names]
+        ages = CachingAges(known.age, kept, identity=asked)
+    asked_live = [search.search_service(name, services, settings) for name in names]
     lane = None
-    if asks_fact_checkers(settings):
-        checks = fact_check_lane(settings, services)
+    if search.asks_fact_checkers(settings):
+        checks = search.fact_check_lane(settings, services)
         lane = CachingFactChecks(checks, kept, identity=checks.identity)
     return OpenWeb(
         MergedSearch([CachingSearch(each, kept, identity=each.identity) for each in asked_live]),
@@ -182,9 +171,11 @@ def wayback_machine(settings: Settings, http: HttpClient) -> Wayback:
     return Wayback(http, settings.endpoints.get("wayback", "").rstrip("/"))
 
 
-def domain_registry(settings: Settings, http: HttpClient) -> RdapRegistry:
+def domain_registry(settings: Settings, http: HttpClient) -> registries.RdapRegistry:
     """Return the registry that is asked first how old a domain is."""
-    return RdapRegistry(http, bootstrap_url=settings.endpoints.get("rdap", BOOTSTRAP_URL))
+    return registries.RdapRegistry(
+        http, bootstrap_url=settings.endpoints.get("rdap", registries.BOOTSTRAP_URL)
+    )
 
 
 def youtube_transcripts(settings: Settings) -> YouTubeTranscripts:

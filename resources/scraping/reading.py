@@ -23,15 +23,8 @@ from pathlib import Path
 
 from resources import http
 from resources.lines import NotTextError, decode_text
+from resources.scraping import extract
 from resources.scraping.base import Via
-from resources.scraping.extract import (
-    READER_ERRORS,
-    Extract,
-    decode,
-    extract_html,
-    extract_plain,
-    storable,
-)
 from resources.scraping.notices import OBSTACLES, PASSING, Obstacle
 
 # A wall for robots comes with one of these, and then the page itself says so.
@@ -76,7 +69,7 @@ class PageReader:
         """Tell whether bodies of a media type are read; empty stands for undeclared."""
         return media_type in MARKUP or media_type in _PERHAPS_PDF
 
-    async def read(self, response: http.Response) -> tuple[Extract, Via]:
+    async def read(self, response: http.Response) -> tuple[extract.Extract, Via]:
         """Read an answer of any status; UnavailableError (ScriptedPageError) or OutageError."""
         with http.about(response):
             failure = http.status_failure(response)
@@ -91,18 +84,18 @@ class PageReader:
             if _is_pdf(response.body):
                 async with self._slots:
                     return await read_pdf(response.body, seconds=self._seconds), "pdf"
-            extract = await self._in_thread(lambda: _read(response))
-            if extract.obstacle == "needs a browser":
+            page = await self._in_thread(lambda: _read(response))
+            if page.obstacle == "needs a browser":
                 raise ScriptedPageError(response)
-            if extract.obstacle is not None:
-                raise hindered(extract.obstacle)
-        return extract, "scraped"
+            if page.obstacle is not None:
+                raise hindered(page.obstacle)
+        return page, "scraped"
 
-    async def read_html(self, html: str, url: str) -> Extract:
+    async def read_html(self, html: str, url: str) -> extract.Extract:
         """Read a page as a browser drew it. Raises UnavailableError if that takes too long."""
-        return await self._in_thread(lambda: extract_html(html, url))
+        return await self._in_thread(lambda: extract.extract_html(html, url))
 
-    async def _in_thread(self, work: Callable[[], Extract]) -> Extract:
+    async def _in_thread(self, work: Callable[[], extract.Extract]) -> extract.Extract:
         async with self._slots:
             try:
                 async with asyncio.timeout(self._seconds):
@@ -112,7 +105,7 @@ class PageReader:
                     f"the page could not be read within {self._seconds:g} seconds: its markup is "
                     "too tangled"
                 ) from error
-            except READER_ERRORS as error:
+            except extract.READER_ERRORS as error:
                 raise http.UnavailableError(f"broken markup: {type(error).__name__}") from error
 
 
@@ -121,7 +114,7 @@ def hindered(obstacle: Obstacle) -> http.HttpFailureError:
     return (http.OutageError if obstacle in PASSING else http.UnavailableError)(OBSTACLES[obstacle])
 
 
-def _read(response: http.Response) -> Extract:
+def _read(response: http.Response) -> extract.Extract:
     kind, body = response.media_type, response.body
     if kind not in MARKUP:
         more = ", and no PDF" if kind in _PERHAPS_PDF else ""
@@ -132,11 +125,11 @@ def _read(response: http.Response) -> Extract:
     is_wide = (charset or "").startswith(("utf-16", "utf-32")) or body.startswith(_WIDE_MARKS)
     if b"\0" in body[:1024] and not is_wide:
         raise http.UnavailableError("unsupported content type: binary data, undeclared")
-    text = decode(body, charset)
+    text = extract.decode(body, charset)
     is_markup = body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
     if kind in _DECLARED_MARKUP or is_markup:
-        return extract_html(text, response.url)
-    return extract_plain(text)
+        return extract.extract_html(text, response.url)
+    return extract.extract_plain(text)
 
 
 def _damage(response: http.Response) -> str | None:
@@ -226,7 +219,7 @@ _WORKER = Path(__file__).with_name("pdf_worker.py")
 _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "HOME", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP")
 
 
-async def read_pdf(data: bytes, *, seconds: float) -> Extract:
+async def read_pdf(data: bytes, *, seconds: float) -> extract.Extract:
     """Read text, title, author and date of creation of a PDF, as far as pdf_worker.py goes.
 
     Raises UnavailableError if it is encrypted, broken, scanned or empty, or takes too long.
@@ -256,6 +249,8 @@ async def read_pdf(data: bytes, *, seconds: float) -> Extract:
     answer: dict[str, str | None] = json.loads(output)
     if answer.get("failure"):
         raise http.UnavailableError(str(answer["failure"]))
-    text, title, author = (storable(answer[name] or "") for name in ("text", "title", "author"))
+    text, title, author = (
+        extract.storable(answer[name] or "") for name in ("text", "title", "author")
+    )
     created = date.fromisoformat(answer["created"]) if answer["created"] else None
-    return Extract(text.strip(), title or None, author or None, created)
+    return extract.Extract(text.strip(), title or None, author or None, created)
