@@ -32,10 +32,11 @@ from typing import Any
 
 from factible_assets import records
 from factible_assets.stages.ids import content_hash, evidence_id, page_id
-from factible_assets.stages.ports import EvidenceDraft, Fetcher, Once, PageExcerpt, clamped
+from factible_assets.stages.ports import EvidenceDraft, Fetcher, PageExcerpt, clamped
 from factible_assets.stages.search import Candidate, is_answer
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of, published_at
+from resources.once import Once
 from resources.scraping.base import FetchedPage
 
 QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)["\u201d\u00bb]')
@@ -181,12 +182,12 @@ class PageLibrary:
         self._slots = asyncio.Semaphore(self.concurrency)
         self._wanted: dict[str, records.SearchHit] = {}
         self._pages: dict[str, records.Page] = {}
-        self._once: Once[str, records.Page] = Once(self._fetch)
+        self._once: Once[records.Page] = Once()
 
     async def get(self, hit: records.SearchHit) -> records.Page:
         """Return the page of a hit, fetched by the URL of whoever asked for it first."""
         self._wanted.setdefault(hit.canonical_url, hit)
-        return await self._once.get(hit.canonical_url)
+        return await self._once.get(hit.canonical_url, partial(self._fetch, hit.canonical_url))
 
     def pages(self) -> tuple[records.Page, ...]:
         """Return the rows of all pages that were asked for and answered, by URL."""

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import get_args
 
+import resources.images.base as images
 from factible_assets.records import Claim, MatchKind, MediaFinding, Video
 from factible_assets.stages.ids import finding_id
 from factible_assets.stages.ports import Fetcher
 from factible_assets.stages.prior_fact_checks import content_words
 from factible_assets.stages.search import is_the_video
 from factible_assets.stages.transcript import storable
-from resources.images import base as images
 from resources.scraping.base import FetchedPage
 
 MOST_FRAMES = 4

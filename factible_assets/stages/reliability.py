@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from factible_assets.records import Rating, ReliabilityRating, SourceClass
-from factible_assets.stages.ports import DomainAges, Once, RatingDirectory
+from factible_assets.stages.ports import DomainAges, RatingDirectory
 from factible_assets.stages.urls import (
     domain_of,
     host_and_parents,
@@ -42,6 +42,7 @@ from factible_assets.stages.urls import (
     public_suffix,
     registrable_domain,
 )
+from resources.once import Once
 from resources.reliability.base import DomainAge, ListedRating
 
 LISTED_SCORES: Mapping[Rating, float] = {
@@ -192,7 +193,7 @@ class RatingBook:
     timed: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def __post_init__(self) -> None:
-        self._ages: Once[str, DomainAge] = Once(self.ages.age)
+        self._ages: Once[DomainAge] = Once()
         self._ratings = {rating.domain: rating for rating in self.known}
         self._ageless: set[str] = set()
 
@@ -220,7 +221,8 @@ class RatingBook:
             return
 
         async def look_up(name: str) -> None:
-            age = await self._ages.get(registrable_domain(name))
+            domain = registrable_domain(name)
+            age = await self._ages.get(domain, partial(self.ages.age, domain))
             self._ratings[name] = rate(self.video_id, name, self.directory, age)
             self._ageless.discard(name)
 

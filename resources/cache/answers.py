@@ -10,10 +10,10 @@ Never a key. The same question asked several times at once is asked once.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from resources.cache.store import DiskCache, Json, Kind, cache_key, from_json, to_json
 from resources.llm import base
 from resources.llm.limits import Budget
+from resources.once import Once
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
 from resources.search.base import (
@@ -47,51 +48,6 @@ Value = TypeVar("Value")
 _Calls = tuple[base.ModelCall, ...]
 
 
-@dataclass(slots=True)
-class _Flight(Generic[Value]):
-    task: asyncio.Task[Value]
-    waiting: int = 0
-    taken: bool = False
-
-
-class Flights(Generic[Value]):
-    """Does a piece of work once for all who ask for its key while it runs.
-
-    Nothing is remembered: who asks after the end starts anew. If all who wait are cancelled, so is
-    the work.
-    """
-
-    def __init__(self) -> None:
-        self._flights: dict[str, _Flight[Value]] = {}
-
-    async def join(
-        self, key: str, work: Callable[[], Coroutine[Any, Any, Value]]
-    ) -> tuple[asyncio.Task[Value], bool]:
-        """Wait for the key's work, starting it if it is not running.
-
-        Returns the work, which has ended, and whether this is the first of those who take it.
-        """
-        flight = self._flights.get(key)
-        if flight is None:
-            flight = self._flights[key] = _Flight(asyncio.create_task(work()))
-        task = flight.task
-        flight.waiting += 1
-        try:
-            await asyncio.wait([task])
-        finally:
-            flight.waiting -= 1
-            if task.done() or not flight.waiting:
-                if self._flights.get(key) is flight:
-                    del self._flights[key]
-                if not task.done():
-                    task.cancel()
-                    await asyncio.wait([task])
-                    if not task.cancelled():
-                        task.exception()  # nobody is left to be told
-        first, flight.taken = not flight.taken, True
-        return task, first
-
-
 @dataclass
 class _Answers(Generic[Value]):
     """Answers of one client, shared by all who ask the same at once."""
@@ -107,7 +63,9 @@ class _Answers(Generic[Value]):
     """Makes of an answer that was kept so long what is given out."""
     stays_for: Callable[[Value], timedelta] = lambda _: timedelta(0)
     """How long it stays to be asked after, if longer."""
-    flights: Flights[Value] = field(default_factory=Flights)
+    once: Once[Value] = field(default_factory=lambda: Once(kept=False))
+    untaken: set[str] = field(default_factory=set)
+    """Keys of answers that nobody has taken yet."""
 
     async def ask(
         self, question: Json, work: Callable[[Value | None], Awaitable[Value]]
@@ -119,6 +77,7 @@ class _Answers(Generic[Value]):
         key = cache_key(self.kind, *self.identity, question)
 
         async def answer() -> Value:
+            self.untaken.add(key)
             old = await self.cache.get(self.kind, key)
             known = from_json(self.shape, old.value) if old is not None else None
             if old is not None and known is not None:
@@ -135,8 +94,10 @@ class _Answers(Generic[Value]):
                 await self.cache.put(self.kind, key, written, keep=keep)
             return found
 
-        task, first = await self.flights.join(key, answer)
-        return task.result(), first
+        found = await self.once.get(key, answer)
+        first = key in self.untaken
+        self.untaken.discard(key)
+        return found, first
 
 
 class CachingSearch:
@@ -292,21 +253,21 @@ class CachingModel:
         self._model = model
         self._cache = cache
         self._budget = budget
-        self._flights: Flights[base.ModelAnswer[Any]] = Flights()
+        self._once: Once[base.ModelAnswer[Any]] = Once(kept=False)
+        self._untold: dict[str, _Calls] = {}
+        """The calls of answers and errors that nobody was told of yet, by the question's key."""
 
     async def complete(
         self, request: base.ModelRequest[base.Answer]
     ) -> base.ModelAnswer[base.Answer]:
         """Return the kept answer, or ask; see `LanguageModel.complete` for the errors."""
         key = cache_key("models", _MODELS_VERSION, self._model.identity, request.fingerprint)
-        task, first = await self._flights.join(key, lambda: self._answer(key, request))
         try:
-            answer = task.result()
+            answer = await self._once.get(key, partial(self._answer, key, request))
         except base.ModelError as error:
-            if first:
-                raise
-            raise type(error)(error.reason, lasting=error.lasting) from error
-        return answer if first else replace(answer, calls=())
+            told = self._untold.pop(key, ())
+            raise type(error)(error.reason, told, lasting=error.lasting) from error
+        return replace(answer, calls=self._untold.pop(key, ()))
 
     async def _answer(
         self, key: str, request: base.ModelRequest[base.Answer]
@@ -320,7 +281,8 @@ class CachingModel:
         if known.get("answer") is not None:
             value = from_json(request.output_type, known["answer"])
             if value is not None:
-                return base.ModelAnswer(value, restored)
+                self._untold[key] = restored
+                return base.ModelAnswer(value)
         made: dict[str | None, base.ModelCall] = {}
 
         async def spent(call: base.ModelCall) -> None:
@@ -336,10 +298,10 @@ class CachingModel:
             if restored and not isinstance(error, base.BudgetExhaustedError):
                 # Whoever is told of this error records them; what is new is told of once more.
                 await self._keep(key, None, tuple(made.values()))
-            error.calls = (*restored, *error.calls)
+            self._untold[key] = (*restored, *error.calls)
             raise
-        answer = replace(answer, calls=(*_beside(answer.calls, restored), *answer.calls))
-        await self._keep(key, to_json(request.output_type, answer.value), answer.calls)
+        self._untold[key] = (*_beside(answer.calls, restored), *answer.calls)
+        await self._keep(key, to_json(request.output_type, answer.value), self._untold[key])
         return answer
 
     async def _keep(self, key: str, value: Any, calls: _Calls) -> None:

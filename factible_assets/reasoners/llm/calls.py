@@ -11,6 +11,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Generic, TypeVar
 from uuid import uuid4
 
@@ -18,9 +19,10 @@ from factible_assets.reasoners.llm import prompts
 from factible_assets.reasoners.llm.prompts import Piece, Prompt, claim_pieces, video_data
 from factible_assets.reasoners.llm.wording import plain
 from factible_assets.records import CallStage, Claim, LlmCall, Query, Video
-from factible_assets.stages.ports import Judged, Once, ReasonerOutageError, ReasonerRefusalError
+from factible_assets.stages.ports import Judged, ReasonerOutageError, ReasonerRefusalError
 from resources.llm import base
 from resources.llm.base import LanguageModel, Manner, ModelCall, ModelRequest, Part
+from resources.once import Once
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -139,7 +141,7 @@ ONES_FAULT = frozenset({"truncated", "invalid"})
 @dataclass(eq=False, slots=True)
 class _Batch(Generic[Item, Value]):
     waiting: list[Item]
-    answers: Once[None, Sequence[tuple[Item, Outcome[Value]]]]
+    answers: Once[Sequence[tuple[Item, Outcome[Value]]]]
     """By whoever waits; asked for once for them all."""
 
 
@@ -173,10 +175,10 @@ class Batches(Generic[Item, Answer, Value]):
         """
         batch = self._open.get(subject)
         if batch is None:
-            batch = self._open[subject] = _Batch([], Once(lambda _: self._serve(subject)))
+            batch = self._open[subject] = _Batch([], Once())
         batch.waiting.append(item)
         try:
-            answers = await batch.answers.get(None)
+            answers = await batch.answers.get(None, partial(self._serve, subject))
         finally:
             batch.waiting[:] = [each for each in batch.waiting if each is not item]
             if not batch.waiting and self._open.get(subject) is batch:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from functools import partial
 
 import pytest
 
-from factible_assets.stages.ports import Once
+from resources.once import Once
 
 
 async def test_work_is_done_once_for_all_who_ask_at_once_and_later() -> None:
@@ -18,9 +19,13 @@ async def test_work_is_done_once_for_all_who_ask_at_once_and_later() -> None:
         await asyncio.sleep(0.01)
         return key.upper()
 
-    once = Once(work)
-    assert await asyncio.gather(*(once.get(key) for key in "aab")) == ["A", "A", "B"]
-    assert await once.get("a") == "A"
+    once = Once[str]()
+    assert await asyncio.gather(*(once.get(key, partial(work, key)) for key in "aab")) == [
+        "A",
+        "A",
+        "B",
+    ]
+    assert await once.get("a", partial(work, "a")) == "A"
     assert done == {"a": 1, "b": 1}
 
 
@@ -38,8 +43,8 @@ async def test_work_goes_on_while_anyone_waits_and_stops_with_the_last() -> None
         ended.append("finished")
         return key
 
-    once = Once(work)
-    first, second = (asyncio.create_task(once.get("a")) for _ in range(2))
+    once = Once[str]()
+    first, second = (asyncio.create_task(once.get("a", partial(work, "a"))) for _ in range(2))
     await begun.wait()
     first.cancel()
     await asyncio.wait([first])
@@ -49,14 +54,14 @@ async def test_work_goes_on_while_anyone_waits_and_stops_with_the_last() -> None
 
     begun.clear()
     may_end.clear()
-    alone = asyncio.create_task(once.get("b"))
+    alone = asyncio.create_task(once.get("b", partial(work, "b")))
     await begun.wait()
     alone.cancel()
     with pytest.raises(asyncio.CancelledError):
         await alone
     assert ended == ["finished", "cancelled"]
     may_end.set()
-    assert await once.get("b") == "b"
+    assert await once.get("b", partial(work, "b")) == "b"
 
 
 async def test_a_failure_reaches_everyone_who_waits() -> None:
@@ -64,6 +69,8 @@ async def test_a_failure_reaches_everyone_who_waits() -> None:
         await asyncio.sleep(0)
         raise LookupError(key)
 
-    once = Once(work)
-    results = await asyncio.gather(once.get("a"), once.get("a"), return_exceptions=True)
+    once = Once[str]()
+    results = await asyncio.gather(
+        once.get("a", partial(work, "a")), once.get("a", partial(work, "a")), return_exceptions=True
+    )
     assert [type(result) for result in results] == [LookupError, LookupError]
