@@ -9,14 +9,7 @@ from collections.abc import Callable, Sequence
 
 import dagster as dg
 
-from factible_assets.assets.common import (
-    final_failure,
-    is_last_try,
-    kept,
-    tag_run,
-    video_asset,
-    video_of,
-)
+from factible_assets.assets import common
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.corpora.writing import bare_id
 from factible_assets.records import Video
@@ -49,7 +42,7 @@ def found_or_failure(
         case base.Outage(reason=reason):
             raise dg.Failure(f"{reason} {advice}".rstrip(), allow_retries=not is_last_try)
         case _:
-            raise final_failure(f"{answer.reason} {advice}".rstrip())
+            raise common.final_failure(f"{answer.reason} {advice}".rstrip())
 
 
 def video_or_failure(reading: CorporaReading, video_id: str) -> Video:
@@ -69,7 +62,7 @@ def video_or_failure(reading: CorporaReading, video_id: str) -> Video:
             f"The video {video_id!r} is in no corpus that could be read, and some could not: "
             f"{problems}"
         )
-    raise final_failure(
+    raise common.final_failure(
         f"The video {video_id!r} is in no corpus, and is no YouTube id. "
         f"{_remedy_of_unlisted(reading, video_id)}"
     )
@@ -138,7 +131,7 @@ async def obtained(
     return rows, found.details.problems if found.details else ()
 
 
-@video_asset(
+@common.video_asset(
     "transcripts",
     CODE_VERSION,
     "The video and the raw text of what is said in it, with the time of every caption. All later "
@@ -151,15 +144,15 @@ async def transcripts(  # type: ignore[no-untyped-def]
     """Obtain the transcript of one video: from the file that a corpus names, else from YouTube."""
     started = time.perf_counter()
     reading = corpora.read()
-    wanted = video_or_failure(reading, video_of(context))
-    tag_run(context, wanted)
+    wanted = video_or_failure(reading, common.video_of(context))
+    common.tag_run(context, wanted)
     if reading.find(wanted.video_id) is None:
         # A file that cannot be read must not look like one that lists nothing.
         for problem in reading.problems:
             context.log.warning(str(problem))
     with STOPS.heeded(context.run.run_id):
         found, problems = await obtained(
-            wanted, reading, services.settings, is_last_try=is_last_try(context)
+            wanted, reading, services.settings, is_last_try=common.is_last_try(context)
         )
     video, (transcript,), segments = found.video, found.transcripts, found.segments
     rows = AssetRows(
@@ -180,5 +173,5 @@ async def transcripts(  # type: ignore[no-untyped-def]
         "seconds": round(rows.duration_seconds, 3),
         **({"details missing": " ".join(problems)} if problems else {}),
     }
-    for result in kept("transcripts", rows, found, metadata):
+    for result in common.kept("transcripts", rows, found, metadata):
         yield result

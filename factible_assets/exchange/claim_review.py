@@ -355,8 +355,7 @@ def _review(
             "disambiguatingDescription": f"{DISCLAIMER} Basis: {_BASIS_WORDS[verdict.basis]}.",
             "reviewBody": verdict.summary,
         }
-        named |= {"basis": verdict.basis, "confidence": verdict.confidence}
-        named["confidence_score"] = verdict.confidence_score
+        named |= verdict.model_dump(include={"basis", "confidence", "confidence_score"})
     else:
         return None
     video = data.video

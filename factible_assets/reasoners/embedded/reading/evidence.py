@@ -97,8 +97,6 @@ def _quotes(
 
 # --- Verdicts -----------------------------------------------------------------------------------
 
-_CLOSING = "Judged automatically, by the wording of the sources."
-
 
 def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
     """Word the verdict that a vote leans to; every row of the evidence has status ok.
@@ -108,7 +106,7 @@ def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
     """
     argument = argue(vote.stance, evidence)
     said = (each.sentence(quoted=_is_harmless(each.words)) for each in argument.voices)
-    parts = (*said, argument.balance, _CLOSING)
+    parts = (*said, argument.balance, "Judged automatically, by the wording of the sources.")
     return VerdictDraft(vote.stance, vote.confidence, " ".join(filter(None, parts)))
 
 
