@@ -337,8 +337,8 @@ def check_list(
         jobs=jobs,
         fresh=force,
     )
-    found = {each.video_id: each for each in checks}
-    rows = [found[each].as_row(told) for each, told in given.items()]
+    found = {row["video_id"]: (row, code) for row, code in checks}
+    rows = [told | found[each][0] for each, told in given.items()]
     if output is not None:
         import polars as pl
 
@@ -349,7 +349,7 @@ def check_list(
     cells = ([row[name] for name in shown] for row in rows)
     drawn = table(shown, cells, title=done.name, numbers=shown[-2:])
     result({"corpus": done.name, "claims": rows}, drawn)
-    raise Exit(gravest(each.code for each in found.values()))
+    raise Exit(gravest(code for _, code in found.values()))
 
 
 def media(

@@ -127,8 +127,6 @@ def _place(what: str, settings: Settings, port: int) -> str:
         reports = settings.reports
         if (reports / "index.html").exists():
             return str(reports / "index.html")
-        if reports.is_dir() and any(reports.glob("*.html")):
-            return str(reports)
         raise FactibleError(
             "There are no reports yet.", "Check a video first, such as: factible demo"
         )

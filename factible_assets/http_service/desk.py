@@ -440,20 +440,13 @@ def _record(
             file = review.new_claim(video_id, form.get("text"), house.settings)
         else:
             file = review.open_claim(video_id, claim_id, house.settings)
-        number = None
-        if form.get("query"):
-            ids = [query.query_id for query in file.queries]
-            if form.get("query") not in ids:
-                raise HTTPException(
-                    422, "That query was changed meanwhile; load the claim's page again."
-                )
-            number = ids.index(form.get("query")) + 1
-            kind = kind if form.get("text") else "remove_query"
+        if form.get("query") and not form.get("text"):
+            kind = "remove_query"
         given = form.get("query_type")
         wish = review.Wish(
             kind,
             form.get("text") or ("none" if kind == "assign" else None),
-            number=number,
+            number=form.get("query") or None,
             value=form.get("value") or None,
             said=form.get("said") or None,
             query_type=cast("QueryType", given) if given in get_args(QueryType) else None,

@@ -9,9 +9,9 @@ each. What does not: which video is meant (targets.py), the run itself (launch.p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -87,34 +87,20 @@ def check_and_report(
 # --- A list of claims ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedClaim:
-    """What came of one claim of a list. `failure` is a sentence; None if there is a verdict."""
-
-    video_id: str
-    checked: Checked | None
-    failure: str | None = None
-
-    @property
-    def code(self) -> ExitCode:
-        """How the check ended."""
-        return self.checked.code if self.checked is not None else ExitCode.FAILED
-
-    def as_row(self, given: Mapping[str, object]) -> dict[str, Any]:
-        """Return it as a row of a table, after what was given of the claim."""
-        verdict = next(iter(self.checked.data.verdicts), None) if self.checked else None
-        level = verdict and (verdict.veracity or veracity_of(verdict.stance, verdict.confidence))
-        shown = ("confidence", "confidence_score", "supporting", "refuting")
-        return {
-            **given,
-            "status": verdict.status if verdict else "failed",
-            "stance": verdict.stance if verdict else None,
-            "veracity": level or None,
-            **{name: getattr(verdict, name, None) for name in shown},
-            "summary": verdict.summary if verdict else self.failure,
-            "video_id": self.video_id,
-            "report": str(self.checked.report) if self.checked else None,
-        }
+def _row(video_id: str, checked: Checked | None, failure: str) -> dict[str, Any]:
+    """Return what came of a claim as a row of a table; without a verdict it says the failure."""
+    verdict = next(iter(checked.data.verdicts), None) if checked else None
+    level = verdict and (verdict.veracity or veracity_of(verdict.stance, verdict.confidence))
+    shown = ("confidence", "confidence_score", "supporting", "refuting")
+    return {
+        "status": verdict.status if verdict else "failed",
+        "stance": verdict.stance if verdict else None,
+        "veracity": level or None,
+        **{name: getattr(verdict, name, None) for name in shown},
+        "summary": verdict.summary if verdict else failure or None,
+        "video_id": video_id,
+        "report": str(checked.report) if checked else None,
+    }
 
 
 def check_claim_list(
@@ -126,8 +112,8 @@ def check_claim_list(
     say: Say,
     jobs: int,
     fresh: bool,
-) -> Iterator[CheckedClaim]:
-    """Check claims, `jobs` at once, and yield what came of each as soon as it has ended.
+) -> Iterator[tuple[dict[str, Any], ExitCode]]:
+    """Check claims, `jobs` at once; yield what came of each, as a row, as soon as it has ended.
 
     A claim that cannot be checked is its own failure and stops no other. Each entry of `video_ids`
     is a claim; `watch` opens a watcher of each run, several of them in threads of their own; with
@@ -136,7 +122,7 @@ def check_claim_list(
     Raises FactibleError: It was interrupted. What was complete by then is stored.
     """
 
-    def one(video_id: str) -> CheckedClaim:
+    def one(video_id: str) -> tuple[dict[str, Any], ExitCode]:
         try:
             stored = None if fresh else stored_result(video_id, settings=settings)
             if stored is None or not stored.data.is_finished:
@@ -144,8 +130,8 @@ def check_claim_list(
                     video_id, settings=settings, config=config, watch=watch, say=say
                 )
         except FactibleError as error:
-            return CheckedClaim(video_id, None, str(error))
-        return CheckedClaim(video_id, stored, " ".join(stored.failures) or None)
+            return _row(video_id, None, str(error)), ExitCode.FAILED
+        return _row(video_id, stored, " ".join(stored.failures)), stored.code
 
     with ThreadPoolExecutor(jobs, thread_name_prefix="claim") as pool:
         waiting = [pool.submit(one, video_id) for video_id in video_ids]

@@ -141,7 +141,7 @@ class Wish:
         text: A query, a note, a claim's words (of a split one the parts, one a line), a source, a
             stance, a person, or the label of a ruling; `none` takes back an assessment, a ruling,
             an overruling or an assignment.
-        number: Of a query, from 1, as it was shown.
+        number: Of a query, from 1, as it was shown; or its id.
         value: The stance or rating that a source is overruled with.
         said: What was said in the transcript, where an added claim stands.
         reason: Why; of a ruling, the ruling in prose.
@@ -149,7 +149,7 @@ class Wish:
 
     kind: ReviewKind
     text: str | None = None
-    number: int | None = None
+    number: int | str | None = None
     value: str | None = None
     said: str | None = None
     query_type: QueryType | None = None
@@ -425,13 +425,14 @@ def _query(file: ClaimFile, wish: Wish, asked: dict[str, str]) -> dict[str, Any]
     fields: dict[str, Any] = {}
     kind, opposite = wish.query_type or "direct", wish.opposite
     if wish.kind != "add_query":
-        number, queries = wish.number, file.queries
-        if number is None or not 1 <= number <= len(queries):
+        number, known = wish.number, file.queries
+        by_number: dict[int | str | None, Query] = {each.query_id: each for each in known}
+        query = (by_number | dict(enumerate(known, start=1))).get(number)
+        if query is None:
             raise FactibleError(
-                f"The claim has no query {number}; it has {len(queries)}, numbered from 1.",
+                f"The claim has no query {number}; it has {len(known)}, numbered from 1.",
                 "factible review VIDEO CLAIM lists them.",
             )
-        query = queries[number - 1]
         is_changed = query.query_id not in asked
         _refuse(is_changed, f"Query {number} is changed twice.", "Change each query once.")
         fields["target"] = query.query_id
