@@ -42,16 +42,20 @@ _RANGES = (
 )
 
 
-def strict_schema(output_type: type[BaseModel]) -> Mapping[str, Any]:
+def strict_schema(output_type: type[BaseModel], most: int | None = None) -> Mapping[str, Any]:
     """Return a type's JSON Schema in the subset that every server enforces.
 
     All properties are required and no others allowed; what else a field must keep to is validated
     afterwards, ranges being told in words
     (https://platform.openai.com/docs/guides/structured-outputs#supported-schemas). Titles and the
-    docstrings of types are left out: they are our own, and paid for with every question. Raises
-    TypeError for a mapping or a tuple, for which there is no strict schema.
+    docstrings of types are left out: they are our own, and paid for with every question. The lists
+    of the answer itself have at most `most` items. Raises TypeError for a mapping or a tuple, for
+    which there is no strict schema.
     """
-    strict: Mapping[str, Any] = _strict(output_type.model_json_schema())
+    strict: dict[str, Any] = _strict(output_type.model_json_schema())
+    for each in strict["properties"].values():
+        if most is not None and each.get("type") == "array":
+            each["maxItems"] = most
     return strict
 
 

@@ -25,6 +25,7 @@ from pydantic import SecretStr
 
 from resources.errors import SetupError
 from resources.http import RetryPolicy, failed_handshake, retry_after_seconds
+from resources.llm.answers import strict_schema
 from resources.llm.base import AnswerMode, ModelRequest
 from resources.llm.prompt import Message
 from resources.llm.registry import ModelInfo, ProviderInfo
@@ -154,6 +155,11 @@ class Backend(ABC):
         self._batching = batching
         self._begin()
         self._client: Any = self._open()
+
+    def schema(self, request: ModelRequest[Any]) -> Mapping[str, Any]:
+        """Return the schema of a request's answer, as this server is sent it."""
+        most = request.most if self._provider.bounds_lists else None
+        return strict_schema(request.output_type, most)
 
     @abstractmethod
     def _begin(self) -> None:

@@ -58,12 +58,14 @@ class Manner:
 class ModelRequest(Manner, Generic[Answer]):
     """One question, and the type that its answer must have.
 
-    Of the user's `parts` the trimmable ones (a page, say) give way to the context window.
+    Of the user's `parts` the trimmable ones (a page, say) give way to the context window. `most`
+    bounds the lists of the answer where the server can hold a model to it.
     """
 
     system: str
     parts: tuple[Part, ...]
     output_type: type[Answer]
+    most: int | None = None
 
     @property
     def fingerprint(self) -> str:

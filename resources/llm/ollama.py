@@ -20,7 +20,6 @@ import ollama
 from pydantic import SecretStr
 
 from resources.llm import backend
-from resources.llm.answers import strict_schema
 from resources.llm.base import AnswerMode, Effort, ModelRequest
 from resources.llm.prompt import Message
 
@@ -88,7 +87,7 @@ class OllamaBackend(backend.Backend):
                 model=self.info.name,
                 messages=messages,
                 think=self._think(request.effort),
-                format=dict(strict_schema(request.output_type)),
+                format=dict(self.schema(request)),
                 options={
                     "temperature": request.temperature,
                     "num_predict": request.max_tokens,

@@ -24,7 +24,6 @@ import openai
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
 from resources.llm import backend
-from resources.llm.answers import strict_schema
 from resources.llm.base import AnswerMode, ModelRequest
 from resources.llm.prompt import Message
 
@@ -113,7 +112,7 @@ class OpenAIBackend(backend.Backend):
         samples = "temperature" not in self._omitted
         shape = {
             "name": re.sub(r"\W", "_", request.output_type.__name__)[:64],
-            "schema": strict_schema(request.output_type),
+            "schema": self.schema(request),
             "strict": True,
         }
         formats: dict[AnswerMode, dict[str, Any]] = {

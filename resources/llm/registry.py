@@ -118,6 +118,9 @@ class ProviderInfo:
     max_concurrent: Annotated[int, Field(ge=1, le=1_024)] = 16
     answer_seconds: Annotated[float | None, Field(gt=0, le=86_400)] = None
     """How long an answer is waited for; None: as `CallPolicy` has it."""
+    bounds_lists: bool = False
+    """Whether the schema says how many items a list may have. Small models go on and on without it;
+    Azure refuses such a schema, and OpenAI prepares each new one for seconds."""
 
 
 class _Service(BaseModel):

@@ -172,7 +172,9 @@ class ModelClients:
             if self._policy == backend.CallPolicy():
                 seconds = seconds or _OWN_MACHINE_SECONDS
             most = min(listed.max_concurrent, _OWN_MACHINE_CONCURRENT)
-            provider = replace(provider, max_concurrent=most, answer_seconds=seconds)
+            provider = replace(
+                provider, max_concurrent=most, answer_seconds=seconds, bounds_lists=True
+            )
         given = (info, provider, self._keys.get(listed.name), self._policy)
         limiter = self._limiters.setdefault(
             provider.name,

@@ -50,11 +50,15 @@ class StageModel(Manner):
         output_type: type[base.Answer],
         *,
         max_tokens: int | None = None,
+        most: int | None = None,
     ) -> ModelRequest[base.Answer]:
-        """Return a question as this stage asks it, with its own limit if none is given."""
+        """Return a question as this stage asks it, with its own limit if none is given.
+
+        `most` items may stand in a list of the answer.
+        """
         manner = {each.name: getattr(self, each.name) for each in fields(Manner)}
         manner["max_tokens"] = max_tokens or self.max_tokens
-        return ModelRequest(system, parts, output_type, **manner)
+        return ModelRequest(system, parts, output_type, most, **manner)
 
 
 @dataclass(slots=True)
@@ -80,6 +84,7 @@ class Desk:
         output_type: type[base.Answer],
         *,
         max_tokens: int | None = None,
+        most: int | None = None,
         **values: Piece | Sequence[Piece],
     ) -> base.Answer:
         """Return a valid answer to a section of the prompt.
@@ -99,7 +104,9 @@ class Desk:
         }
         material = {name: piece for name, piece in usual.items() if name in places} | values
         parts = self.prompt.fill(section, **material)
-        request = self.stage.request(self.prompt.system, parts, output_type, max_tokens=max_tokens)
+        request = self.stage.request(
+            self.prompt.system, parts, output_type, max_tokens=max_tokens, most=most
+        )
         try:
             answer = await self.stage.model.complete(request)
         except base.ModelError as failure:

@@ -104,7 +104,9 @@ async def ask_readings(
         section, material["stance"] = "Repair", reading.stance
         material["misquotes"] = Data("what you quoted", quoted)
     room = max(desk.stage.max_tokens, _FRAME_TOKENS + _READING_TOKENS * len(readable))
-    answer = await desk.ask(section, EvidenceAnswer, max_tokens=room, **material)
+    answer = await desk.ask(
+        section, EvidenceAnswer, max_tokens=room, most=len(readable), **material
+    )
     readings: dict[int, Reading] = {}
     for given in answer.readings:
         if 1 <= given.source <= len(readable):

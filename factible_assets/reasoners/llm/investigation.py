@@ -101,7 +101,9 @@ async def make_plan(desk: Desk, asked: Sequence[str] = (), failed: str | None = 
         section = "Revise"
         material["asked"] = prompts.Data("searches", "\n".join(asked) or "(none)")
         material["failed"] = prompts.Data("what came of it", prompts.cut(failed, 2_000))
-    answer = await desk.ask(section, answers.PlanAnswer, max_tokens=_PLAN_TOKENS, **material)
+    answer = await desk.ask(
+        section, answers.PlanAnswer, max_tokens=_PLAN_TOKENS, most=_PLAN_STEPS, **material
+    )
     statements = [plain(each) for each in answer.validation_list][:LIST_ITEMS]
     needed = [(plain(each.information_needed), each.query) for each in answer.search_list]
     offered = [
@@ -141,7 +143,11 @@ async def reason(
     section = "Accumulate" if accumulated else "User"
     material = _material(desk, plan, evidence)
     answer = await desk.ask(
-        section, answers.ReasoningAnswer, max_tokens=_REASONING_TOKENS, **material
+        section,
+        answers.ReasoningAnswer,
+        max_tokens=_REASONING_TOKENS,
+        most=max(_PLAN_STEPS, len(evidence)),
+        **material,
     )
     shown, invented = _existing(answer.useful, evidence)
     lines = [f"{plain(each.step)}: {plain(each.analysis)}" for each in answer.steps[:_PLAN_STEPS]]
@@ -160,6 +166,7 @@ async def explain(
         "Explain",
         answers.ExplanationAnswer,
         max_tokens=_EXPLANATION_TOKENS,
+        most=_KEY_POINTS,
         **_material(desk, plan, evidence),
         verdict=f"`{so_far.label}` with confidence {so_far.confidence}",
         reasoning=prompts.Data("reasoning", prompts.cut(so_far.words, 2_000)),

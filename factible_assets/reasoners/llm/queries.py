@@ -53,7 +53,14 @@ async def ask_queries(desk: Desk, asked: Sequence[AskedClaim]) -> dict[int, list
         claims += [f"Claim {number}:\n", claim_data(each.claim)]
     count = max(_TYPES, *(each.max_queries for each in asked))
     room = max(desk.stage.max_tokens, _QUERY_TOKENS * count * len(asked))
-    answer = await desk.ask("User", QueriesAnswer, max_tokens=room, claims=claims, count=str(count))
+    answer = await desk.ask(
+        "User",
+        QueriesAnswer,
+        max_tokens=room,
+        most=count * len(asked),
+        claims=claims,
+        count=str(count),
+    )
     # Each search once, as words alone: where to search is not the model's to say.
     found: dict[int, dict[str, QueryDraft]] = {}
     for query in answer.queries:

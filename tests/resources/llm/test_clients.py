@@ -3,13 +3,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
-from resources.llm.base import ModelOutageError
+from resources.llm.base import ModelOutageError, ModelRequest, Part
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry, RegistryError
 from resources.llm.structured import ModelClients
 from tests.resources.llm.servers import CANARY, CHAT, PATIENT, ask, bodies, say
 from tests.servers import MisbehavingServer, hang
+
+
+class Searches(BaseModel):
+    searches: list[str]
 
 
 def clients(server: MisbehavingServer, *registries: Path) -> ModelClients:
@@ -49,6 +53,29 @@ async def test_ollama_is_given_one_size_of_context_within_the_models_window(
             await models.model(name).complete(ask())
         assert models.model("qwen3:8b").context_window == 16_384
     assert [b["options"]["num_ctx"] for b in bodies(server, "ollama")] == [16_384, 8_192]
+
+
+async def test_a_list_is_bounded_where_the_server_holds_a_model_to_it(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    for dialect in ("openai", "ollama"):
+        server.on(CHAT[dialect], say(dialect, {"searches": ["tides"]}))
+    own = tmp_path / "models.yaml"
+    own.write_text(
+        "providers:\n"
+        f"  lab: {{protocol: openai, base_url: 'http://127.0.0.1:{server.port}/v1'}}\n"
+        "models: {remote: {provider: lab, context_window: 8000}}\n"
+    )
+    question = ModelRequest("You search.", (Part("How?"),), Searches, 2, max_tokens=200)
+    async with clients(server, own) as models:
+        for name in ("gpt-4o-mini", "qwen3:8b", "remote"):
+            await models.model(name).complete(question)
+    here, remote = (
+        body["response_format"]["json_schema"]["schema"] for body in bodies(server, "openai")
+    )
+    (ollama,) = (body["format"] for body in bodies(server, "ollama"))
+    most = [each["properties"]["searches"].get("maxItems") for each in (here, ollama, remote)]
+    assert most == [2, 2, None]
 
 
 async def test_an_azure_address_of_the_older_kind_names_deployment_and_version(
