@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -35,6 +34,7 @@ from resources.http import (
     status_failure,
 )
 from resources.network_guard import ForbiddenTargetError, GuardedBackend, NameTable, NetworkGuard
+from resources.once import Once
 from resources.reliability.base import DomainAge
 
 Registry: TypeAlias = Callable[[str], Awaitable[datetime | None]]
@@ -116,12 +116,12 @@ def _earliest(moments: Iterable[object]) -> datetime | None:
 
 # --- RDAP ---------------------------------------------------------------------------------------
 
-_RDAP_BYTES, _RETRY_BOOTSTRAP_SECONDS = 3_000_000, 60.0
+_RDAP_BYTES = 3_000_000
 _ACCEPT = {"Accept": "application/rdap+json, application/json"}
 
 
 class RdapRegistry:
-    """Asks each domain's own registry; the list of registries is fetched once and kept.
+    """Asks each domain's own registry; the list of registries is asked for once.
 
     The client's owner closes it; its guard must allow the host of the list (`bootstrap_url`).
     """
@@ -129,13 +129,12 @@ class RdapRegistry:
     def __init__(self, http: HttpClient, *, bootstrap_url: str = BOOTSTRAP_URL) -> None:
         self._http = http
         self._bootstrap_url = bootstrap_url
-        self._services: Mapping[str, str] | None = None
-        self._fetching = asyncio.Lock()
-        self._failed = 0.0, ""
+        self._once: Once[Mapping[str, str]] = Once()
 
     async def registered_at(self, domain: str) -> datetime | None:
         """Return when a domain was registered; see Registry."""
-        services, suffix = await self._bootstrap(), domain.partition(".")[2]
+        services = await self._once.get(self._bootstrap_url, self._bootstrap)
+        suffix = domain.partition(".")[2]
         while suffix and suffix not in services:
             suffix = suffix.partition(".")[2]
         if suffix not in services:
@@ -166,23 +165,13 @@ class RdapRegistry:
         return _earliest(moments)
 
     async def _bootstrap(self) -> Mapping[str, str]:
-        """Return each listed suffix's registry, by TLS where it offers that.
-
-        A list that is down is not asked for again by every domain that waits for it.
-        """
-        async with self._fetching:
-            if self._services is None:
-                failed_at, reason = self._failed
-                if reason and time.monotonic() - failed_at < _RETRY_BOOTSTRAP_SECONDS:
-                    raise OutageError(reason)
-                try:
-                    response = await self._http.get(self._bootstrap_url, max_bytes=_RDAP_BYTES)
-                    self._services = _services(_rdap_answer(response))
-                except HttpFailureError as failure:
-                    reason = f"RDAP: the list of registries is missing: {failure.reason}"
-                    self._failed = time.monotonic(), reason
-                    raise OutageError(reason) from failure
-            return self._services
+        """Return each listed suffix's registry, by TLS where it offers that; OutageError."""
+        try:
+            response = await self._http.get(self._bootstrap_url, max_bytes=_RDAP_BYTES)
+            return _services(_rdap_answer(response))
+        except HttpFailureError as failure:
+            reason = f"RDAP: the list of registries is missing: {failure.reason}"
+            raise OutageError(reason) from failure
 
 
 def _rdap_answer(response: Response) -> dict[str, Any]:

@@ -26,10 +26,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeAlias
 from urllib.parse import quote
-from weakref import WeakValueDictionary
 
 import protego
 
@@ -48,6 +48,7 @@ from resources.http import (
     status_failure,
 )
 from resources.network_guard import ForbiddenTargetError, NetworkGuard
+from resources.once import Once
 from resources.scraping.base import FetchedPage, Via
 from resources.scraping.browser import Browser
 from resources.scraping.extract import Extract, clean, storable
@@ -271,21 +272,16 @@ TOKEN = "factible-assets"  # noqa: S105 - a product token (RFC 9309, section 2.2
 
 _READ_BYTES = 512_000  # RFC 9309, section 2.5: at least 500 kibibytes are parsed
 _MAX_BYTES = 4_000_000
-_KEEP_SECONDS = 86_400.0  # RFC 9309, section 2.4: at most a day
-
-
 _Rules: TypeAlias = protego.Protego | str | None
 """What a site allows: by rules, unknown because of a failure, or everything."""
 
 
 @dataclass
 class Robots:
-    """The rules of all sites, each fetched once while they are kept, or known to be unreadable."""
+    """The rules of all sites, each fetched once in a check: RFC 9309, section 2.4, allows a day."""
 
     http: HttpClient
-    retry_seconds: float = 60.0
-    _sites: dict[str, tuple[float, _Rules]] = field(default_factory=dict)
-    _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    _once: Once[_Rules] = field(default_factory=Once)
 
     async def check(self, url: str) -> None:
         """Return if a page may be fetched; raise UnavailableError if robots are asked not to.
@@ -299,7 +295,8 @@ class Robots:
             return
         if parsed.scheme not in {"http", "https"} or not parsed.host:
             return
-        rules = await self._rules(f"{parsed.scheme}://{parsed.netloc.decode('ascii', 'replace')}")
+        origin = f"{parsed.scheme}://{parsed.netloc.decode('ascii', 'replace')}"
+        rules = await self._once.get(origin, partial(self._rules, origin))
         if isinstance(rules, str):
             raise OutageError(f"{shown(url)} is not read while robots.txt is unknown: {rules}")
         if rules is not None and not rules.can_fetch(str(parsed), TOKEN):
@@ -308,24 +305,16 @@ class Robots:
             )
 
     async def _rules(self, origin: str) -> _Rules:
-        async with self._locks.setdefault(origin, asyncio.Lock()):
-            until, rules = self._sites.get(origin, (0.0, None))
-            now = time.monotonic()
-            if origin in self._sites and until >= now:
-                return rules
-            keep, rules = _KEEP_SECONDS, None
-            try:
-                response = await self.http.get(f"{origin}/robots.txt", max_bytes=_MAX_BYTES)
-                if failure := status_failure(response):
-                    raise failure
-                text = response.body[:_READ_BYTES].decode("utf-8-sig", "replace")
-                rules = await asyncio.to_thread(protego.Protego.parse, text)
-            except OutageError as error:
-                keep, rules = self.retry_seconds, error.reason
-            except UnavailableError:
-                pass  # no such file
-            self._sites[origin] = now + keep, rules
-            return rules
+        try:
+            response = await self.http.get(f"{origin}/robots.txt", max_bytes=_MAX_BYTES)
+            if failure := status_failure(response):
+                raise failure
+            text = response.body[:_READ_BYTES].decode("utf-8-sig", "replace")
+            return await asyncio.to_thread(protego.Protego.parse, text)
+        except OutageError as error:
+            return error.reason
+        except UnavailableError:
+            return None  # no such file
 
 
 # --- Jina's Reader: another machine fetches, draws and extracts a page ----------------------------

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from resources.http import HttpClient, HttpLimits, OutageError, RetryPolicy, UnavailableError
+from resources.http import HttpClient, HttpLimits, RetryPolicy, UnavailableError
 from resources.network_guard import NetworkGuard
 from resources.scraping.pages import PageFetcher, Robots
 from tests.patience import IN_VAIN, patience
@@ -122,17 +122,6 @@ async def test_rules_that_cannot_be_read_now_are_an_outage_and_no_refusal(
     assert "secret" not in (page.reason or "")
     assert (await fetcher.fetch(f"{SITE}/other")).outcome == "outage"
     assert (server.count("/page"), server.count("/robots.txt")) == (0, 1)
-
-
-async def test_a_site_that_failed_is_asked_again_after_a_while(
-    server: MisbehavingServer, http: HttpClient
-) -> None:
-    server.on("/robots.txt", respond(status=500), respond(status=404))
-    robots = Robots(http, retry_seconds=0.05)
-    with pytest.raises(OutageError):
-        await robots.check(f"{SITE}/page")
-    await asyncio.sleep(0.1)
-    await robots.check(f"{SITE}/page")
 
 
 async def test_each_site_is_asked_once_however_many_pages_are_wanted(
