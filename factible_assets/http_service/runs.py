@@ -218,7 +218,8 @@ class Runs:
         for info in recorded:
             if run := own.pop(info.run_id, None):
                 info.events = run.info.events
-                info.status = "canceling" if run.info.status == "canceling" else info.status
+                # It has succeeded once its result can be read.
+                info.status = info.status if run.is_over else run.info.status
         fresh = [
             run.info
             for run in own.values()
