@@ -282,34 +282,17 @@ def _show_plan(planned: JudgingPlan, store: Warehouse) -> None:
 def _show_scores(
     planned: JudgingPlan, found: Sequence[CriterionFigures], judged: JudgingResult
 ) -> None:
-    documents, scores, agreement = [], [], []
+    scores, agreement = [], []
     for each in found:
-        counts = dict(zip(each.rubric.levels, each.counts, strict=True))
-        documents.append(
-            {
-                **{name: getattr(each.rubric, name) for name in ("subject", "better", "source")},
-                "criterion": each.rubric.name,
-                "n": each.n,
-                "without_score": each.without_score,
-                "mean_score": each.mean_score,
-                "mean_normalised": each.mean,
-                "interval": each.interval,
-                "counts": counts,
-                "agreement": each.agreed,
-            }
-        )
-        scores.append(
-            (
-                *(each.rubric.name, each.mean, _range(each.interval), each.n),
-                ", ".join(f"{n} {count}" for n, count in counts.items()) if each.n else None,
-                each.without_score,
-            )
-        )
-        for agreed in each.agreed:
+        given = ", ".join(f"{level} {count}" for level, count in each.counts.items())
+        shown = given if each.n else None
+        mean = (each.mean_normalised, _range(each.interval), each.n)
+        scores.append((each.criterion, *mean, shown, each.without_score))
+        for agreed in each.agreement:
             value = "undefined" if agreed.value is None else agreed.value
             interval, trivial = _range(agreed.interval), agreed.baseline
-            agreement.append((each.rubric.name, agreed.name, value, interval, trivial, agreed.n))
-    shown = [
+            agreement.append((each.criterion, agreed.name, value, interval, trivial, agreed.n))
+    tables = [
         table(
             ("criterion", "mean", "95 % interval", "n", "given", "without score"),
             scores,
@@ -320,8 +303,8 @@ def _show_scores(
     if agreement:
         headings = ("criterion", "measure", "value", "95 % interval", "trivial", "n")
         title = "Agreement with people"
-        shown.append(table(headings, agreement, title=title, numbers=headings[2:]))
-    result({"judge": planned.judge, "run": judged, "criteria": documents}, *shown)
+        tables.append(table(headings, agreement, title=title, numbers=headings[2:]))
+    result({"judge": planned.judge, "run": judged, "criteria": found}, *tables)
     cost = dollars(judged.usd) if judged.price_known else "at a price that is not listed"
     note(f"{counted(judged.asked, 'question')} asked, {cost}.")
     if judged.stopped is not None:

@@ -92,19 +92,22 @@ def weighted_kappa(pairs: Sequence[Pair]) -> float | None:
 class CriterionFigures:
     """One criterion over all videos; what has no n is None.
 
-    `n` subjects have a score, `counts` of each from 0 to 2, with `mean_score` as given and `mean`
-    normalised from 0 (worst) to 1 (best), whose interval is by bootstrap over videos. Those
-    `without_score` are in no mean. `agreed` is empty if no claim carries the scores of people.
+    `n` subjects have a score, `counts` of each level by its word, with `mean_score` as given and
+    `mean_normalised` from 0 (worst) to 1 (best), whose interval is by bootstrap over videos. Those
+    `without_score` are in no mean. Without scores of people there is no `agreement`.
     """
 
-    rubric: Rubric
+    subject: str
+    better: str
+    source: str
+    criterion: str
     n: int
     without_score: int
     mean_score: float | None
-    mean: float | None
+    mean_normalised: float | None
     interval: Interval | None
-    counts: tuple[int, int, int]
-    agreed: tuple[Figure, ...]
+    counts: Mapping[str, int]
+    agreement: tuple[Figure, ...]
 
 
 def figures(
@@ -138,14 +141,14 @@ def figures(
                 pairs[video_id].append((sum(values) / len(values), person))
         found.append(
             CriterionFigures(
-                rubric=rubric,
+                *(rubric.subject, rubric.better, rubric.source, rubric.name),
                 n=len(given),
                 without_score=len(of_rubric) - len(given),
                 mean_score=sum(given) / len(given) if given else None,
-                mean=Ratio.pooled(ratios).value,
+                mean_normalised=Ratio.pooled(ratios).value,
                 interval=pooled_interval(ratios),
-                counts=(given.count(0), given.count(1), given.count(2)),
-                agreed=agreement(pairs) if pairs else (),
+                counts={word: given.count(score) for score, word in enumerate(rubric.levels)},
+                agreement=agreement(pairs) if pairs else (),
             )
         )
     return tuple(found)

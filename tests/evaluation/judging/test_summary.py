@@ -28,12 +28,12 @@ def test_means_are_normalised_and_failures_are_counted_beside_them() -> None:
         row("b", "c4", "label_justification", None),
     ]
     label, quality = figures(rows, rubrics(["label_justification", "claim_quality"])[::-1], {})
-    assert (label.n, label.without_score, label.counts) == (3, 1, (1, 1, 1))
+    assert (label.n, label.without_score, [*label.counts.values()]) == (3, 1, [1, 1, 1])
     assert label.mean_score == pytest.approx(1.0)
-    assert label.mean == pytest.approx(0.5)
+    assert label.mean_normalised == pytest.approx(0.5)
     assert label.interval is not None
-    assert label.agreed == ()
-    assert (quality.n, quality.mean, quality.mean_score, quality.interval) == (0, None, None, None)
+    assert label.agreement == ()
+    assert (quality.n, quality.mean_normalised, quality.interval) == (0, None, None)
 
 
 def test_people_score_the_claim_that_the_system_made_of_theirs() -> None:
@@ -62,7 +62,7 @@ def test_what_people_score_as_a_whole_is_compared_with_the_mean() -> None:
     ]
     people = {"a": {("c1", "query_relevance"): 2, ("c2", "query_relevance"): 1}}
     (found,) = figures(rows, rubrics(["query_relevance"]), people)
-    exact, kappa, ranks = found.agreed
+    exact, kappa, ranks = found.agreement
     assert (exact.value, exact.n, exact.baseline) == (0.5, 2, 0.5)
     assert kappa.value == pytest.approx(1 - 1 / 3)
     assert ranks.value == pytest.approx(1.0)
