@@ -14,19 +14,8 @@ from functools import partial
 from itertools import count
 from typing import TypeAlias, TypeVar
 
+from factible_assets import records
 from factible_assets.config import FactCheckConfig, QueriesConfig
-from factible_assets.records import (
-    Basis,
-    Claim,
-    Evidence,
-    Page,
-    Query,
-    Search,
-    SearchHit,
-    StepKind,
-    Verdict,
-    Video,
-)
 from factible_assets.rows import VideoRows
 from factible_assets.stages import ports, reviews, verdict
 from factible_assets.stages.evidence import (
@@ -52,14 +41,14 @@ from factible_assets.stages.search import (
 )
 
 Answer = TypeVar("Answer")
-Row = TypeVar("Row", Query, Search, SearchHit, Evidence)
+Row = TypeVar("Row", records.Query, records.Search, records.SearchHit, records.Evidence)
 Words: TypeAlias = Callable[[], Awaitable[ports.Judged[tuple[ports.QueryDraft, ...]]]]
 """Words the searches for a claim."""
 Reading: TypeAlias = Callable[
-    [Query, ports.PageExcerpt], Awaitable[ports.Judged[ports.EvidenceDraft | None] | str]
+    [records.Query, ports.PageExcerpt], Awaitable[ports.Judged[ports.EvidenceDraft | None] | str]
 ]
 """Reads a page that a query led to, or says why it is left unread after all."""
-ClaimRows: TypeAlias = tuple[verdict.CaseFile, Verdict | None]
+ClaimRows: TypeAlias = tuple[verdict.CaseFile, records.Verdict | None]
 """What became of one claim. Without a verdict only where the verdicts are not selected."""
 
 
@@ -71,12 +60,12 @@ class ClaimCheck:
     adapted them, pages, ratings and clocks.
     """
 
-    claim: Claim
+    claim: records.Claim
     corrections: reviews.Corrections
     trace: Trace
-    answers: list[SearchHit] = field(default_factory=list)
+    answers: list[records.SearchHit] = field(default_factory=list)
     """What an answer engine said of it, once at most."""
-    video: Video
+    video: records.Video
     services: ports.Services
     config: FactCheckConfig
     stages: frozenset[Stage]
@@ -90,21 +79,21 @@ class ClaimCheck:
     library: PageLibrary
 
     @property
-    def basis(self) -> Basis:
+    def basis(self) -> records.Basis:
         """Who judges: the embedded engine or a language model."""
         return self.services.reasoner.basis
 
-    def unasked(self, reason: str, *, failed: bool = False) -> Query:
+    def unasked(self, reason: str, *, failed: bool = False) -> records.Query:
         """Return the row of a claim whose queries were not written: by a rule, or for a failure."""
         status = "infra_error" if failed else "skipped"
         return query_row(self.claim, "", basis=self.basis, status=status, reason=reason)
 
-    def case_of(self, queries: Sequence[Query]) -> verdict.CaseFile:
+    def case_of(self, queries: Sequence[records.Query]) -> verdict.CaseFile:
         """Open a case; a claim that nothing is asked for says so in a row."""
         unasked = self.unasked("No query was written: the check ended before.")
         return verdict.CaseFile(self.claim, queries or [unasked])
 
-    async def gather(self, queries: Sequence[Query]) -> verdict.CaseFile:
+    async def gather(self, queries: Sequence[records.Query]) -> verdict.CaseFile:
         """Ask some searches, and read what they find."""
         searches, hits = await self.search(queries)
         evidence = await self.read(queries, hits)
@@ -115,7 +104,7 @@ class ClaimCheck:
 
     async def write_queries(
         self, wider: QueriesConfig | None = None, words: Words | None = None
-    ) -> tuple[Query, ...]:
+    ) -> tuple[records.Query, ...]:
         """Have the reasoner word the searches; the reviewers' corrections are in them.
 
         Good ones of the last check are kept where the run says so, but not if `wider` wants others
@@ -163,15 +152,17 @@ class ClaimCheck:
         )
 
     async def search(
-        self, queries: Sequence[Query]
-    ) -> tuple[tuple[Search, ...], tuple[SearchHit, ...]]:
+        self, queries: Sequence[records.Query]
+    ) -> tuple[tuple[records.Search, ...], tuple[records.SearchHit, ...]]:
         """Ask the searches, rate what they find, and add the sources that reviewers added."""
         searches, hits = self._held(self.known.searches), self._held(self.known.hits)
         if "search_hits" in self.stages:
             asked = [query for query in queries if query.status == "ok"]
             done, observer = count(1), self.services.observer
 
-            async def ask(query: Query) -> tuple[list[Search], tuple[SearchHit, ...]]:
+            async def ask(
+                query: records.Query,
+            ) -> tuple[list[records.Search], tuple[records.SearchHit, ...]]:
                 book, config = self.book, self.config.search
                 gathered = await gather_hits(query, self.services.searcher, book, config)
                 observer.stage_progressed("search_hits", self.claim, next(done), len(asked))
@@ -193,11 +184,11 @@ class ClaimCheck:
 
     async def read(
         self,
-        queries: Sequence[Query],
-        hits: Sequence[SearchHit],
+        queries: Sequence[records.Query],
+        hits: Sequence[records.SearchHit],
         sought: str | None = None,
         by: Reading | None = None,
-    ) -> tuple[Evidence, ...]:
+    ) -> tuple[records.Evidence, ...]:
         """Choose pages, fetch and read them; every address that was found has a row.
 
         `sought` is looked for beside the claim. `by` reads in place of the reasoner.
@@ -213,7 +204,7 @@ class ClaimCheck:
             return held
 
         async def reader(
-            query: Query, page: ports.PageExcerpt
+            query: records.Query, page: ports.PageExcerpt
         ) -> ports.Judged[ports.EvidenceDraft | None]:
             return await self.services.reasoner.read_evidence(
                 self.video, self.claim, query, replace(page, sought=sought)
@@ -231,15 +222,17 @@ class ClaimCheck:
     async def look_further(
         self,
         case: verdict.CaseFile,
-        queries: Sequence[Query],
+        queries: Sequence[records.Query],
         *,
         searching: str,
-        reading: tuple[StepKind, str],
+        reading: tuple[records.StepKind, str],
         asked: str = "",
         sought: str | None = None,
         by: Reading | None = None,
-        told: Callable[[Sequence[Evidence]], str] = lambda rows: f"{len(rows)} sources speak of it",
-    ) -> tuple[verdict.CaseFile, list[Evidence]]:
+        told: Callable[[Sequence[records.Evidence]], str] = lambda rows: (
+            f"{len(rows)} sources speak of it"
+        ),
+    ) -> tuple[verdict.CaseFile, list[records.Evidence]]:
         """Ask further searches of a case and read what is new, each noted as a step.
 
         Returns the wider case, and what now speaks of the claim. No page is read twice; what the
@@ -275,10 +268,12 @@ class ClaimCheck:
         )
         return wider, speaking
 
-    async def _read_all(self, chosen: Sequence[Candidate], by: Reading) -> tuple[Evidence, ...]:
+    async def _read_all(
+        self, chosen: Sequence[Candidate], by: Reading
+    ) -> tuple[records.Evidence, ...]:
         enough = self.config.evidence.enough_origins
         done, observer = count(1), self.services.observer
-        rows: dict[str, Evidence] = {}
+        rows: dict[str, records.Evidence] = {}
         tasks: list[asyncio.Task[None]] = []
         # Who would stop at enough sources reads each as it comes; else they may be read together.
         together = self.config.evidence.together and enough is None
@@ -310,7 +305,7 @@ class ClaimCheck:
 
     async def _read(
         self, candidate: Candidate, arrivals: ports.Arrivals | None, by: Reading
-    ) -> Evidence:
+    ) -> records.Evidence:
         """Read a source while its domain's age is looked up, which moves its score alone."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.book.look_up_ages([candidate.hit.url]))
@@ -326,7 +321,7 @@ class ClaimCheck:
 
     async def _outcome(
         self, candidate: Candidate, arrivals: ports.Arrivals | None, by: Reading
-    ) -> tuple[Page, Callable[[Candidate], Evidence]]:
+    ) -> tuple[records.Page, Callable[[Candidate], records.Evidence]]:
         """Fetch a page and read it; what came of it becomes a row once its source is rated."""
         hit, config = candidate.hit, self.config.search
         try:
@@ -371,7 +366,7 @@ class ClaimCheck:
 
     async def judge(
         self, case: verdict.CaseFile, failure: ports.ReasonerError | None = None
-    ) -> Verdict:
+    ) -> records.Verdict:
         """Reach the verdict: the vote decides, the reasoner words it and is kept beside it.
 
         After a `failure` it is not asked.

@@ -24,20 +24,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
+from factible_assets import records
 from factible_assets.config import VerdictsConfig
-from factible_assets.records import (
-    Basis,
-    Claim,
-    Confidence,
-    Evidence,
-    Query,
-    Rating,
-    Search,
-    SearchHit,
-    Stance,
-    Veracity,
-    Verdict,
-)
 from factible_assets.stages import ports
 from factible_assets.stages.origins import StoryIndex, independent_weight
 from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
@@ -45,7 +33,7 @@ from factible_assets.wording import counted as numbered
 
 UNIT = 1_000_000
 """Weights are counted in whole millionths, so that sums are exact in any order."""
-VOTE_WEIGHTS: Mapping[Rating, float] = {
+VOTE_WEIGHTS: Mapping[records.Rating, float] = {
     "high": 1.0, "medium": 0.7, "unknown": 0.35, "low": 0.1, "very_low": 0.0
 }  # fmt: skip
 """What a source of each rating weighs: by rating, as a registry that is down may move the score.
@@ -54,9 +42,9 @@ This project's choice: the order and rough distance of Factible's scores (sectio
 lower half cut down, as sources known to be unreliable are no half as good a witness."""
 SATURATION = 3
 """Sources after which more of the same add nothing (Factible, table 5)."""
-DEFINITE: frozenset[Stance] = frozenset({"supports", "refutes", "mixed"})
+DEFINITE: frozenset[records.Stance] = frozenset({"supports", "refutes", "mixed"})
 """Stances that say something ("actionable" in Factible, table 5)."""
-_STANCE_ORDER: tuple[Stance, ...] = get_args(Stance)
+_STANCE_ORDER: tuple[records.Stance, ...] = get_args(records.Stance)
 _HIGH, _MEDIUM = 0.7, 0.4
 """Confidence scores from which the words high and medium are used. This project's choice: with
 all sources agreeing, two full reliable origins are medium and three are high."""
@@ -73,13 +61,13 @@ _LEANING_MEDIUM = 0.7
 # --- The bundle ---------------------------------------------------------------------------------
 
 
-def bundle(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+def bundle(evidence: Iterable[records.Evidence]) -> tuple[records.Evidence, ...]:
     """Return the evidence that a verdict is reached from, in a fixed order.
 
     Factible, section 1.3.5, step 1: read evidence, one row per URL, by stance, rating, score and
     title. Section 1.3.4: unclear rows go when more than half of all have a definite stance.
     """
-    distinct: dict[str, Evidence] = {}
+    distinct: dict[str, records.Evidence] = {}
     for row in sorted(
         (row for row in evidence if row.status == "ok"),
         key=lambda row: (
@@ -96,13 +84,15 @@ def bundle(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
     return definite if 2 * len(definite) > len(rows) else rows
 
 
-def by_stance(rows: Iterable[Evidence]) -> dict[Stance, tuple[Evidence, ...]]:
+def by_stance(
+    rows: Iterable[records.Evidence],
+) -> dict[records.Stance, tuple[records.Evidence, ...]]:
     """Group a bundle by stance; every stance has an entry."""
     held = tuple(rows)
     return {stance: tuple(row for row in held if row.stance == stance) for stance in _STANCE_ORDER}
 
 
-def quality(rows: Sequence[Evidence]) -> float:
+def quality(rows: Sequence[records.Evidence]) -> float:
     """Return the quality of a bundle, from 0 to 1 (Factible, section 1.3.5, table 5).
 
     0.3 for any evidence + 0.3·min(1, definite/3) + 0.4·min(1, rated high or medium/3). A text that
@@ -136,19 +126,19 @@ class Tally:
         return self.supports + self.refutes + self.mixed
 
 
-def weight(row: Evidence) -> int:
+def weight(row: records.Evidence) -> int:
     """Return what one source weighs, in millionths: by its rating, and how definite it was."""
     return round(UNIT * VOTE_WEIGHTS[row.rating] * (row.stance_confidence or 0.0))
 
 
-def tally(evidence: Iterable[Evidence], stories: StoryIndex) -> Tally:
+def tally(evidence: Iterable[records.Evidence], stories: StoryIndex) -> Tally:
     """Add up the weights of the independent origins on each side, each origin's strongest source.
 
     An origin whose copies were read both ways counts on each side. Unclear sources weigh nothing.
     """
     sides = by_stance(row for row in evidence if row.status == "ok")
 
-    def weigh(stance: Stance, *, reliable: bool = False) -> int:
+    def weigh(stance: records.Stance, *, reliable: bool = False) -> int:
         rows = [row for row in sides[stance] if not reliable or row.rating in RELIABLE]
         return independent_weight(rows, weight, stories)
 
@@ -161,14 +151,14 @@ def tally(evidence: Iterable[Evidence], stories: StoryIndex) -> Tally:
     )
 
 
-def agreeing_origins(evidence: Iterable[Evidence], stories: StoryIndex) -> int:
+def agreeing_origins(evidence: Iterable[records.Evidence], stories: StoryIndex) -> int:
     """Return how many independent, reliable sources hold the same definite stance, at most."""
     read = (row for row in evidence if row.status == "ok" and not row.page_due)
     sides = by_stance(row for row in read if row.rating in RELIABLE)
     return max(independent_weight(sides[stance], lambda _: 1, stories) for stance in DEFINITE)
 
 
-def decide(counted: Tally, config: VerdictsConfig, basis: Basis) -> ports.Vote:
+def decide(counted: Tally, config: VerdictsConfig, basis: records.Basis) -> ports.Vote:
     """Return the vote over a tally.
 
     With S, R and M the weights for, against and mixed, T their sum and the margin (S - R)/T:
@@ -187,7 +177,7 @@ def decide(counted: Tally, config: VerdictsConfig, basis: Basis) -> ports.Vote:
     """
     total = counted.total
     margin = (counted.supports - counted.refutes) / total if total else 0.0
-    stance: Stance
+    stance: records.Stance
     if _wins(counted.supports, counted.mixed, margin, config):
         stance, score = "supports", margin * _sureness(counted.supports, basis)
     elif _wins(counted.refutes, counted.mixed, -margin, config):
@@ -203,7 +193,7 @@ def decide(counted: Tally, config: VerdictsConfig, basis: Basis) -> ports.Vote:
     return ports.Vote(stance, margin, word, round(score, 6))
 
 
-def confidence_of(score: float) -> Confidence:
+def confidence_of(score: float) -> records.Confidence:
     """Return the word for a confidence score."""
     if score >= _HIGH:
         return "high"
@@ -227,7 +217,7 @@ def _least(config: VerdictsConfig) -> int:
     return max(1 + round(UNIT * VOTE_WEIGHTS["low"]), round(UNIT * config.min_weight))
 
 
-def _sureness(side: int, basis: Basis) -> float:
+def _sureness(side: int, basis: records.Basis) -> float:
     if basis != "embedded":
         return _volume(side)
     share = min(1.0, side / (_LEANING_VOLUME * UNIT))
@@ -242,7 +232,7 @@ def _volume(side: int) -> float:
 
 
 def settled_vote(
-    counted: Tally, missing: Iterable[Rating], config: VerdictsConfig, basis: Basis
+    counted: Tally, missing: Iterable[records.Rating], config: VerdictsConfig, basis: records.Basis
 ) -> tuple[ports.Vote, ports.Vote] | None:
     """Return the vote that stands whatever the missing sources say; None if none does.
 
@@ -291,11 +281,11 @@ def settled_vote(
 class CaseFile:
     """Everything that was gathered on one claim."""
 
-    claim: Claim
-    queries: Sequence[Query] = ()
-    searches: Sequence[Search] = ()
-    hits: Sequence[SearchHit] = ()
-    evidence: Sequence[Evidence] = ()
+    claim: records.Claim
+    queries: Sequence[records.Query] = ()
+    searches: Sequence[records.Search] = ()
+    hits: Sequence[records.SearchHit] = ()
+    evidence: Sequence[records.Evidence] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,8 +293,8 @@ class Opinion:
     """A case after the vote, before the reasoner is asked for its words."""
 
     case: CaseFile
-    basis: Basis  # Who read
-    rows: tuple[Evidence, ...]  # The bundle
+    basis: records.Basis  # Who read
+    rows: tuple[records.Evidence, ...]  # The bundle
     vote: ports.Vote
     """What was read says; of a settled case, only as surely as what is missing allows."""
     origins: int  # Sources of the bundle that are independent of each other
@@ -317,7 +307,12 @@ class Opinion:
 
 
 def form_opinion(
-    case: CaseFile, stories: StoryIndex, config: VerdictsConfig, *, basis: Basis, places: int = 0
+    case: CaseFile,
+    stories: StoryIndex,
+    config: VerdictsConfig,
+    *,
+    basis: records.Basis,
+    places: int = 0,
 ) -> Opinion:
     """Count the vote on a case and tell what of it could change with what is missing.
 
@@ -334,7 +329,7 @@ def form_opinion(
     unfound = sum(max(0, places - taken[each]) for each in {row.query_id for row in partial})
     declined = sum(row.status == "skipped" and row.basis is not None for row in case.evidence)
     # An address that did not answer may have led elsewhere: it may be worth an unknown one.
-    absent: list[Rating] = ["high"] * unfound
+    absent: list[records.Rating] = ["high"] * unfound
     absent += ["unknown" if row.rating in {"low", "very_low"} else row.rating for row in unread]
     settled = settled_vote(counted, absent, config, basis)
     gaps = []
@@ -367,7 +362,7 @@ def conclude(
     failure: ports.ReasonerError | None = None,
     *,
     ended: str | None = None,
-) -> Verdict:
+) -> records.Verdict:
     """Return the verdict on a case; its rank is the claim's until `ranked` sorts those of a video.
 
     `draft` is the reasoner's verdict, None if it was not asked or failed (`failure`): then the
@@ -398,7 +393,7 @@ def conclude(
     told = [opinion.doubt] if opinion.doubt else [f"{each}." for each in remarks if each]
     sides = by_stance(row for row in case.evidence if row.status == "ok")
     statuses = [row.status for row in case.queries] + [row.status for row in case.searches]
-    return Verdict(
+    return records.Verdict(
         claim_id=case.claim.claim_id,
         video_id=case.claim.video_id,
         rank=case.claim.rank,
@@ -427,10 +422,10 @@ def conclude(
 
 def decided_by(
     draft: ports.VerdictDraft,
-    verdict: Verdict,
+    verdict: records.Verdict,
     score: float | None = None,
-    veracity: Veracity | None = None,
-) -> Verdict:
+    veracity: records.Veracity | None = None,
+) -> records.Verdict:
     """Let a reasoner's draft decide a verdict, if that is complete; the vote stands beside it."""
     summary = draft.summary or verdict.summary
     decided = {"stance": draft.stance, "confidence": draft.confidence, "summary": summary}
@@ -438,7 +433,9 @@ def decided_by(
     return verdict.model_copy(update=decided | known) if verdict.status == "complete" else verdict
 
 
-def ranked(verdicts: Iterable[Verdict], claims: Sequence[Claim]) -> tuple[Verdict, ...]:
+def ranked(
+    verdicts: Iterable[records.Verdict], claims: Sequence[records.Claim]
+) -> tuple[records.Verdict, ...]:
     """Rank a video's verdicts by the quality of their evidence, then as the claims are (1.3.5)."""
     places = {claim.claim_id: claim.rank for claim in claims}
     ordered = sorted(
@@ -468,7 +465,7 @@ def _gaps(case: CaseFile) -> list[str]:
     return gaps
 
 
-_SAID: Mapping[Stance, tuple[str, str]] = {
+_SAID: Mapping[records.Stance, tuple[str, str]] = {
     "supports": ("support the claim", "for it"),
     "refutes": ("refute the claim", "against it"),
     "mixed": ("speak for the claim and against it", "both ways"),
@@ -506,12 +503,12 @@ def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) ->
     return f"{voted} The reasoner, who read the same sources, disagrees ({draft.stance}): {words}"
 
 
-def _is_unread(row: Evidence) -> bool:
+def _is_unread(row: records.Evidence) -> bool:
     """Tell whether a source is missing, though its snippet may have spoken."""
     return row.status == "infra_error" or row.page_due
 
 
-def _reasons(rows: Sequence[Query | Search | Evidence]) -> str:
+def _reasons(rows: Sequence[records.Query | records.Search | records.Evidence]) -> str:
     shown = 3
     distinct = list(dict.fromkeys((row.reason or "no reason given").rstrip(".") for row in rows))
     more = [f"and {len(distinct) - shown} more reasons"] if len(distinct) > shown else []

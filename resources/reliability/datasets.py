@@ -190,7 +190,13 @@ def load_mbfc_json(file: Path, layout: TableLayout) -> RatingSet:
     """
     sites: dict[str, ListedRating] = {}
     sections: dict[str, list[ListedRating]] = defaultdict(list)
-    for row in _json_rows(file):
+    rows = lines.read_json(lines.read_text(file, _MAX_BYTES))
+    if not isinstance(rows, list):
+        raise PlacedError(None, "the file should hold a list of outlets")
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict) or "Source URL" not in row:
+            problem = f"entry {number} should be an outlet with a Source URL"
+            raise PlacedError(None, problem)
         url = str(row.get("Source URL") or "").strip().lower()
         address, _, path = re.sub(r"^https?:/*", "", url).partition("/")
         host, is_section = host_name(address), path.strip("/` )") not in _FRONT_PAGES
@@ -228,17 +234,6 @@ def _mbfc_rating(layout: TableLayout, host: str, row: Mapping[str, object]) -> L
         bias=bias or None,
         as_of=layout.as_of,
     )
-
-
-def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
-    rows = lines.read_json(lines.read_text(file, _MAX_BYTES))
-    if not isinstance(rows, list):
-        raise PlacedError(None, "the file should hold a list of outlets")
-    for number, row in enumerate(rows, start=1):
-        if not isinstance(row, dict) or "Source URL" not in row:
-            problem = f"entry {number} should be an outlet with a Source URL"
-            raise PlacedError(None, problem)
-        yield row
 
 
 # --- Tables -------------------------------------------------------------------------------------

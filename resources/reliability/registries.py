@@ -25,14 +25,8 @@ from whois.exceptions import WhoisDomainNotFoundError, WhoisError
 from whois.parser import WhoisEntry
 from whois.whois import NICClient
 
-from resources.http import (
-    HttpClient,
-    HttpFailureError,
-    OutageError,
-    Response,
-    UnavailableError,
-    status_failure,
-)
+from resources import http
+from resources.http import HttpClient
 from resources.network_guard import ForbiddenTargetError, GuardedBackend, NameTable, NetworkGuard
 from resources.once import Once
 from resources.reliability.base import DomainAge
@@ -82,9 +76,9 @@ class RegistryAges:
             try:
                 async with self._slots, asyncio.timeout(self._seconds):
                     moment = await registered_at(name)
-            except UnavailableError as error:
+            except http.UnavailableError as error:
                 return DomainAge("unknown", reason=error.reason)
-            except OutageError as error:
+            except http.OutageError as error:
                 outages.append(error.reason)
             except TimeoutError:
                 outages.append(f"a registry was not done after {self._seconds:g} seconds")
@@ -146,14 +140,14 @@ class RdapRegistry:
             answer = {} if is_free else _rdap_answer(response)
             events = answer.get("events", [])
             if not isinstance(events, list):
-                raise OutageError("the answer has no list of events")
-        except OutageError as failure:
-            raise OutageError(f"RDAP: {failure.reason}") from failure
-        except UnavailableError:
+                raise http.OutageError("the answer has no list of events")
+        except http.OutageError as failure:
+            raise http.OutageError(f"RDAP: {failure.reason}") from failure
+        except http.UnavailableError:
             # The registry does not answer such questions; WHOIS may.
             return None
         if is_free:
-            raise UnavailableError(f"the registry knows no domain {domain}")
+            raise http.UnavailableError(f"the registry knows no domain {domain}")
         name = answer.get("ldhName")
         if isinstance(name, str) and name.lower().rstrip(".") != domain:
             return None
@@ -169,19 +163,19 @@ class RdapRegistry:
         try:
             response = await self._http.get(self._bootstrap_url, max_bytes=_RDAP_BYTES)
             return _services(_rdap_answer(response))
-        except HttpFailureError as failure:
+        except http.HttpFailureError as failure:
             reason = f"RDAP: the list of registries is missing: {failure.reason}"
-            raise OutageError(reason) from failure
+            raise http.OutageError(reason) from failure
 
 
-def _rdap_answer(response: Response) -> dict[str, Any]:
-    if failure := status_failure(response):
+def _rdap_answer(response: http.Response) -> dict[str, Any]:
+    if failure := http.status_failure(response):
         raise failure
     answer = None
     with suppress(ValueError, RecursionError):
         answer = json.loads(response.body)
     if not isinstance(answer, dict):
-        raise OutageError("the answer is no JSON object")
+        raise http.OutageError("the answer is no JSON object")
     return answer
 
 
@@ -193,7 +187,7 @@ def _services(bootstrap: Mapping[str, Any]) -> Mapping[str, str]:
             usable.sort(key=lambda url: not url.startswith("https:"))
             found.update((name.lower(), usable[0]) for name in suffixes if usable)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise OutageError("the answer lists services of another shape") from error
+        raise http.OutageError("the answer lists services of another shape") from error
     return found
 
 
@@ -244,9 +238,9 @@ class WhoisRegistry:
             question = f"{domain}/e" if host.endswith(".jp") else domain
             answer = await self._say(host, question)
         except ForbiddenTargetError as error:
-            raise OutageError(f"WHOIS: the server is not asked: {error.reason}") from error
+            raise http.OutageError(f"WHOIS: the server is not asked: {error.reason}") from error
         except (httpcore.NetworkError, httpcore.TimeoutException) as error:
-            raise OutageError("WHOIS: the registry could not be asked") from error
+            raise http.OutageError("WHOIS: the registry could not be asked") from error
         return await asyncio.to_thread(_created, domain, answer)
 
     async def _say(self, host: str, question: str) -> str:
@@ -257,12 +251,12 @@ class WhoisRegistry:
             while block := await stream.read(_BLOCK):
                 answer += block
                 if len(answer) > _WHOIS_BYTES:
-                    raise OutageError("WHOIS: the answer is larger than any registry's")
+                    raise http.OutageError("WHOIS: the answer is larger than any registry's")
         finally:
             await stream.aclose()
         said = answer.decode("utf-8", "replace")
         if not said.strip():
-            raise OutageError("WHOIS: the registry sent nothing")
+            raise http.OutageError("WHOIS: the registry sent nothing")
         return said
 
 
@@ -276,7 +270,7 @@ def _created(domain: str, answer: str) -> datetime | None:
         pass
     moment = _earliest(created if isinstance(created, list) else [created])
     if moment is None and _REFUSAL.search(answer):
-        raise OutageError("WHOIS: the registry refuses to be asked so often")
+        raise http.OutageError("WHOIS: the registry refuses to be asked so often")
     if is_free:
-        raise UnavailableError(f"the registry knows no domain {domain}")
+        raise http.UnavailableError(f"the registry knows no domain {domain}")
     return moment

@@ -20,16 +20,9 @@ from http import HTTPStatus
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
+from resources import http
 from resources.errors import SetupError
-from resources.http import (
-    HttpClient,
-    HttpFailureError,
-    OutageError,
-    Response,
-    elapsed_since,
-    retry_after_seconds,
-    status_failure,
-)
+from resources.http import HttpClient
 from resources.scraping.notices import notice_in
 from resources.search.base import ANSWERS, SearchAnswer, SearchHit, SearchProvider, SearchRequest
 
@@ -110,13 +103,13 @@ class Service:
         started, found, reason = time.perf_counter(), None, None
         try:
             found = await work
-        except HttpFailureError as failure:
+        except http.HttpFailureError as failure:
             reason = f"{self.provider}: {failure.reason}"
         return found, {
             "provider": self.provider,
             "outcome": "ok" if reason is None else "outage",
             "reason": reason,
-            "latency_seconds": elapsed_since(started),
+            "latency_seconds": http.elapsed_since(started),
         }
 
     async def _get(self, path: str, **parameters: str | int | None) -> Json:
@@ -133,22 +126,22 @@ class Service:
             await self._http.post(url, content=content, headers=headers, max_bytes=_MAX_BYTES)
         )
 
-    def _read(self, response: Response) -> Json:
+    def _read(self, response: http.Response) -> Json:
         """Read the JSON object of a success; raise the failure that any other answer stands for."""
         words = response.body[:_SHOWN_BYTES].decode("utf-8", "replace").casefold()
         usual = (*(() if self._key else (_WITHOUT_KEY,)), *_USUAL) if self.setting else ()
         for status, pattern, sentence in (*self.refusals, *usual):
             if response.status == status and re.search(pattern, words):
-                seconds = retry_after_seconds(response.headers)
+                seconds = http.retry_after_seconds(response.headers)
                 wait = "" if seconds is None else f" (it asks to wait {seconds:.0f} seconds)"
                 said = sentence.format(setting=self.setting, site=self.site, wait=wait)
-                raise OutageError(said)
-        if failure := status_failure(response):
+                raise http.OutageError(said)
+        if failure := http.status_failure(response):
             raise failure
         try:
             answer = json.loads(response.body)
         except (ValueError, RecursionError) as error:
-            raise OutageError("its answer is not JSON; try again later") from error
+            raise http.OutageError("its answer is not JSON; try again later") from error
         if not isinstance(answer, dict):
             raise wrong_shape("is no JSON object")
         return answer
@@ -208,9 +201,9 @@ class MergedSearch:
 # --- Reading an answer --------------------------------------------------------------------------
 
 
-def wrong_shape(what: str) -> OutageError:
+def wrong_shape(what: str) -> http.OutageError:
     """Name an answer that is JSON of another shape than the service documents."""
-    return OutageError(f"its answer {what}; has its format changed?")
+    return http.OutageError(f"its answer {what}; has its format changed?")
 
 
 def objects(value: object, what: str) -> list[Json]:
