@@ -102,9 +102,8 @@ class FileConnector:
         DuckDB's, or the operating system refuses.
         """
         started = time.monotonic()
-        deadline = started + self.lock_timeout_seconds
-        with _turn_of(self.path, started, deadline):
-            connection = self._open(read_only=read_only, started=started, deadline=deadline)
+        with _turn_of(self.path, started, self.lock_timeout_seconds):
+            connection = self._open(read_only=read_only, started=started)
             try:
                 yield connection
             except duckdb.Error as failure:
@@ -144,9 +143,7 @@ class FileConnector:
             with suppress(OSError):
                 unfinished.unlink()
 
-    def _open(
-        self, *, read_only: bool, started: float, deadline: float
-    ) -> duckdb.DuckDBPyConnection:
+    def _open(self, *, read_only: bool, started: float) -> duckdb.DuckDBPyConnection:
         longest = FIRST_PAUSE_SECONDS
         while True:
             try:
@@ -155,7 +152,7 @@ class FileConnector:
                 if not any(words in str(failure) for words in _LOCK_MESSAGES):
                     raise self._explain(failure) from failure
                 waited = time.monotonic() - started
-                if waited >= deadline - started:
+                if waited >= self.lock_timeout_seconds:
                     found = _LOCK_HOLDER.search(str(failure))
                     holder = found["holder"] if found else None
                     raise errors.WarehouseBusyError(
@@ -225,7 +222,7 @@ _turns_guard = threading.Lock()
 
 
 @contextmanager
-def _turn_of(path: Path, started: float, deadline: float) -> Iterator[None]:
+def _turn_of(path: Path, started: float, seconds: float) -> Iterator[None]:
     """Wait until no other connection of this process has the file open."""
     with _turns_guard:
         turn = _turns.setdefault(os.path.realpath(path), _Turn())
@@ -235,7 +232,7 @@ def _turn_of(path: Path, started: float, deadline: float) -> Iterator[None]:
             waited_seconds=0.0,
             holder="this very thread, which has yet to close the connection it opened before",
         )
-    if not turn.lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
+    if not turn.lock.acquire(timeout=max(0.0, started + seconds - time.monotonic())):
         raise errors.WarehouseBusyError(
             path, waited_seconds=time.monotonic() - started, holder="another thread of this process"
         )

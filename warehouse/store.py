@@ -23,15 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import duckdb
 
-from factible_assets.records import (
-    ASSET_RECORDS,
-    Evidence,
-    LlmCall,
-    Page,
-    PageText,
-    Record,
-    Verdict,
-)
+from factible_assets import records
 from factible_assets.rows import Materialization, VideoRows
 from resources.statements import statements
 from warehouse import errors
@@ -99,8 +91,8 @@ class Warehouse:
         Raises WarehouseIntegrityError: A row does not belong to its set, breaks a constraint, or
         quotes what its page does not say. The warehouse is as it was.
         """
-        for asset in sets.keys() - ASSET_RECORDS.keys():
-            known = ", ".join(ASSET_RECORDS)
+        for asset in sets.keys() - records.ASSET_RECORDS.keys():
+            known = ", ".join(records.ASSET_RECORDS)
             raise errors.WarehouseIntegrityError(
                 f"There is no asset {asset}; the warehouse holds {known}."
             )
@@ -194,7 +186,7 @@ class Warehouse:
             raise errors.NotMaterializedError(asset, video_id)
         return found
 
-    def read_video(self, video_id: str, assets: Iterable[str] = ASSET_RECORDS) -> VideoRows:
+    def read_video(self, video_id: str, assets: Iterable[str] = records.ASSET_RECORDS) -> VideoRows:
         """Return everything in the newest sets of a video, of all assets or some, of one moment."""
         with self.connection(read_only=True) as connection:
             sets = _sets(connection, "current_sets", video_id=video_id)
@@ -226,19 +218,23 @@ class Warehouse:
             rows = now.read_video(video_id)
             judged = {verdict.claim_id for verdict in rows.verdicts}
             evidence = _rows(
-                connection, "current", Evidence, view="verdict_evidence", video_id=video_id
+                connection, "current", records.Evidence, view="verdict_evidence", video_id=video_id
             )
             evidence += (row for row in rows.evidence if row.claim_id not in judged)
             hashes = {row.content_hash for row in evidence if row.content_hash}
             texts = {each: text for each, text in rows.texts.items() if each in hashes}
             texts |= stored_texts(connection, hashes - texts.keys())
             page_ids = sorted({row.page_id for row in evidence if row.page_id})
-            pages = _rows(connection, "newest_pages", Page, video_id=video_id, page_ids=page_ids)
+            pages = _rows(
+                connection, "newest_pages", records.Page, video_id=video_id, page_ids=page_ids
+            )
         return replace(
             rows,
             evidence=tuple(evidence),
             pages=tuple(pages),
-            page_texts=tuple(PageText(content_hash=key, text=text) for key, text in texts.items()),
+            page_texts=tuple(
+                records.PageText(content_hash=key, text=text) for key, text in texts.items()
+            ),
         )
 
     def current_sets(self, video_id: str) -> dict[str, Materialization]:
@@ -386,26 +382,28 @@ def _read(
     connection: duckdb.DuckDBPyConnection, sets: dict[str, Materialization], *, current: bool
 ) -> VideoRows:
     """Read the rows of some sets; of current ones, a verdict may be of an older set."""
-    rows: list[Record] = []
-    calls: dict[str, list[LlmCall]] = {}
+    rows: list[records.Record] = []
+    calls: dict[str, list[records.LlmCall]] = {}
     for asset, one in sets.items():
         # By its run a set is found at once.
         own = {"video_id": one.video_id, "run_id": one.run_id}
-        for record in ASSET_RECORDS[asset]:
-            if record is LlmCall:
+        for record in records.ASSET_RECORDS[asset]:
+            if record is records.LlmCall:
                 # The stages of a run share one table of model calls; each asset owns its own.
                 if one.run_id not in calls:
-                    calls[one.run_id] = _rows(connection, "calls_of_run", LlmCall, **own)
+                    calls[one.run_id] = _rows(connection, "calls_of_run", records.LlmCall, **own)
                 rows += (call for call in calls[one.run_id] if call.stage == asset)
-            elif record is Verdict and current:
+            elif record is records.Verdict and current:
                 rows += _rows(connection, "current", record, video_id=one.video_id)
-            elif record is not PageText:
+            elif record is not records.PageText:
                 moment = to_utc(one.checked_at)
                 rows += _rows(connection, "of_run", record, checked_at=moment, **own)
     if "evidence" in sets:
-        read = (row.content_hash for row in rows if isinstance(row, Page | Evidence))
+        read = (
+            row.content_hash for row in rows if isinstance(row, records.Page | records.Evidence)
+        )
         texts = stored_texts(connection, [each for each in read if each is not None])
-        rows += (PageText(content_hash=each, text=texts[each]) for each in sorted(texts))
+        rows += (records.PageText(content_hash=each, text=texts[each]) for each in sorted(texts))
     return VideoRows.of(rows, sets=sets)
 
 

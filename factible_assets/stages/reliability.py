@@ -33,15 +33,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from factible_assets.records import Rating, ReliabilityRating, SourceClass
+from factible_assets.stages import urls
 from factible_assets.stages.ports import DomainAges, RatingDirectory
-from factible_assets.stages.urls import (
-    domain_of,
-    host_and_parents,
-    host_of,
-    is_video_platform,
-    public_suffix,
-    registrable_domain,
-)
 from resources.once import Once
 from resources.reliability.base import DomainAge, ListedRating
 
@@ -76,7 +69,7 @@ def institution_of(host: str) -> tuple[str, SourceClass] | None:
 
     It must be one of the Public Suffix List, so that `.go.jp` counts and `go.com` does not.
     """
-    suffix = public_suffix(host)
+    suffix = urls.public_suffix(host)
     label, _, country = suffix.partition(".")
     generic = not country and label in {"gov", "edu", "int", "mil"}
     national = _COUNTRY.fullmatch(country) and label in _INSTITUTIONS and label != "int"
@@ -87,7 +80,7 @@ def institution_of(host: str) -> tuple[str, SourceClass] | None:
 
 def listing_of(host: str, directory: RatingDirectory) -> tuple[str, Sequence[ListedRating]]:
     """Return the nearest listed name among a host and its parents, and what is listed for it."""
-    for name in host_and_parents(host):
+    for name in urls.host_and_parents(host):
         listed = directory.lookup(name)
         if listed:
             return name, listed
@@ -148,7 +141,7 @@ def rate(
     return rating(
         rating="unknown",
         score=min(score, UNLISTED_CAP),
-        source_class="video" if is_video_platform(name) else "unknown",
+        source_class="video" if urls.is_video_platform(name) else "unknown",
         reasons=tuple(reasons),
         domain_age_years=years,
         status="infra_error" if failed else "ok",
@@ -197,13 +190,13 @@ class RatingBook:
         self._ratings = {rating.domain: rating for rating in self.known}
         self._ageless: set[str] = set()
 
-    def rate(self, urls: Iterable[str]) -> None:
+    def rate(self, addresses: Iterable[str]) -> None:
         """Rate the domains of some addresses, their ages left open.
 
         So is a host below it that a rating set lists by its own name, such as a newspaper's
         section.
         """
-        names = self._names(urls) - self._ratings.keys()
+        names = self._names(addresses) - self._ratings.keys()
         if not names:
             return
         with self.timed():
@@ -212,16 +205,16 @@ class RatingBook:
                 if made.rating == "unknown" and not made.datasets:
                     self._ageless.add(name)
 
-    async def look_up_ages(self, urls: Iterable[str]) -> None:
+    async def look_up_ages(self, addresses: Iterable[str]) -> None:
         """Complete the ratings of some addresses by the ages of their domains, all at once."""
-        urls = tuple(urls)
-        self.rate(urls)
-        names = self._names(urls) & self._ageless
+        addresses = tuple(addresses)
+        self.rate(addresses)
+        names = self._names(addresses) & self._ageless
         if not names:
             return
 
         async def look_up(name: str) -> None:
-            domain = registrable_domain(name)
+            domain = urls.registrable_domain(name)
             age = await self._ages.get(domain, partial(self.ages.age, domain))
             self._ratings[name] = rate(self.video_id, name, self.directory, age)
             self._ageless.discard(name)
@@ -233,22 +226,22 @@ class RatingBook:
 
     def of(self, url: str) -> ReliabilityRating:
         """Return the rating of an address that has been rated: its host's own, or its domain's."""
-        domain = domain_of(url)
+        domain = urls.domain_of(url)
         if not domain:
             return rate(self.video_id, "", self.directory)
-        names = (name for name in host_and_parents(host_of(url)) if name in self._ratings)
+        names = (name for name in urls.host_and_parents(urls.host_of(url)) if name in self._ratings)
         return self._ratings[next(names, domain)]
 
-    def ratings(self, urls: Iterable[str]) -> tuple[ReliabilityRating, ...]:
+    def ratings(self, addresses: Iterable[str]) -> tuple[ReliabilityRating, ...]:
         """Return the ratings that belong to some addresses, by domain."""
-        names = self._names(urls) & self._ratings.keys()
+        names = self._names(addresses) & self._ratings.keys()
         return tuple(self._ratings[name] for name in sorted(names))
 
-    def _names(self, urls: Iterable[str]) -> set[str]:
+    def _names(self, addresses: Iterable[str]) -> set[str]:
         """Return the domains of some addresses, and the names below them that are listed."""
         names = set[str]()
-        for url in urls:
-            if domain := domain_of(url):
-                listed_name, _ = listing_of(host_of(url), self.directory)
+        for url in addresses:
+            if domain := urls.domain_of(url):
+                listed_name, _ = listing_of(urls.host_of(url), self.directory)
                 names |= {domain, listed_name if listed_name.endswith(f".{domain}") else domain}
         return names
