@@ -65,7 +65,7 @@ from factible_assets.stages.ports import (
     Vote,
 )
 from factible_assets.stages.transcript import stored_transcript
-from resources.cache import DiskCache
+from resources.cache.store import DiskCache
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
 from resources.reliability.base import DomainAge, ListedRating

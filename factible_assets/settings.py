@@ -54,7 +54,7 @@ from factible_assets.errors import ExitCode, FactibleError
 from resources.llm.base import Effort
 
 if TYPE_CHECKING:
-    from resources.cache import CachePolicy
+    from resources.cache.store import CachePolicy
     from warehouse.lake import Lake
 
 PACKAGE_PARENT = Path(factible_assets.__file__).resolve().parent.parent
@@ -599,7 +599,7 @@ class Settings(BaseSettings):
     @property
     def cache_policy(self) -> CachePolicy:
         """How long answers are kept, and how much room they have."""
-        from resources.cache import CachePolicy  # noqa: PLC0415 - only who opens the cache needs it
+        from resources.cache.store import CachePolicy  # noqa: PLC0415 - only who opens the cache needs it
 
         return CachePolicy(
             search=timedelta(days=self.cache_search_days),

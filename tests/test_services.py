@@ -49,7 +49,7 @@ from factible_assets.services.web import (
 from factible_assets.settings import Endpoint, SearchProvider, Settings, variable
 from factible_assets.stages.ports import Observer, ReasonerOutageError, Services
 from factible_assets.stages.reliability import rate
-from resources.cache import DiskCache
+from resources.cache.store import DiskCache
 from resources.errors import SetupError
 from resources.llm import backend
 from resources.llm.backend import Batching

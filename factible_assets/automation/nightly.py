@@ -41,7 +41,7 @@ from factible_assets.services.dagster_internals import cron_string_iterator, is_
 from factible_assets.services.resource import FactCheckServices
 from factible_assets.settings import Settings, SettingsError
 from factible_assets.wording import counted
-from resources.cache import DiskCache
+from resources.cache.store import DiskCache
 from resources.statements import statements
 from warehouse.rechecks import Launch, RecheckLimits, plan_night
 from warehouse.store import Warehouse

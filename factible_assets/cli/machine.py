@@ -33,7 +33,7 @@ from factible_assets.settings import (
     variable,
 )
 from factible_assets.wording import counted, in_bytes, plain
-from resources.cache import DiskCache
+from resources.cache.store import DiskCache
 from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
 from resources.models.hub import Hub, ModelStore
 from warehouse.errors import NotAWarehouseError

@@ -35,8 +35,8 @@ from factible_assets.evaluation.outcomes import VideoOutcome, group_by_corpus, l
 from factible_assets.records import JudgementRow
 from factible_assets.services import reasoning
 from factible_assets.settings import Settings
-from resources.cache import DiskCache
 from resources.cache.answers import CachingModel
+from resources.cache.store import DiskCache
 from resources.llm.base import BudgetExhaustedError
 from resources.llm.registry import ModelInfo
 from warehouse.beside import judge_usage, read_judgements

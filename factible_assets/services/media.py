@@ -14,11 +14,12 @@ from typing import Literal, TypeAlias, TypeVar
 
 from factible_assets.records import Video
 from factible_assets.settings import Settings
-from factible_assets.stages.media import MediaServices, NoPictureError, Picture, frame_moments
+from factible_assets.stages.media import MediaServices, Picture, frame_moments
 from factible_assets.stages.ports import Fetcher
 from factible_assets.wording import clock
 from resources.http import HttpClient, HttpFailureError, OutageError, status_failure
-from resources.images.inspect import FrameError, frame_at, inspect
+from resources.images.base import NoPictureError
+from resources.images.inspect import frame_at, inspect
 from resources.images.services import GoogleVision, Sightengine
 from resources.transcripts.youtube_ids import is_video_id
 
@@ -60,7 +61,7 @@ def pictures_of(
         found.append(Picture(media.name, partial(_read, media)))
     elif media is not None:
         moments = frame_moments(video.duration_seconds or 0.0) if video.duration_seconds else (0.0,)
-        found += [Picture(f"frame at {clock(at)}", partial(_frame, media, at)) for at in moments]
+        found += [Picture(f"frame at {clock(at)}", partial(frame_at, media, at)) for at in moments]
     return found
 
 
@@ -89,10 +90,3 @@ async def _read(path: Path) -> bytes:
     if len(data) > _MAX_BYTES:
         raise NoPictureError(f"{path.name} is larger than {_MAX_BYTES // 1_000_000} MB.")
     return data
-
-
-async def _frame(path: Path, seconds: float) -> bytes:
-    try:
-        return await frame_at(path, seconds)
-    except FrameError as error:
-        raise NoPictureError(str(error)) from error

@@ -26,7 +26,7 @@ from factible_assets.settings import Settings
 from factible_assets.stages.flow import Strategy, StrategyError
 from factible_assets.stages.ports import Reasoner
 from factible_assets.strategies import strategy_named
-from resources.cache import DiskCache
+from resources.cache.store import DiskCache
 from resources.errors import SetupError
 from resources.llm.base import Effort, LanguageModel
 from resources.llm.limits import Budget, Ceiling

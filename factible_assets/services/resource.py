@@ -31,7 +31,7 @@ from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.stages.ports import Observer, RatingDirectory, Services
 from resources.archive.sources import ArchiveError
-from resources.cache import DiskCache
+from resources.cache.store import DiskCache
 from resources.errors import SetupError
 from warehouse.store import Warehouse
 

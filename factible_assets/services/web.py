@@ -21,8 +21,8 @@ from factible_assets.settings import Settings
 from factible_assets.stages.ports import DomainAges, Fetcher
 from factible_assets.stages.urls import canonical_url, is_fictional, registrable_domain
 from resources.archive.store import Archive, ArchivedWeb, ArchivingFetcher
-from resources.cache import DiskCache
 from resources.cache.answers import CachingAges, CachingFactChecks, CachingFetcher, CachingSearch
+from resources.cache.store import DiskCache
 from resources.errors import SetupError
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.miniature_web import SEARCH_BASE_URL, miniature_web

@@ -33,14 +33,6 @@ MOST_PAGES = 5
 _STRONG_ERROR_LEVEL = 0.1
 
 
-class NoPictureError(Exception):
-    """A picture cannot be had. The text is a sentence; `is_outage`: another time it may."""
-
-    def __init__(self, sentence: str, *, is_outage: bool = False) -> None:
-        super().__init__(sentence)
-        self.is_outage = is_outage
-
-
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A picture of a video by its name, and how its bytes are had; `load` raises NoPictureError."""
@@ -104,9 +96,8 @@ async def _examine(
         data = await picture.load()
         rows.content_hash = hashlib.sha256(data).hexdigest()
         facts = await asyncio.to_thread(services.inspect, data)
-    except (NoPictureError, images.UnreadableImageError) as error:
-        is_outage = isinstance(error, NoPictureError) and error.is_outage
-        status = "infra_error" if is_outage else "skipped"
+    except images.NoPictureError as error:
+        status = "infra_error" if error.is_outage else "skipped"
         rows.add("metadata", status=status, reason=str(error))
         return rows.made
     said = (

@@ -41,8 +41,12 @@ class ImageAnswer:
     latency_seconds: float = 0.0
 
 
-class UnreadableImageError(ValueError):
-    """The bytes are no picture that can be read. The text is a sentence for a person."""
+class NoPictureError(Exception):
+    """A picture cannot be had or read. The text is a sentence; `is_outage`: another time it may."""
+
+    def __init__(self, sentence: str, *, is_outage: bool = False) -> None:
+        super().__init__(sentence)
+        self.is_outage = is_outage
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from PIL import ExifTags, Image, ImageChops
 
-from resources.images.base import ImageFacts, UnreadableImageError
+from resources.images.base import ImageFacts, NoPictureError
 
 _MOST_PIXELS = 50_000_000
 _READABLE = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
@@ -30,11 +30,11 @@ _MOST_BYTES = 20_000_000
 
 
 def inspect(picture: bytes) -> ImageFacts:
-    """Look into a picture; UnreadableImageError for none, a damaged or an enormous one."""
+    """Look into a picture; NoPictureError for none, a damaged or an enormous one."""
     try:
         image = Image.open(io.BytesIO(picture), formats=_READABLE)
         if image.width * image.height > _MOST_PIXELS:
-            raise UnreadableImageError(
+            raise NoPictureError(
                 f"The picture has {image.width:,} by {image.height:,} pixels, too many to read."
             )
         image.load()
@@ -45,11 +45,7 @@ def inspect(picture: bytes) -> ImageFacts:
         }
         level = _error_level(image) if image.format in {"JPEG", "WEBP"} else None
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        if isinstance(error, UnreadableImageError):
-            raise
-        raise UnreadableImageError(
-            f"The picture cannot be read ({type(error).__name__})."
-        ) from error
+        raise NoPictureError(f"The picture cannot be read ({type(error).__name__}).") from error
     words = {name: " ".join(text.replace("\0", " ").split())[:200] for name, text in named.items()}
     taken_at = None
     with suppress(ValueError):
@@ -77,18 +73,14 @@ def _error_level(image: Image.Image) -> float:
     return sum(level > 3 * usual for level in levels) / len(levels)
 
 
-class FrameError(Exception):
-    """There is no picture at this moment. The text is a sentence for a person."""
-
-
 async def frame_at(video: Path, seconds: float) -> bytes:
     """Return the picture that a video shows at a moment, as PNG.
 
-    FrameError: there is no ffmpeg, it cannot read the file, or it takes longer than 30 seconds.
+    NoPictureError: there is no ffmpeg, it cannot read the file, or it takes longer than 30 seconds.
     """
     program = shutil.which("ffmpeg")
     if program is None:
-        raise FrameError("Frames of a video need ffmpeg; install it (apt-get install ffmpeg).")
+        raise NoPictureError("Frames of a video need ffmpeg; install it (apt-get install ffmpeg).")
     # The whitelist keeps playlists from naming addresses and other files.
     before = f"-nostdin -v error -protocol_whitelist file -ss {seconds:.3f} -i".split()
     shape = r"scale=min(1280\,iw):-2"
@@ -105,11 +97,11 @@ async def frame_at(video: Path, seconds: float) -> bytes:
         async with asyncio.timeout(_FRAME_SECONDS):
             picture, _ = await running.communicate()
     except TimeoutError:
-        raise FrameError(f"{video.name}: no frame within {_FRAME_SECONDS:g} seconds.") from None
+        raise NoPictureError(f"{video.name}: no frame within {_FRAME_SECONDS:g} seconds.") from None
     finally:
         if running.returncode is None:
             running.kill()
             await running.wait()
     if not picture or len(picture) > _MOST_BYTES:
-        raise FrameError(f"{video.name} shows no picture at {seconds:g} seconds.")
+        raise NoPictureError(f"{video.name} shows no picture at {seconds:g} seconds.")
     return picture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from resources.cache import DiskCache
+from resources.cache.store import DiskCache
 from tests.cli.conftest import Run
 
 DAY = timedelta(days=1)

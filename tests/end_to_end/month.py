@@ -22,8 +22,8 @@ from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ids import claim_id
 from factible_assets.stages.ports import Judged, QueryDraft, Services
 from factible_assets.stages.progress import ALL_STAGES
-from resources.cache import CachePolicy, DiskCache
 from resources.cache.answers import CachingFetcher, CachingSearch
+from resources.cache.store import CachePolicy, DiskCache
 from resources.http import HttpClient, RetryPolicy
 from resources.network_guard import NetworkGuard
 from resources.scraping.pages import PageFetcher

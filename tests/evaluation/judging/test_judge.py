@@ -27,8 +27,8 @@ from factible_assets.evaluation.judging.judge import (
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.reasoners.llm.prompts import Data
-from resources.cache import DiskCache
 from resources.cache.answers import CachingModel
+from resources.cache.store import DiskCache
 from resources.llm.base import BudgetExhaustedError
 from resources.llm.limits import Budget, Ceiling
 from tests.evaluation import outcomes

@@ -16,7 +16,7 @@ from factible_assets.reasoners.embedded.embedder import (
     OnnxEmbedder,
     TfidfEmbedder,
 )
-from resources.cache import DiskCache
+from resources.cache.store import DiskCache
 
 TEXTS = [
     "Garlic prevents cancer.",

@@ -11,8 +11,8 @@ import pytest
 
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
-from resources.cache import DiskCache
 from resources.cache.answers import CachingModel
+from resources.cache.store import DiskCache
 from resources.llm.limits import Budget, Ceiling
 from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, transcript
 from tests.reasoners.llm.scripted import staged, take_apart

@@ -9,9 +9,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from resources.cache import DiskCache
 from resources.cache.answers import _MODELS_VERSION
-from resources.cache.store import cache_key
+from resources.cache.store import DiskCache, cache_key
 from tests.resources.cache.worker import AT_ONCE, EACH, question
 from tests.resources.llm.servers import ollama_answer
 from tests.servers import Asked, Exchange, MisbehavingServer, respond, respond_json

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from resources.cache import DiskCache
 from resources.cache.answers import CachingFetcher, CachingSearch
-from resources.cache.store import AnswerTable
+from resources.cache.store import AnswerTable, DiskCache
 from resources.scraping.base import FetchedPage
 from resources.search.base import SearchAnswer, SearchRequest
 from tests.resources.cache.doubles import NOON, Clock, CountingFetcher, CountingSearch

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from resources.cache import CachePolicy, DiskCache
-from resources.cache.store import AnswerTable, cache_key
+from resources.cache.store import AnswerTable, CachePolicy, DiskCache, cache_key
 
 ROOT = Path(__file__).resolve().parents[3]
 DAY = timedelta(days=1)
@@ -222,7 +221,7 @@ FULL = """
 import asyncio, json, resource, sys
 from datetime import timedelta
 from pathlib import Path
-from resources.cache import DiskCache
+from resources.cache.store import DiskCache
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 
 async def main():

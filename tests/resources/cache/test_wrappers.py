@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.cache import CachePolicy, DiskCache
 from resources.cache.answers import (
     CachingAges,
     CachingFactChecks,
@@ -21,7 +20,7 @@ from resources.cache.answers import (
     CachingModel,
     CachingSearch,
 )
-from resources.cache.store import from_json, to_json
+from resources.cache.store import CachePolicy, DiskCache, from_json, to_json
 from resources.llm.base import BudgetExhaustedError, ModelOutageError, ModelRequest, Part
 from resources.llm.limits import Budget, Ceiling
 from resources.reliability.base import DomainAge

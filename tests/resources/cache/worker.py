@@ -18,8 +18,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from resources.cache import DiskCache
 from resources.cache.answers import CachingFetcher, CachingModel, CachingSearch
+from resources.cache.store import DiskCache
 from resources.http import HttpClient
 from resources.llm.base import ModelRequest, Part
 from resources.llm.ollama import OllamaBackend

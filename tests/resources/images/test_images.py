@@ -18,8 +18,8 @@ from PIL import Image
 
 from resources.errors import SetupError
 from resources.http import HttpClient, HttpLimits, RetryPolicy
-from resources.images.base import ImageMatch, UnreadableImageError
-from resources.images.inspect import FrameError, frame_at, inspect
+from resources.images.base import ImageMatch, NoPictureError
+from resources.images.inspect import frame_at, inspect
 from resources.images.services import GoogleVision, Sightengine
 from resources.network_guard import NetworkGuard
 from tests.servers import (
@@ -211,7 +211,7 @@ def test_a_region_that_was_pasted_in_is_compressed_otherwise_than_the_rest() -> 
     ids=["nothing", "a page", "half of one", "too many pixels", "a bomb"],
 )
 def test_what_is_no_picture_is_refused_with_a_sentence(data: bytes) -> None:
-    with pytest.raises(UnreadableImageError, match="picture"):
+    with pytest.raises(NoPictureError, match="picture"):
         inspect(data)
 
 
@@ -236,7 +236,7 @@ async def test_a_frame_is_the_picture_at_its_moment(tmp_path: Path) -> None:
     assert first[2] < 50
     assert last[2] > 200
     assert last[0] < 50
-    with pytest.raises(FrameError, match="shows no picture at 99 seconds"):
+    with pytest.raises(NoPictureError, match="shows no picture at 99 seconds"):
         await frame_at(video, 99)
 
 
@@ -246,5 +246,5 @@ async def test_a_frame_is_the_picture_at_its_moment(tmp_path: Path) -> None:
 async def test_a_playlist_that_calls_itself_a_video_reads_no_other_file(tmp_path: Path) -> None:
     hostile = tmp_path / "clip.mp4"
     hostile.write_text("#EXTM3U\n#EXTINF:1,\nhttp://127.0.0.1:9/secret\n#EXT-X-ENDLIST\n")
-    with pytest.raises(FrameError, match="shows no picture"):
+    with pytest.raises(NoPictureError, match="shows no picture"):
         await frame_at(hostile, 0)

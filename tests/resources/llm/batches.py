@@ -17,8 +17,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from resources.cache import DiskCache
 from resources.cache.answers import CachingModel
+from resources.cache.store import DiskCache
 from resources.llm.backend import Batching
 from resources.llm.base import ModelAnswer
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry
