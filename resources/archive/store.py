@@ -341,8 +341,9 @@ class Archive:
             yield connection
         except sqlite3.Error as error:
             raise sources.ArchiveError(
-                f"{self.path}: the archive cannot be used ({error}). Check that the file is an "
-                "archive, that it can be written, and that the disk is not full."
+                f"{self.path}: the archive cannot be used ({error}). Check that it can be written "
+                "and the disk is not full. A damaged one: move it away, and a new one begins; what "
+                "--pages or `factible archive import` put there, give again."
             ) from error
         finally:
             if connection is not None:

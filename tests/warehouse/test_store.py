@@ -90,6 +90,19 @@ def test_the_newest_check_is_current_even_if_it_was_written_first(in_memory: War
     assert in_memory.read_current(Claim, "v") == [claim("v", 2)]
 
 
+def test_a_check_under_a_clock_that_was_years_ahead_hides_no_later_one(
+    in_memory: Warehouse,
+) -> None:
+    ahead = Stamp(run_id="ahead", checked_at=datetime.now(UTC).replace(year=2999, day=1))
+    in_memory.write_assets("v", fact_check("v", claims=3), stamp=ahead)
+    assert len(in_memory.read_current(Verdict, "v")) == 3
+    in_memory.write_assets("v", fact_check("v", claims=2), stamp=stamp(1))
+    assert len(in_memory.read_current(Verdict, "v")) == 2
+    question = "SELECT DISTINCT run_id, latest_run_id FROM current_verdicts"
+    with in_memory.connection() as connection:
+        assert connection.execute(question).fetchall() == [("run-1", "run-1")]
+
+
 def test_a_set_without_rows_is_current_and_shows_no_old_rows(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
     write_asset(in_memory, "claims", "v", [], stamp=stamp(2), code_version="1")

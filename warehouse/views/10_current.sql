@@ -3,12 +3,14 @@
 -- A set belongs to one asset and one video: whoever re-materializes the claims of a video does not
 -- thereby make its evidence old. What counts is `materializations`, not the rows: a set without
 -- rows is as current as any other. Columns that are those of a table are commented there.
+-- A moment that is still to come was stamped by a clock that was wrong, and comes last.
 
 CREATE OR REPLACE VIEW current_materializations AS
 SELECT materializations.*
 FROM materializations
 QUALIFY row_number() OVER (
-    PARTITION BY asset, video_id ORDER BY checked_at DESC, run_id DESC
+    PARTITION BY asset, video_id
+    ORDER BY checked_at > now() + INTERVAL 1 HOUR, checked_at DESC, run_id DESC
 ) = 1;
 COMMENT ON VIEW current_materializations IS 'The newest complete set of each asset and video.';
 
@@ -138,11 +140,15 @@ LEFT JOIN current_videos
     ON current_videos.video_id = verdicts.video_id
 WINDOW newest_first AS (
     PARTITION BY verdicts.video_id, verdicts.claim_id
-    ORDER BY verdicts.checked_at DESC, verdicts.run_id DESC
+    ORDER BY verdicts.checked_at > now() + INTERVAL 1 HOUR, verdicts.checked_at DESC, verdicts.run_id DESC
 )
 QUALIFY row_number() OVER (
     PARTITION BY verdicts.video_id, verdicts.claim_id
-    ORDER BY verdicts.status = 'complete' DESC, verdicts.checked_at DESC, verdicts.run_id DESC
+    ORDER BY
+        verdicts.status = 'complete' DESC,
+        verdicts.checked_at > now() + INTERVAL 1 HOUR,
+        verdicts.checked_at DESC,
+        verdicts.run_id DESC
 ) = 1;
 COMMENT ON VIEW current_verdicts IS 'One verdict per current claim: the newest complete one, or the newest incomplete one where there is no other. A failed re-check leaves the last good verdict in place; the columns latest_… tell how the newest attempt ended.';
 COMMENT ON COLUMN current_verdicts.latest_status IS 'Status of the newest attempt. incomplete beside a complete verdict: the re-check failed, and this is the last good verdict.';

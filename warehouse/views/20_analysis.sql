@@ -239,7 +239,11 @@ WITH reached AS (
     SEMI JOIN current_claims USING (video_id, claim_id)
     QUALIFY row_number() OVER (
         PARTITION BY video_id, claim_id
-        ORDER BY status = 'complete' DESC, checked_at DESC, run_id DESC
+        ORDER BY
+            status = 'complete' DESC,
+            checked_at > now() + INTERVAL 1 HOUR,
+            checked_at DESC,
+            run_id DESC
     ) = 1
 )
 SELECT

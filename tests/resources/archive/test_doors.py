@@ -113,6 +113,7 @@ async def test_an_archive_that_breaks_is_an_outage_with_a_sentence(ruined: Archi
     assert (answer.outcome, page.outcome) == ("outage", "outage")
     assert answer.reason is not None
     assert "the archive cannot be used" in answer.reason
+    assert "move it away" in answer.reason
 
 
 async def test_a_page_that_cannot_be_archived_is_not_lost(ruined: Archive) -> None:
