@@ -158,9 +158,7 @@ class Backend(ABC):
 
     def schema(self, request: ModelRequest[Any]) -> Mapping[str, Any]:
         """Return the schema of a request's answer, as this server is sent it."""
-        # Who takes batches keeps to OpenAI's subset, wherever it is.
-        is_bounded = self._provider.bounds_lists and self._batching is None
-        most = request.most if is_bounded else None
+        most = request.most if self._provider.bounds_lists else None
         return strict_schema(request.output_type, most)
 
     @abstractmethod

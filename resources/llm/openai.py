@@ -24,6 +24,7 @@ import openai
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
 from resources.llm import backend
+from resources.llm.answers import strict_schema
 from resources.llm.base import AnswerMode, ModelRequest
 from resources.llm.prompt import Message
 
@@ -112,7 +113,9 @@ class OpenAIBackend(backend.Backend):
         samples = "temperature" not in self._omitted
         shape = {
             "name": re.sub(r"\W", "_", request.output_type.__name__)[:64],
-            "schema": self.schema(request),
+            "schema": strict_schema(request.output_type)
+            if "maxItems" in self._omitted
+            else self.schema(request),
             "strict": True,
         }
         formats: dict[AnswerMode, dict[str, Any]] = {
@@ -213,7 +216,7 @@ class OpenAIBackend(backend.Backend):
             self._limits_tried.add(other)
             self._limit_name = other
             return f"the server wants the limit as {other}; asked again so"
-        for parameter in ("temperature", "seed", "reasoning_effort"):
+        for parameter in ("temperature", "seed", "reasoning_effort", "maxItems"):
             if parameter not in self._omitted and self._rejects(parameter, body):
                 self._omitted.add(parameter)
                 return f"the server does not take {parameter}; asked again without"

@@ -172,8 +172,12 @@ class ModelClients:
             if self._policy == backend.CallPolicy():
                 seconds = seconds or _OWN_MACHINE_SECONDS
             most = min(listed.max_concurrent, _OWN_MACHINE_CONCURRENT)
+            # A model with a price is a service's, behind a gateway.
             provider = replace(
-                provider, max_concurrent=most, answer_seconds=seconds, bounds_lists=True
+                provider,
+                max_concurrent=most,
+                answer_seconds=seconds,
+                bounds_lists=not info.price_known,
             )
         given = (info, provider, self._keys.get(listed.name), self._policy)
         limiter = self._limiters.setdefault(

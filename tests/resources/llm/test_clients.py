@@ -60,22 +60,23 @@ async def test_a_list_is_bounded_where_the_server_holds_a_model_to_it(
 ) -> None:
     for dialect in ("openai", "ollama"):
         server.on(CHAT[dialect], say(dialect, {"searches": ["tides"]}))
-    own = tmp_path / "models.yaml"
-    own.write_text(
+    listed = tmp_path / "models.yaml"
+    listed.write_text(
         "providers:\n"
         f"  lab: {{protocol: openai, base_url: 'http://127.0.0.1:{server.port}/v1'}}\n"
         "models: {remote: {provider: lab, context_window: 8000}}\n"
     )
     question = ModelRequest("You search.", (Part("How?"),), Searches, 2, max_tokens=200)
-    async with clients(server, own) as models:
+    async with clients(server, listed) as models:
+        await models.model("own", provider="openai").complete(question)
         for name in ("gpt-4o-mini", "qwen3:8b", "remote"):
             await models.model(name).complete(question)
-    here, remote = (
+    own, *others = (
         body["response_format"]["json_schema"]["schema"] for body in bodies(server, "openai")
     )
     (ollama,) = (body["format"] for body in bodies(server, "ollama"))
-    most = [each["properties"]["searches"].get("maxItems") for each in (here, ollama, remote)]
-    assert most == [2, 2, None]
+    most = [each["properties"]["searches"].get("maxItems") for each in (own, ollama, *others)]
+    assert most == [2, 2, None, None]
 
 
 async def test_an_azure_address_of_the_older_kind_names_deployment_and_version(
