@@ -177,7 +177,7 @@ class ModelClients:
                 provider,
                 max_concurrent=most,
                 answer_seconds=seconds,
-                bounds_lists=not info.price_known,
+                bounds_lists=listed.bounds_lists or not info.price_known,
             )
         given = (info, provider, self._keys.get(listed.name), self._policy)
         limiter = self._limiters.setdefault(
