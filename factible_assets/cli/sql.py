@@ -18,6 +18,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -170,7 +171,14 @@ def _ask(store: Warehouse, query: str, parameters: dict[str, Any]) -> pl.DataFra
             # A lake's files may be reached, to be read: none is to be written beside them.
             if any(each.type.name == "COPY" for each in connection.extract_statements(query)):
                 raise duckdb.PermissionException("COPY")
-            answer = connection.execute(query, parameters)
+            # DuckDB hears no Ctrl-C in the thread in which it executes.
+            with ThreadPoolExecutor(1) as worker:
+                asked = worker.submit(connection.execute, query, parameters)
+                try:
+                    answer = asked.result()
+                except KeyboardInterrupt:
+                    connection.interrupt()
+                    raise
             return answer.pl() if answer.description else pl.DataFrame()
     except duckdb.InterruptException as error:
         raise KeyboardInterrupt from error

@@ -3,6 +3,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import signal
+import threading
 from pathlib import Path
 
 import polars as pl
@@ -203,3 +206,18 @@ def test_control_characters_of_stored_text_never_reach_the_terminal(factible: Ru
     result = factible("sql", "select 'a' || chr(27) || '[31m' || chr(10) || 'b' as t")
     assert "\x1b" not in result.stdout
     assert "a [31m b" in result.stdout
+
+
+def test_ctrl_c_ends_a_question_that_never_ends(home: Path, factible: Run) -> None:
+    store_sample(home)
+    endless = "select sum(a.range * b.range) from range(100000000) a, range(1000000) b"
+    # Who runs the tests in the background may have told them to ignore it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    pressed = threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT))
+    pressed.start()
+    try:
+        result = factible("sql", "--live", endless)
+    finally:
+        pressed.join()
+        signal.signal(signal.SIGINT, before)
+    assert (result.exit_code, result.stdout) == (130, "")
