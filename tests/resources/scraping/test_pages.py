@@ -409,7 +409,7 @@ async def test_tangled_markup_is_given_up_in_bounded_time(
 ) -> None:
     async with HttpClient(guard=NetworkGuard(server.names)) as http:
         fetcher = PageFetcher(http, reading_seconds=0.05)
-        server.on("/", respond(article("<p><b><i>text " * 20_000)))
+        server.on("/", respond(article("<p><b><i>text " * 120_000)))
         started = time.perf_counter()
         page = await fetcher.fetch(f"{SITE}/")
         assert page.outcome == "unavailable"
