@@ -173,11 +173,9 @@ class ModelClients:
                 seconds = seconds or _OWN_MACHINE_SECONDS
             most = min(listed.max_concurrent, _OWN_MACHINE_CONCURRENT)
             # A model with a price is a service's, behind a gateway.
+            bounds = listed.bounds_lists or not info.price_known
             provider = replace(
-                provider,
-                max_concurrent=most,
-                answer_seconds=seconds,
-                bounds_lists=listed.bounds_lists or not info.price_known,
+                provider, max_concurrent=most, answer_seconds=seconds, bounds_lists=bounds
             )
         given = (info, provider, self._keys.get(listed.name), self._policy)
         limiter = self._limiters.setdefault(

@@ -52,14 +52,10 @@ async def ask_queries(desk: Desk, asked: Sequence[AskedClaim]) -> dict[int, list
     for number, each in enumerate(asked, start=1):
         claims += [f"Claim {number}:\n", claim_data(each.claim)]
     count = max(_TYPES, *(each.max_queries for each in asked))
-    room = max(desk.stage.max_tokens, _QUERY_TOKENS * count * len(asked))
+    most = count * len(asked)
+    room = max(desk.stage.max_tokens, _QUERY_TOKENS * most)
     answer = await desk.ask(
-        "User",
-        QueriesAnswer,
-        max_tokens=room,
-        most=count * len(asked),
-        claims=claims,
-        count=str(count),
+        "User", QueriesAnswer, max_tokens=room, most=most, claims=claims, count=str(count)
     )
     # Each search once, as words alone: where to search is not the model's to say.
     found: dict[int, dict[str, QueryDraft]] = {}
