@@ -171,7 +171,14 @@ def claims_in_force(actions: Iterable[records.ReviewAction]) -> ClaimsInForce:
     worded: dict[str, WordedClaim] = {}
     gone: dict[str, records.ReviewAction] = {}
     parts: dict[str, list[str]] = {}
-    for action in in_order(actions):
+    ordered = in_order(actions)
+    words = {
+        claim_id(action.video_id, each): each
+        for action in ordered
+        if action.action in CLAIM_KINDS
+        for each in (action.value or "").splitlines()
+    }
+    for action in ordered:
         mine, value = names.get(action.claim_id, action.claim_id), action.value or ""
         if action.action == "add_claim":
             mine = names[action.claim_id] = action.claim_id
@@ -201,7 +208,8 @@ def claims_in_force(actions: Iterable[records.ReviewAction]) -> ClaimsInForce:
             gone.pop(mine, None)
             for part in parts.pop(mine, ()):
                 worded.pop(names.get(part, part), None)
-            worded.setdefault(mine, WordedClaim(mine, value, like=mine))
+            # What is restored may be called otherwise by now.
+            worded.setdefault(mine, WordedClaim(mine, words.get(mine, value), like=mine))
     return ClaimsInForce(names, worded, gone)
 
 

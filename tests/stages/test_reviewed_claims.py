@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig
@@ -96,6 +96,15 @@ def histories(draw: st.DrawFn) -> list[ReviewAction]:
 subsets = st.lists(st.sampled_from(WORDS), unique=True, max_size=5)
 
 
+@example(
+    [
+        act(0, "split_claim", WORDS[1], value="\n".join(WORDS[:2])),
+        act(1, "reword_claim", WORDS[0], value=WORDS[1]),
+        act(2, "restore_claim", WORDS[0], value=WORDS[0]),
+    ],
+    [],
+    [],
+)
 @given(histories(), subsets, st.lists(subsets, max_size=3))
 def test_what_a_reviewer_made_of_claims_outlives_every_extraction(
     actions: list[ReviewAction], first: list[str], later: list[list[str]]
