@@ -65,6 +65,8 @@ _BOUNDS_OF_YEAR: dict[Bound, re.Pattern[str]] = {
 }
 
 _OR = re.compile(r"\s+or (more|less|fewer|so)\b")
+_OF_MORE = re.compile(r"\s+of (?:its|his|her|their|the|these|those)\b")
+"""After a count of what there may be more of: "two of its hearts"."""
 _BOUND_AFTER: dict[str, Bound] = {
     "more": "at_least",
     "less": "at_most",
@@ -121,6 +123,8 @@ def _quantity(text: str, number: Number) -> Quantity:
     bound = _bound(before, _BOUNDS)
     if (after := _OR.match(text, number.end)) is not None and bound == "exact":
         bound = _BOUND_AFTER[after[1]]
+    elif dimension.startswith("count:") and bound == "exact" and _OF_MORE.match(text, number.end):
+        bound = "at_least"
     return Quantity(value * factor, dimension, bound, half, number.start, number.end)
 
 

@@ -139,8 +139,7 @@ class StatementsAndTone:
             heard.leaves_room
             and not wanted.is_denied
             and _is_named_at_once(wanted, selection.passages, title)
-            and 2 * numbers_stated(wanted, selection.passages, roughly=True)
-            >= len(wanted.quantities)
+            and _has_its_figures(wanted, selection.passages)
         ):
             return self._from_tone(claim, selection)
         return PageStance()
@@ -182,6 +181,13 @@ def uncapitalised(claim: str) -> str:
     first = claim.split(" ", 1)[0]
     keeps = first == "I" or first[1:] != first[1:].lower()
     return claim if keeps else claim[:1].lower() + claim[1:]
+
+
+def _has_its_figures(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
+    """Tell whether a page has half of a claim's figures; its years only if it has no others."""
+    figures = tuple(each for each in claim.quantities if each.dimension != "year")
+    wanted = replace(claim, quantities=figures or claim.quantities)
+    return 2 * numbers_stated(wanted, passages, roughly=True) >= len(wanted.quantities)
 
 
 def _is_named_at_once(claim: ClaimWords, passages: Sequence[Passage], title: str) -> bool:

@@ -27,6 +27,7 @@ from factible_assets.reasoners.embedded.reading.quantities import (
         ("10 percent", "between 30 and 50 percent, or 70 percent", "silent"),
         ("40 percent", "45 percent", "silent"),
         ("five chambers", "four chambers", "conflicts"),
+        ("it has three hearts", "two of its hearts pump blood", "silent"),
         ("40 percent", "a lot", "silent"),
         ("in 1990 it was 40 percent", "in 2010 it was 80 percent", "silent"),
         ("a lot", "40 percent", "none"),

@@ -285,9 +285,13 @@ def test_a_page_that_leans_to_a_claim_supports_it_less_surely_than_one_that_stat
         (JUICE, f"{PRAISE} Fruit juice does not provide vitamins for the immune system of adults."),
         ("Fruit juice provides no vitamins for the immune system", PRAISE),
         ("Fruit juice provides 80 percent of vitamins for the immune system", PRAISE),
+        (
+            "In 2019 fruit juice provided 80 percent of vitamins for the immune system",
+            f"In 2019 this was known already. {PRAISE}",
+        ),
         ("Fruit juice in Ruritania provides vitamins for the immune system", PRAISE),
     ],
-    ids=["denied beside", "a denial", "another number", "another name"],
+    ids=["denied beside", "a denial", "another number", "the year alone", "another name"],
 )
 def test_tone_is_not_trusted_with_denials_numbers_and_names(claim: str, page: str) -> None:
     assert read(claim, page, tone=True).ground != "tone"
