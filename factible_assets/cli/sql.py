@@ -48,6 +48,8 @@ from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.cli", "sql.sql")
 _PLACE = re.compile(r"LINE (?P<line>\d+): (?P<text>.*)\n(?P<caret> *)\^")
+_FOREIGN = re.compile(r"INTERVAL|UNION")
+"""Types of DuckDB that polars takes as objects of Python alone."""
 _FILE_WIDTH = 200
 _LONG_WORD = 24
 """Words of up to so many characters are not broken; longer ones, such as addresses, may be."""
@@ -175,15 +177,22 @@ def _ask(store: Warehouse, query: str, parameters: dict[str, Any]) -> pl.DataFra
             with ThreadPoolExecutor(1) as worker:
                 asked = worker.submit(connection.execute, query, parameters)
                 try:
-                    answer = asked.result()
+                    asked.result()
                 except KeyboardInterrupt:
                     connection.interrupt()
                     raise
-            return answer.pl() if answer.description else pl.DataFrame()
+            columns = connection.description or ()
+            if any(_FOREIGN.search(str(kind)) for _, kind, *_ in columns):
+                names = [name for name, *_ in columns]
+                return pl.DataFrame(connection.fetchall(), names, orient="row")
+            return connection.pl() if columns else pl.DataFrame()
     except duckdb.InterruptException as error:
         raise KeyboardInterrupt from error
     except duckdb.Error as error:
         raise FactibleError(*_problem(error)) from error
+    except pl.exceptions.PolarsError as error:
+        words = f"The answer cannot be shown: {str(error).splitlines()[0].rstrip('.')}."
+        raise FactibleError(words, "Name each column, and convert odd ones: NAME::text.") from error
 
 
 def _problem(error: Exception) -> tuple[str, str]:

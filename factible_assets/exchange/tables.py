@@ -30,11 +30,12 @@ Injection: https://owasp.org/www-community/attacks/CSV_Injection)."""
 
 
 def csv_of(frame: pl.DataFrame) -> bytes:
-    """Write rows as CSV, lists and structures as JSON; no cell begins with a formula."""
+    """Write rows as CSV: structures as JSON, durations as ISO 8601, no cell a formula."""
     in_json = partial(json.dumps, ensure_ascii=False, default=_plain)
     nested = cs.nested().map_elements(in_json, return_dtype=pl.String)
     safe = cs.string().str.replace_all(_FORMULA, "${1}'${2}")
-    return frame.with_columns(nested).with_columns(safe).write_csv().encode()
+    plain = frame.with_columns(nested, cs.duration().dt.to_string())
+    return plain.with_columns(safe).write_csv().encode()
 
 
 def _plain(value: Any) -> Any:

@@ -221,3 +221,25 @@ def test_ctrl_c_ends_a_question_that_never_ends(home: Path, factible: Run) -> No
         pressed.join()
         signal.signal(signal.SIGINT, before)
     assert (result.exit_code, result.stdout) == (130, "")
+
+
+def test_the_time_between_two_moments_is_an_answer(factible: Run) -> None:
+    query = "select interval 26 hour as age, null as nothing, 'a' as name"
+    assert "1 day, 2:00:00" in factible("sql", query).stdout
+    (row,) = json.loads(factible("sql", query, "-f", "json").stdout)
+    assert row == {"age": "1 day, 2:00:00", "nothing": None, "name": "a"}
+    (row,) = csv.DictReader(io.StringIO(factible("sql", query, "-f", "csv").stdout))
+    assert row["age"] == "P1DT2H"
+    since = factible(
+        "sql", "select claim_id, now() - checked_at as age from verdicts", "-f", "json"
+    )
+    assert since.exit_code == 0, since.stderr
+    twice = factible("sql", "select interval 1 day as a, interval 2 day as a")
+    assert twice.exit_code == 4
+    assert "Name each column" in twice.stderr
+
+
+@pytest.mark.parametrize("query", [";", " ; ", "-- nothing\n"])
+def test_a_question_that_asks_nothing_has_no_answer(factible: Run, query: str) -> None:
+    result = factible("sql", "--", query)
+    assert (result.exit_code, result.stdout) == (0, "")
