@@ -54,6 +54,7 @@ _LENGTH = re.compile(r"(-?\d*\.?\d+)(px|pt|r?em|ch|%|vw|vh|cm|mm|in)?")
 _SEEN_DISTANCE = 0.12
 """Difference of red, green and blue (0 to 1) up to which text cannot be told from its ground."""
 _SEEN_ALPHA = 0.1
+_INKS = {"color": "color", "text": "color", "bgcolor": "background-color"}
 Style = dict[str, str]
 Element: TypeAlias = lxml.html.HtmlElement
 Colour: TypeAlias = tuple[float, float, float, float]
@@ -129,10 +130,10 @@ def _styles(tree: Element) -> dict[Element, Style]:
     for element in tree.xpath("//*[@style]"):
         parsed = tinycss2.parse_blocks_contents(element.get("style", ""), True, True)
         apply(element, _declarations(parsed))
-    for element in tree.xpath("//*[@color or @bgcolor]"):
-        for attribute, name in (("color", "color"), ("bgcolor", "background-color")):
-            if element.get(attribute):
-                styles.setdefault(element, {}).setdefault(name, element.get(attribute).lower())
+    for element in tree.xpath("//*[@color or @bgcolor] | //body[@text]"):
+        for attribute, name in _INKS.items():
+            if colour := re.sub("^(?=[0-9a-f]{6}$)", "#", element.get(attribute, "").lower()):
+                styles.setdefault(element, {}).setdefault(name, colour)
     for element, style in urgent.items():
         styles.setdefault(element, {}).update(style)
     _compute(styles.values())
@@ -293,7 +294,7 @@ def _hides(style: Style) -> bool:
         any(name in style and pattern.search(style[name]) for name, pattern in _HIDING.items())
         or any(name.endswith(_MASKS) and _is_clear(value) for name, value in style.items())
         or _is_at_most(size, _LEAST_FONT, whole=_FONT)
-        or (is_cut and any(_is_at_most(style.get(name), 1, whole=_WIDTH) for name in _SIZES))
+        or (is_cut and any(_is_at_most(style[it], 2, whole=_WIDTH) for it in filter(_SIZES, style)))
         or any(
             _is_far(value)
             for name, value in style.items()
@@ -320,7 +321,7 @@ def _covers(style: Style) -> bool:
 
 _AT_EDGE = re.compile(r"-?0(?:px|%)?").fullmatch
 _OVERFLOWS = ("overflow", "overflow-x", "overflow-y", "contain")
-_SIZES = ("height", "max-height", "width", "max-width", "block-size", "inline-size")
+_SIZES = re.compile(r"(?:max-)?(?:height|width|(?:block|inline)-size)").fullmatch
 _MASKS = ("mask", "mask-image")
 _MOVES = re.compile(
     r"(?:text-indent|translate|(?:margin|padding)(?:-(?:left|top|inline|block)(?:-start)?)?)$"

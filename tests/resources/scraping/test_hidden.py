@@ -57,6 +57,20 @@ def text_of(body: str, *, sheet: str = "") -> str:
         "clip-path:rect(0 0 0 0)",
         "mask-image:linear-gradient(transparent,transparent)",
         "position:absolute;inset:-9999px auto auto -9999px",
+        "opacity:+0",
+        "opacity:1e-9",
+        "display:table-column",
+        "transform:rotateX(.25turn)",
+        "transform:rotate3d(1,0,0,90deg)",
+        "transform:skewY(-90deg)",
+        "transform:matrix3d(0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1)",
+        "rotate:x 90deg",
+        "scale:1 0",
+        "text-indent:100%;white-space:nowrap;overflow:hidden",
+        "content:url(data:image/gif;base64,R0lGODlhAQABAAAAACw=)",
+        "clip-path:inset(0 9999px 0 0)",
+        "max-block-size:0;overflow:hidden",
+        "height:2px;overflow:hidden",
         "position:absolute;left:calc(0px - 9999px)",
         "margin:0 0 0 -9999px",
         "translate:-9999px 0",
@@ -109,6 +123,8 @@ def test_what_a_style_hides_is_not_read_inline_or_by_a_sheet_of_the_page(style: 
         f'<p class="note sr-only">{PLANTED}</p>',
         f'<p data-unseen="">{PLANTED}</p>',
         f'<p><font color="white">{PLANTED}</font></p>',
+        f'<p><font color="FFFFFF">{PLANTED}</font></p>',
+        f"<p><progress>{PLANTED}</progress><meter>{PLANTED}</meter></p>",
         f'<div style="background:#000"><p style="color:#050505">{PLANTED}</p></div>',
         f'<div style="color:#fff"><p>{PLANTED}</p></div>',
         f"<video>{PLANTED}</video><canvas>{PLANTED}</canvas><object>{PLANTED}</object>",
@@ -129,6 +145,7 @@ def test_what_is_hidden_by_its_kind_is_not_read(body: str) -> None:
         "@media (min-width: 1px) { .x { display: none } }",
         "@media only screen and (width >= 20em) { .x { display: none } }",
         "@media not print { .x { display: none } }",
+        "@media (prefers-reduced-motion: no-preference) { .x { display: none } }",
         "@container (min-width: 1px) { .x { display: none } }",
         "@layer a { @supports (color: red) { .x { display: none } } }",
         "".join(f".x:nth-child({number}) b {{ color: red }}" for number in range(500))
@@ -150,6 +167,14 @@ def test_a_sheet_in_the_address_of_a_link_hides_too(written: str) -> None:
     link = f'<link rel="stylesheet" href="data:text/css{written}">'
     assert PLANTED not in text_of(f'{link}<p class="x">{PLANTED}</p>')
     assert PLANTED in text_of(f'{link.replace("stylesheet", "icon")}<p class="x">{PLANTED}</p>')
+
+
+def test_text_in_the_colour_of_the_page_is_not_read_by_the_attributes_of_its_body() -> None:
+    page = f"<body bgcolor=000000 text=ffffff><p>{SEEN * 2}</p>"
+    page += f"<p style='background:#fff'>{PLANTED}</p>"
+    text = extract_html(page, "http://x.test").text
+    assert SEEN.strip() in text
+    assert PLANTED not in text
 
 
 def test_a_text_is_stored_as_it_is_seen() -> None:
@@ -189,6 +214,7 @@ def test_what_machines_are_told_is_not_read_in_the_place_of_what_people_see() ->
         (f'<p class="x">{PLANTED}</p>', "b { .x { display: none } }"),
         (f'<p style="width:calc(100% - 20px);overflow:hidden">{PLANTED}</p>', ""),
         (f'<p style="font:700 16px/1.5 serif;margin:0 auto;zoom:1">{PLANTED}</p>', ""),
+        (f'<p style="transform:rotate3d(0,0,1,90deg) skewY(9deg);scale:1 .9">{PLANTED}</p>', ""),
         (f'<p style="background:linear-gradient(#000,#333);color:#fff">{PLANTED}</p>', ""),
         (f"<div><template shadowrootmode=open><slot></slot></template><p>{PLANTED}</p></div>", ""),
         (f"<div><template shadowrootmode=open><p>{PLANTED}</p></template></div>", ""),
