@@ -251,6 +251,8 @@ class Lake:
         }
         password = "" if self.password is None else f", PASSWORD '{_escaped(self.password)}'"
         connection.execute(_ASK["secret"].format(password=password))
+        if self.data.startswith("s3:"):
+            connection.execute(_secret_of_store(self.data))
         try:
             connection.execute(_ASK["attach"].format(**named))
         except duckdb.Error as failure:
@@ -280,6 +282,9 @@ class Lake:
             return LakeError(self.path, why)
         if "PostgreSQL" in words or "Postgres" in words:
             return LakeError(self.path, said)
+        if isinstance(failure, duckdb.IOException) and "://" in self.data:
+            why = " ".join(words.split())[:300]
+            return LakeError(self.path, f"its files in {self.data} cannot be reached: {why}")
         return trouble_with(self.path, failure)
 
 
@@ -376,6 +381,29 @@ def _words_of(given: str) -> dict[str, str] | None:
 def _quoted(value: str) -> str:
     escaped = re.sub(r"(['\\])", r"\\\1", value)
     return value if re.fullmatch(r"[^\s'\\]+", value) else f"'{escaped}'"
+
+
+_AWS = {
+    "KEY_ID": "AWS_ACCESS_KEY_ID",
+    "SECRET": "AWS_SECRET_ACCESS_KEY",
+    "SESSION_TOKEN": "AWS_SESSION_TOKEN",
+    "REGION": "AWS_REGION",
+}
+
+
+def _secret_of_store(data: str) -> str:
+    """Return SQL that makes the usual variables of AWS a secret for one place, if they are set.
+
+    DuckDB itself keeps them as settings, which a question in SQL could show: there they are erased.
+    """
+    given = {name: os.environ[each] for name, each in _AWS.items() if os.environ.get(each)}
+    server = urlsplit(os.environ.get("AWS_ENDPOINT_URL", ""))
+    if server.netloc:
+        given |= {"ENDPOINT": server.netloc, "URL_STYLE": "path"}
+        given["USE_SSL"] = str(server.scheme == "https").lower()
+    options = "".join(f", {name} '{_escaped(value)}'" for name, value in given.items())
+    makes = _ASK["secret_of_store"].format(data=_escaped(data), options=options)
+    return _ASK["forget_keys"] + (makes if "KEY_ID" in given else "")
 
 
 def _escaped(words: str) -> str:

@@ -6,6 +6,14 @@ LOAD '{file}'
 -- name: secret
 CREATE SECRET catalogue (TYPE postgres{password})
 
+-- name: forget_keys
+RESET GLOBAL s3_access_key_id;
+RESET GLOBAL s3_secret_access_key;
+RESET GLOBAL s3_session_token;
+
+-- name: secret_of_store
+CREATE SECRET store (TYPE s3, SCOPE '{data}'{options})
+
 -- name: attach
 -- Sets of up to so many rows of a table are kept in the catalogue until they are tidied into files.
 ATTACH 'ducklake:postgres:{catalogue}' AS lake (

@@ -50,7 +50,7 @@ class Server:
         words = f"host=127.0.0.1 port={self.port} user=postgres password='{password}'"
         return f"ducklake:postgres:{words} dbname={name}"
 
-    def lake(self, name: str, data: Path) -> Lake:
+    def lake(self, name: str, data: str | Path) -> Lake:
         """Make a database, and return the lake that is to be in it."""
         with duckdb.connect() as connection:
             connection.execute(f"LOAD '{extension('postgres_scanner')}'")

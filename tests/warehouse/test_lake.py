@@ -20,6 +20,7 @@ from factible_assets.http_service.results import PublishedResults
 from factible_assets.records import ReviewAction
 from factible_assets.settings import Settings, SettingsError
 from tests.warehouse.lakes import PASSWORD, Server, server
+from tests.warehouse.objects import KEY_ID, object_store
 from tests.warehouse.samples import FIRST_CHECK, fact_check, stamp
 from tests.warehouse.workers import write_each
 from warehouse.beside import read_actions
@@ -154,6 +155,27 @@ def test_a_reader_sees_one_moment_and_keeps_no_writer_waiting(lake: Lake) -> Non
     assert "meanwhile" in store.video_ids()
     assert store.publish("nowhere.duckdb") == Path("nowhere.duckdb")
     assert not Path("nowhere.duckdb").exists()
+
+
+def test_a_lake_keeps_its_rows_in_an_object_store_and_its_keys_to_itself(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with object_store() as objects:
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "the secret of the store's key")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", objects.address)
+        store = Warehouse(postgres.lake("objects", "s3://bucket/lake"))
+        store.write_assets("v", fact_check("v"), stamp=stamp(1))
+        written = store.read_video("v")
+        compact(store)
+        assert any(name.startswith("bucket/lake/main/claims/") for name in objects.objects)
+        assert store.read_video("v") == written
+        told = store.query("SELECT value FROM duckdb_settings()").rows()
+        told += store.query("SELECT secret_string FROM duckdb_secrets()").rows()
+        assert "the secret" not in str(told)
+        objects.is_shut = True
+        with pytest.raises(LakeError, match="files in s3://bucket/lake cannot be reached"):
+            store.write_assets("w", fact_check("w"), stamp=stamp(2))
 
 
 def test_an_older_lake_takes_a_new_migration_without_its_keys(
