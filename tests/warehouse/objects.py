@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 KEY_ID = "a-key-of-the-store"
 
@@ -22,90 +27,73 @@ class ObjectStore:
     parts: dict[str, dict[int, bytes]] = field(default_factory=dict)
     is_shut: bool = False
 
+    async def answer(self, request: Request) -> Response:
+        name, asked = request.path_params["name"], request.query_params
+        signed = request.headers.get("Authorization", "")
+        if self.is_shut or f"Credential={KEY_ID}/" not in signed:
+            return Response(status_code=403)
+        if request.method == "PUT":
+            return self.put(
+                name, asked.get("uploadId"), asked.get("partNumber"), await request.body()
+            )
+        if request.method == "POST":
+            return self.post(name, asked.get("uploadId"))
+        if request.method == "DELETE":
+            self.objects.pop(name, None)
+            return Response(status_code=204)
+        if "list-type" in asked:
+            return self.list(name, asked["prefix"])
+        return self.get(name, request.headers.get("Range"))
+
+    def put(self, name: str, upload: str | None, part: str | None, body: bytes) -> Response:
+        if upload is not None and part is not None:
+            self.parts[upload][int(part)] = body
+        else:
+            self.objects[name] = body
+        return Response(headers={"ETag": '"a"'})
+
+    def post(self, name: str, upload: str | None) -> Response:
+        if upload is None:
+            self.parts[name] = {}
+            return Response(f"<R><UploadId>{escape(name)}</UploadId></R>")
+        given = self.parts.pop(upload)
+        self.objects[name] = b"".join(given[number] for number in sorted(given))
+        return Response("<CompleteMultipartUploadResult></CompleteMultipartUploadResult>")
+
+    def list(self, bucket: str, prefix: str) -> Response:
+        names = [each.removeprefix(f"{bucket.strip('/')}/") for each in sorted(self.objects)]
+        found = "".join(
+            f"<Contents><Key>{escape(each)}</Key><Size>1</Size>"
+            "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
+            for each in names
+            if each.startswith(prefix)
+        )
+        return Response(f"<ListBucketResult>{found}</ListBucketResult>")
+
+    def get(self, name: str, span: str | None) -> Response:
+        whole = self.objects.get(name)
+        if whole is None:
+            return Response(status_code=404)
+        if span is None:
+            return Response(whole, headers={"ETag": '"a"'})
+        first, last = (int(each) for each in span.removeprefix("bytes=").split("-"))
+        told = {"Content-Range": f"bytes {first}-{last}/{len(whole)}"}
+        return Response(whole[first : last + 1], status_code=206, headers=told)
+
 
 @contextmanager
 def object_store() -> Iterator[ObjectStore]:
     """Start a store, and end it with the block."""
     store = ObjectStore()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-        def answer(self) -> None:
-            url = urlsplit(self.path)
-            name, asked = unquote(url.path).lstrip("/"), parse_qs(url.query, keep_blank_values=True)
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            if store.is_shut or f"Credential={KEY_ID}/" not in self.headers.get(
-                "Authorization", ""
-            ):
-                self.tell(403, b"<Error><Code>AccessDenied</Code></Error>")
-            elif self.command == "PUT":
-                self.put(name, asked, body)
-            elif self.command == "POST":
-                self.post(name, asked)
-            elif self.command == "DELETE":
-                store.objects.pop(name, None)
-                self.tell(204)
-            elif "list-type" in asked:
-                self.list(name.strip("/"), asked["prefix"][0])
-            elif name not in store.objects:
-                self.tell(404)
-            else:
-                self.get(store.objects[name])
-
-        def put(self, name: str, asked: dict[str, list[str]], body: bytes) -> None:
-            if "uploadId" in asked:
-                store.parts[asked["uploadId"][0]][int(asked["partNumber"][0])] = body
-            else:
-                store.objects[name] = body
-            self.tell(200, ETag='"a"')
-
-        def post(self, name: str, asked: dict[str, list[str]]) -> None:
-            if "uploads" in asked:
-                store.parts[name] = {}
-                self.tell(200, f"<R><UploadId>{escape(name)}</UploadId></R>".encode())
-                return
-            given = store.parts.pop(asked["uploadId"][0])
-            store.objects[name] = b"".join(given[number] for number in sorted(given))
-            self.tell(200, b"<CompleteMultipartUploadResult></CompleteMultipartUploadResult>")
-
-        def list(self, bucket: str, prefix: str) -> None:
-            names = [each.removeprefix(f"{bucket}/") for each in sorted(store.objects)]
-            found = "".join(
-                f"<Contents><Key>{escape(each)}</Key><Size>1</Size>"
-                "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
-                for each in names
-                if each.startswith(prefix)
-            )
-            self.tell(200, f"<ListBucketResult>{found}</ListBucketResult>".encode())
-
-        def get(self, whole: bytes) -> None:
-            span = self.headers.get("Range", "")
-            if not span:
-                self.tell(200, whole, ETag='"a"')
-                return
-            first, last = (int(each) for each in span.removeprefix("bytes=").split("-"))
-            told = f"bytes {first}-{last}/{len(whole)}"
-            self.tell(206, whole[first : last + 1], **{"Content-Range": told})
-
-        def tell(self, status: int, body: bytes = b"", **headers: str) -> None:
-            self.send_response(status)
-            for name, value in {"Content-Length": str(len(body)), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body)
-
-        do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = answer
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    store.address = f"http://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield store
-    finally:
-        server.shutdown()
-        server.server_close()
+    methods = ["GET", "HEAD", "PUT", "POST", "DELETE"]
+    app = Starlette(routes=[Route("/{name:path}", store.answer, methods=methods)])
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        store.address = f"http://127.0.0.1:{door.getsockname()[1]}"
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]}, daemon=True)
+        thread.start()
+        try:
+            yield store
+        finally:
+            server.should_exit = True
+            thread.join(timeout=10)
