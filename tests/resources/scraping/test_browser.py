@@ -25,10 +25,9 @@ pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def started() -> AsyncIterator[None]:
-    async with Browser(NetworkGuard(), CHROMIUM, wait_seconds=0.1) as opened:
-        await opened.draw(Response(f"{SITE}/", 200, httpx.Headers(), SHELL.encode()))
-        yield
+async def browser() -> AsyncIterator[Browser]:
+    async with Browser(NetworkGuard(), CHROMIUM) as opened:
+        yield opened
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -39,27 +38,25 @@ async def server() -> AsyncIterator[MisbehavingServer]:
 
 @asynccontextmanager
 async def fetching(
-    server: MisbehavingServer, load_seconds: float = 20, wait_seconds: float = 12
+    browser: Browser, server: MisbehavingServer, load_seconds: float = 20, wait_seconds: float = 12
 ) -> AsyncIterator[PageFetcher]:
-    guard = NetworkGuard(server.names)
-    async with (
-        HttpClient(guard=guard, retry=RetryPolicy(attempts=1)) as http,
-        Browser(guard, CHROMIUM, load_seconds=load_seconds, wait_seconds=wait_seconds) as browser,
-    ):
+    browser.guard = NetworkGuard(server.names)
+    browser.load_seconds, browser.wait_seconds = load_seconds, wait_seconds
+    async with HttpClient(guard=browser.guard, retry=RetryPolicy(attempts=1)) as http:
         yield PageFetcher(http, browser=browser, respect_robots=False)
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def fetcher(started: None, server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
+async def fetcher(browser: Browser, server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
     """As patient as the pipeline, so that a busy machine changes no outcome."""
-    async with fetching(server) as opened:
+    async with fetching(browser, server) as opened:
         yield opened
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def impatient(started: None, server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
+async def impatient(browser: Browser, server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
     """For the tests that wait until the limits are reached."""
-    async with fetching(server, load_seconds=4, wait_seconds=2) as opened:
+    async with fetching(browser, server, load_seconds=4, wait_seconds=2) as opened:
         yield opened
 
 
@@ -235,17 +232,18 @@ async def test_scripts_that_could_not_be_loaded_are_an_outage(
 
 
 async def test_a_script_that_never_ends_is_given_up_and_harms_no_other_page(
-    server: MisbehavingServer, fetcher: PageFetcher
+    browser: Browser, server: MisbehavingServer
 ) -> None:
     endless = shell("setTimeout(() => { while (true) {} }, 50)").encode()
     server.on("/next", respond(shell(writing(SENTENCE * 3))))
     response = Response(f"{SITE}/", 200, httpx.Headers({"content-type": "text/html"}), endless)
     before = time.perf_counter()
-    async with Browser(NetworkGuard(), CHROMIUM, load_seconds=0.5, wait_seconds=0.5) as impatient:
+    async with fetching(browser, server, load_seconds=0.5, wait_seconds=0.5):
         with pytest.raises(OutageError):
-            await impatient.draw(response)
+            await browser.draw(response)
     assert time.perf_counter() - before < 60  # no more than given up: a busy machine is slow
-    assert (await fetcher.fetch(f"{SITE}/next")).outcome == "ok"
+    async with fetching(browser, server) as fetcher:
+        assert (await fetcher.fetch(f"{SITE}/next")).outcome == "ok"
 
 
 async def test_a_document_that_hangs_on_a_script_is_given_up_after_the_limits(
@@ -386,7 +384,7 @@ async def test_a_page_that_leads_into_a_private_network_is_not_followed(
 
 
 async def test_a_name_that_changes_its_address_is_checked_at_every_connection(
-    server: MisbehavingServer,
+    browser: Browser, server: MisbehavingServer
 ) -> None:
     async with Secret() as secret:
         asked: list[str] = []
@@ -395,14 +393,14 @@ async def test_a_name_that_changes_its_address_is_checked_at_every_connection(
             asked.append(host)
             return ["127.0.0.1"]
 
-        guard = NetworkGuard(
+        browser.wait_seconds = 1
+        browser.guard = NetworkGuard(
             server.names, resolver=resolver, allowed_ports=frozenset({80, secret.port})
         )
         script = f"fetch('http://rebinding.test:{secret.port}/', {{mode: 'no-cors'}});"
         response = Response(
             f"{SITE}/", 200, httpx.Headers({"content-type": "text/html"}), shell(script).encode()
         )
-        async with Browser(guard, CHROMIUM, wait_seconds=1) as browser:
-            await browser.draw(response)
+        await browser.draw(response)
         assert "rebinding.test" in asked
         assert secret.reached == 0
