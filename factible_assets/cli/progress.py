@@ -48,7 +48,8 @@ class PlainObserver(Observer):
     """
 
     def __init__(self, costs: Costs | None = None, listed: int = 0) -> None:
-        self._costs, self._listed, self._claims, self._reached = costs, listed, listed, 0
+        self._costs, self._listed, self._claims = costs, listed, listed
+        self._reached: dict[str, int] = {}  # a step that is tried again reaches them anew
         self._lock = threading.Lock()
 
     def claims_found(self, claims: Sequence[Claim]) -> None:
@@ -62,10 +63,10 @@ class PlainObserver(Observer):
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
         with self._lock:
-            self._reached += 1
+            place = self._reached.setdefault(claim.claim_id, len(self._reached) + 1)
             confidence = f" ({sure} confidence)" if (sure := sureness(verdict)) else ""
             note(
-                f"verdict {self._reached}/{max(self._claims, self._reached)}: "
+                f"verdict {place}/{max(self._claims, place)}: "
                 f"{verdict_words(verdict)}{confidence} – {plain(claim.text)}{self._so_far()}"
             )
 

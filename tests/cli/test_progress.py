@@ -17,6 +17,8 @@ def test_plain_lines_tell_of_claims_and_of_each_verdict(capsys: pytest.CaptureFi
     observer.claims_found([samples.claim(0), samples.claim(1)])
     observer.verdict_reached(samples.claim(1), samples.verdict(1, "refutes", basis="llm"))
     observer.verdict_reached(samples.claim(0), samples.verdict(0, "incomplete"))
+    # A step that is tried again reaches its verdicts anew.
+    observer.verdict_reached(samples.claim(1), samples.verdict(1, "refutes", basis="llm"))
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
@@ -25,6 +27,7 @@ def test_plain_lines_tell_of_claims_and_of_each_verdict(capsys: pytest.CaptureFi
         f"  5. 0:10 {samples.SENTENCES[1]}",
         f"verdict 1/2: refuted (medium confidence) – {samples.SENTENCES[1]}",
         f"verdict 2/2: incomplete – {samples.SENTENCES[0]}",
+        f"verdict 1/2: refuted (medium confidence) – {samples.SENTENCES[1]}",
     ]
 
 
