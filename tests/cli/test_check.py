@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -219,6 +220,10 @@ def test_a_check_that_found_no_claim_says_so_instead_of_an_empty_table(
     shown = capsys.readouterr().out
     assert "No claim that can be checked was found in the transcript." in shown
     assert "confidence" not in shown
+    _show(replace(checked, data=replace(checked.data, sets={})))
+    shown = capsys.readouterr().out
+    assert "Its claims are not known yet." in shown
+    assert "No claim that can be checked" not in shown, "what failed to be listed is no finding"
 
 
 def test_names_made_of_hostile_ids_stay_in_their_folder() -> None:

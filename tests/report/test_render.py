@@ -401,22 +401,27 @@ def test_the_same_records_make_the_same_page() -> None:
 
 
 def test_a_video_without_anything_still_has_a_report() -> None:
-    page = Page(
-        samples.report_data(
-            transcripts=(),
-            segments=(),
-            claims=(),
-            queries=(),
-            searches=(),
-            ratings=(),
-            evidence=(),
-            verdicts=(),
-            sets={},
-        )
+    nothing = dict.fromkeys(
+        [
+            "transcripts",
+            "segments",
+            "claims",
+            "queries",
+            "searches",
+            "ratings",
+            "evidence",
+            "verdicts",
+        ],
+        (),
     )
-    assert "No check-worthy claim was found" in page.text()
+    page = Page(samples.report_data(**nothing, sets={}))
+    assert "Which claims this video makes is not known" in page.text()
+    assert "No check-worthy claim was found" not in page.text(), "that would be a finding"
     assert "No transcript is stored" in page.text()
     assert "not checked yet" in page.text("//header[1]")
+    listed = Page(samples.report_data(**nothing, sets={"claims": samples.verdicts_set()}))
+    assert "No check-worthy claim was found" in listed.text()
+    assert "is not known" not in listed.text()
 
 
 def test_a_video_with_claims_alone_says_that_nothing_was_judged() -> None:
