@@ -232,7 +232,8 @@ def _cost_words(checked: Checked) -> str:
     calls = checked.data.llm_calls
     ever = f"; all checks of this video: {dollars(checked.cost_ever)}" if checked.cost_ever else ""
     if not calls:
-        return f"nothing, no model was asked{ever}"
+        where = "that of what failed: factible sql 'from costs'"
+        return f"{where if checked.failures else 'nothing, no model was asked'}{ever}"
     kept = sum(call.cache_hit for call in calls)
     unpriced = sum(not call.price_known for call in calls)
     parts = [counted(len(calls), "model call")]

@@ -220,8 +220,10 @@ def test_a_check_that_found_no_claim_says_so_instead_of_an_empty_table(
     shown = capsys.readouterr().out
     assert "No claim that can be checked was found in the transcript." in shown
     assert "confidence" not in shown
-    _show(replace(checked, data=replace(checked.data, sets={})))
+    assert "no model was asked" in shown
+    _show(replace(checked, data=replace(checked.data, sets={}), failures=("claims: no answer",)))
     shown = capsys.readouterr().out
+    assert "no model was asked" not in shown, "it may have been, and been paid"
     assert "Its claims are not known yet." in shown
     assert "No claim that can be checked" not in shown, "what failed to be listed is no finding"
 

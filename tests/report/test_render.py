@@ -401,19 +401,8 @@ def test_the_same_records_make_the_same_page() -> None:
 
 
 def test_a_video_without_anything_still_has_a_report() -> None:
-    nothing = dict.fromkeys(
-        [
-            "transcripts",
-            "segments",
-            "claims",
-            "queries",
-            "searches",
-            "ratings",
-            "evidence",
-            "verdicts",
-        ],
-        (),
-    )
+    places = ("transcripts", "segments", "claims", "queries", "searches", "ratings", "evidence")
+    nothing = dict.fromkeys((*places, "verdicts"), ())
     page = Page(samples.report_data(**nothing, sets={}))
     assert "Which claims this video makes is not known" in page.text()
     assert "No check-worthy claim was found" not in page.text(), "that would be a finding"
