@@ -73,11 +73,11 @@ demo: $(RUNTIME_STAMP)
 dev: $(RUNTIME_STAMP)
 	@$(BIN)/factible dev
 
-# One more worker than cores, because the walks from end to end often wait; each takes seconds of
-# CPU to import what it tests, as do the processes that they start: each would compile it anew where
-# no bytecode is kept. A worker whose test is past its limit is not replaced: what it had yet to do
+# Two more workers than cores, because every second of the walks from end to end is one of waiting;
+# each worker takes seconds of CPU to import what it tests, as do the processes that they start: each
+# would compile it anew where no bytecode is kept. A worker whose test is past its limit is not replaced: what it had yet to do
 # would be waited for without an end.
-WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
+WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )))
 
 test: $(DEV_STAMP)
 	@echo "==> Running the tests"

@@ -12,7 +12,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import dagster_webserver.cli as dagster_web
 import httpx
 import pytest
 import uvicorn
@@ -140,6 +139,8 @@ def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(walls, "HEAD_SECONDS", 0.3)
+    import dagster_webserver.cli as dagster_web  # noqa: PLC0415 - a second that no other test needs
+
     monkeypatch.setattr(dagster_web.cli, "main", lambda _: None)
     monkeypatch.setitem(HTTP_PROTOCOLS, "auto", "auto")
     monkeypatch.setattr(dagster_web, "create_app_from_workspace_process_context", None)

@@ -272,18 +272,18 @@ def test_any_text_gives_claims_within_limits_or_none(text: str, limit: int) -> N
         assert 0 <= claim.char_start < claim.char_end <= len(text)
 
 
-def test_an_hour_without_punctuation_takes_less_than_half_a_minute() -> None:
+def test_half_an_hour_without_punctuation_takes_less_than_a_quarter_of_a_minute() -> None:
     nouns = ["coffee", "river", "vaccine", "budget", "glacier", "engine", "harvest", "senate"]
     verbs = ["raises", "lowers", "follows", "covers", "causes", "needs", "reaches"]
     words = " ".join(
         f"the {nouns[i % 8]} of region {i % 97} {verbs[i % 7]} the {nouns[(i // 8) % 8]} in year"
         f" {i}"
-        for i in range(850)
+        for i in range(425)
     )
-    assert len(words.split()) >= 9_000
+    assert len(words.split()) >= 4_500
     began = time.process_time()
     assert len(_extract(words, limit=15, embedder=TfidfEmbedder()).claims) == 15
-    assert time.process_time() - began < 30
+    assert time.process_time() - began < 15
 
 
 def _statements(raw: str) -> list[str]:
