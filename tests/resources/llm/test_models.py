@@ -273,7 +273,8 @@ async def test_a_passing_failure_is_overcome_and_every_request_recorded(
     assert len(failed) == 1 or fault in SILENT
     assert [call.attempt for call in answer.calls] == list(range(1, len(failed) + 2))
     assert answer.calls[0].reason
-    assert server.count(CHAT[dialect]) == len(answer.calls)
+    # A call that is given up may not have left this machine yet.
+    assert server.count(CHAT[dialect]) == len(answer.calls) or fault in SILENT
 
 
 @both
@@ -286,7 +287,7 @@ async def test_a_failure_that_lasts_is_an_outage_after_bounded_attempts(
     async with bound(server, dialect, policy=policy) as model:
         with pytest.raises(ModelOutageError, match=r"\(3 attempts\)") as caught:
             await model.complete(ask())
-    assert server.count(CHAT[dialect]) == 3
+    assert server.count(CHAT[dialect]) == 3 or fault in SILENT
     assert [call.outcome for call in caught.value.calls] == ["infra_error"] * 3
     assert not any(call.usage_reported for call in caught.value.calls)
 
