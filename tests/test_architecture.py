@@ -99,6 +99,14 @@ def test_the_root_of_the_package_holds_what_every_room_may_need_and_nothing_else
     assert found == ROOT_MODULES
 
 
+def test_the_page_for_newcomers_shows_every_room_and_none_that_is_gone() -> None:
+    tree = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```")[3]
+    shown = set(re.findall(r"^  (\w+/|\w+\.py) ", tree, re.MULTILINE))
+    package = ROOT / "factible_assets"
+    folders = {f"{path.parent.name}/" for path in package.glob("*/*.py")} | {"reasoners/"}
+    assert shown == folders | {f"{name}.py" for name in ROOT_MODULES if name[0] != "_"}
+
+
 def test_no_two_files_differ_only_by_ing() -> None:
     """`check` and `checking` beside each other tell nobody which is which."""
     stems: dict[str, Path] = {path.stem: path for path in modules(*ROOMS)}

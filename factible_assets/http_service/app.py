@@ -30,7 +30,8 @@ from starlette.routing import compile_path
 
 import factible_assets
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.http_service import desk, models, walls
+from factible_assets.http_service import models, walls
+from factible_assets.http_service.desk import routes as desk
 from factible_assets.http_service.results import PublishedResults, result_of
 from factible_assets.http_service.runs import (
     GRACE_SECONDS,

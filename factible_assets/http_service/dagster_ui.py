@@ -1,7 +1,7 @@
 """Dagster's UI behind the walls of the service, the desk beside it, all ending with their starter.
 
 What belongs here: what `factible dev` changes of `dagster dev`. What does not: what the walls are
-(walls.py), the desk (app.py, desk.py), where the data folder is (launch.py).
+(walls.py), the desk (app.py, desk/), where the data folder is (launch.py).
 
 Dagster's web server lets any page in the user's browser launch runs: it answers mutations by GET,
 to any origin, under any name. Its processes outlive a `dagster dev` that is killed. And each takes

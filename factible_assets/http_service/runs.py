@@ -2,7 +2,7 @@
 
 What belongs here: which runs there are, here and in Dagster's records, the process of each and its
 pipes, their events, who follows them, when one is cancelled, and what routes work with. What does
-not: what a worker does (worker.py), quotas (auth.py), routes (app.py, desk.py).
+not: what a worker does (worker.py), quotas (auth.py), routes (app.py, desk/).
 
 All but what speaks to Dagster, which blocks, happens on the event loop, so nothing needs a lock.
 """

@@ -16,8 +16,8 @@ import pytest
 from factible_assets.http_service.models import update
 from factible_assets.settings import Settings
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
-from tests.desk.many import store_many
 from tests.http_service.conftest import Serve
+from tests.http_service.desk.many import store_many
 from tests.http_service.doubles import Script, wait_until
 from tests.report import samples
 from tests.report.page import Page

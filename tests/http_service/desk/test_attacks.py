@@ -11,8 +11,8 @@ from pydantic import SecretStr
 
 from factible_assets.http_service import auth
 from tests.cli.stored import VIDEO_ID, store_sample
-from tests.desk.test_pages import CLAIM, CLAIM_PATH, send
 from tests.http_service.conftest import Serve, bearer
+from tests.http_service.desk.test_pages import CLAIM, CLAIM_PATH, send
 from tests.http_service.doubles import Script
 from tests.report import samples
 from tests.report.page import Page

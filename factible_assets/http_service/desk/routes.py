@@ -1,8 +1,8 @@
 """The routes of the desk: pages for people, and what their forms ask for.
 
 What belongs here: addresses, forms on the wire, who is signed in, which run a page follows. What
-does not: what the pages show (desk/), what a review means (running/review.py), what requests pass
-before (walls.py).
+does not: what the pages show (pages.py), what a review means (running/review.py), what requests
+pass before (walls.py).
 
 Every form is answered by a redirect (303), so that no page is one that sends it again when it is
 loaded again.
@@ -29,13 +29,13 @@ from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 
 from factible_assets.config import FactCheckConfig
-from factible_assets.desk import pages
-from factible_assets.desk.pages import Viewer, claim_path
-from factible_assets.desk.pages import video_path as path_of_video
 from factible_assets.errors import FactibleError
 from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.files import digest
 from factible_assets.http_service.auth import SESSION_SECONDS
+from factible_assets.http_service.desk import pages
+from factible_assets.http_service.desk.pages import Viewer, claim_path
+from factible_assets.http_service.desk.pages import video_path as path_of_video
 from factible_assets.http_service.models import FactCheckRequest, validation_sentence
 from factible_assets.http_service.runs import ByClient, House, InHouse
 from factible_assets.http_service.walls import CARDS, DESK, SESSION, SIGN_IN, SIGN_OUT

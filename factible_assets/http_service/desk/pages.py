@@ -29,7 +29,7 @@ from warehouse.store import Warehouse
 
 Row: TypeAlias = dict[str, Any]
 
-_WRITTEN = statements("factible_assets.desk", "pages.sql")
+_WRITTEN = statements("factible_assets.http_service.desk", "pages.sql")
 _ASK = {name: sql.replace("{listed}", _WRITTEN["listed"]) for name, sql in _WRITTEN.items()}
 
 TABS = {
@@ -81,7 +81,7 @@ def claim_path(video_id: str, claim_id: str) -> str:
     return f"{video_path(video_id)}/claims/{quote(claim_id, safe='')}"
 
 
-_ENGINE = environment("factible_assets.desk")
+_ENGINE = environment("factible_assets.http_service.desk")
 _ENGINE.globals.update(video_path=video_path, claim_path=claim_path)
 
 
