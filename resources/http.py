@@ -328,16 +328,13 @@ class HttpClient:
                 if isinstance(answer, Response):
                     return answer
                 if str(answer) in seen and not cookies:
-                    raise UnavailableError(
-                        f"{shown(ask.url)} redirects in a circle", final_url=str(answer)
-                    )
+                    reason = f"{shown(ask.url)} redirects in a circle"
+                    raise UnavailableError(reason, final_url=str(answer))
                 if (answer.scheme, host_of(answer), answer.port) != (url.scheme, host, url.port):
                     headers = {}
                 url = answer
-        raise UnavailableError(
-            f"{shown(ask.url)} redirects more than {self._limits.max_redirects} times",
-            final_url=str(url),
-        )
+        reason = f"{shown(ask.url)} redirects more than {self._limits.max_redirects} times"
+        raise UnavailableError(reason, final_url=str(url))
 
     def _failure(self, url: httpx.URL, error: Exception) -> HttpFailureError:
         host, limits = host_of(url), self._limits

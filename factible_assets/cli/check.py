@@ -189,8 +189,8 @@ def _check(
 
 def _show(checked: Checked) -> None:
     """Print the verdicts and where the report lies."""
-    none = "No claim that can be checked was found in the transcript."
-    none = none if "claims" in checked.data.sets else "Its claims are not known yet."
+    found = "No claim that can be checked was found in the transcript."
+    none = found if "claims" in checked.data.sets else "Its claims are not known yet."
     result(
         as_document(checked),
         _verdicts_table(checked) if checked.data.claims else none,

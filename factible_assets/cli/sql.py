@@ -48,8 +48,7 @@ from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.cli", "sql.sql")
 _PLACE = re.compile(r"LINE (?P<line>\d+): (?P<text>.*)\n(?P<caret> *)\^")
-_FOREIGN = re.compile(r"INTERVAL|UNION")
-"""Types of DuckDB that polars takes as objects of Python alone."""
+_FOREIGN = re.compile(r"INTERVAL|UNION")  # Types that polars takes as objects of Python alone.
 _FILE_WIDTH = 200
 _LONG_WORD = 24
 """Words of up to so many characters are not broken; longer ones, such as addresses, may be."""
@@ -107,9 +106,8 @@ def sql(
     Example: factible sql -p video=my-talk 'from current_claims where video_id = $video'
     """
     if wishes.json and form not in {None, "json"}:
-        raise UsageError(
-            f"--json and --format {form} say how to write the answer.", "Give one of them."
-        )
+        words = f"--json and --format {form} say how to write the answer."
+        raise UsageError(words, "Give one of them.")
     form = "json" if wishes.json else form or "table"
     if form == "parquet" and output is None and sys.stdout.isatty():
         raise UsageError("Parquet is no text for a terminal.", "Name a file with --output.")
@@ -117,10 +115,8 @@ def sql(
     for pair in param or ():
         name, equals, value = pair.partition("=")
         if not equals or not name.isidentifier():
-            raise UsageError(
-                f"The parameter {pair!r} cannot be used.",
-                "Write NAME=VALUE, and $NAME in the query.",
-            )
+            words = f"The parameter {pair!r} cannot be used."
+            raise UsageError(words, "Write NAME=VALUE, and $NAME in the query.")
         given[name] = value
         with contextlib.suppress(json.JSONDecodeError):
             read = json.loads(value)
@@ -130,9 +126,7 @@ def sql(
     if query is None and sys.stdin.isatty():
         _talk(store, form, given, settings.home / ".sql_history")
         return
-    text = query
-    if text in {None, "-"}:
-        text = sys.stdin.read().strip() or None
+    text = sys.stdin.read().strip() or None if query in {None, "-"} else query
     frame = _answer(store, text or ".tables", given)
     if text is None:
         note("Views and tables; ask one with: factible sql 'from NAME limit 5'")
@@ -147,9 +141,7 @@ def _answer(store: Warehouse, text: str, parameters: dict[str, Any]) -> pl.DataF
     if text.startswith(".schema"):
         named = _SCHEMA.match(text)
         if named is None:
-            raise FactibleError(
-                "Of which view or table?", "Write .schema NAME; .tables lists them."
-            )
+            raise FactibleError("Of which view?", "Write .schema NAME; .tables lists them.")
         frame = _ask(store, _SQL["schema"], named.groupdict())
         if not frame.height:
             words = f"There is no view or table {named['name']}."
@@ -182,8 +174,8 @@ def _ask(store: Warehouse, query: str, parameters: dict[str, Any]) -> pl.DataFra
                     connection.interrupt()
                     raise
             columns = connection.description or ()
-            if any(_FOREIGN.search(str(kind)) for _, kind, *_ in columns):
-                names = [name for name, *_ in columns]
+            if any(_FOREIGN.search(str(each[1])) for each in columns):
+                names = [each[0] for each in columns]
                 return pl.DataFrame(connection.fetchall(), names, orient="row")
             return connection.pl() if columns else pl.DataFrame()
     except duckdb.InterruptException as error:
@@ -285,8 +277,7 @@ def _encoded(frame: pl.DataFrame, form: Format) -> bytes:
         rows = json.dumps(frame.to_dicts(), ensure_ascii=False, indent=2, default=as_json)
         return f"{without_controls(rows)}\n".encode()
     if form == "parquet":
-        written = io.BytesIO()
-        frame.write_parquet(written)
+        frame.write_parquet(written := io.BytesIO())
         return written.getvalue()
     if form == "csv":
         return csv_of(frame)

@@ -300,9 +300,8 @@ class Robots:
         if isinstance(rules, str):
             raise OutageError(f"{shown(url)} is not read while robots.txt is unknown: {rules}")
         if rules is not None and not rules.can_fetch(str(parsed), TOKEN):
-            raise UnavailableError(
-                f"{parsed.host} asks robots not to read this page (its robots.txt)"
-            )
+            reason = f"{parsed.host} asks robots not to read this page (its robots.txt)"
+            raise UnavailableError(reason)
 
     async def _rules(self, origin: str) -> _Rules:
         try:
