@@ -113,12 +113,12 @@ def sql(
         raise UsageError("Parquet is no text for a terminal.", "Name a file with --output.")
     given: dict[str, Any] = {}
     for pair in param or ():
-        name, equals, value = pair.partition("=")
+        name, equals, value = _storable(pair).partition("=")
         if not equals or not name.isidentifier():
             words = f"The parameter {pair!r} cannot be used."
             raise UsageError(words, "Write NAME=VALUE, and $NAME in the query.")
         given[name] = value
-        with contextlib.suppress(json.JSONDecodeError):
+        with contextlib.suppress(ValueError, RecursionError):
             read = json.loads(value)
             given[name] = value if isinstance(read, list | dict) else read
     settings = load_settings()
@@ -127,10 +127,15 @@ def sql(
         _talk(store, form, given, settings.home / ".sql_history")
         return
     text = sys.stdin.read().strip() or None if query in {None, "-"} else query
-    frame = _answer(store, text or ".tables", given)
+    frame = _answer(store, _storable(text or ".tables"), given)
     if text is None:
         note("Views and tables; ask one with: factible sql 'from NAME limit 5'")
     _write(frame, form, output)
+
+
+def _storable(text: str) -> str:
+    """Return text of which all can be UTF-8: bytes of another encoding become question marks."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _answer(store: Warehouse, text: str, parameters: dict[str, Any]) -> pl.DataFrame:

@@ -243,3 +243,12 @@ def test_the_time_between_two_moments_is_an_answer(factible: Run) -> None:
 def test_a_question_that_asks_nothing_has_no_answer(factible: Run, query: str) -> None:
     result = factible("sql", "--", query)
     assert (result.exit_code, result.stdout) == (0, "")
+
+
+def test_no_odd_text_or_number_stops_the_command(factible: Run) -> None:
+    for value in ("1" * 5_000, "[" * 50_000, "a\udcff"):
+        result = factible("sql", "-p", f"x={value}", "select length($x) as n", "-f", "json")
+        assert json.loads(result.stdout) == [{"n": len(value)}], result.stderr
+    broken = factible("sql", "select \udcff")
+    assert broken.exit_code == 4
+    assert "The query failed" in broken.stderr
