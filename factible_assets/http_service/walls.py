@@ -96,10 +96,8 @@ class Admission:
                 f"This service is not {shown(host)}. Ask it by its address, or add "
                 "the name to FACTIBLE_SERVE_HOSTS.",
             )
-        authorization, session = (
-            headers.get("authorization"),
-            HTTPConnection(scope).cookies.get(SESSION),
-        )
+        session = HTTPConnection(scope).cookies.get(SESSION)
+        authorization = headers.get("authorization")
         # A websocket is not held back by the browser's own rule for pages of other origins.
         writes = scope["type"] == "websocket" or scope["method"] not in READING
         if writes:
@@ -122,9 +120,8 @@ class Admission:
         """Refuse other sites' pages; `by_itself`: a browser may send this for them unasked."""
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is None and by_itself and site != "same-origin":
-            raise HTTPException(
-                403, "A form must say which page it is from: send the header Origin with it."
-            )
+            words = "A form must say which page it is from: send the header Origin with it."
+            raise HTTPException(403, words)
         if origin is None and site not in {None, "same-origin", "none"}:
             raise HTTPException(403, "Pages of other sites may not call this service.")
         if origin is None or origin in self.origins:
@@ -219,16 +216,13 @@ async def _body(headers: Headers, receive: Receive, most: int, *, forms: bool) -
                 parts.append(message.get("body", b""))
                 size += len(parts[-1])
                 if size > most:
-                    raise HTTPException(
-                        413,
-                        f"The body is larger than {most} bytes, and no request needs that much.",
-                    )
+                    words = f"The body is larger than {most} bytes, and no request needs that much."
+                    raise HTTPException(413, words)
                 if not message.get("more_body", False):
                     break
     except TimeoutError as error:
-        raise HTTPException(
-            408, "The body did not come in time; send the request again."
-        ) from error
+        words = "The body did not come in time; send the request again."
+        raise HTTPException(408, words) from error
     kind = _kind(headers)
     if size and kind != "application/json" and not (forms and kind in _FORMS):
         raise HTTPException(415, "Send JSON, with the header Content-Type: application/json.")
