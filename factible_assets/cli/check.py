@@ -485,7 +485,7 @@ recheck.command_class = arguments.RecheckCommand  # type: ignore[attr-defined] #
 
 
 def _completeness(incomplete: int) -> str:
-    return f"{incomplete} verdicts incomplete" if incomplete else "complete"
+    return f"{counted(incomplete, 'verdict')} incomplete" if incomplete else "complete"
 
 
 def _show_plan(rows: Sequence[PlannedVideo]) -> None:
