@@ -12,7 +12,7 @@ from benchmarks.faults import DOORS, Case, Faults, compared, prepare, struck
 from factible_assets.stages.flow import check_claims
 from resources.scraping.base import FetchedPage
 
-SEEDS = range(50, 60)
+SEEDS = range(50, 75)
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
