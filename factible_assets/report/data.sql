@@ -40,18 +40,26 @@ LEFT JOIN (SELECT video_id, sum(cost_usd) AS cost_usd FROM llm_calls GROUP BY vi
 LEFT JOIN (
     SELECT
         claims.video_id,
-        list({
-            'claim_id': claims.claim_id,
-            'text': claims.text,
-            'start_seconds': claims.start_seconds,
+        -- Sorted by its first three fields; a number that is missing comes last.
+        list_sort(list({
+            'start_seconds': claims.start_seconds, 'char_start': claims.char_start, 'rank': claims.rank,
+            'claim_id': claims.claim_id, 'text': claims.text,
             'outcome': coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END),
             'confidence': CASE WHEN verdicts.stance <> 'unclear' THEN verdicts.confidence END,
             'basis': verdicts.basis,
             'supporting': coalesce(verdicts.supporting, 0),
             'refuting': coalesce(verdicts.refuting, 0)
-        } ORDER BY claims.start_seconds NULLS LAST, claims.char_start, claims.rank) AS claims
+        })) AS claims
     FROM current_claims AS claims
-    LEFT JOIN current_verdicts AS verdicts
+    LEFT JOIN (
+        -- The rows of current_verdicts, without what that view adds to them: a sort and a join of all less.
+        SELECT video_id, claim_id, unnest(arg_max(
+            {'stance': stance, 'confidence': confidence, 'basis': basis, 'supporting': supporting, 'refuting': refuting},
+            (status = 'complete', checked_at <= now() + INTERVAL 1 HOUR, checked_at, run_id)
+        ))
+        FROM verdicts
+        GROUP BY video_id, claim_id
+    ) AS verdicts
         ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
     GROUP BY claims.video_id
 ) AS made ON made.video_id = videos.video_id
