@@ -190,6 +190,6 @@ def result_of(data: ReportData) -> models.VideoResult:
 def _unknown(video_id: str) -> HTTPException:
     return HTTPException(
         404,
-        f"The video {shown(video_id)} has not been checked. Check it first: "
-        "POST /api/v1/fact-check/stream with its link or id as video_url.",
+        f"The video {shown(video_id)} has not been checked. Check it first: with its link, on the "
+        "desk (/desk) or by POST /api/v1/fact-check/stream.",
     )
