@@ -232,7 +232,7 @@ def _cost_words(checked: Checked) -> str:
     calls = checked.data.llm_calls
     ever = f"; all checks of this video: {dollars(checked.cost_ever)}" if checked.cost_ever else ""
     if not calls:
-        where = "that of what failed: factible sql 'from costs'"
+        where = "what failed may have cost something: factible sql 'from costs'"
         return f"{where if checked.failures else 'nothing, no model was asked'}{ever}"
     kept = sum(call.cache_hit for call in calls)
     unpriced = sum(not call.price_known for call in calls)
