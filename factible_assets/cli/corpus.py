@@ -105,10 +105,8 @@ def list_(
             }
         )
         counted = f"({listed.entry.claim_count})" if listed.entry.claim_count is not None else None
-        source, claims = (
-            "file" if listed.transcript else "YouTube",
-            counted if known is None else known,
-        )
+        source = "file" if listed.transcript else "YouTube"
+        claims = counted if known is None else known
         rows.append((video.video_id, video.title, video.corpus, listed.web, source, claims))
     headings = ("id", "title", "corpus", "web", "transcript", "annotated claims")
     result(documents, table(headings, rows, numbers=headings[-1:]))
@@ -317,12 +315,7 @@ def _open_archive(settings: Settings) -> Archive:
 
 
 def _import(archive: Archive, source: Path, collection: str) -> ImportReport:
-    """Import one file or folder, with a progress bar on a terminal.
-
-    Raises:
-        FactibleError: There is no such file or folder.
-        ArchiveError: The archive, the source or the collection's name cannot be used.
-    """
+    """Import one file or folder, with a progress bar on a terminal."""
     if not source.exists():
         raise FactibleError(f"There is no file or folder {source}.", "Check the path.")
     console = stderr()
@@ -339,7 +332,6 @@ def _import(archive: Archive, source: Path, collection: str) -> ImportReport:
 
 
 def _import_words(report: ImportReport) -> str:
-    """Say what an import did."""
     amounts = {
         "pages added" if report.added != 1 else "page added": report.added,
         "updated": report.updated,

@@ -109,9 +109,8 @@ def complain(words: str) -> None:
 def result(document: Any, *shown: Any) -> None:
     """Print the result: with --json the document, else what is shown to people, on stdout.
 
-    Args:
-        document: Anything of plain values, dataclasses, records and times.
-        shown: Lines of text, and tables and the like, which rich draws.
+    A document has plain values, dataclasses, records and times; `shown` are lines of text, and
+    tables and the like, which rich draws.
     """
     if wishes.json:
         print_json(document)
@@ -162,17 +161,11 @@ def table(
     lines: bool = False,
     bare: bool = False,
 ) -> Table:
-    """Return a table.
+    """Return a table of text, numbers and times, None where nothing is known.
 
-    Args:
-        headings: One a column.
-        rows: The cells, as many as there are headings: text, numbers, times, None where nothing is
-            known. Hostile text loses its controls here; a rich Text stays as it is.
-        title: What the table shows.
-        numbers: The headings whose columns are aligned to the right.
-        whole: The headings whose cells are never broken.
-        lines: Whether rows have lines between them.
-        bare: Whether there is no frame around them, for what is copied and compared.
+    Hostile text loses its controls here; a rich Text stays as it is. Below the headings `numbers`
+    cells are aligned to the right, below `whole` never broken. Rows may have `lines` between them;
+    a `bare` table has no frame, for what is copied and compared.
     """
     from rich import box
     from rich.table import Table

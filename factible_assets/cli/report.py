@@ -100,9 +100,8 @@ def open_(
     Example: duckdb "$(factible open published --print --quiet)"
     """
     place = _place(what, load_settings(), port)
-    opened = not (show or wishes.json) and _opened(place)
     result({"what": what, "place": place}, place)
-    if not (opened or show or wishes.json):
+    if not (show or wishes.json or _opened(place)):
         note("Nothing here can show it; open it elsewhere.")
 
 
@@ -124,9 +123,9 @@ def _place(what: str, settings: Settings, port: int) -> str:
             "It is written after every check, such as: factible demo",
         )
     if what == "index":
-        reports = settings.reports
-        if (reports / "index.html").exists():
-            return str(reports / "index.html")
+        index = settings.reports / "index.html"
+        if index.exists():
+            return str(index)
         raise FactibleError(
             "There are no reports yet.", "Check a video first, such as: factible demo"
         )
@@ -250,7 +249,6 @@ def export(
 
 
 def _only(videos: list[str], claim: str, chosen: list[ExportFormat], settings: Settings) -> str:
-    """Return the id of the one claim that is wanted."""
     if len(videos) != 1 or set(chosen) - set(_OF_ONE_CLAIM):
         raise UsageError(
             "--claim is for one claim of one video, as claimreview or markdown.",

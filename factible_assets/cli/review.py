@@ -306,7 +306,6 @@ def _outcome(
 
 
 def _told(act: ReviewAction, file: ClaimFile) -> str:
-    """Say who did what."""
     house = f", {act.organisation}" if act.organisation else ""
     return f"{plain(act.reviewer + house)} {_act_words(act.model_dump(), file)}"
 

@@ -277,7 +277,6 @@ def _cell(value: Any) -> str:
 
 
 def _encoded(frame: pl.DataFrame, form: Format) -> bytes:
-    """Return an answer as the content of a file."""
     if form == "json":
         rows = json.dumps(frame.to_dicts(), ensure_ascii=False, indent=2, default=as_json)
         return f"{without_controls(rows)}\n".encode()

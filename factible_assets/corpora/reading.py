@@ -18,7 +18,7 @@ files belongs to the video that it names, and is merged into that video's entry 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -244,8 +244,6 @@ def _repeated(entry: CorpusVideo, first: CorpusVideo) -> FileProblem:
 
 
 class _Reader(EntryReader):
-    """Turns one document into a corpus."""
-
     def corpus(self) -> Corpus | None:
         data = self.document.data
         if not isinstance(data, dict):
@@ -253,7 +251,8 @@ class _Reader(EntryReader):
             self.report((), f"The file is {what}. Begin with videos: and a list of them.")
             return None
         listed = data.get("videos")
-        self._report_repeated_keys(lambda place: len(place) < len(("videos", 0)))
+        top = len(("videos", 0))
+        self.problems += self.document.repeated_keys(self.file, lambda place: len(place) < top)
         if listed is not None and not isinstance(listed, list):
             self.report(("videos",), "videos is not a list. Begin each video with a dash.")
         head = self.entry(CorpusFile, {**data, "videos": ()}, ())
@@ -275,7 +274,8 @@ class _Reader(EntryReader):
 
     def _video(self, place: Place, corpus: str, web: str) -> CorpusVideo | None:
         before = len(self.problems)
-        self._report_repeated_keys(lambda where: where[: len(place)] == place)
+        inside = self.document.repeated_keys(self.file, lambda at: at[: len(place)] == place)
+        self.problems += inside
         entry = self.entry(VideoEntry, self.document.at(place), place)
         if entry is None:
             return None
@@ -352,9 +352,6 @@ class _Reader(EntryReader):
                 line = self.document.line(earlier)
                 words = f"The claim {shown(claim.text)} stands before, on line {line}."
                 self.report(place, f"{words} Remove one of the two.")
-
-    def _report_repeated_keys(self, concerns: Callable[[Place], bool]) -> None:
-        self.problems.extend(self.document.repeated_keys(self.file, concerns))
 
 
 _OF_VIDEO: Final = (Video.model_fields.keys() & VideoEntry.model_fields.keys()) - {"title", "url"}

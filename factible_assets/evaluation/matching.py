@@ -141,7 +141,7 @@ class Matching:
 
 
 def match_matrix(
-    matrix: Matrix, *, name: str, threshold: float, assignment: Assignment = "optimal"
+    matrix: Matrix, name: str, threshold: float, assignment: Assignment = "optimal"
 ) -> Matching:
     """Match the rows (system) and columns (gold) of a matrix of similarities.
 
@@ -185,12 +185,9 @@ class ClaimMatcher:
 
     def match(self, system: Sequence[str], gold: Sequence[str]) -> Matching:
         """Match claims by their texts; `system` stands in its order of importance."""
-        return match_matrix(
-            self.similarity.matrix(system, gold),
-            name=self.similarity.name,
-            threshold=self.similarity.threshold,
-            assignment=self.assignment,
-        )
+        measure = self.similarity
+        matrix = measure.matrix(system, gold)
+        return match_matrix(matrix, measure.name, measure.threshold, self.assignment)
 
 
 def default_matcher() -> ClaimMatcher:

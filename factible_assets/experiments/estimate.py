@@ -120,8 +120,7 @@ def estimate(
     for listed in experiment.videos:
         video_id = listed.video.video_id
         try:
-            found = words_of(video_id, corpora, settings, file, asks=False)
-            words[video_id] = asyncio.run(found)
+            words[video_id] = asyncio.run(words_of(video_id, corpora, settings, file, asks=False))
         except NoWordsError:
             # The run says why; here it only means that nothing is known of the length.
             words[video_id] = None

@@ -198,12 +198,8 @@ def stage_keys(
 
     A key covers the knobs of its stage and, through the key before it, those of all stages that it
     builds on. Who judges is a maker and no knob: `auto` is the same as what it comes to.
-
-    Args:
-        config: The knobs.
-        subject: The video and its transcript, by content.
-        makers: Who answers in each stage: reasoner, model, web, rating sets.
-        code: The code that asks.
+    The subject is the video with its transcript, by content; makers answer in a stage: reasoner,
+    model, web, rating sets; `code` is what asks.
     """
     keys: dict[str, str] = {}
     before = f"{code}\n{subject}"
@@ -368,8 +364,6 @@ def load_experiment(file: Path, corpora: CorporaReading, settings: Settings) -> 
 
 @dataclass(kw_only=True)
 class _Reader(lines.EntryReader):
-    """Turns one document into an experiment."""
-
     corpora: CorporaReading
     settings: Settings
 

@@ -284,8 +284,6 @@ class _Verdicts(Observer):
 
 @dataclass
 class _Work:
-    """One variant on one video."""
-
     experiment: str
     variant: str
     config: FactCheckConfig

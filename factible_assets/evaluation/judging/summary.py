@@ -60,9 +60,7 @@ def rounded(score: float) -> int:
 
 def exact_agreement(pairs: Sequence[Pair]) -> float | None:
     """Return the share of pairs with the same score; None if there are none."""
-    if not pairs:
-        return None
-    return sum(rounded(judge) == person for judge, person in pairs) / len(pairs)
+    return Ratio(sum(rounded(judge) == person for judge, person in pairs), len(pairs)).value
 
 
 def commonest_share(pairs: Sequence[Pair]) -> float | None:

@@ -90,10 +90,10 @@ def quote_grounding_rate(rows: VideoRows) -> Ratio:
     """
     texts = {page.content_hash: page.text for page in rows.page_texts}
     stored = [row for row in rows.evidence if row.quote is not None]
-    found = (
-        texts.get(row.content_hash or "", "")[row.quote_start : row.quote_end] for row in stored
+    grounded = sum(
+        texts.get(row.content_hash or "", "")[row.quote_start : row.quote_end] == row.quote
+        for row in stored
     )
-    grounded = sum(words == row.quote for words, row in zip(found, stored, strict=True))
     return Ratio(grounded, len(stored) + sum(row.rejected_quotes for row in rows.evidence))
 
 
