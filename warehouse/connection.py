@@ -144,6 +144,8 @@ class FileConnector:
                 unfinished.unlink()
 
     def _open(self, *, read_only: bool, started: float) -> duckdb.DuckDBPyConnection:
+        if self.path.is_fifo():  # whose opening waits for a writer, for ever
+            raise errors.NotAWarehouseError(self.path, "it is a named pipe")
         longest = FIRST_PAUSE_SECONDS
         while True:
             try:

@@ -95,10 +95,12 @@ _BEFORE = {dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING}
 def prepare_instance(settings: Settings) -> Path:
     """Create the folder of the Dagster instance where it is missing, and return it.
 
-    Raises SettingsError: It is the working folder's, and has a dagster.yaml that nobody allowed.
+    Raises SettingsError: Its dagster.yaml is no file, or the working folder's and not allowed.
     """
     folder = settings.dagster_home
     target = folder / "dagster.yaml"
+    if target.is_fifo():  # whose opening waits for a writer, for ever
+        raise SettingsError(f"{target} is a named pipe. Move it away: it is written anew.")
     found = _template_of(target) if target.exists() else None
     if found is not None and found not in _OWN_TEMPLATES:
         settings.require_trust(target)

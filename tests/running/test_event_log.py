@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from queue import Queue
 
@@ -10,7 +11,7 @@ import pytest
 from dagster._core.test_utils import create_run_for_test
 
 from factible_assets.running.launch import OpenEventLog, open_instance
-from factible_assets.settings import Settings
+from factible_assets.settings import Settings, SettingsError
 
 RUNS = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)]
 
@@ -57,3 +58,12 @@ def test_a_storage_of_the_users_own_stays_theirs(
     with open_instance(Settings(home=tmp_path)) as instance:
         assert not isinstance(instance.event_log_storage, OpenEventLog)
     assert (tmp_path / "elsewhere" / "history").is_dir()
+
+
+def test_a_named_pipe_in_the_place_of_dagster_yaml_is_said_and_not_waited_for(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "dagster").mkdir()
+    os.mkfifo(tmp_path / "dagster" / "dagster.yaml")
+    with pytest.raises(SettingsError, match="is a named pipe"):
+        open_instance(Settings(home=tmp_path))

@@ -308,3 +308,10 @@ def test_quotes_in_a_path_are_characters_like_others(tmp_path: Path) -> None:
 def test_every_refusal_is_a_warehouse_error() -> None:
     assert issubclass(WarehouseBusyError, WarehouseError)
     assert issubclass(NotAWarehouseError, WarehouseError)
+
+
+def test_a_named_pipe_is_no_warehouse_and_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "warehouse.duckdb"
+    os.mkfifo(pipe)
+    with pytest.raises(NotAWarehouseError, match="it is a named pipe"), Warehouse(pipe).snapshot():
+        pass
