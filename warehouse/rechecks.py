@@ -144,7 +144,6 @@ def _plan(
     held: Collection[str],
     next_tick: datetime | None,
 ) -> list[PlannedVideo]:
-    """Store the limits, and plan by them."""
     kept = {"videos": limits.videos, "cost": limits.cost_usd, "age": limits.minimum_age_days}
     following = to_utc(next_tick) if next_tick else None
     connection.execute(_ASK["store_limits"], kept | {"next": following})

@@ -403,7 +403,6 @@ def _table(name: str, **values: Any) -> dg.MarkdownMetadataValue:
 
 
 def _chart(title: str, values: Mapping[str, float], unit: str = "") -> Described:
-    """Draw values, if there are any."""
     drawn = bars(values, unit)
     return {title: dg.MetadataValue.md(f"![{title}]({drawn})")} if drawn else {}
 

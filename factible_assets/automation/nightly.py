@@ -209,7 +209,6 @@ def apply_retention(
 
 @dg.op(name="remove_what_is_old")
 def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServices) -> None:
-    """Remove old texts, answers and runs."""
     removed = apply_retention(services.settings(), context.instance, now=datetime.now(UTC))
     context.add_output_metadata(
         {

@@ -188,7 +188,6 @@ def _check(
 
 
 def _show(checked: Checked) -> None:
-    """Print the verdicts and where the report lies."""
     found = "No claim that can be checked was found in the transcript."
     none = found if "claims" in checked.data.sets else "Its claims are not known yet."
     result(

@@ -315,7 +315,6 @@ def _open_archive(settings: Settings) -> Archive:
 
 
 def _import(archive: Archive, source: Path, collection: str) -> ImportReport:
-    """Import one file or folder, with a progress bar on a terminal."""
     if not source.exists():
         raise FactibleError(f"There is no file or folder {source}.", "Check the path.")
     console = stderr()

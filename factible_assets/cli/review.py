@@ -373,7 +373,6 @@ def _menu(file: ClaimFile) -> list[Wish]:
 
 
 def _wish(kind: ReviewKind) -> Wish:
-    """Ask for all that an action needs."""
     from factible_assets.running.review import Wish
 
     number = None

@@ -322,7 +322,6 @@ def _talk(store: Warehouse, form: Format, given: dict[str, Any], history: Path) 
 
 
 def _statements() -> Iterator[str]:
-    """Yield what is typed, statement by statement, until Ctrl-D."""
     lines: list[str] = []
     while True:
         try:

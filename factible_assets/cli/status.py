@@ -95,7 +95,6 @@ def status() -> None:
 
 
 def _services(settings: Settings) -> dict[str, str]:
-    """Say which web is searched, and who judges."""
     from factible_assets.services.reasoning import choose_reasoner, plan_models
     from factible_assets.services.search import search_names
     from resources.errors import SetupError

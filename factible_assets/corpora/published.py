@@ -120,7 +120,6 @@ def _listed_rows(index: Path) -> dict[str, Mapping[str, str]]:
 
 
 def _transcript_of(folder: Path, video_id: str) -> TimedText | None:
-    """Return the transcript of the first run that has one."""
     # No pattern with the id in it: an id may contain what patterns read as syntax.
     runs = sorted(
         path

@@ -132,7 +132,6 @@ def add_video(file: Path, entry: VideoEntry) -> str:
 
 @contextlib.contextmanager
 def _writable(target: Path) -> Iterator[None]:
-    """Say why a place cannot be written now."""
     try:
         yield
     except Timeout as error:

@@ -109,7 +109,6 @@ def behind_walls(app: ASGIApp, admits: walls.Admission, service: FastAPI | None 
 
 
 def _start(parts: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-    """Start what Dagster wants to start, through this module."""
     interpreter, flag, module, *arguments = parts
     role = [_ROLES[module], str(os.getpid())]
     command = [interpreter, flag, _MODULE, *role, *arguments]

@@ -153,7 +153,6 @@ def carry_out(order: Order, stream: TextIO) -> bool:
 
 
 def _check(order: Order, settings: Settings, teller: Teller) -> Checked:
-    """Run the check, of the video or of one claim."""
     # Loading Dagster takes seconds, in which the client has already heard of the run.
     from factible_assets.running import launch, review  # noqa: PLC0415
 

@@ -300,7 +300,6 @@ def new_claim(video: str, text: str, settings: Settings) -> ClaimFile:
 
 
 def _bare_claim(video_id: str, words: str) -> Claim:
-    """Return a claim of which nothing but its words is known."""
     return Claim(
         claim_id=claim_id(video_id, words),
         video_id=video_id,
@@ -332,7 +331,6 @@ def open_claim(video: str, claim: str, settings: Settings) -> ClaimFile:
 
 
 def _ids(file: ClaimFile) -> set[str]:
-    """Return the ids of a claim, those under its former words too."""
     return {file.claim.claim_id, *(act.claim_id for act in file.actions)}
 
 

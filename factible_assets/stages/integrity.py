@@ -116,7 +116,6 @@ def rules_of(asset: str, limits: SearchConfig | None = None) -> tuple[Rule, ...]
 
 
 def _told(find: Callable[..., Breaches]) -> tuple[str, str]:
-    """Return the name of a rule, and what it demands."""
     return find.__name__, str(find.__doc__).strip()
 
 

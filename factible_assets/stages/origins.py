@@ -59,7 +59,6 @@ class StoryIndex:
 
 
 def _is_unaddressed(row: Evidence) -> bool:
-    """Tell whether a page is a file without an address of its own."""
     return row.domain.endswith(".invalid")
 
 

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from dataclasses import astuple, dataclass, replace
+from typing import get_args
 
 from factible_assets import records
 from factible_assets.config import VerdictsConfig
@@ -128,6 +128,9 @@ class Tally:
     def total(self) -> int:
         """Return the weight of everything definite."""
         return self.supports + self.refutes + self.mixed
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 def weight(row: records.Evidence, *, is_denied: bool = False) -> int:
@@ -268,37 +271,21 @@ def settled_vote(
     weights = [(rating in RELIABLE, round(UNIT * VOTE_WEIGHTS[rating])) for rating in missing]
     everything = sum(weight for _, weight in weights)
     reliable = sum(weight for is_reliable, weight in weights if is_reliable)
+    supporting = Tally(supports=everything, reliable_supports=reliable)
+    refuting = Tally(refutes=everything, reliable_refutes=reliable)
+    said = (Tally(), supporting, refuting, Tally(mixed=everything))
     bases = (counted, denied) if reliable else (counted,)
-    corners = [
-        corner
-        for base in bases
-        for corner in (
-            base,
-            _with(base, "supports", everything, reliable),
-            _with(base, "refutes", everything, reliable),
-            replace(base, mixed=base.mixed + everything),
-        )
-    ]
+    corners = [base + more for base in bases for more in said]
     votes = sorted((decide(each, config, basis) for each in corners), key=lambda vote: vote.score)
     stance = votes[0].stance
     if any(vote.stance != stance for vote in votes):
         return None
-    both = _with(_with(counted, "supports", everything, reliable), "refutes", everything, reliable)
-    if stance == "unclear" and _in_conflict(both, config):
+    if stance == "unclear" and _in_conflict(counted + supporting + refuting, config):
         return None
     always_mixed = _in_conflict(bases[-1], config) or all(
         _mostly_mixed(each, config) for each in corners
     )
     return None if stance == "mixed" and not always_mixed else (votes[0], votes[-1])
-
-
-def _with(
-    base: Tally, side: Literal["supports", "refutes"], everything: int, reliable: int
-) -> Tally:
-    """Return a tally with weight added to one side; `reliable` is the part of reliable sources."""
-    trusted = f"reliable_{side}"
-    more = {side: getattr(base, side) + everything, trusted: getattr(base, trusted) + reliable}
-    return replace(base, **more)
 
 
 # --- The verdict --------------------------------------------------------------------------------

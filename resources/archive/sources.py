@@ -128,7 +128,6 @@ def _page(document: dict[str, Any], place: str) -> FetchedPage | str:
 
 
 def _hit(hit: Any, position: int) -> SearchHit | None:
-    """Read a hit; None if it has no address."""
     if not isinstance(hit, dict):
         fields = '{"rank", "title", "url", "snippet"}'
         raise PlacedError(None, f"Hit {position} is not an object. Write {fields}.")

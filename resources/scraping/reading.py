@@ -155,7 +155,6 @@ def _damage(response: http.Response) -> str | None:
 
 
 def _is_binary(body: bytes) -> bool:
-    """Tell whether bytes are no text in any charset."""
     try:
         decode_text(body[:_BINARY_WINDOW])
     except NotTextError:

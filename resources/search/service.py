@@ -113,13 +113,11 @@ class Service:
         }
 
     async def _get(self, path: str, **parameters: str | int | None) -> Json:
-        """Ask with those query parameters that have a value."""
         given = {name: value for name, value in parameters.items() if value not in {None, ""}}
         url = f"{self._base}{path}?{urlencode(given)}"
         return self._read(await self._http.get(url, headers=self._keys, max_bytes=_MAX_BYTES))
 
     async def _post(self, path: str, body: Json | bytes, media: str = "application/json") -> Json:
-        """Post JSON, or a body of another media type."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers, url = {**self._keys, "Content-Type": media}, f"{self._base}{path}"
         return self._read(

@@ -49,10 +49,6 @@ class Lexicon:
     light: frozenset[str]
 
 
-def _any_of(patterns: list[str]) -> Pattern:
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
-
-
 def _stems(words: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words.split())
 
@@ -76,5 +72,5 @@ def load_lexicon() -> Lexicon:
         synonyms=dict(synonyms),
         opposites=dict(opposites),
         light=_stems(lists["light"]),
-        **{name: _any_of(lists[name]) for name in names},
+        **{name: re.compile("|".join(f"(?:{each})" for each in lists[name])) for name in names},
     )

@@ -152,7 +152,6 @@ def write_queries(
 
 
 def _drafts(claim: Claim, title: str, embedder: Embedder) -> Iterator[QueryDraft]:
-    """Word every query, most useful first."""
     text = _QUOTATION_MARKS.sub("", claim.text).strip() or claim.text.strip()
     terms = _terms(text)
     years = [] if any(term.kind == "year" for term in terms) else _YEAR.findall(claim.context or "")

@@ -145,7 +145,6 @@ def reading_text(raw: str) -> str:
 
 
 def _bare(token: str) -> str:
-    """Fold a token and strip the marks around it."""
     return fold(token).strip("\"'\u201c\u201d\u2018\u2019()[]{}.,;:!?\u2026-\u2013\u2014*")
 
 
@@ -213,7 +212,6 @@ def _read_gaps(
     markers: Sequence[re.Match[str]],
     segments: Sequence[TranscriptSegment],
 ) -> list[Gap]:
-    """Describe the gap after every token but the last."""
     pauses = _pauses_by_line_end(tokens, segments)
     broken_by_sense = bool(pauses) and not _is_rolling(segments)
     starts = [marker.start() for marker in markers]
