@@ -22,7 +22,7 @@ from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ports import QueryDraft
 from resources.http import Response
 from resources.scraping.reading import PageReader
-from resources.search.base import SearchHit
+from resources.search.base import FoundHit
 from tests.stages.world import VIDEO, World, make_claim, says
 
 TICK_SECONDS = 0.005
@@ -76,7 +76,7 @@ def long_pages() -> Callable[[], Awaitable[object]]:
     world.queries[claim.text] = drafts
     for at, draft in enumerate(drafts):
         urls = [f"https://site-{at}-{place}.example/" for place in range(PAGES // 3)]
-        world.results[draft.text] = [[SearchHit(1, "A page", url, "It says.") for url in urls]]
+        world.results[draft.text] = [[FoundHit(1, "A page", url, "It says.") for url in urls]]
         for place, url in enumerate(urls):
             text = words(10 * at + place, WORDS // 2)
             world.texts[url] = says(claim.text, "refutes", filler=text)

@@ -59,7 +59,7 @@ from factible_assets.stages.urls import host_of
 from factible_assets.strategies import strategy_named
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
-from resources.search.base import SearchAnswer, SearchHit, SearchRequest
+from resources.search.base import FoundHit, SearchAnswer, SearchRequest
 
 _SAMPLE = 200
 """Claims of Climate-FEVER; of the other sets all are read."""
@@ -78,7 +78,7 @@ class GivenWeb:
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
         """Find them, so many a page."""
         hits = [
-            SearchHit(rank, each.title or "given", each.canonical_url, each.snippet)
+            FoundHit(rank, each.title or "given", each.canonical_url, each.snippet)
             for rank, each in enumerate(self.claim.sources, start=1)
         ]
         return [

@@ -27,8 +27,7 @@ from factible_assets.stages.ids import hit_id
 from factible_assets.stages.reliability import RATING_ORDER, RatingBook, as_answered, as_cited
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import storable
-from resources.search.base import ANSWERS, SearchProvider, SearchRequest
-from resources.search.base import SearchHit as FoundHit
+from resources.search.base import ANSWERS, FoundHit, SearchProvider, SearchRequest
 
 PRIMARY: frozenset[records.SourceClass] = frozenset({"academic", "government"})
 """Who measures, decides and publishes first; all others mostly report it."""

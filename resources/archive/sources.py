@@ -26,7 +26,7 @@ from urllib.parse import quote
 
 from resources.lines import NotTextError, PlacedError, decode_text, legible, naming, read_json
 from resources.scraping.base import UNDATED, FetchedPage
-from resources.search.base import SearchHit
+from resources.search.base import FoundHit
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
 """Saved pages above this are left out: HTML of that size is data, not something to read."""
@@ -61,7 +61,7 @@ class NewSearch:
 
     query: str
     searched_on: date | None
-    hits: tuple[SearchHit, ...]
+    hits: tuple[FoundHit, ...]
 
 
 Entry: TypeAlias = FetchedPage | NewSearch | str
@@ -127,7 +127,7 @@ def _page(document: dict[str, Any], place: str) -> FetchedPage | str:
     )
 
 
-def _hit(hit: Any, position: int) -> SearchHit | None:
+def _hit(hit: Any, position: int) -> FoundHit | None:
     if not isinstance(hit, dict):
         fields = '{"rank", "title", "url", "snippet"}'
         raise PlacedError(None, f"Hit {position} is not an object. Write {fields}.")
@@ -137,7 +137,7 @@ def _hit(hit: Any, position: int) -> SearchHit | None:
         raise PlacedError(None, f"{problem} Count ranks from 1 to {_LAST_RANK}.")
     if not _is_address(hit.get("url")):
         return None
-    return SearchHit(rank, _text(hit.get("title")), hit["url"], _text(hit.get("snippet")))
+    return FoundHit(rank, _text(hit.get("title")), hit["url"], _text(hit.get("snippet")))
 
 
 _LAST_RANK = 1_000_000

@@ -36,7 +36,7 @@ from urllib.parse import urlsplit
 from resources.archive import sources
 from resources.http import elapsed_since
 from resources.scraping.base import UNDATED, FetchedPage
-from resources.search.base import SearchAnswer, SearchHit, SearchRequest
+from resources.search.base import FoundHit, SearchAnswer, SearchRequest
 from resources.statements import connect, statements, switch_to_wal
 
 _log = logging.getLogger(__name__)
@@ -207,7 +207,7 @@ class Archive:
 
     def search(
         self, request: SearchRequest, collections: Sequence[str] | None = None
-    ) -> tuple[SearchHit, ...]:
+    ) -> tuple[FoundHit, ...]:
         """Return one page of results.
 
         If this very query was recorded, its hits come first: newest recording first, in recorded
@@ -245,7 +245,7 @@ class Archive:
                 snippets = connection.execute(_SQL["show_snippets"], {**values, **ids})
                 around = {row["rowid"]: " ".join(row["around"].split()) for row in snippets}
         return tuple(
-            SearchHit(
+            FoundHit(
                 rank,
                 rows[identifier]["title"],
                 rows[identifier]["url"],

@@ -19,7 +19,7 @@ ANSWERS = "https://perplexity.ai/search?q="
 
 
 @dataclass(frozen=True, slots=True)
-class SearchHit:
+class FoundHit:
     """One result as a provider gave it. `rank` counts from 1 over all pages of the answer.
 
     An answer engine's own words are a result too, the last one, under an address in `ANSWERS`: its
@@ -46,7 +46,7 @@ class SearchAnswer:
 
     provider: str
     outcome: Literal["ok", "outage"]
-    hits: tuple[SearchHit, ...] = ()
+    hits: tuple[FoundHit, ...] = ()
     reason: str | None = None
     latency_seconds: float = 0.0
 

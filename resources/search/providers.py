@@ -25,7 +25,7 @@ from urllib.parse import quote_plus
 
 from resources.errors import SetupError
 from resources.http import HttpClient, OutageError
-from resources.search.base import ANSWERS, FactCheckAnswer, PriorFactCheck, SearchHit, SearchRequest
+from resources.search.base import ANSWERS, FactCheckAnswer, FoundHit, PriorFactCheck, SearchRequest
 from resources.search.service import (
     KEY_REFUSED,
     NO_CREDITS,
@@ -341,13 +341,13 @@ class PerplexityExpert(SearchService):
             urls = answer.get("citations") or []
             if not isinstance(urls, list) or not all(isinstance(url, str) and url for url in urls):
                 raise wrong_shape("has no list of citations")
-            cited = [SearchHit(rank, "", url) for rank, url in enumerate(urls, 1)]
+            cited = [FoundHit(rank, "", url) for rank, url in enumerate(urls, 1)]
         # Words that were cut off may have been cut before the "but".
         if not words.strip() or choice.get("finish_reason") == "length":
             return cited, ""
         sources = "".join(f"\n[{hit.rank}] {hit.url}" for hit in cited)
         storable = words.strip().encode("utf-8", "replace").decode("utf-8")
-        own_words = SearchHit(
+        own_words = FoundHit(
             rank=len(cited) + 1,
             title=f"Perplexity on: {request.query}",
             url=f"{ANSWERS}{quote_plus(request.query)}",
@@ -363,7 +363,7 @@ class GoogleFactChecks(Service):
     """Looks claims up in Google's Fact Check Tools.
 
     A prior fact check is a verdict, not a source: read as evidence it would decide the claim by
-    another's judgement. So these results are no SearchHits, and no SearchProvider hands them out.
+    another's judgement. So these results are no FoundHits, and no SearchProvider hands them out.
     """
 
     provider = "google_fact_check"

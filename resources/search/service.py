@@ -24,7 +24,7 @@ from resources import http
 from resources.errors import SetupError
 from resources.http import HttpClient
 from resources.scraping.notices import notice_in
-from resources.search.base import ANSWERS, SearchAnswer, SearchHit, SearchProvider, SearchRequest
+from resources.search.base import ANSWERS, FoundHit, SearchAnswer, SearchProvider, SearchRequest
 
 Found = TypeVar("Found")
 Json = Mapping[str, Any]
@@ -145,7 +145,7 @@ class Service:
         return answer
 
 
-Findings: TypeAlias = tuple[Sequence[SearchHit], str]
+Findings: TypeAlias = tuple[Sequence[FoundHit], str]
 """One page of a service's results, and what is missing from it, if anything is."""
 
 
@@ -240,7 +240,7 @@ def hits_of(
     snippet: str = "snippet",
     day: str = "",
     read_day: Callable[[str], date | None] = iso_day,
-) -> list[SearchHit]:
+) -> list[FoundHit]:
     """Read results: their titles, and what stands under the names of `url`, `snippet` and `day`.
 
     `what` is what one is called in the OutageError for one without URL; `before` results came
@@ -252,5 +252,5 @@ def hits_of(
         if not address:
             raise wrong_shape(f"gives {what} {rank} no URL")
         words, published_on = text(entry.get(snippet)), read_day(text(entry.get(day)))
-        hits.append(SearchHit(rank, text(entry.get("title")), address, words, published_on))
+        hits.append(FoundHit(rank, text(entry.get("title")), address, words, published_on))
     return hits

@@ -47,9 +47,9 @@ from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
 from resources.search.base import (
     FactCheckAnswer,
+    FoundHit,
     PriorFactCheck,
     SearchAnswer,
-    SearchHit,
     SearchRequest,
 )
 
@@ -70,7 +70,7 @@ def make_claim(text: str, rank: int = 1) -> Claim:
     )
 
 
-Hit = SearchHit
+Hit = FoundHit
 
 
 def answer(

@@ -13,7 +13,7 @@ from factible_assets.stages.urls import canonical_url
 from resources.archive.sources import NewSearch
 from resources.archive.store import Archive, ArchivedWeb, ArchivingFetcher, is_fictional
 from resources.scraping.base import FetchedPage
-from resources.search.base import SearchHit, SearchProvider, SearchRequest
+from resources.search.base import FoundHit, SearchProvider, SearchRequest
 from tests.resources.archive.pages import saved
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -92,7 +92,7 @@ async def test_which_pages_are_left_out_can_be_chosen(archive: Archive) -> None:
 
 
 async def test_a_page_that_is_not_there_is_unavailable_and_no_outage(archive: Archive) -> None:
-    hit = SearchHit(1, "Only a hit", "https://hit.org/a", "snippet")
+    hit = FoundHit(1, "Only a hit", "https://hit.org/a", "snippet")
     archive.store([(NewSearch("q", None, (hit,)), 1, 1)], "w")
     unknown = await ArchivedWeb(archive).fetch("https://nowhere.org/")
     known = await ArchivedWeb(archive).fetch("https://hit.org/a")
@@ -137,8 +137,8 @@ async def test_a_search_of_the_archive_keeps_to_every_restriction_that_it_can(
     archive.add_page(saved("https://sub.left-out.org/salt", "salt"), "w")
     archive.add_page(saved("https://papers.org/salt.PDF", "salt"), "w")
     hits = (
-        SearchHit(1, "salt", "https://left-out.org/a", "salt"),
-        SearchHit(2, "s", "https://b.org", ""),
+        FoundHit(1, "salt", "https://left-out.org/a", "salt"),
+        FoundHit(2, "s", "https://b.org", ""),
     )
     archive.store([(NewSearch("salt", None, hits), 1, 1)], "w")
 

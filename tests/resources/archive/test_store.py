@@ -16,7 +16,7 @@ from factible_assets.stages.urls import canonical_url
 from resources.archive.sources import ArchiveError, ArchiveImportError, NewSearch
 from resources.archive.store import Archive, match_expression, query_key
 from resources.scraping.base import FetchedPage
-from resources.search.base import SearchHit, SearchRequest
+from resources.search.base import FoundHit, SearchRequest
 from tests.resources.archive.pages import saved
 from tests.shared_data import shared_data
 
@@ -30,7 +30,7 @@ def archive(tmp_path: Path) -> Archive:
 
 def search(
     archive: Archive, query: str, *collections: str, limit: int = 10, **wishes: Any
-) -> tuple[SearchHit, ...]:
+) -> tuple[FoundHit, ...]:
     return archive.search(SearchRequest(query, limit, **wishes), collections or None)
 
 
@@ -72,8 +72,8 @@ def test_a_recorded_query_gives_its_hits_first_and_in_their_order(archive: Archi
         "Does coffee stunt growth?",
         date(2025, 1, 1),
         (
-            SearchHit(1, "One", "https://one.org/a", "nothing of it"),
-            SearchHit(2, "Two", "https://two.org/b", "coffee growth"),
+            FoundHit(1, "One", "https://one.org/a", "nothing of it"),
+            FoundHit(2, "Two", "https://two.org/b", "coffee growth"),
         ),
     )
     keep(archive, recorded)
@@ -89,7 +89,7 @@ def test_a_recorded_query_gives_its_hits_first_and_in_their_order(archive: Archi
 
 def test_hits_without_text_are_found_and_come_after_equal_pages_with_text(archive: Archive) -> None:
     words = "vaccines and autism are not linked"
-    hit = SearchHit(1, "equal", "https://only-a-hit.org/x", words)
+    hit = FoundHit(1, "equal", "https://only-a-hit.org/x", words)
     keep(archive, NewSearch("other question", None, (hit,)))
     archive.add_page(saved("https://with-text.org/x", text=words, title="equal"), "w")
     found = search(archive, "vaccines autism")
@@ -99,7 +99,7 @@ def test_hits_without_text_are_found_and_come_after_equal_pages_with_text(archiv
 def test_pages_of_results_follow_each_other_without_gap_or_repetition(archive: Archive) -> None:
     for number in range(11):
         archive.add_page(page(f"p{number}", "ice " * (number + 1) + "melts"), "w")
-    keep(archive, NewSearch("ice melts", None, (SearchHit(1, "p3", "https://p3.org/page", ""),)))
+    keep(archive, NewSearch("ice melts", None, (FoundHit(1, "p3", "https://p3.org/page", ""),)))
     everything = urls(archive, "ice melts", limit=20)
     paged: list[str] = []
     for number in (1, 2, 3, 4):

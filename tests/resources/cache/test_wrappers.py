@@ -27,9 +27,9 @@ from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
 from resources.search.base import (
     FactCheckAnswer,
+    FoundHit,
     PriorFactCheck,
     SearchAnswer,
-    SearchHit,
     SearchRequest,
 )
 from tests.resources.cache.doubles import (
@@ -49,7 +49,7 @@ DAY = 24 * HOUR
 FOUND = SearchAnswer(
     "serper",
     "ok",
-    (SearchHit(1, "Sugar", "https://a.example/", "No effect.", date(2021, 3, 5)),),
+    (FoundHit(1, "Sugar", "https://a.example/", "No effect.", date(2021, 3, 5)),),
     latency_seconds=0.4,
 )
 PAGE = FetchedPage(

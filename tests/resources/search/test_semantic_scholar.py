@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from resources.http import HttpClient
-from resources.search.base import SearchHit
+from resources.search.base import FoundHit
 from resources.search.providers import SemanticScholarSearch
 from tests.resources.search.asking import ask, parameters
 from tests.servers import MisbehavingServer, respond, respond_json
@@ -60,7 +60,7 @@ async def test_papers_become_hits_that_lead_to_what_can_be_read(
     found = await ask(scholar, "sugar-free diets", limit=2)
     first, second = (await ask(scholar, limit=2)).hits
     assert (first.url, first.snippet) == (found.hits[0].url, found.hits[0].snippet)
-    assert first == SearchHit(
+    assert first == FoundHit(
         rank=1,
         title="Sugar and hyperactivity",
         url="http://press.example/p1.pdf",
