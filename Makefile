@@ -73,10 +73,10 @@ demo: $(RUNTIME_STAMP)
 dev: $(RUNTIME_STAMP)
 	@$(BIN)/factible dev
 
-# Two more workers than cores, because every second of the walks from end to end is one of waiting;
-# each worker takes seconds of CPU to import what it tests, as do the processes that they start: each
-# would compile it anew where no bytecode is kept. A worker whose test is past its limit is not replaced: what it had yet to do
-# would be waited for without an end.
+# Two more workers than cores, because the walks from end to end wait half of their time; each takes
+# seconds of CPU to import what it tests, as do the processes that they start: each would compile it
+# anew where no bytecode is kept. A worker whose test is past its limit is not replaced: what it had
+# yet to do would be waited for without an end.
 WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )))
 
 test: $(DEV_STAMP)

@@ -150,8 +150,9 @@ def _balance(outcome: str, sides: Mapping[Stance, Collection[Evidence]]) -> str 
         return None
     if other in sides:
         both = f"In all, {_take(own, sides[own])}, and {_take(other, sides[other])}"
+        who = "plainer" if all(map(_only_leans, sides[other])) else "more reliable"
         is_outnumbered = _origins(sides[other]) >= _origins(sides[own])
-        return f"{both}{'; the more reliable decide' if is_outnumbered else ''}."
+        return f"{both}{f'; the {who} decide' if is_outnumbered else ''}."
     if _origins(sides[own]) > 1:
         return f"In all, {_take(own, sides[own])}, and {_UNOPPOSED[own]}."
     return None if "mixed" in sides else "No other independent source takes a side."

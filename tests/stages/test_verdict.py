@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from factible_assets.config import FactCheckConfig, SearchConfig, VerdictsConfig
 from factible_assets.records import Basis, Evidence, Rating, Search, SearchHit, Stance, Verdict
+from factible_assets.stages.argument import argue
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ids import content_hash, evidence_id
 from factible_assets.stages.origins import StoryIndex
@@ -86,6 +87,7 @@ def a_source(
         rating=rating,
         rating_score=LISTED_SCORES[rating],
         ground=ground,
+        basis="embedded" if ground else None,
     )
 
 
@@ -456,6 +458,10 @@ def test_pages_that_lean_by_their_tone_do_not_outvote_one_that_denies_the_claim_
     # Whoever is known to be unreliable may deny what he likes.
     lie = denial.model_copy(update={"rating": "very_low"})
     assert verdict_on([*leaning, lie], basis="embedded").stance == "supports"
+    assert argue("refutes", [denial, *leaning]).balance == (
+        "In all, 1 independent source seems to contradict it, and 3 independent sources lean "
+        "towards it; the plainer decide."
+    )
     stated = [row.model_copy(update={"ground": "assertion"}) for row in leaning]
     assert verdict_on([*stated, denial], basis="embedded").stance != "refutes"
 

@@ -274,7 +274,8 @@ async def test_a_passing_failure_is_overcome_and_every_request_recorded(
     assert [call.attempt for call in answer.calls] == list(range(1, len(failed) + 2))
     assert answer.calls[0].reason
     # A call that is given up may not have left this machine yet.
-    assert server.count(CHAT[dialect]) == len(answer.calls) or fault in SILENT
+    least = 1 if fault in SILENT else len(answer.calls)
+    assert least <= server.count(CHAT[dialect]) <= len(answer.calls)
 
 
 @both
@@ -287,7 +288,7 @@ async def test_a_failure_that_lasts_is_an_outage_after_bounded_attempts(
     async with bound(server, dialect, policy=policy) as model:
         with pytest.raises(ModelOutageError, match=r"\(3 attempts\)") as caught:
             await model.complete(ask())
-    assert server.count(CHAT[dialect]) == 3 or fault in SILENT
+    assert (0 if fault in SILENT else 3) <= server.count(CHAT[dialect]) <= 3
     assert [call.outcome for call in caught.value.calls] == ["infra_error"] * 3
     assert not any(call.usage_reported for call in caught.value.calls)
 
