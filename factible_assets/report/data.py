@@ -23,7 +23,7 @@ from resources.statements import statements
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
-_QUESTIONS = statements("factible_assets.report", "data.sql")
+QUESTIONS = statements("factible_assets.report", "data.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
 
 
 def ask(
-    warehouse: Warehouse, question: str, questions: Mapping[str, str] = _QUESTIONS, **values: Any
+    warehouse: Warehouse, question: str, questions: Mapping[str, str] = QUESTIONS, **values: Any
 ) -> list[dict[str, Any]]:
     """Return the rows that answer a named question."""
     return warehouse.query(questions[question], values).to_dicts()

@@ -25,11 +25,10 @@ GROUP BY queries.query_id
 -- name: checks
 SELECT count(*) AS checks FROM materializations WHERE video_id = $video_id AND asset = 'verdicts'
 
--- name: index
+-- name: indexed_videos
 SELECT videos.video_id, videos.title, videos.channel, videos.duration_seconds, videos.published_on,
        videos.category, videos.corpus, judged.checked_at,
-       coalesce(turned.changes, 0) AS changes, coalesce(paid.cost_usd, 0) AS cost_usd,
-       coalesce(made.claims, []) AS claims
+       coalesce(turned.changes, 0) AS changes, coalesce(paid.cost_usd, 0) AS cost_usd
 FROM current_videos AS videos
 LEFT JOIN current_materializations AS judged
     ON judged.video_id = videos.video_id AND judged.asset = 'verdicts'
@@ -37,30 +36,25 @@ LEFT JOIN (SELECT video_id, count(*) AS changes FROM verdict_changes GROUP BY vi
     AS turned ON turned.video_id = videos.video_id
 LEFT JOIN (SELECT video_id, sum(cost_usd) AS cost_usd FROM llm_calls GROUP BY video_id)
     AS paid ON paid.video_id = videos.video_id
-LEFT JOIN (
-    SELECT
-        claims.video_id,
-        -- Sorted by its first three fields; a number that is missing comes last.
-        list_sort(list({
-            'start_seconds': claims.start_seconds, 'char_start': claims.char_start, 'rank': claims.rank,
-            'claim_id': claims.claim_id, 'text': claims.text,
-            'outcome': coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END),
-            'confidence': CASE WHEN verdicts.stance <> 'unclear' THEN verdicts.confidence END,
-            'basis': verdicts.basis,
-            'supporting': coalesce(verdicts.supporting, 0),
-            'refuting': coalesce(verdicts.refuting, 0)
-        })) AS claims
-    FROM current_claims AS claims
-    LEFT JOIN (
-        -- The rows of current_verdicts, without what that view adds to them: a sort and a join of all less.
-        SELECT video_id, claim_id, unnest(arg_max(
-            {'stance': stance, 'confidence': confidence, 'basis': basis, 'supporting': supporting, 'refuting': refuting},
-            (status = 'complete', checked_at <= now() + INTERVAL 1 HOUR, checked_at, run_id)
-        ))
-        FROM verdicts
-        GROUP BY video_id, claim_id
-    ) AS verdicts
-        ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
-    GROUP BY claims.video_id
-) AS made ON made.video_id = videos.video_id
 ORDER BY judged.checked_at DESC NULLS LAST, videos.title, videos.video_id
+
+-- name: indexed_claims
+SELECT
+    claims.video_id, claims.claim_id, claims.text, trunc(claims.start_seconds)::BIGINT AS start_seconds,
+    coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END) AS outcome,
+    CASE WHEN verdicts.stance <> 'unclear' THEN verdicts.confidence END AS confidence,
+    verdicts.basis,
+    coalesce(verdicts.supporting, 0) AS supporting,
+    coalesce(verdicts.refuting, 0) AS refuting
+FROM current_claims AS claims
+LEFT JOIN (
+    -- The rows of current_verdicts, without what that view adds to them: a sort and a join of all less.
+    SELECT video_id, claim_id, unnest(arg_max(
+        {'stance': stance, 'confidence': confidence, 'basis': basis, 'supporting': supporting, 'refuting': refuting},
+        (status = 'complete', checked_at <= now() + INTERVAL 1 HOUR, checked_at, run_id)
+    ))
+    FROM verdicts
+    GROUP BY video_id, claim_id
+) AS verdicts
+    ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
+ORDER BY claims.video_id, claims.start_seconds, claims.char_start, claims.rank, claims.claim_id

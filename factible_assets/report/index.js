@@ -96,19 +96,26 @@
 
   const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
 
-  const read = ({ outcomes, confidences, videos }) => {
+  const read = ({ outcomes, confidences, videos, claims }) => {
     const known = outcomes.map(([name, words, leaning, mark]) => ({ name, words, leaning, glyph: mark }));
-    return videos.map(([title, href, words, corpus, category, channel, checked, turned, rows]) => {
+    const outcomeOf = new Map(known.map((outcome) => [outcome.name, outcome]));
+    return videos.map(([title, href, words, corpus, category, channel, checked, turned, first, number]) => {
       const video = { title, href, under: words, corpus, category, channel, checked, turned };
       video.text = [title, ...words].join(" ").toLowerCase();
-      video.claims = rows.map(([at, anchor, text, outcome, isLeaning, confidence, supporting, refuting]) => ({
-        video, at, text, anchor, supporting, refuting,
-        outcome: known[outcome],
-        words: isLeaning ? known[outcome].leaning : known[outcome].words,
-        rank: confidence,
-        confidence: confidences[confidence],
-        lower: text.toLowerCase(),
-      }));
+      video.claims = Array.from({ length: number }, (_, place) => {
+        const of = (column) => claims[column][first + place];
+        const [text, outcome, confidence] = [of("text"), outcomeOf.get(of("outcome")), of("confidence") ?? ""];
+        return {
+          video, text, outcome, confidence,
+          at: of("start_seconds"),
+          anchor: of("claim_id") || `n${place + 1}`,
+          supporting: of("supporting"),
+          refuting: of("refuting"),
+          words: of("basis") === "embedded" ? outcome.leaning : outcome.words,
+          rank: confidences.indexOf(confidence),
+          lower: text.toLowerCase(),
+        };
+      });
       video.counts = known.map((outcome) => {
         const made = video.claims.filter((each) => each.outcome === outcome);
         const isLeaning = made.every((each) => each.words === outcome.leaning);

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
@@ -41,7 +41,8 @@ from factible_assets.wording import youtube_id
 
 _CLEAREST = 4
 _RATING_ORDER = ("high", "medium", "low", "very_low", "unknown")
-_ID = re.compile(r"[A-Za-z0-9_-]+")
+ID = re.compile(r"[A-Za-z0-9_-]+")
+"""An id that may stand in attributes and fragments; an odd one is never trusted."""
 
 Shown: TypeAlias = dict[str, Any]
 """What a template prints of one thing, by name.
@@ -164,16 +165,14 @@ def arrange(data: ReportData) -> ReportView:
 
 def count_outcomes(outcomes: Iterable[tuple[str, Basis | None]]) -> list[Shown]:
     """Count claims by outcome; an outcome that the embedded engine alone reached is a leaning."""
-    bases: dict[str, list[Basis | None]] = {outcome: [] for outcome in wording.OUTCOME_WORDS}
-    for outcome, basis in outcomes:
-        bases[outcome].append(basis)
-    total, offset = sum(map(len, bases.values())), 0.0
+    numbers, offset = Counter(outcomes), 0.0
     counts = []
-    for outcome, each in bases.items():
-        if each:
-            words = wording.outcome_words(outcome, "embedded" if {*each} == {"embedded"} else None)
-            place = {"offset": offset, "share": 100.0 * len(each) / total}
-            counts.append({"outcome": outcome, "words": words, "number": len(each)} | place)
+    for outcome in wording.OUTCOME_WORDS:
+        bases = {basis: number for (kind, basis), number in numbers.items() if kind == outcome}
+        if number := sum(bases.values()):
+            words = wording.outcome_words(outcome, "embedded" if {*bases} == {"embedded"} else None)
+            place = {"offset": offset, "share": 100.0 * number / numbers.total()}
+            counts.append({"outcome": outcome, "words": words, "number": number} | place)
             offset += place["share"]
     return counts
 
@@ -227,7 +226,7 @@ class _Shelves:
         return ClaimView(
             claim=claim,
             number=number,
-            anchor=claim_anchor(key, number),
+            anchor=key if ID.fullmatch(key) else f"n{number}",
             outcome=outcome,
             verdict=verdict,
             said=said,
@@ -350,11 +349,6 @@ def _by_claim(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
     for row in rows:
         found[row.claim_id].append(row)
     return found
-
-
-def claim_anchor(claim_id: str, number: int) -> str:
-    """Return a claim's id in attributes and fragments; an odd one is never trusted."""
-    return claim_id if _ID.fullmatch(claim_id) else f"n{number}"
 
 
 def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:

@@ -16,13 +16,14 @@ import json
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from factible_assets.files import file_stem, write_whole
-from factible_assets.report.data import ReportData, ask, read_report_data
+from factible_assets.report.data import QUESTIONS, ReportData, ask, read_report_data
 from factible_assets.report.render import document, environment, render_report
-from factible_assets.report.view import claim_anchor, count_outcomes
+from factible_assets.report.view import ID, count_outcomes
 from factible_assets.wording import GLYPHS, OUTCOME_WORDS, clock, day, outcome_words
 
 if TYPE_CHECKING:
@@ -36,18 +37,24 @@ _VIDEOS_AT_ONCE = 10
 
 _LARGE_INDEX_BYTES = 500_000
 _BYTES_PER_SECOND_OF_REST = 50_000
-"""An index of 2,000 videos takes some .6 s of CPU, and rests for twelve seconds or more."""
+"""An index of 8,000 videos takes some .8 s of CPU, and rests for half a minute or more."""
 
-Indexed: TypeAlias = dict[str, Any]
-"""A video with its `claims` in order of time, `checked_at` (timezone-aware), `changes` and
-`cost_usd`; see data.sql. The outcome of a claim is a stance, `incomplete` or `unjudged`."""
+
+class Index(NamedTuple):
+    """Every video, the one that was checked last first, and their claims, by column; see data.sql.
+
+    Claims of a video stand together, in order of time; there are too many for an object each. The
+    outcome of one is a stance, `incomplete` or `unjudged`; `checked_at` is timezone-aware.
+    """
+
+    videos: Sequence[Mapping[str, Any]]
+    claims: Mapping[str, Sequence[Any]]
+
 
 _SHOWN_VIDEOS = 25
 """Rows of the index where no script runs; the other videos are a list of links there."""
 
 CONFIDENCES = ("high", "medium", "low")
-_OUTCOMES = tuple(OUTCOME_WORDS)
-_RANKS = ("", *reversed(CONFIDENCES))
 _ANCHOR = 5
 """Characters of a claim's id that tell it from others of its video; report.js finds the rest."""
 
@@ -66,17 +73,19 @@ def write_report(data: ReportData, path: Path) -> Path:
     return write_whole(path, render_report(data, index=home)[0].encode("utf-8"))
 
 
-def write_index(videos: Sequence[Indexed], folder: Path) -> Path:
+def write_index(index: Index, folder: Path) -> Path:
     """Render the index of all videos, with links to the reports that are in the folder."""
-    paths = {each["video_id"]: report_path(folder, each["video_id"]) for each in videos}
-    hrefs = {video_id: path.name for video_id, path in paths.items() if path.is_file()}
-    return write_whole(folder / INDEX, render_index(videos, hrefs).encode("utf-8"))
+    there = {path.name for path in folder.glob("*.html")}
+    paths = {each["video_id"]: report_path(folder, each["video_id"]) for each in index.videos}
+    hrefs = {video_id: path.name for video_id, path in paths.items() if path.name in there}
+    return write_whole(folder / INDEX, render_index(index, hrefs).encode("utf-8"))
 
 
-def publish_data(data: ReportData, videos: Sequence[Indexed], folder: Path) -> Path:
-    """Write the report of a video and the index, of rows that were read already."""
+def publish_data(data: ReportData, index: Index | None, folder: Path) -> Path:
+    """Write the report of a video, and the index where its rows were read too."""
     path = write_report(data, report_path(folder, data.video.video_id))
-    write_index(videos, folder)
+    if index is not None:
+        write_index(index, folder)
     return path
 
 
@@ -96,16 +105,14 @@ def publish_report(warehouse: Warehouse, folder: Path, video_id: str) -> Path | 
         data = read_report_data(now, video_id)
         if data is None:
             return None
-        videos = [] if rests else read_index_data(now)
-    if rests:
-        return write_report(data, report_path(folder, video_id))
-    return publish_data(data, videos, folder)
+        everything = None if rests else read_index_data(now)
+    return publish_data(data, everything, folder)
 
 
 def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
     """Write the report of every video and the index; returns the files by video."""
     written: dict[str, Path] = {}
-    video_ids = [video["video_id"] for video in read_index_data(warehouse)]
+    video_ids = [video["video_id"] for video in ask(warehouse, "indexed_videos")]
     for start in range(0, len(video_ids), _VIDEOS_AT_ONCE):
         with warehouse.snapshot() as now:
             found = [read_report_data(now, each) for each in video_ids[start:][:_VIDEOS_AT_ONCE]]
@@ -119,17 +126,24 @@ def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
 # --- The index ------------------------------------------------------------------------------------
 
 
-def read_index_data(warehouse: Warehouse) -> list[Indexed]:
-    """Return every video that the warehouse knows, the one that was checked last first."""
-    return ask(warehouse, "index")
+def read_index_data(warehouse: Warehouse) -> Index:
+    """Return every video that the warehouse knows and its claims, of one moment."""
+    with warehouse.snapshot() as now:
+        claims = now.query(QUESTIONS["indexed_claims"]).to_dict(as_series=False)
+        return Index(ask(now, "indexed_videos"), claims)
 
 
-def render_index(videos: Sequence[Indexed], hrefs: Mapping[str, str]) -> str:
+def render_index(index: Index, hrefs: Mapping[str, str]) -> str:
     """Return the index of all videos as an HTML document, encodable as UTF-8.
 
     Its script filters, sorts and lists all of them, and their claims, from what is packed into it.
     `hrefs` has by video the relative address of its report, if one is written.
     """
+    videos, claims = index
+    outcomes = list(zip(claims["outcome"], claims["basis"], strict=True))
+    numbers = Counter[str](claims["video_id"])
+    ends = zip(numbers.items(), accumulate(numbers.values()), strict=True)
+    places = {video_id: range(end - number, end) for (video_id, number), end in ends}
     rows = []
     for video in videos:
         href = hrefs.get(video["video_id"])
@@ -141,38 +155,38 @@ def render_index(videos: Sequence[Indexed], hrefs: Mapping[str, str]) -> str:
             video["category"],
             None if href else f"no report is written: factible report -- {video['video_id']}",
         )
-        rows.append(video | {"href": href, "under": [*filter(None, under)]})
+        own = places.get(video["video_id"], range(0))
+        rows.append({**video, "href": href, "under": [*filter(None, under)], "claims": own})
     for row in rows[:_SHOWN_VIDEOS]:
-        row["counts"] = count_outcomes((each["outcome"], each["basis"]) for each in row["claims"])
-    claims = [claim for video in videos for claim in video["claims"]]
-    index = {
+        row["counts"] = count_outcomes(outcomes[place] for place in row["claims"])
+    values = {
         "rows": rows,
-        "counts": count_outcomes((claim["outcome"], claim["basis"]) for claim in claims),
-        "claim_count": len(claims),
-        "is_leaning": any(claim["basis"] == "embedded" for claim in claims),
+        "counts": count_outcomes(outcomes),
+        "claim_count": len(outcomes),
+        "is_leaning": "embedded" in claims["basis"],
         "cost_usd": sum(video["cost_usd"] for video in videos),
         "checked_at": max(filter(None, (each["checked_at"] for each in videos)), default=None),
-        "choices": choices(videos),
+        "choices": choices(index),
     }
     return document(
         environment(),
         "index.html.jinja",
         ("shared.css", "index.css"),
         ("shared.js", "index.js"),
-        index=index,
+        index=values,
         shown=rows[:_SHOWN_VIDEOS],
         others=rows[_SHOWN_VIDEOS:],
-        packed=_packed(rows),
+        packed=_packed(rows, claims),
     )[0]
 
 
-def choices(videos: Sequence[Indexed]) -> dict[str, list[tuple[str, str, int]]]:
+def choices(index: Index) -> dict[str, list[tuple[str, str, int]]]:
     """Return by filter each value, its words, and for how many claims or videos it holds."""
-    claims = [claim for video in videos for claim in video["claims"]]
-    orders: dict[str, Sequence[str]] = {"outcome": _OUTCOMES, "confidence": CONFIDENCES}
+    orders: dict[str, Sequence[str]] = {"outcome": [*OUTCOME_WORDS], "confidence": CONFIDENCES}
     found = {}
     for name in ("outcome", "confidence", "corpus", "category", "channel"):
-        numbers = Counter[str](each[name] or "" for each in (claims if name in orders else videos))
+        values = index.claims[name] if name in orders else [each[name] for each in index.videos]
+        numbers = Counter[str](each or "" for each in values)
         found[name] = [
             (value, OUTCOME_WORDS[value] if name == "outcome" else value, numbers[value])
             for value in orders.get(name) or sorted(numbers, key=str.casefold)
@@ -181,7 +195,7 @@ def choices(videos: Sequence[Indexed]) -> dict[str, list[tuple[str, str, int]]]:
     return found
 
 
-def _packed(rows: Sequence[Indexed]) -> str:
+def _packed(rows: Sequence[Mapping[str, Any]], claims: Mapping[str, Sequence[Any]]) -> str:
     """Return all rows for index.js to show page by page: JSON, compressed, in base64.
 
     Packed, because the texts of 6,000 claims are most of a megabyte. Nothing in it is markup, and
@@ -192,24 +206,11 @@ def _packed(rows: Sequence[Indexed]) -> str:
             row["title"],
             row["href"],
             row["under"],
-            row["corpus"] or "",
-            row["category"] or "",
-            row["channel"] or "",
+            *(row[name] or "" for name in ("corpus", "category", "channel")),
             row["checked_at"].date().isoformat() if row["checked_at"] else "",
             row["changes"],
-            [
-                (
-                    None if claim["start_seconds"] is None else int(claim["start_seconds"]),
-                    claim_anchor(claim["claim_id"], number)[:_ANCHOR],
-                    " ".join(claim["text"].split()),
-                    _OUTCOMES.index(claim["outcome"]),
-                    int(claim["basis"] == "embedded"),
-                    _RANKS.index(claim["confidence"] or ""),
-                    claim["supporting"],
-                    claim["refuting"],
-                )
-                for number, claim in enumerate(row["claims"], 1)
-            ],
+            row["claims"].start,
+            len(row["claims"]),
         )
         for row in rows
     ]
@@ -217,7 +218,11 @@ def _packed(rows: Sequence[Indexed]) -> str:
         (name, words_of, outcome_words(name, "embedded"), GLYPHS[name])
         for name, words_of in OUTCOME_WORDS.items()
     ]
-    packed = {"outcomes": outcomes, "confidences": _RANKS, "videos": videos}
+    # Of an odd id nothing: the number of the claim takes its place, as in the report.
+    anchors = [each[:_ANCHOR] if ID.fullmatch(each) else "" for each in claims["claim_id"]]
+    ranks = ("", *reversed(CONFIDENCES))
+    columns = {**claims, "claim_id": anchors, "video_id": ()}
+    packed = {"outcomes": outcomes, "confidences": ranks, "videos": videos, "claims": columns}
     # Lone surrogates, which a transcript may hold, are no UTF-8.
     text = json.dumps(packed, ensure_ascii=False).encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(text, 6, mtime=0)).decode()

@@ -91,7 +91,7 @@ def stored_result(
         data = read_report_data(now, video_id)
         if data is None:
             return None
-        videos = read_index_data(now)
+        index = read_index_data(now)
         ever = float(now.query(_SQL["cost_of_all_checks"], {"video": video_id}).item())
-    report = publish_data(data, videos, settings.reports)
+    report = publish_data(data, index, settings.reports)
     return Checked(data, report, run_id or data.run_id, failures, ever)

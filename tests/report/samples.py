@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -25,6 +26,7 @@ from factible_assets.records import (
     Video,
 )
 from factible_assets.report.data import ReportData
+from factible_assets.report.writing import Index
 from factible_assets.rows import Materialization, VerdictChange
 from factible_assets.stages import ids
 
@@ -342,7 +344,7 @@ def indexed_claim(number: int, **changes: Any) -> dict[str, Any]:
 
 
 def indexed(**fields: Any) -> dict[str, Any]:
-    """Return the sample video as the index has it, with a claim of every outcome."""
+    """Return the sample video as the index has it, and a claim of every outcome."""
     return {
         "video_id": VIDEO_ID,
         "title": video().title,
@@ -359,17 +361,25 @@ def indexed(**fields: Any) -> dict[str, Any]:
     }
 
 
-def index_data() -> list[dict[str, Any]]:
+def index(videos: Sequence[Mapping[str, Any]]) -> Index:
+    """Return videos that hold their claims, the one checked last first, as the index has them."""
+    claims = [{"video_id": each["video_id"], **one} for each in videos for one in each["claims"]]
+    names = ("video_id", *indexed_claim(0))
+    return Index(videos, {name: [one[name] for one in claims] for name in names})
+
+
+def index_data() -> Index:
     """Return three videos: with a claim of every outcome, with two claims, and unchecked."""
     two = [indexed_claim(number, claim_id=f"second-{number}", basis="llm") for number in (0, 1)]
     later = datetime(2026, 2, 2, 3, 4, tzinfo=UTC)
     second: dict[str, Any] = {"video_id": "second-talk", "title": "A second talk"}
     third: dict[str, Any] = {"video_id": "third-talk", "title": "A third talk"}
-    return [
+    videos = [
         indexed(corpus="kitchen", category="food", changes=2, cost_usd=0.0123),
         indexed(**second, channel="Other", corpus="talks", checked_at=later, claims=two),
         indexed(**third, category="science", checked_at=None, claims=[]),
     ]
+    return index(videos)
 
 
 def report_data(**changes: Any) -> ReportData:

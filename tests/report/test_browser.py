@@ -504,9 +504,21 @@ def test_headings_sort_both_ways_and_say_so(browser: Browser, index: str) -> Non
         assert heading.get_attribute("aria-sort") is None
 
 
+def test_a_claim_leads_to_its_card_by_its_id_or_else_by_its_number(browser: Browser) -> None:
+    claims = [samples.indexed_claim(0), samples.indexed_claim(1, claim_id="<odd>")]
+    data = samples.index([samples.indexed(claims=claims)])
+    page = render_index(data, {samples.VIDEO_ID: "one.html"})
+    with visit(browser, page, fragment="#view=claims") as seen:
+        links = seen.page.locator("#claims tbody a")
+        found = [link.get_attribute("href") for link in links.all()]
+        assert found == [f"one.html#claim-{claim_id(0)[:5]}", "one.html#claim-n2"]
+
+
 def test_long_tables_are_turned_page_by_page(browser: Browser) -> None:
-    many = [samples.indexed(title=f"Talk {n:03}") for n in range(120)]
-    with visit(browser, render_index(many, {}), fragment="#view=claims&page=2") as seen:
+    many = [samples.indexed(title=f"Talk {n:03}", video_id=f"talk-{n}") for n in range(120)]
+    with visit(
+        browser, render_index(samples.index(many), {}), fragment="#view=claims&page=2"
+    ) as seen:
         seen.page.get_by_text("51–100 of 720").wait_for()
         seen.page.click("#show-videos")
         assert shown(seen, "videos")[0] == "Talk 000"

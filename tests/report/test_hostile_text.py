@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import string
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from factible_assets.records import PageText, Transcript
 from factible_assets.report.data import ReportData, safe_url
-from factible_assets.report.writing import render_index, report_path
+from factible_assets.report.writing import Index, render_index, report_path
 from factible_assets.stages import ids
 from tests.report import samples
 from tests.report.page import Page
@@ -164,11 +163,12 @@ def hostile_report(payload: str, url: str = "https://a.example/page") -> ReportD
     )
 
 
-def hostile_index(payload: str) -> list[dict[str, Any]]:
+def hostile_index(payload: str) -> Index:
     """Put one payload into every field of the index that the outside world fills."""
     claims = [samples.indexed_claim(number, claim_id=payload, text=payload) for number in range(2)]
     words = dict.fromkeys(("title", "channel", "corpus", "category"), payload)
-    return [samples.indexed(**words, video_id=(payload or "x")[:128], claims=claims)]
+    video = samples.indexed(**words, video_id=(payload or "x")[:128], claims=claims)
+    return samples.index([video])
 
 
 BASE64 = f"{string.ascii_letters}{string.digits}+/="
@@ -195,8 +195,9 @@ def test_hostile_text_anywhere_is_shown_and_runs_nothing(payload: str) -> None:
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_hostile_text_in_the_index_is_shown_and_runs_nothing(payload: str) -> None:
     data = hostile_index(payload)
-    href = report_path(Path("reports"), data[0]["video_id"]).name
-    source = render_index(data, {data[0]["video_id"]: href})
+    video_id = data.videos[0]["video_id"]
+    href = report_path(Path("reports"), video_id).name
+    source = render_index(data, {video_id: href})
     page = Page(source)
     assert [danger for danger in page.dangers() if f"link {href}" not in danger] == []
     assert printable(payload) in page.text("//section[@id='videos']//th[@scope='row']")

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import random
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from factible_assets.report.writing import (
 from tests.cli.stored import VIDEO_ID, store_sample
 from tests.report import samples
 from tests.report.page import Page
+from warehouse.rows import Stamp
+from warehouse.sets import AssetRows
 
 HREFS = {samples.VIDEO_ID: "one.html", "second-talk": "two.html"}
 
@@ -34,9 +37,10 @@ def page() -> Page:
 
 
 def unpacked(page: Page) -> dict[str, Any]:
-    """Return the rows that the page's script shows, and the texts of all claims."""
+    """Return what the page's script shows: rows of videos, and claims by column."""
     rows = json.loads(gzip.decompress(base64.b64decode(page.text("//*[@id='packed']"))))
-    return {**rows, "claims": [claim[2] for video in rows["videos"] for claim in video[-1]]}
+    assert isinstance(rows, dict)
+    return rows
 
 
 def test_the_index_has_a_row_for_every_video_and_every_claim(page: Page) -> None:
@@ -44,18 +48,24 @@ def test_the_index_has_a_row_for_every_video_and_every_claim(page: Page) -> None
         each.text_content() for each in page.all("//section[@id='videos']//*[@class='title']")
     ]
     assert titles == ["Six things people believe", "A second talk", "A third talk"]
-    assert [len(video[-1]) for video in unpacked(page)["videos"]] == [6, 2, 0]
+    assert [tuple(video[-2:]) for video in unpacked(page)["videos"]] == [(0, 6), (6, 2), (0, 0)]
     assert "3 videos, 8 claims" in page.text("//header")
     assert "$0.0123 paid for language models" in page.text("//header")
 
 
 def test_a_video_leads_to_its_report_and_a_claim_to_its_place_there(page: Page) -> None:
     assert page.all("//section[@id='videos']//tbody//a")[0].get("href") == "one.html"
-    first = unpacked(page)["videos"][0]
-    assert first[1] == "one.html"
-    beginning = first[-1][0][1]  # of the claim's id: the report finds the rest
+    packed = unpacked(page)
+    assert packed["videos"][0][1] == "one.html"
+    beginning = packed["claims"]["claim_id"][0]  # of the claim's id: the report finds the rest
     assert len(beginning) == 5
     assert samples.claim(0).claim_id.startswith(beginning)
+
+
+def test_of_an_odd_id_of_a_claim_nothing_is_in_the_page() -> None:
+    claims = [samples.indexed_claim(0), samples.indexed_claim(1, claim_id='"><b>')]
+    page = Page(render_index(samples.index([samples.indexed(claims=claims)]), {}))
+    assert unpacked(page)["claims"]["claim_id"] == [samples.claim(0).claim_id[:5], ""]
 
 
 def test_a_video_without_a_written_report_says_how_to_write_it(page: Page) -> None:
@@ -72,7 +82,7 @@ def test_the_index_of_500_videos_weighs_less_than_half_a_megabyte() -> None:
 
     def claim(of: dict[str, Any]) -> dict[str, Any]:
         text = " ".join(dice.choices(words, often, k=15))
-        at, name = dice.uniform(0, 3_600), f"{dice.getrandbits(64):016x}"
+        at, name = int(dice.uniform(0, 3_600)), f"{dice.getrandbits(64):016x}"
         return {**of, "claim_id": name, "text": text, "start_seconds": at}
 
     many = [
@@ -83,11 +93,11 @@ def test_the_index_of_500_videos_weighs_less_than_half_a_megabyte() -> None:
         )
         for number in range(500)
     ]
-    source = render_index(many, {"talk-7": "seven.html", "talk-499": "last.html"})
+    source = render_index(samples.index(many), {"talk-7": "seven.html", "talk-499": "last.html"})
     assert len(source.encode()) <= 500_000
     page = Page(source)
     shown = unpacked(page)
-    assert shown["claims"] == [each["text"] for video in many for each in video["claims"]]
+    assert shown["claims"]["text"] == [each["text"] for video in many for each in video["claims"]]
     # Each claim as elements would be 15 of them; packed, the page has only rows of some videos.
     assert len(page.all("//section[@id='videos']//tbody/tr")) == 25
     assert len(page.all("//*[not(ancestor::noscript)]")) < 1_500
@@ -130,16 +140,33 @@ def test_the_index_is_well_ordered_and_frames_nothing(page: Page) -> None:
 
 
 def test_an_index_of_nothing_says_how_to_begin() -> None:
-    assert "factible check" in Page(render_index((), {})).text("//main")
+    assert "factible check" in Page(render_index(samples.index(()), {})).text("//main")
 
 
 def test_the_reader_finds_every_video_with_its_current_verdicts(tmp_path: Path) -> None:
-    (video,) = read_index_data(store_sample(tmp_path))
+    (video,), claims = read_index_data(store_sample(tmp_path))
     assert video["video_id"] == VIDEO_ID
     assert video["title"] == "Six things people believe"
     assert video["checked_at"] == samples.report_data().checked_at
-    assert [claim["text"] for claim in video["claims"]] == list(samples.SENTENCES[:5])
-    assert [claim["outcome"] for claim in video["claims"]] == list(samples.OUTCOMES[:5])
+    assert claims["text"] == list(samples.SENTENCES[:5])
+    assert claims["outcome"] == list(samples.OUTCOMES[:5])
+
+
+def test_the_claims_of_a_video_stand_together_in_order_of_time(tmp_path: Path) -> None:
+    store = store_sample(tmp_path)
+    kept = store.read_video(VIDEO_ID)
+    starts = dict(
+        zip((each.claim_id for each in kept.claims), (None, 70.5, 5.75, None), strict=False)
+    )
+    rows = [
+        each.model_copy(update={"start_seconds": starts.get(each.claim_id, 30.0)})
+        for each in kept.claims
+    ]
+    stamp = Stamp("later", datetime(2026, 6, 1, tzinfo=UTC))
+    store.write_assets(VIDEO_ID, {"claims": AssetRows(rows, code_version="1")}, stamp=stamp)
+    _, claims = read_index_data(store)
+    assert claims["start_seconds"] == [5, 30, 70, None, None]
+    assert set(claims["video_id"]) == {VIDEO_ID}
 
 
 def test_all_reports_are_written_beside_an_index_that_links_them(tmp_path: Path) -> None:
