@@ -234,17 +234,13 @@ COMMENT ON COLUMN claims_timeline.tags IS 'Tags that the corpus gives the video.
 CREATE OR REPLACE VIEW source_scoreboard AS
 -- The rows of current_verdicts, without what that view adds to them: a sort and a join of all less.
 WITH reached AS (
-    SELECT video_id, claim_id, run_id, stance
+    SELECT video_id, claim_id, unnest(arg_max(
+        {'run_id': run_id, 'stance': stance},
+        (status = 'complete', checked_at <= now() + INTERVAL 1 HOUR, checked_at, run_id)
+    ))
     FROM verdicts
     SEMI JOIN current_claims USING (video_id, claim_id)
-    QUALIFY row_number() OVER (
-        PARTITION BY video_id, claim_id
-        ORDER BY
-            status = 'complete' DESC,
-            checked_at > now() + INTERVAL 1 HOUR,
-            checked_at DESC,
-            run_id DESC
-    ) = 1
+    GROUP BY video_id, claim_id
 )
 SELECT
     evidence.domain,
@@ -254,20 +250,21 @@ SELECT
     count(DISTINCT evidence.video_id) AS videos,
     count(DISTINCT evidence.claim_id) AS claims,
     count(*) AS sources,
-    count(*) FILTER (evidence.status = 'ok') AS read,
-    count(*) FILTER (evidence.stance = 'supports') AS supporting,
-    count(*) FILTER (evidence.stance = 'refutes') AS refuting,
-    count(*) FILTER (evidence.stance = 'mixed') AS mixed,
-    count(*) FILTER (evidence.stance = 'unclear') AS unclear,
-    count(*) FILTER (evidence.stance = verdicts.stance AND verdicts.stance <> 'unclear') AS agreeing,
-    count(*) FILTER (
+    -- With FILTER each count would take a selection of its own: a tenth of the time of all.
+    count(CASE WHEN evidence.status = 'ok' THEN 1 END) AS read,
+    count(CASE WHEN evidence.stance = 'supports' THEN 1 END) AS supporting,
+    count(CASE WHEN evidence.stance = 'refutes' THEN 1 END) AS refuting,
+    count(CASE WHEN evidence.stance = 'mixed' THEN 1 END) AS mixed,
+    count(CASE WHEN evidence.stance = 'unclear' THEN 1 END) AS unclear,
+    count(CASE WHEN evidence.stance = verdicts.stance AND verdicts.stance <> 'unclear' THEN 1 END) AS agreeing,
+    count(CASE WHEN
         evidence.stance IN ('supports', 'refutes')
         AND verdicts.stance IN ('supports', 'refutes')
         AND evidence.stance <> verdicts.stance
-    ) AS opposing,
-    count(*) FILTER (evidence.status = 'no_evidence') AS without_evidence,
-    count(*) FILTER (evidence.status = 'infra_error') AS failed,
-    count(*) FILTER (evidence.status = 'skipped') AS skipped,
+    THEN 1 END) AS opposing,
+    count(CASE WHEN evidence.status = 'no_evidence' THEN 1 END) AS without_evidence,
+    count(CASE WHEN evidence.status = 'infra_error' THEN 1 END) AS failed,
+    count(CASE WHEN evidence.status = 'skipped' THEN 1 END) AS skipped,
     avg(evidence.relevance) FILTER (evidence.status = 'ok') AS mean_relevance,
     sum(evidence.rejected_quotes)::BIGINT AS rejected_quotes
 FROM evidence
