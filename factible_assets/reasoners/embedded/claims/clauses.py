@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from factible_assets.reasoners.embedded.claims.sentences import Sentence
-from factible_assets.reasoners.embedded.claims.wording import spanning
+from factible_assets.reasoners.embedded.claims.wording import WORDS, spanning
 from factible_assets.reasoners.embedded.text import is_stop_word, tokenise, word_set
 
 _JOINT = re.compile(
@@ -45,50 +45,8 @@ AUXILIARIES = word_set(
     they'll he'll she'll it'll let's
     """
 )
-_PAST = word_set(
-    """
-    ate became began bought bound broke brought built burnt came caught chose cost cut dealt did
-    drank drew drove fed fell felt flew forgot fought found froze gave got grew had heard held
-    hid hit hurt kept knew lay learnt led left lent let lost made meant met paid put quit ran
-    rang read rode rose said sang sank sat saw sent set shone shook shot showed shrank shut
-    slept sold spent split spoke spread stole stood struck swam taught thought threw told took
-    understood went woke won wore wrote
-    """
-)
-_BASE = word_set(
-    """
-    abandon absorb accelerate accept account achieve act adapt add adopt affect agree aim allow
-    amount appear apply argue arrive ask assume attack attribute avoid balance ban base begin
-    behave believe belong benefit bind block boil boost bring build burn call cancel capture carry
-    cast cause challenge change charge check choose claim clean close collect combine come
-    compare complete confirm connect consider consist consume contain continue contribute
-    control convert cool coordinate cost count cover create cross cut damage deal decide declare
-    decline decrease defend define deliver demand deny depend describe deserve design destroy
-    detect determine develop die differ digest disappear discover dissolve double drink drive
-    drop dry earn eat embark emerge emit employ enable encourage end engage ensure enter escape
-    establish estimate evaporate evolve exceed exist expand expect experience explain expose
-    express extend face fail fall feed feel fight fill find finish fit flow fly focus follow
-    force form found freeze fuel function fund generate get give go govern grant grow halt hang
-    happen harm hate head heal hear heat help hide hit hold hope hurt identify ignore impact
-    imply import improve include increase indicate infect inflate influence inform inject insert
-    inspire interact introduce invade invent invest involve issue join jump keep kill know lack
-    last launch lead learn leave let lie lift limit link live look lose love lower make manage
-    mark matter mean measure meet melt mention miss mix monitor move need notice obtain occur
-    offer open operate order outnumber outweigh overcome own participate pass pay perform permit
-    play point pollute pose possess predict prefer prepare present prevent print produce promote
-    propose prosper protect prove provide publish pull purchase push put quit raise range reach
-    react read realize rebound receive recognize recommend recover recruit reduce refer reflect
-    refuse regulate reject relate release rely remain remember remove repair repeat replace
-    report represent require rescue resist respond rest result return reveal rise risk rotate
-    rule run save say see seek seem sell send separate serve set shape share shift show shrink
-    shut sign sit sleep slow smell solve sound speak spend spread spur stand start state stay steal
-    stop store strengthen strike struggle study subsidize succeed suffer suggest supply support
-    surround survive swing take talk tax teach tell tend test thank think threaten touch trace
-    track trade transform transmit trap travel treat trigger trust try turn understand unite
-    unlock use vanish vary vote wait walk want warm warn wash waste watch weaken wear weigh win
-    wonder work worry write yield
-    """
-)
+_PAST = word_set(WORDS["past"])
+_BASE = word_set(WORDS["verbs"])
 
 
 def _third_person(verb: str) -> str:

@@ -8,6 +8,9 @@ raw transcript; a claim's text is what its span says, tidied at its two ends onl
 from __future__ import annotations
 
 import re
+from pathlib import Path
+
+import yaml
 
 from factible_assets.reasoners.embedded.claims.sentences import Sentence, reading_text
 from factible_assets.reasoners.embedded.text import tokenise
@@ -16,54 +19,8 @@ MAX_CLAIM_WORDS = 48
 """Words that a claim has at most. Factible (section 1.3.2) says 40; whole sentences up to 48 read
 better than cut ones and match annotations as well (benchmarks/claims.py)."""
 
-_LEAD_IN = re.compile(
-    r"""
-    (?:
-        (?:and|but|so|or|now|well|okay|ok|yes|yeah|yep|no|right|again|oh|um|uh|like|look|see|listen
-           |also|plus|then|first|second|secondly|third|thirdly|firstly|finally|basically|actually
-           |obviously|clearly|honestly|frankly|anyway|really|remember|alright|hey|guys|folks
-           |in[ ]addition|unfortunately|fortunately|interestingly|surprisingly|sadly|luckily
-           |however|therefore|meanwhile|moreover|furthermore|additionally|indeed|instead|besides
-           |of[ ]course|in[ ]fact|as[ ]a[ ]matter[ ]of[ ]fact|for[ ]example|for[ ]instance
-           |in[ ]other[ ]words|that[ ]said|by[ ]the[ ]way|after[ ]all|on[ ]top[ ]of[ ]that
-           |at[ ]the[ ]end[ ]of[ ]the[ ]day
-           |you[ ]know|you[ ]see|i[ ]mean|in[ ]my[ ]opinion|to[ ]be[ ]honest|believe[ ]it[ ]or[ ]not
-           |as[ ](?:i|we|you)(?:'ve)?[ ](?:said|say|mentioned|know|can[ ]see|saw))
-        (?:,|(?=\s))
-      |
-        (?:i|we|you)[ ](?:really[ ]|also[ ]|all[ ]|now[ ]|just[ ])*
-           (?:think|believe|know|guess|suppose|feel|say|understand|found[ ]out|can[ ]see|see)
-           [ ]that\b
-      | (?:we|they|you)(?:'ve|[ ]have)[ ](?:actually[ ]|also[ ]|now[ ])?
-           (?:shown|found|learned|learnt|seen|discovered)[ ]that\b
-      | (?:i'm|we're|they're)[ ](?:just[ ])?(?:saying|telling[ ]you)[ ]that\b
-      | (?:it(?:'s|[ ]is)|what(?:'s|[ ]is))[ ](?:also[ ])?
-           (?:true|clear|known|well[ ]known|important[ ]to[ ](?:note|remember|know)
-             |worth[ ]noting|a[ ]fact)[ ]that\b
-      | i[ ](?:really[ ]|also[ ]|just[ ])*(?:think|believe|guess|suppose)[ ]
-           (?=(?:there|the|a|an|it|they|people|most|many|some|all|every)\b)
-      | (?:while|as|before)[ ](?:i|we|you)(?:'\w+)?\b[^,.;:]{0,40},
-      | it[ ]turns[ ]out(?:[ ]that\b)?
-      | there(?:'s|[ ]is)[ ](?:\w+[ ]){0,5}evidence[ ]
-           (?:(?:to[ ](?:show|suggest)|showing|suggesting)[ ])?that\b
-      | what[ ](?:i|we|you)(?:'ve)?[ ](?:see|saw|know|find|found)[ ]is(?:[ ]that\b)?
-      | (?:the|one)[ ](?:fact|truth|reality|point|thing|problem|good[ ]news|bad[ ]news)
-           (?:[ ]of[ ]the[ ]matter)?[ ]is(?:[ ]that\b|,)
-      | (?:the[ ])?(?:fact|truth)[ ]is,?
-      | (?:did|do)[ ]you[ ]know[ ]that\b
-      | let[ ]me[ ](?:tell[ ]you|say)(?:[ ]that\b)?
-      | (?:(?:number|step|reason|fact|myth|tip|point)[ ])?
-           (?:one|two|three|four|five|six|\d{1,2})[:.)](?=\s)
-      | number[ ](?:one|two|three|four|five|six|\d{1,2})\b,?
-      | [^:.?!]{0,80}\b(?:here(?:'s|[ ]is|[ ]are)|the[ ]following|conclusion|this)\b[^:.?!]{0,50}:
-      | that(?:'s|[ ]is)[ ](?:because|why|when)\b
-      | in[ ](?:summary|conclusion|short|other[ ]words|actual[ ]fact)\b,?
-      | (?:because|since|although|though|that)[ ](?=(?:the|a|an|it|they|there|we)\b[^,]*$)
-    )
-    \s*
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text("utf-8"))
+_LEAD_IN = re.compile(WORDS["lead_in"], re.VERBOSE | re.IGNORECASE)
 _KEEPS_ITS_OPENING = re.compile(
     r"(?:so|as|now|then)\s+(?:that|far|many|much|long|called)\b"
     r"|(?:no|first|second|third|right|plus|well)\s+(?!(?:i|we|you|he|she|it|they|there|this|that"
