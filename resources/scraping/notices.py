@@ -43,7 +43,11 @@ _SURE_WORDS = 600
 _WALL_TEXT = 2_000  # Characters up to which a page may be a wall.
 _FILLERS, _FILLERS_SHARE = 5, 0.03
 """Words that only filler has, and their share of all, from which a page is filler."""
-_OWN_WORDS = 30  # Words beside those on cookies from which a page is no consent wall.
+_OWN_WORDS = 30  # Words of other sentences from which a page is none that speaks to its visitors.
+_SPOKEN_WORDS = 6  # Words that must be spoken to them.
+_WORDS_OF_A_MARK = 10  # Words of a sentence of which each that is of pages tells.
+_HEADLINE_WORDS = 15
+_ENDS = re.compile("[.!?…。\uff01\uff1f][\"'”’)\\]]*\\s*$")
 _MENU_LINES, _LINE_WORDS, _TELLING_SHARE = 8, 9, 0.1
 """Lines from which a page may be but its menus; words up to which a line without figures that ends
 no sentence may be an entry; share of other lines from which it says something. Of 258 recorded
@@ -113,7 +117,15 @@ def _short_notice(headings: Sequence[str], text: str, words: int) -> Obstacle | 
     wholes = {_straightened(head) for head in (*headings, *lines)}
     # A heading, and what it is beside the name of its site: "Maintenance | The Site".
     parts = {part.strip(" .!…") for whole in wholes for part in (whole, *_SEPARATOR.split(whole))}
-    notices = {} if _PATTERNS["reports"]["tells"].search(folded) else _PATTERNS["phrases"]
+    sentences = set(re.split(r"(?<=[.!?])\s+|\n", text))
+    # Without the headlines of other pages, which are short and end without a stop.
+    prose = [
+        each
+        for each in sentences
+        if _ENDS.search(each) or _count_words(each, limit=_HEADLINE_WORDS) > _HEADLINE_WORDS
+    ]
+    is_report = _PATTERNS["reports"]["tells"].search(_straightened("\n".join(prose or [text])))
+    notices = {} if is_report else _PATTERNS["phrases"]
     for obstacle, pattern in notices.items():
         found = len({match.group() for match in pattern.finditer(folded)})
         heading = _PATTERNS["headings"].get(obstacle)
@@ -123,21 +135,37 @@ def _short_notice(headings: Sequence[str], text: str, words: int) -> Obstacle | 
             most = (_LOCKED_WORDS if obstacle == "locked" else _PLAIN_WORDS) * min(found, 2)
         if words <= most:
             return obstacle
-    consent = _PATTERNS["consent"]
-    if consent["phrases"].search(folded):
-        own = {
-            each
-            for each in re.split(r"(?<=[.!?])\s+|\n", text)
-            if not consent["cookies"].search(each.casefold())
-        }
-        if sum(_count_words(each, limit=_OWN_WORDS) for each in own) < _OWN_WORDS:
-            return "consent"
+    spoken = None if is_report else _spoken_of(prose)
+    if spoken is not None:
+        return spoken
     lines = [line for line in text.split("\n") if line.strip()]
     telling = sum(
         _TELLS.search(line) is not None or _count_words(line, limit=_LINE_WORDS) > _LINE_WORDS
         for line in lines
     )
     return "menu" if len(lines) >= _MENU_LINES and telling < _TELLING_SHARE * len(lines) else None
+
+
+def _spoken_of(sentences: Sequence[str]) -> Obstacle | None:
+    """Name what is spoken of where little is said but to visitors, of the page they asked for.
+
+    In whatever wording: an article, however short, has sentences of its own.
+    """
+    folded = _straightened(" ".join(sentences))
+    if _PATTERNS["visitors"]["addressed"].search(folded) is None:
+        return None
+    about = own = 0
+    for sentence in map(_straightened, sentences):
+        words = _count_words(sentence, limit=_SURE_WORDS)
+        marks = sum(len(spoken.findall(sentence)) for spoken in _PATTERNS["speaks of"].values())
+        about += min(words, marks * _WORDS_OF_A_MARK)
+        own += max(0, words - marks * _WORDS_OF_A_MARK)
+    said = {
+        obstacle: len({match.group() for match in spoken.finditer(folded)})
+        for obstacle, spoken in _PATTERNS["speaks of"].items()
+    }
+    is_notice = sum(said.values()) > 1 and about >= _SPOKEN_WORDS and own < _OWN_WORDS
+    return max(said, key=lambda each: said[each]) if is_notice and own * 3 <= about * 2 else None
 
 
 def _count_words(text: str, *, limit: int) -> int:

@@ -117,6 +117,49 @@ def test_a_notice_is_told_from_an_article(notice: Obstacle | None, title: str, t
     assert notice_in([title], text) == notice
 
 
+TEASERS = """Most read
+Coffee and the heart: what the largest study says
+Storm leaves thousands without power on the coast"""
+
+
+@pytest.mark.parametrize(
+    ("notice", "text"),
+    [
+        (
+            "consent",
+            (
+                "Nous et nos 867 partenaires utilisons des traceurs pour traiter des données "
+                "personnelles comme votre visite sur ce site. Vous pouvez retirer votre consentement."
+            ),
+        ),
+        (
+            "consent",
+            (
+                "Mit Ihrer Zustimmung verarbeiten wir und unsere 214 Partner personenbezogene Daten, "
+                "um Werbung zu personalisieren."
+            ),
+        ),
+        ("needs a browser", "Veuillez activer JavaScript dans votre navigateur pour lire."),
+        ("locked", "Bitte melden Sie sich an.\nNoch kein Konto? Jetzt registrieren und testen."),
+        ("gone", "Die von Ihnen aufgerufene Seite gibt es nicht. Nutzen Sie unsere Suche."),
+        ("gone", "La page que vous recherchez n'existe plus. Revenez à l'accueil de notre site."),
+        ("gone", "La página que buscas no existe. Puedes volver a la portada."),
+        ("gone", "0 results for “coffee heart”. Please check your spelling."),
+        ("busy", "We have seen a lot of requests from your network. To keep our site fast, wait."),
+        (None, "You must register to vote at least 30 days before the election. Bring your ID."),
+        (None, "We found no link between vaccines and autism. Your child is safe."),
+        (None, "Our poll has a margin of error of 3 points. You see the results of your state."),
+        (None, "France fined Google because users could not refuse cookies as easily as accept."),
+        (None, "The first website went online in 1991. Its page told how to search the Web."),
+    ],
+)
+@pytest.mark.parametrize("below", ["", f"\n{TEASERS}"])
+def test_what_speaks_to_visitors_of_the_page_is_a_notice_whatever_its_words(
+    notice: Obstacle | None, text: str, below: str
+) -> None:
+    assert notice_in(["The Daily"], text + below) == notice
+
+
 def test_no_real_page_and_no_page_of_the_demo_is_taken_for_a_notice() -> None:
     """Of 258 recorded pages none is, and of 1,024 snippets, as short as notices, none either."""
     recorded = shared_data("recorded_web")
