@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import codecs
 import logging
+import math
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from urllib.parse import urldefrag, urljoin
 
 import lxml.etree
 import lxml.html
@@ -34,8 +36,17 @@ _SHELL_TEXT = 100  # A page with scripts and fewer characters than this is drawn
 _MOUNT = "//div[@id='root' or @id='app' or @id='__next'][string-length(normalize-space()) < 20]"
 """Where scripts put the page."""
 
-_REFRESH = "//meta[translate(@http-equiv, 'REFSH', 'refsh') = 'refresh'][contains(@content, '=')]"
-"""A page that only leads to another, which a browser follows."""
+_REFRESH = "//meta[normalize-space(translate(@http-equiv, 'REFSH', 'refsh')) = 'refresh'][@content]"
+_LEADS = re.compile(r"\s*(\d{0,3})[.\d]*\s*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
+"""After how many seconds a page leads where (HTML, section 4.2.5.3), which a browser follows."""
+
+_LEADING_SECONDS = 10  # Up to these, nobody is meant to read what a page says meanwhile.
+_LEADING_SCRIPT = re.compile(
+    r"\blocation(?:\.href)?\s*=\s*[\"'][^\"']+[\"']\s*(?:[;)}]|$)"
+    r"|\blocation\.(?:replace|assign)\(|\bforms?\b.{0,20}\.submit\(\)"
+)
+_LEADING_CODE, _LED_TEXT = 400, 1_500
+"""Characters of scripts and of text up to which a page is but a script that leads on."""
 
 _MARKUP_PER_CHARACTER = 500
 """Characters of markup for one of text from which a page says too little for its size."""
@@ -152,7 +163,8 @@ def extract_html(html: str, url: str) -> Extract:
         return Extract(text="", obstacle="textless")
     title = page_title(tree)
     scripts = tree.find(".//script") is not None
-    is_shell = bool(tree.xpath(_REFRESH) or (scripts and tree.xpath(_MOUNT)))
+    mounted = scripts and bool(tree.xpath(_MOUNT))
+    least_read = _least_read(tree, url)
     headings = [title or "", *("".join(element.itertext()) for element in tree.iter("h1"))]
     # Walls speak where a visitor without scripts sees them.
     seen = _blocks(tree, set(tree.iter("script", "style", "template", "title")))
@@ -168,14 +180,34 @@ def extract_html(html: str, url: str) -> Extract:
     is_headed = {clean(heading) for heading in headings}.issuperset(page.text.split("\n"))
     # Too little text, for any page or for the page's size, or what its article begins with alone.
     least = min(_LITTLE_FOR_ITS_SIZE, len(html) // _MARKUP_PER_CHARACTER)
-    if obstacle is None and (
-        (is_shell and characters < _LITTLE_FOR_ITS_SIZE)
-        or (scripts and characters < max(_SHELL_TEXT, least))
-    ):
+    is_shell = mounted and characters < _LITTLE_FOR_ITS_SIZE
+    is_bare = is_shell or (scripts and characters < max(_SHELL_TEXT, least))
+    if characters < least_read or (obstacle is None and is_bare):
         obstacle = "needs a browser"
     elif obstacle is None and (is_headed or characters < max(1, least)):
         obstacle = "empty" if tree.find(".//img") is not None else "textless"
     return replace(page, text="", obstacle=obstacle) if obstacle else page
+
+
+def _least_read(tree: lxml.html.HtmlElement, url: str) -> float:
+    """Return how many characters of text a page has that is one, and not a step on to another.
+
+    Infinitely many where a browser is led on at once, none where nothing leads on.
+    """
+    here, least = urldefrag(url).url, 0.0
+    for meta in tree.xpath(_REFRESH):
+        leads = _LEADS.match(meta.get("content"))
+        if leads is not None:
+            is_soon = int(leads[1] or 0) <= _LEADING_SECONDS
+            away = urldefrag(urljoin(url, leads[2].strip())).url != here
+            if away and is_soon and next(meta.iterancestors("noscript"), None) is None:
+                return math.inf
+            least = _LITTLE_FOR_ITS_SIZE
+    code = "".join(tree.xpath("//script[not(@src)]//text() | //body/@onload"))
+    has_files = bool(tree.xpath("//script[@src]"))
+    if len(code) <= _LEADING_CODE and not has_files and _LEADING_SCRIPT.search(code):
+        return _LED_TEXT
+    return least
 
 
 def extract_plain(text: str) -> Extract:

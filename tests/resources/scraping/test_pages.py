@@ -174,6 +174,7 @@ CYRILLIC = "".join(map(chr, range(0x430, 0x450)))
 RUSSIAN = f"{CYRILLIC[:6]} {CYRILLIC[6:14]} {CYRILLIC[14:]}. " * 8
 STORIES = "".join(f"<p>Story {n}: the minister opened a hospital of {n} beds." for n in range(25))
 MENU = "".join(f"<p><a href=/{n}>Section of {n}</a>" for n in ("world", "sport", "arts") * 5)
+STUB = f"<p>{PARAGRAPH * 6}"
 ZIPPED = {"Content-Encoding": "gzip"}
 
 
@@ -276,6 +277,13 @@ async def test_an_outage_that_answers_200_is_an_outage(
             "needs a brow",
         ),
         ("<meta http-equiv=Refresh content='0;url=/b'><p>Follow this link to it.", "needs a brow"),
+        (f"<meta http-equiv=refresh content='3; /b'>{STUB}", "needs a browser"),
+        (
+            f"<script>setTimeout(() => {{ location.href = '/b' }}, 99)</script>{STUB}",
+            "needs a brow",
+        ),
+        (f"<script>top.location.replace(to)</script>{STUB}", "needs a browser"),
+        (f"<body onload='document.forms[0].submit()'>{STUB}", "needs a browser"),
     ],
 )
 async def test_what_a_site_offers_in_place_of_a_page_is_no_outage_and_no_text(
@@ -285,6 +293,24 @@ async def test_what_a_site_offers_in_place_of_a_page_is_no_outage_and_no_text(
     page = await fetcher.fetch(f"{SITE}/")
     assert (page.outcome, page.text) == ("unavailable", "")
     assert (page.reason or "").startswith(reason)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<meta http-equiv=refresh content=5>",
+        "<meta http-equiv=refresh content='300; url=/next'>",
+        "<meta http-equiv=refresh content='5; url=/#live'>",
+        "<noscript><meta http-equiv=refresh content='0; url=/plain'></noscript>",
+        f"<script>if (bad) location.href = '/b'; {'more();' * 60}</script>",
+    ],
+)
+async def test_a_page_that_may_lead_on_but_is_one_is_read(
+    server: MisbehavingServer, fetcher: PageFetcher, head: str
+) -> None:
+    server.on("/", respond(article(f"<p>{PARAGRAPH * 5}</p>", head=head)))
+    page = await fetcher.fetch(f"{SITE}/")
+    assert (page.outcome, page.reason) == ("ok", None)
 
 
 @pytest.mark.parametrize(
