@@ -42,6 +42,7 @@ class Lexicon:
     affirms_previous_sentence: Pattern
     ruling: Pattern
     labels: Pattern
+    unknown: Pattern
     divided: Pattern
     reports: Pattern
     synonyms: Mapping[str, Set[str]]

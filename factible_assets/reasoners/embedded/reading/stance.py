@@ -21,8 +21,11 @@ from typing import Protocol
 import numpy as np
 
 from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
+from factible_assets.reasoners.embedded.lexicon import load_lexicon
+from factible_assets.reasoners.embedded.reading.denials import fold_evenly
 from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
 from factible_assets.reasoners.embedded.reading.statements import (
+    JOINT,
     SUBJECT,
     ClaimWords,
     Ground,
@@ -145,12 +148,11 @@ class StatementsAndTone:
         return PageStance()
 
     def _from_tone(self, claim: str, selection: Selection) -> PageStance:
-        # Who asks says nothing.
         told = [
-            " ".join(each.text for each in passage.sentences if not each.text.endswith("?"))
+            " ".join(_told(each.text) for each in passage.sentences)
             for passage in selection.passages
         ]
-        if not (told := [text for text in told if text]):
+        if not (told := [text for text in told if text.strip()]):
             return PageStance()
         bare = claim.strip().rstrip(".!? ")
         denials = [denial.format(uncapitalised(bare)) for denial in _DENIALS]
@@ -163,6 +165,16 @@ class StatementsAndTone:
 
     def _speaks(self, leaning: float, near: float) -> bool:
         return near >= LEAST_NEAR and leaning >= self.least_leaning
+
+
+def _told(sentence: str) -> str:
+    """Return what a sentence says without its clauses that say nothing: who asks, who knows not."""
+    unknown = load_lexicon().unknown
+    if sentence.endswith("?"):
+        return ""
+    if not unknown.search(fold_evenly(sentence)):
+        return sentence
+    return " ".join(each for each in JOINT.split(sentence) if not unknown.search(fold_evenly(each)))
 
 
 def polarity(vectors: Vectors, denials: int) -> float:

@@ -115,10 +115,10 @@ class Decision:
 _VERB_AFTER_AND = (
     r"\s+and\s+(?=(?:do|does|did|is|are|was|were|can|could|cannot|will|would|has|have|had)\b)"
 )
-_JOINT = re.compile(
+JOINT = re.compile(
     r";\s+|:\s+|\s[\u2013\u2014]\s"
-    r"|,?\s+(?:but|so that|although|though|whereas|while|yet|unless|because|since)\s+(?!of\b)"
-    r"|,\s+(?:and|so|or|which|who|as|making|with)\s+|" + _VERB_AFTER_AND,
+    r"|,?\s+(?:but|so that|although|though|whereas|while|unless|because|since)\s+(?!of\b)"
+    r"|,\s+(?:and|so|or|yet|which|who|as|making|with)\s+|" + _VERB_AFTER_AND,
     re.IGNORECASE,
 )
 _COORDINATED = re.compile(
@@ -174,7 +174,7 @@ def _of_sentence(
         start, end = following.start if is_far else start, following.end
     leaves_open = lexicon.labels.search(folded) or (asks and not folded.startswith("why "))
     parts = [
-        part.strip() for part in _JOINT.split(sentence.text) if len(tokenise(part)) >= _SHORTEST
+        part.strip() for part in JOINT.split(sentence.text) if len(tokenise(part)) >= _SHORTEST
     ]
     is_one = (whole or not _COORDINATED.search(sentence.text)) and not (
         without_denials(sentence.text).denials
@@ -191,7 +191,7 @@ def _of_sentence(
             says = "divided"
         elif leaves_open or (not found.denials and lexicon.reports.search(words)):
             says = told or "open"
-        elif folded.endswith("..."):
+        elif folded.endswith("...") or lexicon.unknown.search(fold_evenly(clause)):
             says = "open"
         elif not (is_stated or comment or asks):
             continue

@@ -256,6 +256,49 @@ def test_what_is_listed_among_myths_is_not_asserted() -> None:
     assert read(BATS, text).stance == "refutes"
 
 
+TEA = "Drinking green tea every day prevents strokes."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Nobody knows yet what the study on green tea and strokes will find.",
+        "It is not yet known whether drinking green tea every day prevents strokes.",
+        "Whether drinking green tea every day prevents strokes remains to be seen.",
+        "We do not know if green tea prevents strokes.",
+        "The link between daily green tea and strokes has never been studied.",
+        "The effect of daily green tea on strokes is an open question.",
+        "It is too early to say that drinking green tea every day prevents strokes.",
+        "The jury is still out on green tea and strokes.",
+        "More research is needed to show that drinking green tea every day prevents strokes.",
+        "Results on green tea and strokes are expected in 2031.",
+        "So far there are no data on green tea and strokes.",
+        "Scientists plan to find out if green tea prevents strokes.",
+        "Experts still cannot tell whether green tea prevents strokes.",
+        "Time will tell if drinking green tea every day prevents strokes.",
+        "How green tea affects strokes is poorly understood.",
+        "Green tea may or may not prevent strokes; nobody can tell.",
+    ],
+)
+def test_what_nobody_knows_yet_takes_no_side(text: str) -> None:
+    assert read(TEA, text, "Green tea", tone=True).stance == "unclear"
+
+
+@pytest.mark.parametrize(
+    ("stance", "text"),
+    [
+        ("supports", "Drinking green tea every day prevents strokes, though nobody knows why."),
+        ("supports", "It is now known that drinking green tea every day prevents strokes."),
+        ("supports", "Green tea prevents strokes, but it is unclear how much one has to drink."),
+        ("supports", f"{TEA} More research is needed to find out how."),
+        ("refutes", "No study has found that green tea prevents strokes."),
+        ("refutes", "Green tea does not prevent strokes; it is too early to say more."),
+    ],
+)
+def test_what_is_known_beside_what_is_not_takes_its_side(stance: str, text: str) -> None:
+    assert read(TEA, text, "Green tea", tone=True).stance == stance
+
+
 def test_what_decides_is_what_is_quoted() -> None:
     text = "Everybody says so at parties. Sugar makes children hyperactive. That is a myth."
     ((_, span),) = read(SUGAR, text).quotes[:1]
