@@ -129,14 +129,14 @@ Storm leaves thousands without power on the coast"""
             "consent",
             (
                 "Nous et nos 867 partenaires utilisons des traceurs pour traiter des données "
-                "personnelles comme votre visite sur ce site. Vous pouvez retirer votre consentement."
+                "personnelles comme votre visite du site. Vous pouvez retirer votre consentement."
             ),
         ),
         (
             "consent",
             (
-                "Mit Ihrer Zustimmung verarbeiten wir und unsere 214 Partner personenbezogene Daten, "
-                "um Werbung zu personalisieren."
+                "Mit Ihrer Zustimmung verarbeiten wir und unsere 214 Partner personenbezogene "
+                "Daten, um Werbung zu personalisieren."
             ),
         ),
         ("needs a browser", "Veuillez activer JavaScript dans votre navigateur pour lire."),
