@@ -229,7 +229,7 @@ class OnnxEmbedder:
         )
         for length, alike in groupby(encoded, key=lambda each: len(each[0])):
             while batch := tuple(islice(alike, _BATCH_TOKENS // length)):
-                hidden = _run_to(
+                hidden = _run(
                     session.get_outputs()[0].name, session, [encoding for encoding, _ in batch]
                 )
                 halves = unit_rows(hidden.mean(axis=1)).astype("<f2")
@@ -248,7 +248,7 @@ class OnnxEmbedder:
         read = np.zeros((len(words), _DIMENSIONS), dtype=np.float32)
         for start in range(0, max(1, len(words) - _OVERLAP), _WINDOW - _OVERLAP):
             encoding = tokenizer.encode(list(words[start : start + _WINDOW]), is_pretokenized=True)
-            states = _run_to(_THIRD_LAYER, session, [encoding])[0]
+            states = _run(_THIRD_LAYER, session, [encoding])[0]
             for token, word in enumerate(encoding.word_ids):
                 if word is not None and not (start and word < _OVERLAP // 2):
                     read[start + word] = states[token]
@@ -327,15 +327,11 @@ def _with_third_layer(model: bytes) -> bytes:
     return model + b"\x3a" + bytes([len(graph)]) + graph
 
 
-def _run_to(output: str, session: InferenceSession, encodings: Sequence[Encoding]) -> Vectors:
-    """Run the model up to an output, over encodings of one length: [encodings, tokens, width]."""
-    import onnxruntime  # noqa: PLC0415 - slow to import
-
+def _run(output: str, session: InferenceSession, encodings: Sequence[Encoding]) -> Vectors:
+    """Return one of the model's outputs for encodings of one length: [encodings, tokens, width]."""
     ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
     mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
     feeds = {"input_ids": ids, "attention_mask": mask}
     if any(each.name == "token_type_ids" for each in session.get_inputs()):
         feeds["token_type_ids"] = np.zeros_like(ids)
-    only = onnxruntime.RunOptions()
-    only.only_execute_path_to_fetches = True
-    return np.asarray(session.run([output], feeds, only)[0], dtype=np.float32)
+    return np.asarray(session.run([output], feeds)[0], dtype=np.float32)
