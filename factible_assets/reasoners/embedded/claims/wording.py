@@ -20,6 +20,7 @@ MAX_CLAIM_WORDS = 48
 better than cut ones and match annotations as well (benchmarks/claims.py)."""
 
 WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text("utf-8"))
+"""The lists of words.yaml by name, as text."""
 _LEAD_IN = re.compile(WORDS["lead_in"], re.VERBOSE | re.IGNORECASE)
 _KEEPS_ITS_OPENING = re.compile(
     r"(?:so|as|now|then)\s+(?:that|far|many|much|long|called)\b"

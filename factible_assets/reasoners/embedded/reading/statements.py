@@ -121,6 +121,7 @@ JOINT = re.compile(
     r"|,\s+(?:and|so|or|yet|which|who|as|making|with)\s+|" + _VERB_AFTER_AND,
     re.IGNORECASE,
 )
+"""Where one clause of a sentence ends and the next begins."""
 _COORDINATED = re.compile(
     r";\s|,\s+(?:and|or|so)\s|\s(?:but|whereas|while|yet)\s|" + _VERB_AFTER_AND, re.IGNORECASE
 )
