@@ -23,6 +23,7 @@ import pytest
 from factible_assets.records import Claim
 from tests.warehouse.samples import claim, fact_check, stamp, write_asset
 from tests.warehouse.workers import hold, write_in_step, write_without_end
+from warehouse import connection
 from warehouse.connection import FileConnector
 from warehouse.errors import (
     NotAWarehouseError,
@@ -315,3 +316,22 @@ def test_a_named_pipe_is_no_warehouse_and_is_not_waited_for(tmp_path: Path) -> N
     os.mkfifo(pipe)
     with pytest.raises(NotAWarehouseError, match="it is a named pipe"), Warehouse(pipe).snapshot():
         pass
+
+
+# --- What a write takes -------------------------------------------------------------------------
+
+
+def test_rows_of_a_large_file_are_compressed_and_those_of_a_small_one_are_not(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forced() -> str:
+        with warehouse.connection() as connection:
+            ((found,),) = connection.execute(
+                "SELECT lower(current_setting('force_compression'))"
+            ).fetchall()
+        return str(found)
+
+    warehouse.ensure_exists()
+    assert forced() == "uncompressed"
+    monkeypatch.setattr(connection, "LARGE_FILE_BYTES", 0)
+    assert forced() == "auto"
