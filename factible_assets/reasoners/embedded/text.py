@@ -1,8 +1,8 @@
 """Words of a text with their raw offsets, and what is commonly asked of them.
 
 What belongs here: tokenising without losing offsets, stop words, a light stemmer, and numbers in
-figures or in words; whether a text is English. What does not: sentences (claims/sentences.py),
-scores, vectors (embedder.py).
+figures or in words; whether a text is English. What does not: the words themselves (words.yaml),
+sentences (claims/sentences.py), scores, vectors (embedder.py).
 
 Every offset is a code point index into the text that was given, half-open. Nothing here changes
 the length of a text: folding happens per word.
@@ -13,7 +13,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Literal
+
+import yaml
 
 # An abbreviation with inner dots, a number (with currency, separators, decimals, percent or an
 # ordinal ending), or a word with inner apostrophes and hyphens.
@@ -33,39 +36,10 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-STOP_WORDS = word_set(
-    """
-    a about above across after again against all almost along already also although always am among
-    an and another any anyone anything are around as at away back be became because become becomes
-    been before behind being below between both but by came can cannot come comes could did do does
-    doing done down during each either else even ever every everyone everything few for from
-    further get gets getting give given gives go goes going gone gonna got had has have having he
-    her here hers herself him himself his how however i if in into is it its itself just kind know
-    let like lot made make makes making many may maybe me might mine more most much must my myself
-    neither nor now of off often oh ok okay on once one only onto or other others our ours ourselves
-    out over own per perhaps quite rather really said same say says see seem seems she should since
-    so some someone something sometimes somewhat sort still such take taken takes than that the
-    their theirs them themselves then there therefore these they thing things this those though
-    through thus to together too took toward towards under until up upon us use used uses using very
-    via want was way we well went were what whatever when where whether which while who whom whose
-    why will with within without would yeah yes yet you your yours yourself yourselves
-    aren't can't couldn't didn't doesn't don't hadn't hasn't haven't he'd he'll he's here's i'd i'll
-    i'm i've isn't it'd it'll it's let's shouldn't she'd she'll she's that'll that's there's they'd
-    they'll they're they've wasn't we'd we'll we're we've weren't what's where's who's won't
-    wouldn't you'd you'll you're you've
-    """
+_WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text("utf-8"))
+STOP_WORDS, NEGATIONS, NAMED_BY_LETTER = (
+    word_set(_WORDS[name]) for name in ("stop_words", "negations", "named_by_letter")
 )
-"""English function words and conversational fillers. Negations count as function words too:
-whoever compares meanings looks for them on their own (NEGATIONS)."""
-
-NEGATIONS = word_set(
-    """
-    no not never none nobody nothing neither nor cannot without hardly barely scarcely
-    aren't can't couldn't didn't doesn't don't hadn't hasn't haven't isn't shouldn't wasn't weren't
-    won't wouldn't ain't
-    """
-)
-"""Words that deny what they govern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,45 +69,6 @@ def is_stop_word(word: str) -> bool:
     return word in STOP_WORDS or (len(word) == 1 and not word.isdigit())
 
 
-NAMED_BY_LETTER = word_set(
-    "vitamin vitamins hepatitis influenza type group grade class plan point option part section"
-    " category letter"
-)
-"""Words that a single letter goes with: the C of "vitamin C." is no initial."""
-
-# Suffixes in the order in which they are tried, each with its replacement and the letters that
-# must remain. Light on purpose: plurals, -ed, -ing, -ly and a few nominal endings.
-_SUFFIXES = (
-    ("ization", "iz", 3),
-    ("isation", "iz", 3),
-    ("ational", "at", 3),
-    ("ements", "", 4),
-    ("ement", "", 4),
-    ("ations", "at", 3),
-    ("ation", "at", 3),
-    ("ities", "", 4),
-    ("tions", "t", 3),
-    ("sions", "s", 3),
-    ("ness", "", 4),
-    ("ally", "", 4),
-    ("ity", "", 4),
-    ("ies", "i", 3),
-    ("ings", "", 3),
-    ("ing", "", 3),
-    ("tion", "t", 3),
-    ("sion", "s", 3),
-    ("ied", "i", 3),
-    ("ers", "", 4),
-    ("ive", "", 4),
-    ("sses", "ss", 2),
-    ("ed", "", 3),
-    ("er", "", 4),
-    ("ly", "", 4),
-    ("al", "", 4),
-    ("es", "", 3),
-)
-
-
 _SHORTEST_INFLECTED = 4
 _SHORTEST_ROOT = 3
 
@@ -148,7 +83,7 @@ def stem(word: str) -> str:
     word = word.removesuffix("'s")
     if not word.isalpha() or len(word) < _SHORTEST_INFLECTED:
         return word
-    for suffix, replacement, remaining in _SUFFIXES:
+    for suffix, replacement, remaining in _WORDS["suffixes"]:
         if word.endswith(suffix) and len(word) - len(suffix) >= remaining:
             return _tidy(word[: len(word) - len(suffix)] + replacement)
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):

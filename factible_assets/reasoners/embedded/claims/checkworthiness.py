@@ -16,6 +16,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from factible_assets.reasoners.embedded.claims.wording import WORDS
 from factible_assets.reasoners.embedded.text import (
     Word,
     find_numbers,
@@ -27,64 +28,19 @@ from factible_assets.reasoners.embedded.text import (
 Category = Literal["statistical", "causal", "historical", "scientific", "comparative", "factual"]
 """What kind of statement a claim is. The first three and "scientific" are those of Factible."""
 
-_CAUSAL = re.compile(
-    r"\b(?:because|caus(?:e[sd]?|ing)|due to|leads? to|led to|leading to|results? in|resulted in"
-    r"|result of|responsible for|creat(?:e[sd]?|ing)|produc(?:e[sd]?|ing)|contributes? to"
-    r"|contributed to|prevent(?:s|ed|ing)?|protect(?:s|ed|ing)?|reduc(?:e[sd]?|ing)"
-    r"|increas(?:e[sd]?|ing)|decreas(?:e[sd]?|ing)|lower(?:s|ed|ing)?|rais(?:e[sd]?|ing)"
-    r"|boost(?:s|ed|ing)?|improv(?:e[sd]?|ing)|strengthen(?:s|ed)?|weaken(?:s|ed)?"
-    r"|kill(?:s|ed|ing)?|destroy(?:s|ed|ing)?|cur(?:e[sd]?|ing)|heal(?:s|ed|ing)?"
-    r"|treat(?:s|ed|ing)?|trigger(?:s|ed)?|affect(?:s|ed)?|allow(?:s|ed)?|enabl(?:e[sd]?|ing)"
-    r"|forc(?:e[sd]?|ing)|driv(?:es?|en|ing)|drove|regulat(?:e[sd]?|ing)|absorb(?:s|ed|ing)?"
-    r"|trap(?:s|ped|ping)?|generat(?:e[sd]?|ing)|chang(?:e[sd]?|ing)|effects? (?:of|on)"
-    r"|helps? (?:to )?\w+|makes?|made|risk of)\b",
-    re.IGNORECASE,
-)
-_COMPARATIVE = re.compile(
-    r"\b(?:more|less|fewer|most|least|than|higher|lower|larger|smaller|greater|bigger|faster|slower"
-    r"|better|worse|best|worst|highest|lowest|largest|smallest|biggest|fastest|strongest|first"
-    r"|only|every|all|none|never|always|twice|double[sd]?|tripled?|half|majority|average|record"
-    r"|as \w+ as|times)\b",
-    re.IGNORECASE,
-)
-_SCIENTIFIC = re.compile(
-    r"\b(?:stud(?:y|ies)|research(?:ers?)?|scien(?:ce|tists?|tific)|evidence|experiments?|trials?"
-    r"|data|measur(?:e[sd]?|ements?|ing)|theor(?:y|ies)|molecul\w*|cells?|virus(?:es)?|bacteria\w*"
-    r"|genes?|genetic\w*|dna|rna|proteins?|vitamins?|hormones?|neuro\w*|brain|blood|immune|cancer"
-    r"|diseases?|infections?|vaccin\w*|antibod\w*|medic\w*|clinical|carbon|dioxide|methane|oxygen"
-    r"|atmospher\w*|greenhouse|temperatures?|radiation|energy|climate|species|physic\w*|chemi\w*"
-    r"|glucose|insulin|fib(?:er|re)|nutrients?|antioxidants?|ecosystems?)\b",
-    re.IGNORECASE,
-)
-_HISTORICAL = re.compile(
-    r"\b(?:history|historical\w*|century|centuries|decades?|founded|invented|discovered|signed"
-    r"|passed|elected|declared|war|born|died|ago|since|originally|ancient|first time)\b",
-    re.IGNORECASE,
-)
-_OPINION = re.compile(
-    r"\b(?:i (?:think|believe|feel|guess|hope|love|like|hate|wish|suppose)|in my (?:opinion|view)"
-    r"|seems?|maybe|perhaps|probably|hopefully|amazing|awesome|beautiful|wonderful|terrible"
-    r"|horrible|crazy|incredible|great|cool|fun|funny|weird|favou?rite|personally|opinion"
-    r"|should|ought to|must|deserves?|needs? to|(?:have|got) to|want(?:s|ed)? to|hopes?)\b",
-    re.IGNORECASE,
-)
-_ABOUT_THE_VIDEO = re.compile(
-    r"\b(?:subscrib\w*|click\w*|this video|the video|videos|channel|episode|podcast|watch(?:ing)?"
-    r"|welcome|thank(?:s| you)|hello|hi everyone|good (?:morning|evening|afternoon)"
-    r"|stay tuned|comments?|link|website"
-    r"|sponsor\w*|let me|let's|i'm going to|we're going to|i'll|we'll|today we|join(?:ing)? us"
-    r"|sign up|download|check out|talk(?:ing)? about|show you|tell you|come back|my name"
-    r"|dot com)\b",
-    re.IGNORECASE,
-)
+
+def _pattern(sign: str) -> re.Pattern[str]:
+    return re.compile(WORDS["signs"][sign].replace("\n", ""), re.IGNORECASE)
+
+
 _FIRST_PERSON = word_set("i me my mine myself i'm i've i'd i'll")
 SIGNS: dict[str, tuple[float, re.Pattern[str] | frozenset[str]]] = {
-    "causal": (0.3, _CAUSAL),
-    "comparative": (0.2, _COMPARATIVE),
-    "scientific": (0.3, _SCIENTIFIC),
-    "historical": (0.3, _HISTORICAL),
-    "opinion": (-0.5, _OPINION),
-    "about the video": (-1.0, _ABOUT_THE_VIDEO),
+    "causal": (0.3, _pattern("causal")),
+    "comparative": (0.2, _pattern("comparative")),
+    "scientific": (0.3, _pattern("scientific")),
+    "historical": (0.3, _pattern("historical")),
+    "opinion": (-0.5, _pattern("opinion")),
+    "about the video": (-1.0, _pattern("about the video")),
     "first person": (-1.5, _FIRST_PERSON),
     "second person": (-0.7, word_set("you yours yourself you're you've you'll you'd")),
     "of a story": (-0.8, word_set("he she him her his he's she's")),
