@@ -12,18 +12,22 @@ its children `web`, `daemon` or `code` with the process id of their starter.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -45,6 +49,7 @@ _MODULE = "factible_assets.http_service.dagster_ui"
 _ROLES = {"dagster_webserver": "web", "dagster._daemon": "daemon", "dagster": "code"}
 _MOST_BODY_BYTES = 16 * 1024 * 1024
 _GOODBYE_SECONDS = 30.0
+_TEMPORARY = "factible-dev-"
 _STREAM_SECONDS = 5
 """How long who follows a check is waited for at the end."""
 
@@ -115,6 +120,34 @@ def _start(parts: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
     return subprocess.Popen(command, **options)  # noqa: S603 - Dagster's own command line
 
 
+@contextmanager
+def own_temporary_folder() -> Iterator[Path]:
+    """Lead temporary files of all processes below into one folder, which is gone at the end.
+
+    Dagster leaves its sockets where it is killed. Its start removes the folders that nobody locks.
+    """
+    common = Path(tempfile.gettempdir())
+    made = Path(tempfile.mkdtemp(prefix=f".{_TEMPORARY}"))
+    held = os.open(made, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    folder = made.rename(common / made.name[1:])  # under its own name it appears locked
+    for other in common.glob(f"{_TEMPORARY}*"):
+        with suppress(OSError):  # locked, another user's, or gone
+            descriptor = os.open(other, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(other)
+            finally:
+                os.close(descriptor)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+    try:
+        yield folder
+    finally:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(common)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
+
+
 def _end_with(starter: int) -> None:
     """End this process soon after its starter has ended, however that came about."""
 
@@ -164,7 +197,8 @@ def main() -> None:
         dagster_dev.open_ipc_subprocess = _start  # type: ignore[attr-defined]
         # What stands in for it starts these processes otherwise, and without the walls.
         warnings.filterwarnings("ignore", message="Function `dev_command` is superseded")
-        dagster_dev.dev_command.main(arguments)
+        with own_temporary_folder():
+            dagster_dev.dev_command.main(arguments)
     starter, *arguments = arguments
     _end_with(int(starter))
     if role == "web":

@@ -9,6 +9,8 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +135,40 @@ def test_what_a_working_folder_writes_is_in_the_environment_of_no_process(tmp_pa
         timeout=60,
     ).stdout
     assert f"$DAGSTER_HOME: {mine}" in told
+
+
+def test_what_a_killed_ui_left_among_temporary_files_is_gone_after_the_next_start(
+    tmp_path: Path,
+) -> None:
+    program = (
+        f"import sys, tempfile; from {dagster_ui.__name__} import own_temporary_folder\n"
+        "with own_temporary_folder():\n"
+        "    tempfile.mkdtemp()\n    print('ready', flush=True)\n    sys.stdin.read()\n"
+    )
+
+    @contextmanager
+    def start() -> Iterator[subprocess.Popen[bytes]]:
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdin=pipe,
+            stdout=pipe,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+        ) as process:
+            try:
+                assert process.stdout is not None
+                assert process.stdout.readline() == b"ready\n"
+                yield process
+            finally:
+                process.kill()
+
+    with start(), start():
+        assert len(list(tmp_path.iterdir())) == 2, "a living one keeps its own"
+    assert len(list(tmp_path.iterdir())) == 2, "both were killed"
+    with start() as last:
+        assert len(list(tmp_path.iterdir())) == 1
+        last.communicate(timeout=60)
+        assert list(tmp_path.iterdir()) == [], "it ended by itself"
 
 
 def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
