@@ -44,7 +44,7 @@ _UNITS: Mapping[str, tuple[float, float]] = {
 }
 # Sites hide these until their scripts have run; their text is meant to be read.
 _NEVER_HIDDEN = frozenset({"html", "body", "main"})
-_MOST_STYLE = 150_000  # Characters of the page's own sheets that are looked at.
+_MOST_STYLE = 500_000  # Characters of the page's own sheets that are looked at.
 _MOST_RULES = 2_000
 _MOST_MATCHES = 4_000_000
 """Rules times elements that are looked at, against style sheets made to keep a reader busy."""
@@ -60,6 +60,7 @@ Element: TypeAlias = lxml.html.HtmlElement
 Colour: TypeAlias = tuple[float, float, float, float]
 """Red, green, blue and opacity, 0 to 1."""
 
+_CLIPS = ("background-clip", "-webkit-background-clip")
 _BLACK, _WHITE = (0.0, 0.0, 0.0, 1.0), (1.0, 1.0, 1.0, 1.0)
 
 
@@ -120,11 +121,11 @@ def _styles(tree: Element) -> dict[Element, Style]:
     def apply(element: Element, declarations: list[Declaration]) -> None:
         for each in declarations:
             target = urgent if each.important else styles
-            value = tinycss2.serialize(each.value).strip().lower()
-            target.setdefault(element, {})[each.lower_name] = value
+            target.setdefault(element, {})[each.lower_name] = _value(each)
 
     room = _MOST_MATCHES // max(1, sum(1 for _ in tree.iter()))
-    for xpath, declarations in _rules(tree, min(room, _MOST_RULES)):
+    rules, ends = _rules(tree, min(room, _MOST_RULES))
+    for xpath, declarations in rules:
         for element in tree.xpath(xpath):
             apply(element, declarations)
     for element in tree.xpath("//*[@style]"):
@@ -134,10 +135,24 @@ def _styles(tree: Element) -> dict[Element, Style]:
         for attribute, name in _INKS.items():
             if colour := re.sub("^(?=[0-9a-f]{6}$)", "#", element.get(attribute, "").lower()):
                 styles.setdefault(element, {}).setdefault(name, colour)
+    _animate(styles.values(), ends)
     for element, style in urgent.items():
         styles.setdefault(element, {}).update(style)
     _compute(styles.values())
     return styles
+
+
+def _animate(styles: Iterable[Style], ends: Mapping[str, Style]) -> None:
+    """Leave the styles as their animations leave them that stay as they end."""
+    for style in styles:
+        animation = " ".join(style[name] for name in style if name.startswith("animation"))
+        if re.search(r"\b(?:forwards|both)\b", animation):
+            for name in animation.split():
+                style.update(ends.get(name, {}))
+
+
+def _value(declaration: Declaration) -> str:
+    return str(tinycss2.serialize(declaration.value)).strip().lower()
 
 
 def _compute(styles: Collection[Style]) -> None:
@@ -181,8 +196,14 @@ def _summed(found: re.Match[str]) -> str:
     return f"{chosen:g}{'px' if is_mixed else ''.join(units)}"
 
 
-def _rules(tree: Element, most: int) -> list[tuple[str, list[Declaration]]]:
-    """Return the telling rules of the page's own sheets as XPath, the least specific first."""
+def _rules(
+    tree: Element, most: int
+) -> tuple[list[tuple[str, list[Declaration]]], Mapping[str, Style]]:
+    """Return the telling rules of the page's own sheets as XPath, the least specific first.
+
+    And how animations end, by their names.
+    """
+    ends: dict[str, Style] = {}
     found: list[tuple[tuple[int, int, int], int, str, list[Declaration]]] = []
     names = {name for names in tree.xpath("//@class | //@id") for name in names.lower().split()}
     room = _MOST_STYLE
@@ -191,6 +212,9 @@ def _rules(tree: Element, most: int) -> list[tuple[str, list[Declaration]]]:
         room -= len(source)
         for prelude, declarations in _flat(tinycss2.parse_stylesheet(source, True, True)):
             selector = prelude
+            if prelude.startswith("@"):
+                ends[prelude[1:].strip().lower()] = {e.lower_name: _value(e) for e in declarations}
+                continue
             if not re.search(r"[(\\\"']", prelude):
                 # Selectors with classes and ids that the page has not need no looking for.
                 selector = ",".join(
@@ -206,7 +230,7 @@ def _rules(tree: Element, most: int) -> list[tuple[str, list[Declaration]]]:
                         xpath = _TRANSLATOR.selector_to_xpath(each)
                         found.append((each.specificity(), len(found), xpath, declarations))
     found.sort(key=lambda rule: rule[:2])
-    return [(xpath, declarations) for _, _, xpath, declarations in found]
+    return [(xpath, declarations) for _, _, xpath, declarations in found], ends
 
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -219,8 +243,15 @@ def _source(sheet: Element) -> str:
         return ""
     if sheet.tag == "style":
         return sheet.text or ""
-    kind, _, data = sheet.get("href", "").strip().partition(",")
-    if "stylesheet" not in sheet.get("rel", "").lower() or not kind.lower().startswith("data:"):
+    return _in_address(
+        sheet.get("href", "") if "stylesheet" in sheet.get("rel", "").lower() else ""
+    )
+
+
+def _in_address(address: str) -> str:
+    """Return the text that an address holds itself; nothing of what lies elsewhere."""
+    kind, _, data = address.strip().partition(",")
+    if not kind.lower().startswith("data:"):
         return ""
     raw = unquote_to_bytes(data)
     with suppress(ValueError):
@@ -247,18 +278,45 @@ def _flat(rules: Iterable[Node], parent: str = "") -> Iterator[tuple[str, list[D
                     tinycss2.parse_blocks_contents(rule.content, True, True),
                     selector if parent else inner,
                 )
+        elif isinstance(rule, AtRule) and rule.lower_at_keyword == "import":
+            yield from _flat(_imported(rule))
         elif isinstance(rule, AtRule) and rule.content is not None:
             parts = tinycss2.parse_blocks_contents if parent else tinycss2.parse_rule_list
             condition = tinycss2.serialize(rule.prelude)
-            if rule.lower_at_keyword in {"supports", "layer", "scope", "starting-style"} or (
-                rule.lower_at_keyword in {"media", "container"} and _is_here(condition)
+            kind = rule.lower_at_keyword
+            if kind.endswith("keyframes"):
+                yield f"@{condition}", list(_last_frame(rule))
+            if (
+                kind in {"layer", "scope"}
+                or (kind == "supports" and not re.match(r"\s*not\b", condition))
+                or (kind in {"media", "container"} and _is_here(condition))
             ):
                 yield from _flat(parts(rule.content, True, True), parent)
 
 
+def _imported(rule: AtRule) -> list[Node]:
+    """Return the rules of a sheet that another takes in, if it stands in the address itself."""
+    address, *condition = [each for each in rule.prelude if each.type != "whitespace"]
+    if isinstance(address, FunctionBlock):
+        address = address.arguments[0]
+    is_here = _is_here(tinycss2.serialize(condition))
+    sheet = _in_address(getattr(address, "value", "")) if is_here else ""
+    return list(tinycss2.parse_stylesheet(sheet, True, True))
+
+
+def _last_frame(rule: AtRule) -> Iterator[Declaration]:
+    """Yield what is declared for the end of an animation."""
+    for frame in tinycss2.parse_rule_list(rule.content, True, True):
+        if isinstance(frame, QualifiedRule) and _LAST.search(tinycss2.serialize(frame.prelude)):
+            yield from _declarations(tinycss2.parse_blocks_contents(frame.content, True, True))
+
+
+_LAST = re.compile(r"\bto\b|100%")
+
+
 def _is_here(condition: str) -> bool:
     """Tell whether a query holds on a wide, light screen; what is not known is taken to hold."""
-    for query in condition.lower().split(","):
+    for query in re.split(r",|\bor\b", condition.lower()):
         words = re.sub(r"^\s*only\s", "", query)
         negated = re.match(r"\s*not\s", words) is not None
         holds = not _TOLD["elsewhere"].search(words) and all(
@@ -375,7 +433,8 @@ def _drop_camouflage(tree: Element, styles: Mapping[Element, Style]) -> None:
             for name in ("background", "background-color", "background-image"):
                 ground = _ground(style[name], ground) if name in style else ground
         grounds[element] = ink, ground
-        if ink is not None and (ink[3] < _SEEN_ALPHA or _is_alike(ink, ground)):
+        is_ground = "text" in " ".join((style or {}).get(name, "") for name in _CLIPS)
+        if ink is not None and not is_ground and (ink[3] < _SEEN_ALPHA or _is_alike(ink, ground)):
             _drop_own_text(element)
 
 
@@ -413,6 +472,12 @@ def _colours_in(nodes: Iterable[Node]) -> Iterator[Colour | None]:
             yield red, green, blue, colour.alpha
         elif isinstance(node, FunctionBlock) and "gradient" in node.lower_name:
             yield from _colours_in(node.arguments)
+        elif isinstance(node, FunctionBlock) and node.lower_name in {"color-mix", "light-dark"}:
+            mixed = list(_colours_in(node.arguments))
+            # Of two in one colour, or of which one is all there is, or is shown in the light.
+            shares = [each.value for each in node.arguments if each.type == "percentage"]
+            is_whole = node.lower_name == "light-dark" or shares[:1] == [100]
+            yield mixed[0] if mixed and (is_whole or len({*mixed}) == 1) else None
         elif node.type in {"function", "url"}:
             yield None
 

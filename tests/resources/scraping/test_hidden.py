@@ -151,6 +151,15 @@ def test_what_is_hidden_by_its_kind_is_not_read(body: str) -> None:
         "".join(f".x:nth-child({number}) b {{ color: red }}" for number in range(500))
         + ".x { display: none }",
         f"/* {'long ' * 40_000} */ .x {{ display: none }}",
+        "".join(f".u{number} {{ padding: 3px }}" for number in range(9_000)) + ".x{display:none}",
+        "@import url('data:text/css,.x%7Bdisplay:none%7D') screen;",
+        "@import 'data:text/css;base64,LnggeyBkaXNwbGF5OiBub25lIH0=';",
+        "@media (hover: hover) or (hover: none) { .x { display: none } }",
+        "@keyframes away { to { opacity: 0 } } .x { animation: away 0s forwards }",
+        "@keyframes A { 100% { zoom: 0 } } .x { animation-name: A; animation-fill-mode: both }",
+        ".x { color: color-mix(in srgb, white 100%, black) }",
+        ".x { color: color-mix(in srgb, white, #fff 20%) }",
+        ".x { color: light-dark(white, black) }",
     ],
     ids=lambda sheet: sheet[:40],
 )
@@ -221,6 +230,22 @@ def test_what_machines_are_told_is_not_read_in_the_place_of_what_people_see() ->
         (f"<p>{PLANTED}</p><div>{'<template shadowrootmode=open></template>' * 2}</div>", ""),
         (f'<p><i>{PLANTED}</i><i style="position:absolute;inset:0"></i></p>', ""),
         (f"<p>{PLANTED}</p>", "} broken { p { display: none"),
+        (f'<p class="x">{PLANTED}</p>', "@import url('data:text/css,.x%7Bopacity:0%7D') print;"),
+        (f'<p class="x">{PLANTED}</p>', "@supports not (display: grid) { .x { display: none } }"),
+        (f'<p class="x">{PLANTED}</p>', ".x { opacity: 1 } @starting-style { .x { opacity: 0 } }"),
+        (
+            f'<p class="x">{PLANTED}</p>',
+            "@keyframes come { to { opacity: 1 } } .x { opacity: 0; animation: come 1s forwards }",
+        ),
+        (
+            f'<p class="x">{PLANTED}</p>',
+            "@keyframes pass { to { opacity: 0 } } .x { animation: pass 1s }",
+        ),
+        (f'<p class="x">{PLANTED}</p>', ".x { color: color-mix(in srgb, black 80%, white) }"),
+        (
+            f'<p class="x">{PLANTED}</p>',
+            ".x { color: transparent; background: #000; -webkit-background-clip: text }",
+        ),
     ],
 )
 def test_what_is_seen_or_opened_by_its_readers_is_read(body: str, sheet: str) -> None:
