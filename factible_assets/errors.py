@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import IntEnum
 
+RUN_THREAD = "run-"
+"""How the names of threads begin in which runs go on."""
+
 
 class ExitCode(IntEnum):
     """How something ended: what the exit code of every command means."""

@@ -144,7 +144,7 @@ class FileConnector:
                     # as safe, as rename replaces what is there.
                     if not self.path.exists():
                         unfinished.rename(self.path)
-        except (OSError, duckdb.IOException, duckdb.FatalException) as failure:
+        except (OSError, duckdb.OperationalError, duckdb.FatalException) as failure:
             raise self._explain(failure) from failure
         finally:
             with suppress(OSError):

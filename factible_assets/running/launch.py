@@ -30,7 +30,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.definitions import build_defs
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import RUN_THREAD, ExitCode, FactibleError
 from factible_assets.files import write_whole
 from factible_assets.launchpad import run_config_for
 from factible_assets.partitions import videos
@@ -382,7 +382,7 @@ def _supervised(
             future.set_exception(error)
 
     # A daemon, so that a second Ctrl-C can leave a run that does not end.
-    thread = threading.Thread(target=settle, name=f"run-{run_id[:8]}", daemon=True)
+    thread = threading.Thread(target=settle, name=f"{RUN_THREAD}{run_id[:8]}", daemon=True)
     stopped, cursor = False, None
     with _heard() as signals:
         thread.start()

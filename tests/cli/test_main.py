@@ -218,6 +218,25 @@ def test_a_full_disk_is_a_sentence_whoever_notices(error: Exception) -> None:
     assert ("SQL" in words, code) == (False, 5)
 
 
+def test_a_run_that_is_left_inside_of_duckdb_does_not_change_the_exit_status() -> None:
+    program = (
+        "import sys, threading, time, duckdb, factible_assets.cli.main as program\n"
+        "def work():\n"
+        "    with duckdb.connect() as own:\n"
+        "        while True: own.execute('select 1').fetchall()\n"
+        "def app(**_):\n"
+        "    for name in ['run-1', 'run-2', 'run-3', 'run-4']:\n"
+        "        threading.Thread(target=work, name=name, daemon=True).start()\n"
+        "    time.sleep(.2)\n"
+        "    print('told'); sys.exit(5)\n"
+        "program.app = app; program.main()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (5, "told\n", "")
+
+
 def test_json_on_stdout_is_json_alone(factible: Run) -> None:
     result = factible("archive", "info", "--json")
     assert json.loads(result.stdout)["collections"] == {}

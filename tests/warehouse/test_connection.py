@@ -26,6 +26,7 @@ from tests.warehouse.workers import hold, write_in_step, write_without_end
 from warehouse import connection
 from warehouse.connection import FileConnector
 from warehouse.errors import (
+    NoRoomError,
     NotAWarehouseError,
     WarehouseBusyError,
     WarehouseError,
@@ -335,3 +336,12 @@ def test_rows_of_a_large_file_are_compressed_and_those_of_a_small_one_are_not(
     assert forced() == "uncompressed"
     monkeypatch.setattr(connection, "LARGE_FILE_BYTES", 0)
     assert forced() == "auto"
+
+
+def test_a_disk_that_is_full_where_a_first_transaction_ends_is_a_sentence(tmp_path: Path) -> None:
+    def prepare(_: duckdb.DuckDBPyConnection) -> None:
+        raise duckdb.TransactionException("Failed to commit: … No space left on device")
+
+    with pytest.raises(NoRoomError):
+        FileConnector(tmp_path / "warehouse.duckdb").ensure_exists(prepare)
+    assert list(tmp_path.iterdir()) == []
