@@ -50,8 +50,8 @@ CONNECTION_CONFIG: Mapping[str, Any] = {
 }
 
 LARGE_FILE_BYTES = 32_000_000
-"""Rows of smaller files, of some 30 to 100 videos, are not compressed: to find out how each column
-would be best takes DuckDB half of what a write takes."""
+"""Of smaller files, of some 30 to 100 videos, rows are not compressed, for to find out how takes
+half of a write, and each copy is made whole, for to bring one up to date takes longer."""
 
 _LOCK_MESSAGES = (
     "Could not set lock on file",

@@ -30,14 +30,11 @@ import duckdb
 from factible_assets.records import ALL_RECORDS, PageText
 from resources.statements import statements
 from warehouse import errors
-from warehouse.connection import FileConnector, trouble_with
+from warehouse.connection import LARGE_FILE_BYTES, FileConnector, trouble_with
 
 _ASK = statements("warehouse", "publication.sql")
 _OF_SETS = {"materializations", "service_uses", *(each.table for each in ALL_RECORDS)}
 _OPEN_FILES = Path("/dev/fd")
-
-SMALLEST_SPARE_BYTES = 32_000_000
-"""A smaller copy, of some 100 videos, is made as a whole in less time than brought up to date."""
 
 
 def publish_copy(
@@ -70,7 +67,7 @@ def publish_copy(
         # A publication that was killed may have left these behind.
         remove_database(unfinished)
         previous.unlink(missing_ok=True)
-        is_spare_to_be = destination.exists() and destination.stat().st_size >= SMALLEST_SPARE_BYTES
+        is_spare_to_be = destination.exists() and destination.stat().st_size >= LARGE_FILE_BYTES
         if only_added_to and destination.exists() and not is_spare_to_be:
             # Of a spare to be, another handle in this process would take the lock away.
             shutil.copyfile(destination, unfinished)
@@ -85,7 +82,7 @@ def publish_copy(
         spare.unlink(missing_ok=True)
         # Not there before the first copy, nor where a file system has no hard links.
         with suppress(OSError):
-            if destination.stat().st_size >= SMALLEST_SPARE_BYTES:
+            if destination.stat().st_size >= LARGE_FILE_BYTES:
                 previous.hardlink_to(destination)
         # A write-ahead log beside the old copy would be replayed into the new one.
         wal_of(destination).unlink(missing_ok=True)

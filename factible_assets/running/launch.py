@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -126,7 +127,7 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
             into files, by four more processes per step, which a Ctrl-C in the terminal reaches too.
     """
     folder = prepare_instance(settings)
-    dagster_internals.know_newest_revisions()
+    dagster_internals.keep_what_databases_need()
     dagster_internals.leave_logging_alone()
     with FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS):
         overrides: dict[str, Any] = {} if captures_output else dict(dagster_internals.NO_CAPTURE)
@@ -169,11 +170,11 @@ class OpenEventLog(dagster_internals.SqliteEventLogStorage):
 
     _MOST_OPEN = 4
     _WAIT_SECONDS = 30
+    has_table: Any = lru_cache(maxsize=32)(dagster_internals.SqliteEventLogStorage.has_table)
 
     def __init__(self, base_dir: str, inst_data: Any = None) -> None:
         """Open nothing yet."""
         self._engines: dict[str, Engine] = {}
-        self._tables: set[str] = set()
         super().__init__(base_dir, inst_data)
 
     @classmethod
@@ -201,12 +202,6 @@ class OpenEventLog(dagster_internals.SqliteEventLogStorage):
         super().store_event(event)
         with suppress(FileNotFoundError):  # of a run that somebody deleted meanwhile
             os.utime(self.path_for_shard(event.run_id))
-
-    def has_table(self, table_name: str) -> bool:
-        """Tell whether the index has a table; one that was there stays."""
-        if table_name not in self._tables and super().has_table(table_name):
-            self._tables.add(table_name)
-        return table_name in self._tables
 
     def dispose(self) -> None:
         """Close all databases."""
@@ -335,12 +330,12 @@ def check_video(
             instance,
             watcher,
         )
-        run = instance.get_run_by_id(run_id)
         failed = () if result.success else failures_of_run(instance, run_id)
+        run = instance.get_run_by_id(run_id) if failed else None
     checked = stored_result(
         video_id, settings=settings, run_id=run_id, failures=failed, publishes=not failed
     )
-    if failed and run is not None and run.status is dg.DagsterRunStatus.CANCELED:
+    if run is not None and run.status is dg.DagsterRunStatus.CANCELED:
         cost, paid = BUDGETS.of_run(run_id), ""
         if cost.calls:
             calls = counted(cost.calls, "model call")

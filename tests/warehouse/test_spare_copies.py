@@ -23,7 +23,7 @@ from warehouse.store import Warehouse
 
 @pytest.fixture(autouse=True)
 def _spares_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publication, "SMALLEST_SPARE_BYTES", 0)
+    monkeypatch.setattr(publication, "LARGE_FILE_BYTES", 0)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def published_twice(tmp_path_factory: pytest.TempPathFactory, empty_file: Path) 
     shutil.copyfile(empty_file, folder / "warehouse.duckdb")
     warehouse = Warehouse(folder / "warehouse.duckdb")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publication, "SMALLEST_SPARE_BYTES", 0)
+        patch.setattr(publication, "LARGE_FILE_BYTES", 0)
         for run in (1, 2):
             check(warehouse, run)
             warehouse.publish(folder / "copy.duckdb")

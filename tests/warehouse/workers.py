@@ -43,7 +43,7 @@ def write_each(store: Warehouse, video_ids: list[str], barrier: Barrier) -> None
 
 def publish_until(path: Path, copy: Path, step: str) -> None:
     """Publish a copy, killed before a statement of that name or after a move to such a place."""
-    publication.SMALLEST_SPARE_BYTES = 0
+    publication.LARGE_FILE_BYTES = 0  # type: ignore[attr-defined]
     ask, replace = publication._ASK, Path.replace
 
     class Asked(dict[str, str]):
