@@ -126,6 +126,17 @@ Storm leaves thousands without power on the coast"""
     ("notice", "text"),
     [
         (
+            "parked",
+            "This domain was registered by a customer. Hosting costs 2 dollars. Find your own.",
+        ),
+        (
+            "locked",
+            "You need a subscription for this story. Start your trial, cancel when you like.",
+        ),
+        ("locked", "We have no licence for visitors from your territory."),
+        ("busy", "Your network has sent many automated requests. Solve the puzzle to go on."),
+        ("broken", "The gateway timed out. Please try again."),
+        (
             "consent",
             (
                 "Nous et nos 867 partenaires utilisons des traceurs pour traiter des données "
@@ -158,6 +169,17 @@ def test_what_speaks_to_visitors_of_the_page_is_a_notice_whatever_its_words(
     notice: Obstacle | None, text: str, below: str
 ) -> None:
     assert notice_in(["The Daily"], text + below) == notice
+
+
+def test_short_pages_that_say_what_a_thing_is_are_read() -> None:
+    read = {
+        "404 error": "A 404 error is an answer of a server that says that there is no such page.",
+        "Gateway timeout": "A gateway timeout (504) means that another server was too slow.",
+        "Parked domain": "A parked domain is a registered name without a site of its own.",
+        "Free entry": "Entry is free on the first Sunday. Your ticket can be ordered by e-mail.",
+        "Renewal": "Bring your card and a proof of address to any branch. Renewal is free.",
+    }
+    assert {title: notice_in([title], text) for title, text in read.items()} == dict.fromkeys(read)
 
 
 def test_no_real_page_and_no_page_of_the_demo_is_taken_for_a_notice() -> None:
