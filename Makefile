@@ -20,7 +20,7 @@ RUNTIME_STAMP := $(VENV)/.runtime-installed
 DEV_STAMP     := $(VENV)/.dev-installed
 
 BENCHMARKS := localisation sentences claims queries evidence pages faults replay early_stop \
-  loop_lag backfill growth lake distributed quality
+  loop_lag backfill overhead growth lake distributed quality
 
 .DEFAULT_GOAL := help
 .PHONY: help pictures demo dev test test-real-model lint format bench lock clean hooks

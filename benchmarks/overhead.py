@@ -1,0 +1,62 @@
+"""What a check costs in a process that is warm, and how much of that is no reading of pages.
+
+Run: `python -m benchmarks.overhead [--videos 12]`. Checks the demo's talk under so many ids, one
+after the other, against the miniature web by the embedded engine, and prints the medians of the CPU
+seconds of a check, the first two left out: of all, and without the threads that serve, read and
+weigh pages. The requests themselves, which the run's own thread makes, are counted with the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from factible_assets.config import FactCheckConfig
+from factible_assets.running.launch import check_video
+from factible_assets.settings import Settings
+
+_READING: list[float] = []
+_run = threading.Thread.run
+
+
+def _timed(thread: threading.Thread) -> None:
+    """Run a thread, and note its CPU seconds where it serves or reads pages."""
+    began = time.thread_time()
+    _run(thread)
+    if thread.name.startswith(("asyncio_", "miniature-web")):
+        _READING.append(time.thread_time() - began)
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--videos", type=int, default=12)
+    names = [f"video-{at:03}" for at in range(parser.parse_args().videos)]
+    threading.Thread.run = _timed  # type: ignore[method-assign, assignment]
+    every, beyond = [], []
+    with tempfile.TemporaryDirectory() as home:
+        settings = Settings(home=Path(home))
+        settings.home_corpora.mkdir(parents=True)
+        talk = settings.project_corpora / "everyday_beliefs" / "talk.vtt"
+        shutil.copy(talk, settings.home_corpora)
+        entries = [f"  - {{id: {name}, title: A talk, transcript: talk.vtt}}\n" for name in names]
+        head = "corpus: many\nweb: miniature\nvideos:\n"
+        (settings.home_corpora / "many.yaml").write_text(head + "".join(entries), encoding="utf-8")
+        for name in names:
+            _READING.clear()
+            began = time.process_time()
+            check_video(name, settings=settings, config=FactCheckConfig(reasoner="embedded"))
+            every.append(time.process_time() - began)
+            beyond.append(every[-1] - sum(_READING))
+    print(f"| {statistics.median(every[2:]):.2f} | {statistics.median(beyond[2:]):.2f} |")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
