@@ -147,6 +147,10 @@ def test_an_opposite_or_another_number_refutes(claim: str, text: str, ground: st
     ("claim", "text"),
     [
         (SUGAR, "Many parents believe that sugar makes children hyperactive."),
+        (SUGAR, "Some people say that sugar makes children hyperactive."),
+        (SUGAR, "They say sugar makes children hyperactive."),
+        (SUGAR, "A friend told me that sugar makes children hyperactive."),
+        (SUGAR, "I have often heard that sugar makes children hyperactive."),
         (SUGAR, "Does sugar make children hyperactive?"),
         (SUGAR, "The myth has been debunked and there is no evidence for it."),
         (SUGAR, "Researchers asked whether sugar makes children hyperactive."),
