@@ -6,8 +6,9 @@ background. What does not: which of the visible parts are the page's own text (e
 browser, which marks what it computes to be unseen (browser.py).
 
 Sheets that lie elsewhere are not fetched, so what only they hide stays, but for the class names
-that frameworks agree on. Closed `details` stay: their readers open them. Struck text
-(`s`, `del`) goes: the page takes it back.
+that frameworks agree on. So does what scripts hide, or pictures cover: a browser would know, and is
+asked only for pages that have no text without it. Closed `details` stay: their readers open them.
+Struck text (`s`, `del`) goes: the page takes it back.
 """
 
 from __future__ import annotations
