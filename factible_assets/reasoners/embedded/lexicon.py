@@ -24,7 +24,8 @@ Pattern = re.Pattern[str]
 class Lexicon:
     """All lists, compiled. Patterns match folded text; words are compared by stem.
 
-    Each stem has those that may stand for it, itself among them, and its opposites.
+    Each stem has those that may stand for it, itself among them, and its opposites. Of the places,
+    what is in one is in no other of the same set.
     """
 
     abbreviations: frozenset[str]
@@ -48,6 +49,7 @@ class Lexicon:
     synonyms: Mapping[str, Set[str]]
     opposites: Mapping[str, Set[str]]
     light: frozenset[str]
+    places: tuple[frozenset[str], ...]
 
 
 def _stems(words: str) -> frozenset[str]:
@@ -73,5 +75,6 @@ def load_lexicon() -> Lexicon:
         synonyms=dict(synonyms),
         opposites=dict(opposites),
         light=_stems(lists["light"]),
+        places=tuple(frozenset(each.split(", ")) for each in lists["places"]),
         **{name: re.compile("|".join(f"(?:{each})" for each in lists[name])) for name in names},
     )

@@ -14,9 +14,9 @@ from typing import Literal
 
 from factible_assets.reasoners.embedded.text import Number, find_numbers, stem
 
-Agreement = Literal["none", "silent", "agrees", "conflicts"]
-"""`none`: the claim states no number. `silent`: the page states none that can be compared, or one
-that is neither close nor far. `agrees`: all of the claim's are met. `conflicts`: one is missed."""
+Agreement = Literal["silent", "agrees", "conflicts"]
+"""`silent`: the page states no number that can be compared, or one that is neither close nor far.
+`agrees`: all of the claim's are met, if it has any. `conflicts`: one is missed."""
 
 _UNITS = (
     ("length", 1.0, "m metre metres meter meters"),
@@ -64,15 +64,8 @@ _BOUNDS_OF_YEAR: dict[Bound, re.Pattern[str]] = {
     "at_most": re.compile(r"\b(before|prior to|by|until)\s*$"),
 }
 
-_OR = re.compile(r"\s+or (more|less|fewer|so)\b")
 _OF_MORE = re.compile(r"\s+of (?:its|his|her|their|the|these|those)\b")
 """After a count of what there may be more of: "two of its hearts"."""
-_BOUND_AFTER: dict[str, Bound] = {
-    "more": "at_least",
-    "less": "at_most",
-    "fewer": "at_most",
-    "so": "about",
-}
 
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _DECADE = 10
@@ -81,7 +74,6 @@ _CLOSE, _CLOSE_ABOUT = 0.05, 0.15
 """Relative difference up to which numbers agree, and the same after "about"."""
 _FAR = 0.3
 """Relative difference beyond which they conflict; between, nothing is concluded."""
-_FEW = 2
 _REACH = 30
 
 
@@ -121,9 +113,7 @@ def _quantity(text: str, number: Number) -> Quantity:
         decimals = len(digits.group().partition(".")[2])
         half = 0.5 * math.pow(10, -decimals) * factor * (value / (written or value or 1.0))
     bound = _bound(before, _BOUNDS)
-    if (after := _OR.match(text, number.end)) is not None and bound == "exact":
-        bound = _BOUND_AFTER[after[1]]
-    elif dimension.startswith("count:") and bound == "exact" and _OF_MORE.match(text, number.end):
+    if dimension.startswith("count:") and bound == "exact" and _OF_MORE.match(text, number.end):
         bound = "at_least"
     return Quantity(value * factor, dimension, bound, half, number.start, number.end)
 
@@ -139,8 +129,6 @@ def compare_quantities(claim: Sequence[Quantity], page: Sequence[Quantity]) -> A
     concluded only where the page's sentence has a single candidate, so that a table of years or
     countries contradicts nothing.
     """
-    if not claim:
-        return "none"
     outcomes = [_compare_one(wanted, page) for wanted in claim]
     if "silent" in outcomes or outcomes.count("conflicts") > 1:
         return "silent"
@@ -174,11 +162,8 @@ def _compare_one(wanted: Quantity, page: Sequence[Quantity]) -> Agreement:
     candidates = [q for q in page if q.dimension == wanted.dimension != "count:"] or [
         q for q in page if _comparable(wanted, q)
     ]
-    close = [q for q in candidates if _close(wanted, q)]
-    if close:
-        # Among several figures of a kind, only the very same one is surely the one meant.
-        exact = any(abs(q.value - wanted.value) <= q.half_step + wanted.half_step for q in close)
-        return "agrees" if exact or len(candidates) <= _FEW else "silent"
+    if any(_close(wanted, q) for q in candidates):
+        return "agrees"
     if len(candidates) == 1 and _far(wanted, candidates[0]):
         return "conflicts"
     return "silent"
@@ -222,10 +207,9 @@ def _is_counted(quantity: Quantity) -> bool:
 
 
 def _far(wanted: Quantity, found: Quantity) -> bool:
-    if wanted.dimension == "year":
-        return not _close(wanted, found)
-    if wanted.dimension == "ordinal":
-        return False
+    """Tell whether quantities of a kind that are not close are too far apart for both to hold."""
+    if wanted.dimension in {"year", "ordinal"}:
+        return wanted.dimension == "year"
     bare = "count:" in {wanted.dimension, found.dimension}
     if not bare and _is_counted(wanted) and _is_counted(found):
         return True

@@ -34,6 +34,7 @@ from factible_assets.reasoners.embedded.reading.quantities import (
 )
 from factible_assets.reasoners.embedded.text import (
     content_stems,
+    fold,
     is_stop_word,
     stem,
     tokenise,
@@ -222,22 +223,22 @@ _ROLE = re.compile(
 )
 _IS = re.compile(r"\b(?:(is|are|remains)|was|were|became|has been)\s+")
 _ROLE_ENDS = re.compile(r"[,;:(\u2013\u2014]|\s(?:and|but|with|that|which|who|after|before|as)\s")
-_LEAD = re.compile(r"^(?:by|in|on|at|for|of|with|as|after|today)\b[^,]{0,40}, ", re.IGNORECASE)
-_ONE_OF_MANY = re.compile(r"\b(?:among|(?:one|some|two|three|many|several) of)\b", re.IGNORECASE)
 _ROLE_LESS = word_set(
     "the a an of in on by is are was were to city person man woman known world earth ever official"
 )
 _PLACE_OF_ONE = re.compile(
-    r"\b(?:(?:is|are|was|were|lies?|stands?)(?: \w+(?:ed|t|n))?(?: \w+ly)? (?:in|from|by|part of)"
-    r"|belong(?:s|ed)? to|(?:comes?|came) from|born in|died in)(?: the)? $"
+    r"(?:\b(?:is|are|was|were|lies?|stands?)(?: located| situated)?(?: \w+ly)? (?:in|from|part of)"
+    r"|\bbelong(?:s|ed)? to|\b(?:comes?|came) from"
+    r"|\b(?:(?:is|are|was|were) (?!located|situated)|(?=born|died))(?P<verb>\w+(?:ed|t|n))"
+    r"(?: \w+ly)? (?:in|from|by))(?: the)? $"
 )
+_IS_SOMEWHERE = "is|are|was|were|been|lies?|stands?|located|situated|belongs?|belonged|comes?|came"
 _LAST_NAME = re.compile(r"(?:[A-Z][\w\u2019'-]* ?)+$")
 _DEED_OF_ONE = re.compile(
-    r" (?:first )?(?:invented|discovered|founded|wrote|painted|composed|designed|built|won the)\b"
+    r" (?:first )?"
+    r"(?P<verb>invented|discovered|founded|wrote|painted|composed|designed|built|won the)\b"
 )
-"""What stands before the name of the one, and after it."""
-_WIDE = word_set("africa america antarctica asia australia europe earth world")
-"""Places that others lie in: to be in Tanzania is no denial of being in Africa, Asia is one."""
+"""What stands before the name of the one, and after it, with its verb if it has one of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +253,7 @@ class Role:
 def role_in(text: str) -> Role | None:
     """Find in a statement without denials who has a role that one alone has, None if none."""
     link = _IS.search(text)
-    if link is None or _ONE_OF_MANY.search(text):
+    if link is None:
         return None
     before, after = text[: link.start()].strip(" ,"), text[link.end() :]
     role, holder = after, before
@@ -260,7 +261,7 @@ def role_in(text: str) -> Role | None:
         role, holder = before, after
         # "By area the largest …"
         role = role[named.start() if named[0].lower().startswith("the ") else 0 :]
-    role = _ROLE_ENDS.split(_LEAD.sub("", role))[0]
+    role = _ROLE_ENDS.split(role)[0]
     if _ROLE.search(role) is None or _PRONOUN.search(holder):
         return None
     words = frozenset(stem(word.norm) for word in tokenise(role) if word.norm not in _ROLE_LESS)
@@ -289,8 +290,6 @@ _CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGN
 """Where a claim holds two things against each other, of which a statement may tell one."""
 _SCALES = word_set("celsius fahrenheit")
 """Names that a page may spare: 78 °C."""
-_HEADLINE = 4
-"""Capitalised words from which a claim may be a headline, in which capitals say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,8 +335,6 @@ def read_claim(claim: str) -> ClaimWords:
         for word in tokenise(found.text)
         if not is_stop_word(word.norm) and word.norm not in counted and not word.norm.isdigit()
     ]
-    capitals = sum(is_capital for *_, is_capital in words[1:])
-    is_headline = capitals >= _HEADLINE and capitals > len(words[1:]) * 0.6
     stems = dict.fromkeys(each for _, each, _ in words)
     # "People lose most of their heat …": whoever says "we" or "humans" speaks of the rest of it.
     telling = [each for each in words if each[1] not in load_lexicon().light] or words
@@ -356,9 +353,7 @@ def read_claim(claim: str) -> ClaimWords:
         tuple(stems),
         content_words(subject) & stems.keys(),
         frozenset(
-            each
-            for word, each, name in words
-            if name and word.start and not is_headline and word.norm not in _SCALES
+            each for word, each, name in words if name and word.start and word.norm not in _SCALES
         ),
         quantities,
         role_in(found.text),
@@ -464,9 +459,9 @@ def read_statements(
             decisions.append(replace(decided, passage=number))
         against = against or is_repeated or _is_against(claim, statement, near, roughly)
     is_stated = any(each.side == "supports" for each in decisions)
-    for place, (near, excludes, is_absent) in elsewhere.items():
-        against = against or excludes
-        if excludes and is_absent and not is_stated:
+    for place, (near, is_of_one, excludes) in elsewhere.items():
+        against = against or is_of_one
+        if excludes and not is_stated:
             number, statement = found[place]
             decisions.append(Decision("refutes", "another", near, statement, number))
     decisions.sort(key=lambda each: -each.nearness)
@@ -580,11 +575,6 @@ def numbers_stated(claim: ClaimWords, passages: Sequence[Passage], *, roughly: b
 _NAME_RUN = re.compile(
     r"[A-Z][\w\u2019'-]*(?:\s+(?:(?:of|de|van|von|da|du|la|le|the)\s+)?[A-Z][\w\u2019'-]*)*"
 )
-_KIN = 0.38
-"""Cosine from which two names are of one kind: Kenya and Tanzania have .73, Edison and Bell .38,
-a film and the site that rates it .18."""
-_ALIKE = 0.85
-"""Cosine of a statement with the claim, another name in it, from which any two are of one kind."""
 _LEAST_NEAR, _IN_PLACE, _GAIN = 0.4, 0.65, 0.25
 """Cosines of a statement with the claim, and with the claim when another name stands in it; and the
 share of the distance between them that this takes away."""
@@ -620,8 +610,8 @@ def _said_of_others(
     """Find the statements that say of another name what a claim says of one.
 
     Such a statement lacks one name of the claim, and comes nearer to the claim when a name that it
-    has itself, of the same kind, stands in that place. Returns by place how near, whether what is
-    claimed holds of one alone, and whether none of the statements has the claim's name.
+    has itself stands in that place. Returns by place how near, whether what is claimed holds of one
+    alone, and whether the statement says so of another and none has the claim's name.
     """
     about, own = claim.about, content_words(claim.about)
     raw = [content_words(statement.raw) for statement in heard]
@@ -646,36 +636,47 @@ def _said_of_others(
     ]
     if not trials or claim.is_denied:
         return {}
-    texts = [
-        (heard[place].about, about.replace(name, other), name, other)
-        for place, name, other in trials
-    ]
-    said, replaced, ours, theirs = (embedder.embed(list(each)) for each in zip(*texts, strict=True))
-    nearness, kinship = (said * replaced).sum(axis=1), (ours * theirs).sum(axis=1)
-    found = {}
-    for (place, name, other), nearer, kin in zip(
-        trials, nearness.tolist(), kinship.tolist(), strict=True
+    texts = [(heard[place].about, about.replace(name, other)) for place, name, other in trials]
+    said, replaced = (embedder.embed(list(each)) for each in zip(*texts, strict=True))
+    found: dict[int, tuple[float, bool, bool]] = {}
+    for (place, name, other), nearer in zip(
+        trials, (said * replaced).sum(axis=1).tolist(), strict=True
     ):
-        least = max(_IN_PLACE, near[place] + _GAIN * (1 - near[place]))
-        if nearer >= least and (kin >= _KIN or nearer >= _ALIKE):
-            before, _, after = about.partition(name)
-            has_done = not before and _DEED_OF_ONE.match(after) is not None
-            is_there = (
-                not after.strip(" .")
-                and _PLACE_OF_ONE.search(before) is not None
-                and (
-                    _WIDE.isdisjoint(content_words(name))
-                    or not _WIDE.isdisjoint(content_words(other))
-                )
-            )
-            # Who says where the neighbour of something is does not say so of it.
-            subject = content_words(before)
-            is_absent = has_done or all(
+        before, _, after = about.partition(name)
+        deed = None if before else _DEED_OF_ONE.match(after)
+        link = deed or (None if after.strip(" .") else _PLACE_OF_ONE.search(before))
+        # Who says where the neighbour of something is does not say so of it.
+        subject = content_words(before)
+        excludes = (
+            link is not None
+            and _is_said_of(other, name, link, heard[place].raw)
+            and compare_quantities(claim.quantities, quantities_in(heard[place].raw)) != "conflicts"
+            and all(
                 each in lacking[name] or (subject and subject.isdisjoint(words))
                 for each, words in enumerate(raw)
             )
-            found[place] = (nearer, has_done or is_there, is_absent)
+        )
+        gain = 0.0 if excludes else _GAIN * (1 - near[place])
+        if nearer >= max(_IN_PLACE, near[place] + gain) and not (
+            place in found and found[place][2]
+        ):
+            found[place] = (nearer, link is not None, excludes)
     return found
+
+
+def _is_said_of(other: str, name: str, link: re.Match[str], raw: str) -> bool:
+    """Tell whether words say of another, with the very verb, what a claim says of one.
+
+    Who played Hamlet did not write it, and who is in Paris may be in France, but not in Berlin.
+    """
+    verb, who = link["verb"] or _IS_SOMEWHERE, re.escape(other)
+    verb = "wrote|written" if verb in {"wrote", "written"} else verb
+    said = rf"\b(?:{verb})\b(?:(?! and | than )[^.,;])* (?:in|of|to|from|by)(?: the)? {who}\b"
+    if link.re is _DEED_OF_ONE or link[0].endswith("by "):
+        said += rf"|\b{who}(?: \w+)? (?:{verb})\b"
+    elif not any({fold(name), fold(other)} <= places for places in load_lexicon().places):
+        return False
+    return re.search(said, raw) is not None
 
 
 # --- Words ----------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from factible_assets.reasoners.embedded.reading.quantities import (
         ("it has three hearts", "two of its hearts pump blood", "silent"),
         ("40 percent", "a lot", "silent"),
         ("in 1990 it was 40 percent", "in 2010 it was 80 percent", "silent"),
-        ("a lot", "40 percent", "none"),
+        ("a lot", "40 percent", "agrees"),
     ],
 )
 def test_numbers_agree_within_tolerance_and_conflict_only_when_far(
