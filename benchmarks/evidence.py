@@ -355,11 +355,11 @@ def _yes(*_: object) -> bool:
     return True
 
 
-def _none(*_: object, **__: object) -> int:
+def _none(*_: object) -> int:
     return -1
 
 
-def _all(*_: object, **__: object) -> int:
+def _all(*_: object) -> int:
     return sys.maxsize
 
 

@@ -199,7 +199,7 @@ def _has_its_figures(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
     """Tell whether a page has half of a claim's figures; its years only if it has no others."""
     figures = tuple(each for each in claim.quantities if each.dimension != "year")
     wanted = replace(claim, quantities=figures or claim.quantities)
-    return 2 * numbers_stated(wanted, passages, roughly=True) >= len(wanted.quantities)
+    return 2 * numbers_stated(wanted, passages) >= len(wanted.quantities)
 
 
 def _is_named_at_once(claim: ClaimWords, passages: Sequence[Passage], title: str) -> bool:

@@ -438,7 +438,7 @@ def read_statements(
     alone = vectors[2 : 2 + len(texts)] @ vectors[:2].T
     nearness = np.maximum(alone[:, 0], vectors[2 + len(texts) :] @ vectors[0])
     nearest = np.maximum(nearness, alone[:, 1])
-    has_all_numbers = numbers_stated(claim, passages, roughly=False) == len(claim.quantities)
+    has_all_numbers = numbers_stated(claim, passages) == len(claim.quantities)
     elsewhere = _said_of_others(claim, [each for _, each in found], alone[:, 0].tolist(), embedder)
     # Another clause of a sentence that says so of another does not assert it either.
     of_others = {found[place][1].span for place in elsewhere}
@@ -556,7 +556,7 @@ def _is_against(claim: ClaimWords, statement: Statement, near: float, roughly: f
     ) or (near >= _NOT_COMPARED and not _compares_alike(claim, statement))
 
 
-def numbers_stated(claim: ClaimWords, passages: Sequence[Passage], *, roughly: bool) -> int:
+def numbers_stated(claim: ClaimWords, passages: Sequence[Passage]) -> int:
     """Return how many of a claim's numbers a page has in sentences on the same matter."""
     told = [
         said
@@ -565,7 +565,6 @@ def numbers_stated(claim: ClaimWords, passages: Sequence[Passage], *, roughly: b
         if not sentence.text.endswith("?")
         and not content_words(sentence.text).isdisjoint(claim.stems)
         for said in quantities_in(sentence.text)
-        if roughly or said.bound != "about"
     ]
     return sum(is_met(each, told) for each in claim.quantities)
 
