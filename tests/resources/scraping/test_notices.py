@@ -177,6 +177,8 @@ def test_short_pages_that_say_what_a_thing_is_are_read() -> None:
         "Gateway timeout": "A gateway timeout (504) means that another server was too slow.",
         "Parked domain": "A parked domain is a registered name without a site of its own.",
         "Free entry": "Entry is free on the first Sunday. Your ticket can be ordered by e-mail.",
+        "E-mail": "You could send e-mail in 1971; the first website came twenty years later.",
+        "Cookies": "Cookies were invented in 1994. Your browser stores them on your device.",
         "Renewal": "Bring your card and a proof of address to any branch. Renewal is free.",
     }
     assert {title: notice_in([title], text) for title, text in read.items()} == dict.fromkeys(read)
