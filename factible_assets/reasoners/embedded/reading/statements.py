@@ -223,6 +223,7 @@ _ROLE = re.compile(
 )
 _IS = re.compile(r"\b(?:(is|are|remains)|was|were|became|has been)\s+")
 _ROLE_ENDS = re.compile(r"[,;:(\u2013\u2014]|\s(?:and|but|with|that|which|who|after|before|as)\s")
+_NOBODY = re.compile(r"(?:an?|often|also|now|so|still|called|known|found|said)\b")
 _ROLE_LESS = word_set(
     "the a an of in on by is are was were to city person man woman known world earth ever official"
 )
@@ -262,7 +263,8 @@ def role_in(text: str) -> Role | None:
         # "By area the largest …"
         role = role[named.start() if named[0].lower().startswith("the ") else 0 :]
     role = _ROLE_ENDS.split(role)[0]
-    if _ROLE.search(role) is None or _PRONOUN.search(holder):
+    # What it is "a" or "often" names nobody: "The largest planet is a gas giant."
+    if _ROLE.search(role) is None or _PRONOUN.search(holder) or _NOBODY.match(holder):
         return None
     words = frozenset(stem(word.norm) for word in tokenise(role) if word.norm not in _ROLE_LESS)
     held = content_words(holder) - words

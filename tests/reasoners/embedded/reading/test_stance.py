@@ -170,6 +170,7 @@ def test_an_opposite_or_another_number_refutes(claim: str, text: str, ground: st
         ("Kilimanjaro is in Tanzania", "Kilimanjaro can be seen from Kenya on a clear day."),
         ("Shakespeare wrote Hamlet", "Laurence Olivier played Hamlet in 1948."),
         ("Alexander Fleming discovered penicillin", "Howard Florey turned penicillin into a drug."),
+        ("Jupiter is the largest planet of all", "The largest planet of all is a gas giant."),
         ("The Mona Lisa was painted by Leonardo", "The Mona Lisa was stolen by Peruggia in 1911."),
         (CONSTITUTION, EMERGENCIES),
         ("Exports of Germany rose by 10 percent", "Exports of Italy rose by 10 percent."),
