@@ -122,7 +122,11 @@ What stands in the way, and what was tried:
   whose place the sentence before was quoted, by eye 21 were right; with "this", "it is … that"
   and countries taken for people left alone, and any verb after the subject, 21 of 26. One or two
   more of the 90 claims read cleanly since. A network of 64 units reaches .72, convolutions over
-  five words less; MiniLM's second, fourth and fifth layers less than the third.
+  five words less; MiniLM's second, fourth and fifth layers less than the third. Its first three
+  layers fitted themselves (three epochs of the same words, 5.3 million weights) reach .86 on words
+  of the same kinds that they had not seen and .757 on the talks (.739 now): F1 .741 and .689 (.738
+  and .678), P@5 .778, MAP .859, 71 of 108 claims of stripped talks whole (73); weighed with what is
+  there now .778, .885 and 72. The kind of text is the limit, not the network.
 - **Order (MAP).** Five claims of which three in four are right have a MAP of .84 in any order. A
   quarter of a claim's faults counts in the order; a half does about as well (.853 and .872).
 - **Accuracy at half decided.** The point from which a page's tone speaks was chosen from a stretch
