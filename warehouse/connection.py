@@ -44,9 +44,6 @@ CONNECTION_CONFIG: Mapping[str, Any] = {
     # Nothing is downloaded without being asked, and a name in SQL is a table, never a variable.
     "autoinstall_known_extensions": "false",
     "python_enable_replacements": "false",
-    # Of new files. A write begins new blocks for each table that it touches, and of 256 kB each,
-    # DuckDB's own choice, most of one stays empty.
-    "default_block_size": "32768",
 }
 
 LARGE_FILE_BYTES = 32_000_000
