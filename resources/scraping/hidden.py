@@ -28,7 +28,15 @@ import lxml.html
 import tinycss2
 import yaml
 from cssselect import HTMLTranslator, SelectorError, parse
-from tinycss2.ast import AtRule, Declaration, FunctionBlock, Node, QualifiedRule
+from tinycss2.ast import (
+    AtRule,
+    Declaration,
+    FunctionBlock,
+    Node,
+    QualifiedRule,
+    StringToken,
+    URLToken,
+)
 from tinycss2.color4 import parse_color
 
 UNSEEN_MARK = "data-unseen"
@@ -297,11 +305,10 @@ def _flat(rules: Iterable[Node], parent: str = "") -> Iterator[tuple[str, list[D
 
 def _imported(rule: AtRule) -> list[Node]:
     """Return the rules of a sheet that another takes in, if it stands in the address itself."""
-    address, *condition = [each for each in rule.prelude if each.type != "whitespace"]
-    if isinstance(address, FunctionBlock):
-        address = address.arguments[0]
-    is_here = _is_here(tinycss2.serialize(condition))
-    sheet = _in_address(getattr(address, "value", "")) if is_here else ""
+    first, *condition = [each for each in rule.prelude if each.type != "whitespace"] or [None]
+    named = [first, *getattr(first, "arguments", ())]
+    address = next((each.value for each in named if isinstance(each, (StringToken, URLToken))), "")
+    sheet = _in_address(address) if _is_here(tinycss2.serialize(condition)) else ""
     return list(tinycss2.parse_stylesheet(sheet, True, True))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from resources.scraping.extract import extract_html, storable
 
@@ -256,3 +258,14 @@ def test_a_sheet_made_to_keep_a_reader_busy_does_not() -> None:
     sheet = "".join(f".a{number} .b > .c ~ p {{ display: none }}" for number in range(20_000))
     body = f'<p class="x">{PLANTED}</p>' + "<div></div>" * 5_000
     assert SEEN.strip() in text_of(body, sheet=sheet)
+
+
+_PIECES = """
+    @import @media @keyframes @supports x { } ( ) ; : , or not to 100% url( 12 screen color red p &
+    'data:,p{color:red}' animation forwards color-mix( light-dark( var(--x) background-clip text
+"""
+
+
+@given(pieces=st.lists(st.sampled_from(_PIECES.split()), max_size=9))
+def test_no_sheet_however_broken_keeps_its_page_from_being_read(pieces: list[str]) -> None:
+    assert SEEN.strip() in text_of("<p>Said.</p>", sheet=" ".join(pieces))
