@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +15,10 @@ from tests.chromium import REMEDY, missing_part
 # What is imported and collected stays: to search it for garbage again and again would be a quarter
 # of the time that this takes.
 gc.disable()
+
+# A script's background job ignores Ctrl-C, and so would all that the tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says more of the machine than of what is tested.
 for name, examples in {"quick": 25, "long": 500}.items():
