@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
+import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
@@ -59,6 +60,10 @@ class Embedder(Protocol):
         """
         ...
 
+
+# OpenBLAS may say so of finite numbers, whose product is right (numpy, issues 13173 and 24067), and
+# vectors here are finite.
+warnings.filterwarnings("ignore", "invalid value encountered in matmul", RuntimeWarning)
 
 # --- TF-IDF -------------------------------------------------------------------------------------
 
