@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.running.launch import check_video
@@ -38,9 +39,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--videos", type=int, default=12)
     names = [f"video-{at:03}" for at in range(parser.parse_args().videos)]
-    threading.Thread.run = _timed  # type: ignore[method-assign, assignment]
     every, beyond = [], []
-    with tempfile.TemporaryDirectory() as home:
+    timed = patch.object(threading.Thread, "run", _timed)
+    with timed, tempfile.TemporaryDirectory() as home:
         settings = Settings(home=Path(home))
         settings.home_corpora.mkdir(parents=True)
         talk = settings.project_corpora / "everyday_beliefs" / "talk.vtt"

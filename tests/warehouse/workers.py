@@ -7,6 +7,7 @@ from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from tests.warehouse.samples import fact_check, stamp
 from warehouse import publication
@@ -43,7 +44,7 @@ def write_each(store: Warehouse, video_ids: list[str], barrier: Barrier) -> None
 
 def publish_until(path: Path, copy: Path, step: str) -> None:
     """Publish a copy, killed before a statement of that name or after a move to such a place."""
-    publication.LARGE_FILE_BYTES = 0  # type: ignore[attr-defined]
+    pytest.MonkeyPatch().setattr(publication, "LARGE_FILE_BYTES", 0)
     ask, replace = publication._ASK, Path.replace
 
     class Asked(dict[str, str]):
