@@ -52,6 +52,8 @@ _QUESTION_OPENERS = word_set(
     " should have has what's who's how's where's"
 )
 _AUXILIARIES = word_set("is are was were do does did can could will would should have has had")
+_ASKS_WITHIN = re.compile(r"(?<!and )\bso (?:is|are|was|were|does|did) (?!that\b)", re.IGNORECASE)
+"""How a question begins inside of words without punctuation: "… in the 1920s so is it bad"."""
 _ENOUGH_CONTENT = 12
 
 
@@ -111,9 +113,7 @@ def _count_names(text: str, words: list[Word]) -> int:
 
 
 def _is_question(text: str, norms: list[str]) -> bool:
-    if text.rstrip("\"'\u201d\u2019) ").endswith("?"):
+    if text.rstrip("\"'\u201d\u2019) ").endswith("?") or _ASKS_WITHIN.search(text):
         return True
-    if not norms or norms[0] not in _QUESTION_OPENERS:
-        return False
     # Without punctuation: "why is …", "do you …"; but "what we see is …" is none.
-    return bool(_AUXILIARIES & set(norms[:2]))
+    return not _QUESTION_OPENERS.isdisjoint(norms[:1]) and not _AUXILIARIES.isdisjoint(norms[:2])

@@ -140,6 +140,8 @@ def test_signs_of_fact_raise_the_score_and_signs_of_talk_lower_it() -> None:
     assert fact > rate("Smoking comes with lung trouble for people in Europe.")
     assert fact > rate("I think smoking causes about 85 percent of lung cancer deaths in Europe.")
     assert fact > rate("Does smoking cause about 85 percent of lung cancer deaths in Europe?")
+    asked = "smoking causes lung cancer so is it banned"
+    assert rate(asked) < rate("smoking causes lung cancer and so is banned")
     assert fact > rate("Smoking should cause about 85 percent of lung cancer deaths in Europe.")
     assert rate("It did that to them.") < rate("Smoking did that to smokers.")
 
