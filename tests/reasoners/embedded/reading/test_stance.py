@@ -208,8 +208,31 @@ def test_reports_questions_and_other_matters_are_left_open(claim: str, text: str
             "The Sahara is the largest hot desert. The largest desert on Earth is Antarctica.",
             "refutes",
         ),
+        (
+            "The blue whale is the heaviest animal",
+            "By weight, no animal is heavier than the blue whale.",
+            "supports",
+        ),
+        (
+            "Ecuador is the only country whose currency is named after Sucre",
+            "The currency is named after Sucre in Ecuador and in no other country.",
+            "supports",
+        ),
+        (
+            "Iceland has no army",
+            "Iceland is without an army.",
+            "supports",
+        ),
     ],
-    ids=["counted otherwise", "the other side", "a name's other form", "another one is the first"],
+    ids=[
+        "counted otherwise",
+        "the other side",
+        "a name's other form",
+        "another one is the first",
+        "none is more",
+        "no other has it",
+        "without it",
+    ],
 )
 def test_what_is_said_in_other_words_is_read(claim: str, text: str, stance: str) -> None:
     assert read(claim, text, tone=True).stance == stance
