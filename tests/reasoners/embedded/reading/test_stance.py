@@ -218,11 +218,7 @@ def test_reports_questions_and_other_matters_are_left_open(claim: str, text: str
             "The currency is named after Sucre in Ecuador and in no other country.",
             "supports",
         ),
-        (
-            "Iceland has no army",
-            "Iceland is without an army.",
-            "supports",
-        ),
+        ("Iceland has no army", "Iceland is without an army.", "supports"),
     ],
     ids=[
         "counted otherwise",
