@@ -13,30 +13,22 @@ Struck text (`s`, `del`) goes: the page takes it back.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from pathlib import Path
 from statistics import median
 from typing import TypeAlias
-from urllib.parse import unquote_to_bytes
 
 import lxml.html
 import tinycss2
 import yaml
 from cssselect import HTMLTranslator, SelectorError, parse
-from tinycss2.ast import (
-    AtRule,
-    Declaration,
-    FunctionBlock,
-    Node,
-    QualifiedRule,
-    StringToken,
-    URLToken,
-)
+from cssselect.parser import CombinedSelector, Selector
+from lxml.etree import XPathError
+from tinycss2.ast import AtRule, Declaration, FunctionBlock, Node, QualifiedRule
 from tinycss2.color4 import parse_color
 
 UNSEEN_MARK = "data-unseen"
@@ -54,9 +46,10 @@ _UNITS: Mapping[str, tuple[float, float]] = {
 # Sites hide these until their scripts have run; their text is meant to be read.
 _NEVER_HIDDEN = frozenset({"html", "body", "main"})
 _MOST_STYLE = 500_000  # Characters of the page's own sheets that are looked at.
-_MOST_RULES = 2_000
-_MOST_MATCHES = 4_000_000
-"""Rules times elements that are looked at, against style sheets made to keep a reader busy."""
+_MOST_LOOKS = 6_000_000
+"""Elements that all rules together look at, against style sheets made to keep a reader busy."""
+_LOOKS_ROUND = re.compile("-sibling::|descendant::")
+_QUICK = 30  # Siblings that are counted in the time in which one element is looked at.
 
 _FAR_RIGHT = 7  # How many times as far to the right or the bottom, where pages go on.
 _LENGTH = re.compile(r"(-?\d*\.?\d+)(px|pt|r?em|ch|%|vw|vh|cm|mm|in)?")
@@ -65,6 +58,10 @@ _SEEN_DISTANCE = 0.12
 _SEEN_ALPHA = 0.1
 _INKS = {"color": "color", "text": "color", "bgcolor": "background-color"}
 Style = dict[str, str]
+Declared: TypeAlias = tuple[str, str, bool]
+"""A property, its value, and whether that is important."""
+Parts: TypeAlias = list[tuple[str, str]]
+"""Of a selector: how each leads on from the one before it, and which elements it may mean."""
 Element: TypeAlias = lxml.html.HtmlElement
 Colour: TypeAlias = tuple[float, float, float, float]
 """Red, green, blue and opacity, 0 to 1."""
@@ -76,25 +73,20 @@ _BLACK, _WHITE = (0.0, 0.0, 0.0, 1.0), (1.0, 1.0, 1.0, 1.0)
 def drop_hidden(tree: Element) -> None:
     """Take everything out of a page that its readers do not see."""
     for template in tree.xpath("//template[@shadowrootmode]"):
-        if template.getparent() is not None:  # a second one of its host went with the first
-            _draw_shadow(template)
+        _draw_shadow(template)
     styles = _styles(tree)
     hidden = [element for element, style in styles.items() if _hides(style)]
     hidden += tree.xpath(_KINDS)
-    hidden += [
-        covered
-        for block, style in styles.items()
-        if _covers(style) and block.getparent().tag != "body"
-        for covered in block.itersiblings(preceding=True)
-    ]
+    unseen, shown = (_TOLD[kind].fullmatch for kind in ("unseen_class", "shown_class"))
     for element in tree.xpath("//*[@class]"):
         names = element.get("class", "").split()
-        unseen, shown = (_TOLD[kind].fullmatch for kind in ("unseen_class", "shown_class"))
         if any(map(unseen, names)) and not any(map(shown, names)):
             hidden.append(element)
     for element in hidden:
         if element.tag not in _NEVER_HIDDEN and element.getparent() is not None:
             element.drop_tree()
+    for element in filter(lambda each: _covers(styles[each]), styles):
+        _drop_covered(element)
     for element in tree.xpath(f"//*[@{UNSEEN_MARK} = 'text']"):
         _drop_own_text(element)
     if any("color" in name or name == "background" for style in styles.values() for name in style):
@@ -106,11 +98,19 @@ def drop_hidden(tree: Element) -> None:
 
 def _draw_shadow(template: Element) -> None:
     """Put a shadow tree in the place of what its host holds, unless it has slots for that."""
-    if template.find(".//slot") is None:
-        _drop_own_text(template.getparent())
+    host = template.getparent()
+    if host is not None and template.find(".//slot") is None:  # else it went with an earlier one
+        _drop_own_text(host)
         for sibling in (*template.itersiblings(preceding=True), *template.itersiblings()):
             sibling.drop_tree()
     template.tag = "div"
+
+
+def _drop_covered(block: Element) -> None:
+    parent = block.getparent()
+    if parent is not None and parent.tag != "body":
+        for covered in list(block.itersiblings(preceding=True)):
+            covered.drop_tree()
 
 
 def _drop_own_text(element: Element) -> None:
@@ -127,16 +127,15 @@ def _styles(tree: Element) -> dict[Element, Style]:
     styles: dict[Element, Style] = {}
     urgent: dict[Element, Style] = {}
 
-    def apply(element: Element, declarations: list[Declaration]) -> None:
-        for each in declarations:
-            target = urgent if each.important else styles
-            target.setdefault(element, {})[each.lower_name] = _value(each)
+    def apply(element: Element, declarations: list[Declared]) -> None:
+        for name, value, important in declarations:
+            (urgent if important else styles).setdefault(element, {})[name] = value
 
-    room = _MOST_MATCHES // max(1, sum(1 for _ in tree.iter()))
-    rules, ends = _rules(tree, min(room, _MOST_RULES))
-    for xpath, declarations in rules:
-        for element in tree.xpath(xpath):
-            apply(element, declarations)
+    rules, ends = _rules(tree)
+    for parts, declarations in rules:
+        with suppress(XPathError):  # of prefixes, which are not bound here
+            for element in _matching(tree, parts):
+                apply(element, declarations)
     for element in tree.xpath("//*[@style]"):
         parsed = tinycss2.parse_blocks_contents(element.get("style", ""), True, True)
         apply(element, _declarations(parsed))
@@ -160,23 +159,24 @@ def _animate(styles: Iterable[Style], ends: Mapping[str, Style]) -> None:
                 style.update(ends.get(name, {}))
 
 
-def _value(declaration: Declaration) -> str:
-    return str(tinycss2.serialize(declaration.value)).strip().lower()
-
-
 def _compute(styles: Collection[Style]) -> None:
     """Replace variables, of whatever scope, and sums by what they come to, if that is known."""
     variables = {name: style[name] for style in styles for name in style if name[:2] == "--"}
+
+    @cache
+    def computed(value: str) -> str:
+        for _ in range(_MOST_NESTED):
+            before = value
+            value = _VARIABLE.sub(
+                lambda found: variables.get(found[1], found[2] or found[0]), value
+            )
+            value = _SUM.sub(_summed, value)[:_MOST_VALUE]
+            if value == before:
+                break
+        return value
+
     for style in styles:
-        for name in style:
-            for _ in range(_MOST_NESTED):
-                before = style[name]
-                known = _VARIABLE.sub(
-                    lambda found: variables.get(found[1], found[2] or found[0]), before
-                )
-                style[name] = _SUM.sub(_summed, known)[:_MOST_VALUE]
-                if style[name] == before:
-                    break
+        style.update((name, computed(value)) for name, value in style.items() if "(" in value)
 
 
 _VARIABLE = re.compile(r"var\(\s*(--[\w-]+)\s*(?:,\s*([^()]*))?\)")
@@ -205,24 +205,25 @@ def _summed(found: re.Match[str]) -> str:
     return f"{chosen:g}{'px' if is_mixed else ''.join(units)}"
 
 
-def _rules(
-    tree: Element, most: int
-) -> tuple[list[tuple[str, list[Declaration]]], Mapping[str, Style]]:
-    """Return the telling rules of the page's own sheets as XPath, the least specific first.
+def _rules(tree: Element) -> tuple[list[tuple[Parts, list[Declared]]], Mapping[str, Style]]:
+    """Return the telling rules of the page's own sheets, the least specific first.
 
     And how animations end, by their names.
     """
     ends: dict[str, Style] = {}
-    found: list[tuple[tuple[int, int, int], int, str, list[Declaration]]] = []
+    found: list[tuple[tuple[int, int, int], int, Parts, list[Declared]]] = []
+    widths = [len(element) for element in tree.iter()]
+    looks = _MOST_LOOKS // len(widths)
     names = {name for names in tree.xpath("//@class | //@id") for name in names.lower().split()}
     room = _MOST_STYLE
-    for sheet in tree.iter("style", "link"):
-        source = _COMMENT.sub("", _source(sheet))[:room]
+    for sheet in tree.iter("style"):
+        here = _is_here(sheet.get("media", "all"))
+        source = _COMMENT.sub("", sheet.text or "" if here else "")[:room]
         room -= len(source)
         for prelude, declarations in _flat(tinycss2.parse_stylesheet(source, True, True)):
             selector = prelude
             if prelude.startswith("@"):
-                ends[prelude[1:].strip().lower()] = {e.lower_name: _value(e) for e in declarations}
+                ends[prelude[1:].strip().lower()] = {name: value for name, value, _ in declarations}
                 continue
             if not re.search(r"[(\\\"']", prelude):
                 # Selectors with classes and ids that the page has not need no looking for.
@@ -231,44 +232,56 @@ def _rules(
                     for each in prelude.split(",")
                     if names.issuperset(map(str.lower, re.findall(r"[.#]([\w-]+)", each)))
                 )
-            if not selector or len(found) >= most:
+            # Browsers know no `:contains`, which reads the text of each element.
+            if not selector or looks <= 0 or ":contains" in selector.lower():
                 continue
-            with suppress(SelectorError):
+            with suppress(SelectorError, RecursionError):
                 for each in parse(selector):
-                    if each.pseudo_element is None:
-                        xpath = _TRANSLATOR.selector_to_xpath(each)
-                        found.append((each.specificity(), len(found), xpath, declarations))
+                    parts = _parts(each)
+                    round_about = (len(_LOOKS_ROUND.findall(xpath)) for _, xpath in parts)
+                    cost = sum(1 + max(widths) ** axes // _QUICK for axes in round_about)
+                    if each.pseudo_element is None and cost <= looks:
+                        looks -= cost
+                        found.append((each.specificity(), len(found), parts, declarations))
     found.sort(key=lambda rule: rule[:2])
-    return [(xpath, declarations) for _, _, xpath, declarations in found], ends
+    return [(parts, declarations) for _, _, parts, declarations in found], ends
+
+
+def _parts(selector: Selector) -> Parts:
+    part, parts = selector.parsed_tree, []
+    while isinstance(part, CombinedSelector):
+        parts.append((part.combinator, _TRANSLATOR.xpath(part.subselector)))
+        part = part.selector
+    parts.append((" ", _TRANSLATOR.xpath(part)))
+    return [(combinator, f"descendant-or-self::{xpath}") for combinator, xpath in reversed(parts)]
+
+
+def _matching(tree: Element, parts: Parts) -> list[Element]:
+    """Return the elements that a selector means.
+
+    Each of its parts looks at each element once. As one XPath, "li ~ li" takes the cube of their
+    number: hours for a long list.
+    """
+    found: list[Element] = tree.xpath(parts[0][1])
+    for combinator, xpath in parts[1:]:
+        next_found, reached = tree.xpath(xpath), set[Element]()
+        for element in found:
+            if combinator == "+":
+                reached.add(element.getnext())
+            elif combinator == ">":
+                reached.update(element)
+            elif element not in reached:  # else those that it leads to are there already
+                further = element.itersiblings() if combinator == "~" else element.iterdescendants()
+                reached.update(further)
+        found = [element for element in next_found if element in reached]
+    return found
 
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _TRANSLATOR = HTMLTranslator()
 
 
-def _source(sheet: Element) -> str:
-    """Return the text of a sheet in the page, or in the address of a link; else nothing."""
-    if not _is_here(sheet.get("media", "all")):
-        return ""
-    if sheet.tag == "style":
-        return sheet.text or ""
-    return _in_address(
-        sheet.get("href", "") if "stylesheet" in sheet.get("rel", "").lower() else ""
-    )
-
-
-def _in_address(address: str) -> str:
-    """Return the text that an address holds itself; nothing of what lies elsewhere."""
-    kind, _, data = address.strip().partition(",")
-    if not kind.lower().startswith("data:"):
-        return ""
-    raw = unquote_to_bytes(data)
-    with suppress(ValueError):
-        raw = base64.b64decode(raw) if kind.lower().endswith(";base64") else raw
-    return raw.decode("utf-8", "replace")
-
-
-def _flat(rules: Iterable[Node], parent: str = "") -> Iterator[tuple[str, list[Declaration]]]:
+def _flat(rules: Iterable[Node], parent: str = "") -> Iterator[tuple[str, list[Declared]]]:
     """Return the rules that hold on a screen, those inside of conditions and other rules too."""
     rules = list(rules)
     declarations = _declarations(rules)
@@ -287,8 +300,6 @@ def _flat(rules: Iterable[Node], parent: str = "") -> Iterator[tuple[str, list[D
                     tinycss2.parse_blocks_contents(rule.content, True, True),
                     selector if parent else inner,
                 )
-        elif isinstance(rule, AtRule) and rule.lower_at_keyword == "import":
-            yield from _flat(_imported(rule))
         elif isinstance(rule, AtRule) and rule.content is not None:
             parts = tinycss2.parse_blocks_contents if parent else tinycss2.parse_rule_list
             condition = tinycss2.serialize(rule.prelude)
@@ -303,16 +314,7 @@ def _flat(rules: Iterable[Node], parent: str = "") -> Iterator[tuple[str, list[D
                 yield from _flat(parts(rule.content, True, True), parent)
 
 
-def _imported(rule: AtRule) -> list[Node]:
-    """Return the rules of a sheet that another takes in, if it stands in the address itself."""
-    first, *condition = [each for each in rule.prelude if each.type != "whitespace"] or [None]
-    named = [first, *getattr(first, "arguments", ())]
-    address = next((each.value for each in named if isinstance(each, (StringToken, URLToken))), "")
-    sheet = _in_address(address) if _is_here(tinycss2.serialize(condition)) else ""
-    return list(tinycss2.parse_stylesheet(sheet, True, True))
-
-
-def _last_frame(rule: AtRule) -> Iterator[Declaration]:
+def _last_frame(rule: AtRule) -> Iterator[Declared]:
     """Yield what is declared for the end of an animation."""
     for frame in tinycss2.parse_rule_list(rule.content, True, True):
         if isinstance(frame, QualifiedRule) and _LAST.search(tinycss2.serialize(frame.prelude)):
@@ -342,9 +344,13 @@ _WIDTH = 1_280
 _LIMIT = re.compile(r"(m(?:in|ax)-width:|width[<>]=?)([\d.]+[a-z]*)")
 
 
-def _declarations(parsed: Iterable[Node]) -> list[Declaration]:
+def _declarations(parsed: Iterable[Node]) -> list[Declared]:
     return [
-        each
+        (
+            each.lower_name,
+            tinycss2.serialize(each.value).strip().lower()[:_MOST_VALUE],
+            each.important,
+        )
         for each in parsed
         if isinstance(each, Declaration) and _TOLD["telling"].search(each.lower_name)
     ]
@@ -458,7 +464,7 @@ def _ground(value: str, inherited: Colour | None) -> Colour | None:
     return first if alike else None
 
 
-@cache
+@lru_cache(maxsize=10_000)
 def _colours(value: str) -> tuple[Colour | None, ...]:
     """Return the colours in a value, those of gradients too; None for what may be any."""
     return tuple(_colours_in(tinycss2.parse_component_value_list(value, skip_comments=True)))
@@ -469,28 +475,13 @@ def _colours_in(nodes: Iterable[Node]) -> Iterator[Colour | None]:
         colour = parse_color(node)
         if colour is not None and not isinstance(colour, str):
             try:
-                red, green, blue = colour.to("srgb").coordinates
-            except NotImplementedError:  # of spaces whose first coordinate is lightness
-                light, *hue = colour.coordinates
-                light /= 100 if colour.space in {"lab", "lch"} else 1
-                if any(each is None or abs(each) > _GREY for each in hue[:2]):
-                    yield None
-                    continue
-                red = green = blue = light
-            yield red, green, blue, colour.alpha
+                yield (*colour.to("srgb").coordinates, colour.alpha)
+            except NotImplementedError:  # of spaces such as lab
+                yield None
         elif isinstance(node, FunctionBlock) and "gradient" in node.lower_name:
             yield from _colours_in(node.arguments)
-        elif isinstance(node, FunctionBlock) and node.lower_name in {"color-mix", "light-dark"}:
-            mixed = list(_colours_in(node.arguments))
-            # Of two in one colour, or of which one is all there is, or is shown in the light.
-            shares = [each.value for each in node.arguments if each.type == "percentage"]
-            is_whole = node.lower_name == "light-dark" or shares[:1] == [100]
-            yield mixed[0] if mixed and (is_whole or len({*mixed}) == 1) else None
         elif node.type in {"function", "url"}:
             yield None
-
-
-_GREY = 0.02
 
 
 def _is_alike(ink: Colour, ground: Colour | None) -> bool:
