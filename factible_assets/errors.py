@@ -7,11 +7,19 @@ them; printing (cli/output.py).
 
 from __future__ import annotations
 
+import errno
+import os
+import re
+import sys
+import threading
 from collections.abc import Iterable
 from enum import IntEnum
 
 RUN_THREAD = "run-"
 """How the names of threads begin in which runs go on."""
+
+FULL_DISK = re.compile("database or disk is full|disk I/O error")
+"""What SQLite says of a disk without room, of itself and through other libraries."""
 
 
 class ExitCode(IntEnum):
@@ -28,8 +36,27 @@ class ExitCode(IntEnum):
 
 def gravest(codes: Iterable[ExitCode]) -> ExitCode:
     """Return how several checks ended together: one that failed counts before incomplete ones."""
-    gravity = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.FAILED)
+    gravity = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.FAILED, ExitCode.ENVIRONMENT)
     return max(codes, key=gravity.index, default=ExitCode.DONE)
+
+
+def is_full(error: BaseException) -> bool:
+    """Tell whether an error says that a disk, a quota or a limit leaves no room."""
+    full = getattr(error, "errno", None) in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+    return full or FULL_DISK.search(str(error)) is not None
+
+
+def code_of(failures: Iterable[str]) -> ExitCode:
+    """Return how a run ended whose steps failed with these sentences: a full disk is told apart."""
+    full = any("There is no room left" in each or FULL_DISK.search(each) for each in failures)
+    return ExitCode.ENVIRONMENT if full else ExitCode.FAILED
+
+
+def leave(code: int) -> None:
+    """End this process now if a run was left: from within DuckDB it would abort a slower end."""
+    if any(thread.name.startswith(RUN_THREAD) for thread in threading.enumerate()):
+        sys.stdout.flush()
+        os._exit(code)
 
 
 class FactibleError(Exception):

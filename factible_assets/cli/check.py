@@ -387,7 +387,7 @@ def media(
         remedy="The same command begins anew.",
     )
     if checked.failures:
-        raise FactibleError(" ".join(checked.failures), code=ExitCode.FAILED)
+        raise FactibleError(" ".join(checked.failures), code=checked.code)
     found = [row.model_dump(mode="json", exclude={"video_id"}) for row in checked.data.media]
     names = ("picture", "kind", "match_class", "status", "score", "published_on", "found")
     cells = (

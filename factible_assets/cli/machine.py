@@ -337,18 +337,14 @@ def migrate_home(
         str | None,
         Argument(help="The lake, as ducklake:postgres:…; FACTIBLE_WAREHOUSE if not given."),
     ] = None,
-    *,
-    data: Annotated[
-        str | None,
-        Option(help="Where its files go; FACTIBLE_LAKE_DATA or lake/ in the home if not."),
-    ] = None,
 ) -> None:
     """Move the warehouse of this home into an empty lake; the file stays as it is.
 
-    Every table is held against its count and the hashes of its rows. All tables arrive, or none.
-    Archive, cache, reports and Dagster's records stay in the home.
+    Its files go to FACTIBLE_LAKE_DATA, or lake/ in the home. Every table is held against its count
+    and the hashes of its rows. All tables arrive, or none. Archive, cache, reports and Dagster's
+    records stay in the home.
 
-    Example: factible migrate home ducklake:postgres:dbname=factible --data /shared/factible
+    Example: factible migrate home ducklake:postgres:dbname=factible
     """
     settings = load_settings()
     path = settings.home / "warehouse.duckdb"
@@ -356,7 +352,7 @@ def migrate_home(
         raise FactibleError(
             f"There is no warehouse at {path}.", "FACTIBLE_HOME names another home."
         )
-    place = data or settings.lake_data or settings.home / "lake"
+    place = settings.lake_data or settings.home / "lake"
     lake = settings.warehouse if target is None else Lake.of(target, place)
     if not isinstance(lake, Lake):
         raise FactibleError(

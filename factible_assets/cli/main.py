@@ -10,8 +10,6 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import sys
-import threading
 import traceback
 from collections.abc import Mapping
 from importlib import import_module
@@ -23,7 +21,7 @@ from typer.main import get_command, get_group
 
 import factible_assets
 from factible_assets.cli.output import EXIT_CODES, Wishes, print_json, told, wishes
-from factible_assets.errors import RUN_THREAD
+from factible_assets.errors import leave
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Check videos": {
@@ -243,8 +241,5 @@ def main() -> None:
     try:
         app(prog_name="factible")
     except SystemExit as end:
-        if any(thread.name.startswith(RUN_THREAD) for thread in threading.enumerate()):
-            # Inside of DuckDB, a run that is left would abort the process that ends around it.
-            sys.stdout.flush()
-            os._exit(int(end.code or 0))
+        leave(int(end.code or 0))
         raise

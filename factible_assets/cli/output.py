@@ -21,9 +21,7 @@ load one in order to catch its errors.
 
 from __future__ import annotations
 
-import errno
 import json
-import re
 import sys
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -32,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import FULL_DISK, ExitCode, FactibleError, is_full
 from factible_assets.wording import number, plain, verdict_words
 
 if TYPE_CHECKING:  # loaded by who prints them; help and documents need none
@@ -246,15 +244,12 @@ KNOWN: dict[str, ExitCode] = {
 }
 """Errors that bring a sentence of their own; the nearest class of an error decides."""
 
-_FULL = re.compile("database or disk is full|disk I/O error")
-"""What SQLite says of a disk without room, of itself and through other libraries."""
-
 
 def exit_code(error: BaseException) -> ExitCode | None:
     """Return the exit code of an error that has a sentence for a person, else None."""
     if isinstance(error, FactibleError):
         return error.code
-    if _FULL.search(str(error)):
+    if is_full(error):
         return ExitCode.ENVIRONMENT
     names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
     return next((KNOWN[name] for name in names if name in KNOWN), None)
@@ -274,9 +269,8 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, UnicodeEncodeError):
         shown = error.object[max(0, error.start - 20) : error.end]
         return f"{shown!r} has a character that is no text (half of a pair). Correct it."
-    full = _FULL.search(words)
-    if full or getattr(error, "errno", None) in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-        filename = getattr(error, "filename", None)
+    if is_full(error):
+        full, filename = FULL_DISK.search(words), getattr(error, "filename", None)
         place = f" for {filename}" if filename is not None else ""
         place = f", or the disk fails ({full[0]})" if full else place
         return f"There is no room left{place}. Make room, then run the same command again."

@@ -14,7 +14,7 @@ from typer import Argument, Exit, Option
 
 from factible_assets.cli.arguments import video_ids
 from factible_assets.cli.output import complain, note, result, sentence, stdout, table, wishes
-from factible_assets.errors import ExitCode, FactibleError, UsageError
+from factible_assets.errors import FactibleError, UsageError
 from factible_assets.settings import load_settings
 from factible_assets.stages.reviews import CLAIM_KINDS, QUERY_KINDS
 from factible_assets.wording import act_words, counted, plain, sureness, verdict_words
@@ -285,7 +285,7 @@ def _outcome(
     lines += [_told(action, before) for action in actions]
     for remark in done.remarks:
         note(remark)
-    if done.run_id is not None and done.code is not ExitCode.FAILED:
+    if done.run_id is not None and not done.checked.failures:
         for each in after:
             if each.claim.claim_id != before.claim.claim_id:
                 lines.append(f"claim: {plain(each.claim.text)}")

@@ -194,7 +194,7 @@ def _ask(store: Warehouse, query: str, parameters: dict[str, Any]) -> pl.DataFra
 
 def _problem(error: Exception) -> tuple[str, str]:
     """Say what is wrong with a query, where, and what to do: a sentence and a remedy."""
-    words, kind = str(error).strip(), type(error).__name__
+    words, kind = str(error).partition("Stack Trace:")[0].strip(), type(error).__name__
     if "read-only mode" in words:
         return (
             "The warehouse is open for reading only, and the query would change it.",

@@ -395,8 +395,9 @@ class Runs:
                         "The worker of this run ended unexpectedly; the service's log may say why. "
                         "Launch the check again."
                     )
-                with contextlib.suppress(OSError):
-                    await asyncio.to_thread(end_run, self.settings, run.run_id, cancelled=cancelled)
+                # Dagster's records are opened, which ends it there: if not now, then the next time.
+                with contextlib.suppress(Exception):
+                    await asyncio.to_thread(recorded_runs, self.settings, limit=1)
                 run.tell(error_update(words, run.run_id, cancelled=cancelled))
             last = run.events[-1]
             is_cancelled = (last.data or {}).get("cancelled")
@@ -422,20 +423,6 @@ def recorded_runs(
     with open_instance(settings) as instance:
         rows = newest_runs(instance, limit=limit, video=video_id, run_id=run_id)
     return [RunInfo.model_validate({**row, "events": None}) for row in rows]
-
-
-def end_run(settings: Settings, run_id: str, *, cancelled: bool) -> None:
-    """End a run whose worker is gone, so that it does not stay started for ever."""
-    from factible_assets.running.launch import open_instance  # noqa: PLC0415 - it loads Dagster
-
-    with open_instance(settings) as instance:
-        run = instance.get_run_by_id(run_id)
-        if run is None or run.is_finished:
-            return
-        if cancelled:
-            instance.report_run_canceled(run, "The run was cancelled, and its worker was ended.")
-        else:
-            instance.report_run_failed(run, "The worker of the run ended unexpectedly.")
 
 
 # --- What comes with every request ----------------------------------------------------------------

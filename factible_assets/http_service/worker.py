@@ -24,12 +24,13 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import ExitCode, FactibleError, is_full, leave
 from factible_assets.http_service.models import Order, ProgressUpdate, Step, error_update, update
 from factible_assets.records import Claim, Transcript, Verdict
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import Observer
 from factible_assets.wording import counted, verdict_words
+from warehouse.errors import WarehouseError
 
 if TYPE_CHECKING:
     from factible_assets.running.result import Checked
@@ -129,12 +130,14 @@ def carry_out(order: Order, stream: TextIO) -> bool:
             checked = _check(order, settings, teller)
         failures = checked.failures
     except KeyboardInterrupt:
-        from factible_assets.http_service.runs import end_run  # noqa: PLC0415
-
-        # It was interrupted before it started, or as it ended: see to it that it is over.
-        end_run(settings, order.run_id, cancelled=True)
-    except FactibleError as error:
-        failures = None if error.code is ExitCode.INTERRUPTED else (str(error),)
+        pass  # before it started, or as it ended
+    except (FactibleError, WarehouseError) as error:
+        is_cancelled = getattr(error, "code", None) is ExitCode.INTERRUPTED
+        failures = None if is_cancelled else (str(error),)
+    except Exception as error:
+        if not is_full(error):
+            raise
+        failures = ("There is no room left for the data folder. Make room, then check again.",)
     if failures is None:
         words = "The run was cancelled. What was complete by then is stored."
         teller.send(error_update(words, order.run_id, cancelled=True))
@@ -177,7 +180,6 @@ def _check(order: Order, settings: Settings, teller: Teller) -> Checked:
 
 def _transcript_length(order: Order) -> int | None:
     """Return the length of the stored transcript in characters; None if it cannot be read now."""
-    from warehouse.errors import WarehouseError  # noqa: PLC0415
     from warehouse.store import Warehouse  # noqa: PLC0415
 
     with contextlib.suppress(WarehouseError):
@@ -208,4 +210,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    ended = main()
+    leave(ended)
+    sys.exit(ended)

@@ -19,7 +19,7 @@ import dagster as dg
 
 from factible_assets.automation import nightly
 from factible_assets.config import FactCheckConfig
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import ExitCode, FactibleError, code_of
 from factible_assets.methods.scales import veracity_of
 from factible_assets.records import Claim
 from factible_assets.running.launch import Watch, check_video, open_instance
@@ -130,7 +130,7 @@ def check_claim_list(
                     video_id, settings=settings, config=config, watch=watch, say=say
                 )
         except FactibleError as error:
-            return _row(video_id, None, str(error)), ExitCode.FAILED
+            return _row(video_id, None, str(error)), code_of([str(error)])
         return _row(video_id, stored, " ".join(stored.failures)), stored.code
 
     with ThreadPoolExecutor(jobs, thread_name_prefix="claim") as pool:

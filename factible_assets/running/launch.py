@@ -30,7 +30,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.definitions import build_defs
-from factible_assets.errors import RUN_THREAD, ExitCode, FactibleError
+from factible_assets.errors import RUN_THREAD, ExitCode, FactibleError, code_of
 from factible_assets.files import write_whole
 from factible_assets.launchpad import run_config_for
 from factible_assets.partitions import videos
@@ -353,7 +353,7 @@ def check_video(
     if checked is None:
         raise FactibleError(
             f"The check of {video_id} failed: {' '.join(failed) or 'it stored nothing'}",
-            code=ExitCode.FAILED,
+            code=code_of(failed),
         )
     return checked
 

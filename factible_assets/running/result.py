@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from factible_assets.errors import ExitCode
+from factible_assets.errors import ExitCode, code_of
 from factible_assets.records import Verdict
 from factible_assets.report.data import ReportData, read_report_data
 from factible_assets.report.writing import publish_data, read_index_data
@@ -61,7 +61,7 @@ class Checked:
     def code(self) -> ExitCode:
         """How the check ended."""
         if self.failures:
-            return ExitCode.FAILED
+            return code_of(self.failures)
         return ExitCode.INCOMPLETE if self.incomplete else ExitCode.DONE
 
 

@@ -504,6 +504,9 @@ def _source(file: ClaimFile, wish: Wish, done: Sequence[ReviewAction]) -> dict[s
     is_added = wish.kind == "add_source"
     subject = _fetchable(given) if is_added else source_subject(given)
     shown = plain(subject, 120)
+    # What is said of it once what was planned so far is recorded.
+    folded = reviews.corrections_by_claim([*file.actions, *done])
+    corrected = folded.get(file.claim.claim_id, reviews.NO_CORRECTIONS)
     if wish.kind == "overrule_source":
         _refuse(
             subject not in {row.canonical_url for row in file.sources if row.status == "ok"},
@@ -517,10 +520,13 @@ def _source(file: ClaimFile, wish: Wish, done: Sequence[ReviewAction]) -> dict[s
             f"{plain(value, 40)!r} overrules nothing.",
             f"Give a stance ({', '.join(stances)}), a rating ({', '.join(ratings)}), or none.",
         )
+        _refuse(
+            value == "none" and subject not in {*corrected.stances, *corrected.ratings},
+            f"No reviewer overruled {shown} on this claim.",
+            "factible review VIDEO CLAIM lists what is in force.",
+        )
         return {"target": subject, "value": None if value == "none" else value}
-    # What is said of it once what was planned so far is recorded.
-    folded = reviews.corrections_by_claim([*file.actions, *done])
-    word = folded.get(file.claim.claim_id, reviews.NO_CORRECTIONS).sources.get(subject)
+    word = corrected.sources.get(subject)
     who, last = (plain(word.reviewer), word.action) if word else ("", None)
     if wish.kind == "unblock_source":
         words = f"No reviewer blocked or added {shown} on this claim."
@@ -649,7 +655,7 @@ def carry_out(
     checked = again or stored_result(file.video_id, settings=settings)
     if checked is None:
         raise unchecked(file.video_id, settings)
-    code = ExitCode.FAILED if checked.failures else ExitCode.DONE
+    code = checked.code if checked.failures else ExitCode.DONE
     if runs and not checked.failures and checked.incomplete.intersection(ids):
         code = ExitCode.INCOMPLETE
     hosts = {urlsplit(row.canonical_url).hostname or "" for row in file.sources}

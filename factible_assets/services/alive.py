@@ -7,7 +7,8 @@ not: starting runs, who asks that one is stopped and why (running/).
 Whoever works on a run holds a lock on a file of its name. The kernel frees the lock with the
 process, however that ends, so a free lock means a dead run; there is nothing to renew, and a
 process id that somebody else was given means nothing. A run without a file may belong to another
-machine and is left alone, unless Dagster handed it to a code server of this machine that is gone.
+machine and is left alone, unless Dagster was about to queue or start it an hour ago: that takes
+seconds, if nobody is killed meanwhile.
 Dagster itself notices a lost run only as long as the code server that started it is alive.
 
 A run is stopped by cancelling its asyncio task, so that every `async with` on the way closes what
@@ -18,13 +19,11 @@ instructions and closes nothing.
 import asyncio
 import fcntl
 import hashlib
-import json
 import os
-import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -32,14 +31,14 @@ import dagster as dg
 from filelock import FileLock, Timeout
 
 from factible_assets.partitions import PARTITION_TAG
-from factible_assets.services.dagster_internals import GRPC_INFO_TAG
 
 DEAD = (
     "The process of this run is gone: it was killed, or the machine went down. What was complete "
     "is stored. Start the run again to go on."
 )
 
-_BEGUN = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
+_PASSING = [dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
+_LONGEST_PASSING = timedelta(hours=1)
 _POLL_SECONDS = 0.2
 _OWN = ("factible_assets.", "resources.", "warehouse.")
 _DIGITS = 32
@@ -89,9 +88,10 @@ def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
             if _end(instance, instance.get_run_by_id(file.name)):
                 dead.append(file.name)
             file.unlink(missing_ok=True)
-    for run in instance.get_runs(dg.RunsFilter(statuses=_BEGUN)):
-        is_lost = not (folder / run.run_id).exists() and _is_server_gone(run)
-        if is_lost and _end(instance, instance.get_run_by_id(run.run_id)):
+    before = datetime.now(UTC) - _LONGEST_PASSING
+    for run in instance.get_runs(dg.RunsFilter(statuses=_PASSING, updated_before=before)):
+        has_file = (folder / run.run_id).exists()
+        if not has_file and _end(instance, instance.get_run_by_id(run.run_id)):
             dead.append(run.run_id)
     return dead
 
@@ -105,21 +105,6 @@ def _end(instance: dg.DagsterInstance, run: dg.DagsterRun | None) -> bool:
         instance.report_run_failed(run, DEAD)
     instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
     return True
-
-
-def _is_server_gone(run: dg.DagsterRun) -> bool:
-    """Tell whether a run was handed to a code server of this machine where nobody listens now."""
-    place = json.loads(run.tags.get(GRPC_INFO_TAG, "{}")).get("socket")
-    if not place:
-        return False
-    with socket.socket(socket.AF_UNIX) as caller:
-        try:
-            caller.connect(place)
-        except (FileNotFoundError, ConnectionRefusedError):
-            return True
-        except OSError:
-            return False
-    return False
 
 
 @contextmanager

@@ -20,9 +20,6 @@ from dagster._config import ConfigScalar, ConfigScalarKind, PostProcessingError
 # An instance of one folder, with other parts than its dagster.yaml names.
 from dagster._core.instance.ref import InstanceRef
 
-# Which code server a run was handed to.
-from dagster._core.storage.tags import GRPC_INFO_TAG
-
 # Lets a worker end its run where Ctrl-C or a termination interrupts it.
 from dagster._utils.interrupts import capture_interrupts
 
@@ -97,7 +94,6 @@ NO_CAPTURE = {
 """The part of an instance that leads no output of steps into files."""
 
 __all__ = [
-    "GRPC_INFO_TAG",
     "NO_CAPTURE",
     "ConfigScalar",
     "ConfigScalarKind",

@@ -163,6 +163,15 @@ def test_a_source_is_overruled_with_a_stance_or_a_rating_and_a_reason(opened: Cl
             planned(opened, [Wish("overrule_source", source, value=value)], "desk", reason)
 
 
+def test_only_what_a_reviewer_overruled_is_taken_back(opened: ClaimFile) -> None:
+    source = next(row.canonical_url for row in opened.sources if row.status == "ok")
+    made, undone = (Wish("overrule_source", source, value=each) for each in ("refutes", "none"))
+    for wishes in ([undone], [made, undone, undone]):
+        with pytest.raises(FactibleError, match="No reviewer overruled"):
+            planned(opened, wishes, "desk", "a reason")
+    assert len(planned(opened, [made, undone], "desk", "a reason")) == 2
+
+
 def test_a_claim_is_not_changed_and_judged_at_once(opened: ClaimFile) -> None:
     wishes = [Wish("reword_claim", "Other words."), Wish("assess", "refutes")]
     for order in (wishes, wishes[::-1]):

@@ -142,6 +142,13 @@ def test_a_wrong_query_is_a_sentence_with_a_hint_and_no_traceback(factible: Run)
     assert result.stdout == ""
 
 
+def test_what_duckdb_says_of_its_own_inside_is_left_out(factible: Run) -> None:
+    result = factible(
+        "sql", "call enable_profiling(format='json', save_location='x.json'); select 1"
+    )
+    assert (result.exit_code, "Stack Trace" in result.stderr) == (4, False)
+
+
 def test_nothing_can_be_changed(factible: Run) -> None:
     result = factible("sql", "delete from verdicts")
     assert result.exit_code == 4

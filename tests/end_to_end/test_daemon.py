@@ -14,12 +14,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from dagster._core.scheduler.instigation import TickStatus
+from dagster._core.storage.tags import GRPC_INFO_TAG
 
 from factible_assets.automation.nightly import LAUNCHED_BY, SCHEDULE
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
 from factible_assets.records import Claim
 from factible_assets.running.launch import check_video, open_instance, prepare_instance
-from factible_assets.services.dagster_internals import GRPC_INFO_TAG
 from factible_assets.settings import load_settings
 from tests.assets.conftest import DEMO_VIDEO
 from warehouse.store import Warehouse

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 import dagster as dg
 import pytest
 from dagster._core.test_utils import create_run_for_test
 
+from factible_assets.automation.nightly import in_flight
 from factible_assets.running.launch import open_instance
+from factible_assets.services import alive
 from factible_assets.services.alive import end_dead_runs, mark_alive, turn
-from factible_assets.services.dagster_internals import GRPC_INFO_TAG
 from factible_assets.settings import Settings
 
 HOLDER = """
@@ -86,18 +87,19 @@ def test_a_run_of_another_machine_is_left_alone(instance: dg.DagsterInstance) ->
     assert status(instance, RUN) == "STARTED"
 
 
-def test_a_run_whose_worker_had_not_begun_ends_with_its_code_server(
-    instance: dg.DagsterInstance, tmp_path: Path
+@pytest.mark.parametrize("before", ["NOT_STARTED", "STARTING"])
+def test_a_run_that_nobody_went_on_to_queue_or_start_is_ended_an_hour_later(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, before: str
 ) -> None:
-    place = str(tmp_path / "server")
-    tags = {GRPC_INFO_TAG: f'{{"host": "localhost", "socket": "{place}"}}'}
-    starting = dg.DagsterRunStatus.STARTING
-    create_run_for_test(instance, run_id=RUN, status=starting, tags=tags)
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(place)
-        server.listen()
+    tags = {"video": "a-video"}
+    create_run_for_test(instance, run_id=RUN, status=dg.DagsterRunStatus[before], tags=tags)
+    assert (end_dead_runs(instance), in_flight(instance)) == ([], {"a-video"})
+    monkeypatch.setattr(alive, "_LONGEST_PASSING", timedelta(0))
+    with mark_alive(instance, RUN):
         assert end_dead_runs(instance) == []
-    assert end_dead_runs(instance) == [RUN]
+    mark_alive(instance, RUN).close()
+    Path(instance.root_directory, "alive", RUN).unlink()
+    assert (end_dead_runs(instance), in_flight(instance)) == ([RUN], set())
 
 
 def test_a_run_that_ended_leaves_no_file(instance: dg.DagsterInstance) -> None:

@@ -1,0 +1,64 @@
+"""A disk that fills up while a check goes on: where no file may grow, as under a quota."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from factible_assets.config import FactCheckConfig
+from factible_assets.http_service.models import Order
+from tests.assets.conftest import DEMO_VIDEO
+from tests.shortcuts import prepare
+
+FACTIBLE = str(Path(sys.executable).with_name("factible"))
+WORKER = "factible_assets.http_service.worker"
+RUN = "00000000-0000-4000-8000-000000000001"
+ROOMY, TIGHT = 3_000_000, 300_000
+"""Room for Dagster's records and none for the warehouse; and for neither, once a run goes on."""
+
+
+def ended(command: list[str], home: Path, most_bytes: int, given: str = "") -> tuple[int, str, str]:
+    limited = ["/bin/sh", "-c", 'ulimit -f "$0" && exec "$@"', str(most_bytes // 512)]
+    with (home.parent / "out").open("w+") as out, (home.parent / "err").open("w+") as err:
+        environment = {"FACTIBLE_HOME": str(home), "PATH": ""}
+        process = subprocess.Popen(
+            [*limited, *command],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=err,
+            text=True,
+        )
+        assert process.stdin is not None
+        process.stdin.write(given)
+        process.stdin.flush()
+        code = process.wait(240)
+        process.stdin.close()
+        out.seek(0)
+        err.seek(0)
+        return code, out.read(), err.read()
+
+
+@pytest.mark.parametrize("most_bytes", [ROOMY, TIGHT])
+def test_the_command_says_that_there_is_no_room_and_that_it_is_the_machines_fault(
+    tmp_path: Path, most_bytes: int
+) -> None:
+    home = prepare(tmp_path / "home")
+    (home / "warehouse.duckdb").unlink()
+    code, _, words = ended([FACTIBLE, "check", DEMO_VIDEO, "-q"], home, most_bytes)
+    assert (code, "There is no room left" in words) == (5, True), words
+
+
+@pytest.mark.parametrize("most_bytes", [ROOMY, TIGHT])
+def test_a_run_of_the_service_ends_with_the_same_sentence(tmp_path: Path, most_bytes: int) -> None:
+    home = prepare(tmp_path / "home")
+    order = Order(run_id=RUN, video_id=DEMO_VIDEO, home=home, config=FactCheckConfig())
+    command = [sys.executable, "-m", WORKER]
+    code, told, words = ended(command, home, most_bytes, f"{order.model_dump_json()}\n")
+    last = json.loads(told.splitlines()[-1])
+    assert (code, last["step"]) == (1, "error"), words
+    assert "There is no room left" in last["message"]
