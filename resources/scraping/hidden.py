@@ -6,7 +6,7 @@ background. What does not: which of the visible parts are the page's own text (e
 browser, which marks what it computes to be unseen (browser.py).
 
 Sheets that lie elsewhere are not fetched, so what only they hide stays, but for the class names
-that frameworks agree on. So does what scripts hide, or pictures cover: a browser would know, and is
+that frameworks agree on. So does what scripts hide, or others cover: a browser would know, and is
 asked only for pages that have no text without it. Closed `details` stay: their readers open them.
 Struck text (`s`, `del`) goes: the page takes it back.
 """
@@ -85,8 +85,6 @@ def drop_hidden(tree: Element) -> None:
     for element in hidden:
         if element.tag not in _NEVER_HIDDEN and element.getparent() is not None:
             element.drop_tree()
-    for element in filter(lambda each: _covers(styles[each]), styles):
-        _drop_covered(element)
     for element in tree.xpath(f"//*[@{UNSEEN_MARK} = 'text']"):
         _drop_own_text(element)
     if any("color" in name or name == "background" for style in styles.values() for name in style):
@@ -104,13 +102,6 @@ def _draw_shadow(template: Element) -> None:
         for sibling in (*template.itersiblings(preceding=True), *template.itersiblings()):
             sibling.drop_tree()
     template.tag = "div"
-
-
-def _drop_covered(block: Element) -> None:
-    parent = block.getparent()
-    if parent is not None and parent.tag != "body":
-        for covered in list(block.itersiblings(preceding=True)):
-            covered.drop_tree()
 
 
 def _drop_own_text(element: Element) -> None:
@@ -364,7 +355,6 @@ def _hides(style: Style) -> bool:
     size = style.get("font-size") or (_FONT_SIZE.findall(style.get("font", "")) or [""])[0]
     return (
         any(name in style and pattern.search(style[name]) for name, pattern in _HIDING.items())
-        or any(name.endswith(_MASKS) and _is_clear(value) for name, value in style.items())
         or _is_at_most(size, _LEAST_FONT, whole=_FONT)
         or (is_cut and any(_is_at_most(style[it], 2, whole=_WIDTH) for it in filter(_SIZES, style)))
         or any(
@@ -376,25 +366,8 @@ def _hides(style: Style) -> bool:
     )
 
 
-def _covers(style: Style) -> bool:
-    """Tell whether declarations lay an element over what stands before it, in one colour."""
-    sides = [style.get(name, style.get("inset", "")) for name in ("top", "left", "right", "bottom")]
-    corner, other = sides[:2], sides[2:]
-    spans = {style.get("width"), style.get("height")} == {"100%"}
-    ground = _ground(style.get("background-color", style.get("background", "")), None)
-    return (
-        style.get("position") == "absolute"
-        and all(map(_AT_EDGE, corner if spans else corner + other))
-        and ground is not None
-        and ground[3] > 1 - _SEEN_ALPHA
-        and style.get("opacity", "1") == "1"
-    )
-
-
-_AT_EDGE = re.compile(r"-?0(?:px|%)?").fullmatch
 _OVERFLOWS = ("overflow", "overflow-x", "overflow-y", "contain")
 _SIZES = re.compile(r"(?:max-)?(?:height|width|(?:block|inline)-size)").fullmatch
-_MASKS = ("mask", "mask-image")
 _MOVES = re.compile(
     r"(?:text-indent|translate|(?:margin|padding)(?:-(?:left|top|inline|block)(?:-start)?)?)$"
 )
@@ -402,12 +375,6 @@ _SIDES = re.compile(r"(?:left|right|top|bottom|inset[a-z-]*)$")
 _FONT, _LEAST_FONT = 16, 4
 """Pixels of usual text, and up to which nobody reads it."""
 _FONT_SIZE = re.compile(r"(?:^|\s)(0|[\d.]+(?:px|pt|r?em|%|vw))(?=[\s/])")
-
-
-def _is_clear(value: str) -> bool:
-    """Tell whether a mask lets nothing through: its colours are none, or all transparent."""
-    colours = _colours(value)
-    return bool(colours) and all(each and each[3] < _SEEN_ALPHA for each in colours)
 
 
 def _is_at_most(value: str | None, most: float, *, whole: float) -> bool:

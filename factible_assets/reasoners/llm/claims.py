@@ -62,6 +62,9 @@ _COMPARES = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
+_WORD_OR_MARK = re.compile(rf"{_WORD.pattern}|[.,;:!?]")
+_BUT = frozenset({"only", "just", "nur", "seulement", "solo", "sólo"})
+"""Words behind a negation that make none of it: "not only"."""
 _SPOKEN_NUMBER = re.compile(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty|hundreds?"
     r"|thousands?|millions?|billions?|trillions?|half|third|quarter|dozen|double|twice|first|second"
@@ -245,7 +248,8 @@ def _candidates(
             place = None if is_heading else place_of(claim.source) or place_of(worded)
             first, last = place or (0, 0)
             around = window[max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
-            if place is None or not rests_on(worded, around, f"{window} {title}"):
+            is_said = place is not None and rests_on(worded, around, f"{window} {title}")
+            if not is_said or drops_denial(worded, window[first:last]):
                 refused += 1
                 continue
             credential, expertise = claim.kind == "credential", answer.thesis_is_about_expertise
@@ -322,6 +326,26 @@ def rests_on(claim: str, said: str, known: str) -> bool:
     telling = [word for word in content_stems(claim) if not word[0].isdigit()]
     shared = sum(word[:_STEM] in heard for word in telling)
     return shared >= _LEAST_SHARED * len(telling)
+
+
+def drops_denial(claim: str, source: str) -> bool:
+    """Tell whether a claim says in its source's words what the source only says behind a "not".
+
+    Nothing is told of a claim in words of its own, such as "fails to" or "unsafe".
+    """
+    denied, said = set[str](), set[str]()
+    is_denied = False
+    for word in _WORD_OR_MARK.findall(source.replace("\u2019", "'")):
+        if _NEGATION.fullmatch(word):
+            is_denied = True
+            continue
+        stems = content_stems(word)
+        is_denied &= word[0].isalpha() and word.casefold() not in _BUT
+        (denied if is_denied else said).update(stems)
+        is_denied &= not stems
+    asserted = set(content_stems(claim))
+    is_in_its_words = asserted <= denied | said and not _NEGATION.search(claim)
+    return is_in_its_words and not asserted.isdisjoint(denied - said)
 
 
 def _stretches(answers: Sequence[ClaimsAnswer], claims: Sequence[Candidate]) -> list[Piece]:

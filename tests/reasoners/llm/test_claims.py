@@ -216,6 +216,51 @@ async def test_a_claim_that_says_more_than_its_source_is_refused_and_counted(inv
     assert found.refused == 1
 
 
+@pytest.mark.parametrize(
+    ("said", "turned", "kept"),
+    [
+        (
+            "doctors know that vaccines do not cause autism in children",
+            "Vaccines cause autism in children.",
+            "Vaccines don't cause autism in children.",
+        ),
+        (
+            "there is no link between vaccines and autism",
+            "There is a link between vaccines and autism.",
+            "Vaccines have no link to autism.",
+        ),
+        (
+            "Impfungen verursachen bei Kindern keinen Autismus",
+            "Impfungen verursachen bei Kindern Autismus.",
+            "Impfungen verursachen keinen Autismus.",
+        ),
+        ("a lamp isn’t safe in water", "A lamp is safe in water.", "A lamp is unsafe in water."),
+    ],
+)
+async def test_a_claim_that_leaves_out_the_denial_of_its_source_is_refused_and_counted(
+    said: str, turned: str, kept: str
+) -> None:
+    found = await drafts(answer(stated(turned, said), stated(kept, said)), text=f"Well, {said}.")
+    assert [claim.text for claim in found.claims] == [kept]
+    assert found.refused == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "there is no doubt that sugar raises blood pressure",
+        "sugar raises not only blood sugar but also blood pressure",
+        "sugar and not salt raises blood pressure",
+        "no, sugar raises blood pressure",
+        "salt does not raise it but sugar raises blood pressure",
+    ],
+)
+async def test_a_negation_of_something_else_takes_no_claim_away(said: str) -> None:
+    claim = stated("Sugar raises blood pressure.", said)
+    found = await drafts(answer(claim), text=f"Well, {said}.")
+    assert [each.text for each in found.claims] == [claim["text"]]
+
+
 def test_two_claims_with_different_figures_are_two_claims() -> None:
     assert says_the_same("Prices rose by 5 percent in May.", "In May prices rose by 5 percent")
     assert not says_the_same("Prices rose by 5 percent in May.", "Prices rose by 6 percent in May.")

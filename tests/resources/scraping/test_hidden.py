@@ -122,7 +122,6 @@ def test_what_a_style_hides_is_not_read_inline_or_by_a_sheet_of_the_page(style: 
         f"<s><p>{PLANTED}</p></s>",
         f"<i hidden><p>{PLANTED}</p></i>",
         f'<p class="cdk-visually-hidden">{PLANTED}</p>',
-        f'<p><b>{PLANTED}</b><b style="position:absolute;inset:0;background:#fff"></b></p>',
         f'<p class="note sr-only">{PLANTED}</p>',
         f'<p data-unseen="">{PLANTED}</p>',
         f'<p><font color="white">{PLANTED}</font></p>',
