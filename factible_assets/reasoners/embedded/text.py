@@ -83,23 +83,23 @@ def stem(word: str) -> str:
     word = word.removesuffix("'s")
     if not word.isalpha() or len(word) < _SHORTEST_INFLECTED:
         return word
+    # Of one first: "mammals" and "mammal" lose the same ending then.
+    if word.endswith("ies") and len(word) > _SHORTEST_INFLECTED:
+        word = word[:-3] + "y"
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word.removesuffix("es") if word.endswith("sses") else word[:-1]
+    if len(word) < _SHORTEST_INFLECTED:
+        return word
     for suffix, replacement, remaining in _WORDS["suffixes"]:
         if word.endswith(suffix) and len(word) - len(suffix) >= remaining:
-            return _tidy(word[: len(word) - len(suffix)] + replacement)
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+            word = word.removesuffix(suffix) + replacement
+            break
+    # What inflection leaves behind: a doubled consonant, a final e, y for i.
+    if len(word) > _SHORTEST_ROOT and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
-    return _tidy(word)
-
-
-def _tidy(root: str) -> str:
-    """Drop what inflection leaves behind: a doubled consonant, a final e, y for i."""
-    if len(root) > _SHORTEST_ROOT and root[-1] == root[-2] and root[-1] not in "aeiouls":
-        root = root[:-1]
-    if len(root) > _SHORTEST_ROOT and root[-1] == "e":
-        root = root[:-1]
-    if len(root) >= _SHORTEST_ROOT and root[-1] == "y":
-        root = root[:-1] + "i"
-    return root
+    if len(word) > _SHORTEST_ROOT and word[-1] == "e":
+        word = word[:-1]
+    return word[:-1] + "i" if len(word) >= _SHORTEST_ROOT and word[-1] == "y" else word
 
 
 def content_stems(text: str) -> list[str]:

@@ -39,7 +39,18 @@ def test_abbreviations_figures_and_contractions_are_one_word_each() -> None:
 
 @pytest.mark.parametrize(
     ("left", "right"),
-    [("vaccines", "vaccine"), ("warming", "warmed"), ("cities", "city"), ("studies", "study")],
+    [
+        ("vaccines", "vaccine"),
+        ("warming", "warmed"),
+        ("cities", "city"),
+        ("studies", "study"),
+        ("mammals", "mammal"),
+        ("families", "family"),
+        ("businesses", "business"),
+        ("hundreds", "hundred"),
+        ("lays", "lay"),
+        ("agreed", "agrees"),
+    ],
 )
 def test_inflections_share_a_stem(left: str, right: str) -> None:
     assert stem(left) == stem(right)
