@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of, watch_url
 
@@ -155,6 +156,12 @@ def rating_words(rating: Rating) -> str:
     return f"{rating.replace('_', ' ')} reliability"
 
 
+def publisher(row: Evidence) -> str:
+    """Name who says so: the domain, or the file if somebody gave one without an address."""
+    is_file = row.domain.endswith(".invalid")  # no domain, by RFC 2606
+    return unquote(urlsplit(row.canonical_url).path.lstrip("/")) if is_file else row.domain
+
+
 def source_words(row: Evidence) -> str:
     """Say what a source is worth, such as: high reliability, government, search snippet only."""
     kind = "" if row.source_class == "unknown" else f", {row.source_class.replace('_', ' ')}"
@@ -252,6 +259,7 @@ def markdown(package: str, name: str) -> jinja2.Template:
         verdict_words=verdict_words,
         balance_words=balance_words,
         source_words=source_words,
+        publisher=publisher,
         group_words=GROUP_WORDS,
         by_claim=_by_claim,
         in_time=_in_time,

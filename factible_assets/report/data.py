@@ -140,7 +140,8 @@ def safe_url(url: str | None) -> str | None:
         has_user = "@" in parts.netloc
     except ValueError:
         return None
-    return url if parts.hostname and not has_user else None
+    is_host = parts.hostname and not parts.hostname.endswith(".invalid")  # RFC 2606
+    return url if is_host and not has_user else None
 
 
 def quote_url(url: str | None, quote: str) -> str | None:

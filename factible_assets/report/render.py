@@ -144,6 +144,7 @@ def environment(*packages: str) -> jinja2.Environment:
         plural=wording.counted,
         outcome_words=wording.outcome_words,
         source_words=wording.source_words,
+        publisher=wording.publisher,
         rating_words=wording.rating_words,
         group_words=wording.GROUP_WORDS,
         via_words=wording.VIA_WORDS,

@@ -189,7 +189,7 @@ class _Shelves:
         self._ratings = {rating.domain: rating for rating in data.ratings}
         self._in_order = in_order(data.evidence)
         self._anchors = {row.evidence_id: f"e{n}" for n, row in enumerate(self._in_order, 1)}
-        self._domains = {row.evidence_id: row.domain for row in data.evidence}
+        self._publishers = {row.evidence_id: wording.publisher(row) for row in data.evidence}
         self._evidence = _by_claim(self._in_order)
         self._steps = _by_claim(sorted(data.steps, key=lambda step: step.position))
         self._queries = _by_claim(sorted(data.queries, key=lambda query: query.rank))
@@ -220,8 +220,8 @@ class _Shelves:
         for step in self._steps[key]:
             # A key point makes nothing: it rests on what it cites.
             ids = step.made or (step.used if step.step == "judge" else ())
-            known = [each for each in ids if each in self._domains]
-            steps.append((step, [(self._anchors[each], self._domains[each]) for each in known]))
+            known = [each for each in ids if each in self._publishers]
+            steps.append((step, [(self._anchors[each], self._publishers[each]) for each in known]))
         left: tuple[Status, ...] = ("infra_error", "no_evidence", "skipped")
         return ClaimView(
             claim=claim,
@@ -279,7 +279,7 @@ class _Shelves:
                 continue
             anchor, link = self._anchors[row.evidence_id], self._links[row.evidence_id]
             origin = row.origin or row.domain
-            first = first_of.setdefault(origin, row.domain)
+            first = first_of.setdefault(origin, own := wording.publisher(row))
             text = self._texts.get(row.content_hash or "", "")
             place = quote_place(row, text)
             stored = self._stored.get(row.content_hash or "") if status == "ok" else None
@@ -298,7 +298,7 @@ class _Shelves:
                 "rating_reasons": rating.reasons if rating else (),
                 "passage": passage,
                 "origin": origin,
-                "same_origin_as": None if first == row.domain else first,
+                "same_origin_as": None if first == own else first,
                 "page": self._pages.get(row.page_id or ""),
                 "is_later": is_later(row.published_on, self._data.video),
             }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from factible_assets.records import Evidence, Stance
 from factible_assets.stages.verdict import by_stance, weight
-from factible_assets.wording import counted, source_words
+from factible_assets.wording import counted, publisher, source_words
 
 _HEARD_CHARACTERS = 320
 """A longer quote is cut in the argument; it stands whole among the sources."""
@@ -70,7 +70,7 @@ class Voice:
 
     def sentence(self, *, quoted: bool = True) -> str:
         """Say it in plain text, with its words or without."""
-        named = f"{self.evidence.domain} ({source_words(self.evidence)})"
+        named = f"{publisher(self.evidence)} ({source_words(self.evidence)})"
         head = f"{self.lead} {named} {self.says}".strip()
         if not (quoted and self.words):
             return f"{head}."

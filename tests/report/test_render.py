@@ -306,6 +306,15 @@ def test_a_page_is_linked_where_it_was_read_if_that_is_its_own_site() -> None:
     assert first_link("javascript:alert(1)") == "https://a.example/page"
 
 
+def test_a_file_that_somebody_gave_is_named_and_not_linked() -> None:
+    url = "https://local-files.invalid/notes%20on%20honey.txt"
+    row = samples.evidence(0, "local-files.invalid", canonical_url=url)
+    page = Page(samples.report_data(evidence=(row,)))
+    assert page.text("//li[@class='domain']") == "notes on honey.txt"
+    assert "notes on honey.txt" in page.text("(//p[contains(@class, 'voice')])[1]")
+    assert page.all("//p[@class='source-title']/a") == []
+
+
 def test_what_others_said_stands_apart_from_the_evidence() -> None:
     page = Page(samples.report_data(prior_fact_checks=samples.prior_fact_checks()))
     section = page.text("//article[1]//section[@class='prior']")
