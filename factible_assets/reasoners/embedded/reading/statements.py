@@ -123,6 +123,8 @@ JOINT = re.compile(
     re.IGNORECASE,
 )
 """Where one clause of a sentence ends and the next begins."""
+_CONCEDED = re.compile(r"^\W*(?:even )?(?:although|though|while)\b[^,]{3,100}, ", re.IGNORECASE)
+"""What a sentence grants before it says what it says: "Although many think …, ..."."""
 _COORDINATED = re.compile(
     r";\s|,\s+(?:and|or|so)\s|\s(?:but|whereas|while|yet)\s|" + _VERB_AFTER_AND, re.IGNORECASE
 )
@@ -175,9 +177,9 @@ def _of_sentence(
         is_far = following.paragraph - sentence.paragraph > _LINES_TO_COMMENT
         start, end = following.start if is_far else start, following.end
     leaves_open = lexicon.labels.search(folded) or (asks and not folded.startswith("why "))
-    parts = [
-        part.strip() for part in JOINT.split(sentence.text) if len(tokenise(part)) >= _SHORTEST
-    ]
+    told = _CONCEDED.sub("", sentence.text)
+    clauses = (sentence.text.removesuffix(told), *JOINT.split(told))
+    parts = [part.strip() for part in clauses if len(tokenise(part)) >= _SHORTEST]
     is_one = (whole or not _COORDINATED.search(sentence.text)) and not (
         without_denials(sentence.text).denials
     )

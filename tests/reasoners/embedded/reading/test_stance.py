@@ -219,6 +219,11 @@ def test_reports_questions_and_other_matters_are_left_open(claim: str, text: str
             "supports",
         ),
         ("Iceland has no army", "Iceland is without an army.", "supports"),
+        (
+            "The koala is a marsupial",
+            "While many people say that it is a bear, the koala is a marsupial.",
+            "supports",
+        ),
     ],
     ids=[
         "counted otherwise",
@@ -228,6 +233,7 @@ def test_reports_questions_and_other_matters_are_left_open(claim: str, text: str
         "none is more",
         "no other has it",
         "without it",
+        "after what is granted",
     ],
 )
 def test_what_is_said_in_other_words_is_read(claim: str, text: str, stance: str) -> None:
