@@ -177,8 +177,8 @@ def _of_sentence(
         is_far = following.paragraph - sentence.paragraph > _LINES_TO_COMMENT
         start, end = following.start if is_far else start, following.end
     leaves_open = lexicon.labels.search(folded) or (asks and not folded.startswith("why "))
-    told = _CONCEDED.sub("", sentence.text)
-    clauses = (sentence.text.removesuffix(told), *JOINT.split(told))
+    plain = _CONCEDED.sub("", sentence.text)
+    clauses = (sentence.text.removesuffix(plain), *JOINT.split(plain))
     parts = [part.strip() for part in clauses if len(tokenise(part)) >= _SHORTEST]
     is_one = (whole or not _COORDINATED.search(sentence.text)) and not (
         without_denials(sentence.text).denials
