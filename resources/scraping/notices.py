@@ -188,31 +188,26 @@ _SAMPLE = 20_000
 _LOST_SHARE = 0.02
 """Share of characters that no text has, from which a text is garbled: U+FFFD, controls, private
 use, unassigned."""
-_MIXED_SHARE = 0.1  # Share of words written in two alphabets, or with capitals inside, likewise.
+_QUESTIONED = re.compile(r"[^\W\d_]\?(?=[^\W\d_])|\?{4}")
+"""What is left of letters where a character set had none for them."""
 _ACCENTED_SHARE = 0.5
 """Share of Latin letters that are not of the basic alphabet. Vietnamese, the most accented of
 languages, has a quarter."""
 _MISREAD = re.compile(
-    # UTF-8 read as Latin-1 or windows-1252: a lead byte and its followers as two or three letters.
-    "[\u00c2\u00c3\u00d0\u00d1\u00e3\u00e5\u00e4\u00e6\u00e7\u00e8\u00e9][\u0080-\u00bf\u0152\u0153"
-    "\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013\u2014\u2018-\u201e\u2020-\u2022\u2026"
-    "\u2030\u2039\u203a\u20ac\u2122]|\u00e2\u20ac."
-    # The same of Cyrillic in UTF-8, read as windows-1251.
-    "|[\u0420\u0421][\u00a0-\u00bb\u0402-\u040f\u0451-\u045f\u2013-\u203a\u20ac\u2116\u2122]"
+    # Cyrillic in UTF-8 read as windows-1251: a lead byte and its follower as two letters.
+    "[\u0420\u0421][\u00a0-\u00bb\u0402-\u040f\u0451-\u045f\u2013-\u203a\u20ac\u2116\u2122]"
 )
 _MISREAD_SHARE = 0.04
 _CAPITALS_SHARE = 0.8
 """Share of capitals from which Cyrillic was read as another of its charsets, which swaps them."""
-_INNER_CAPITALS = re.compile(r"[^\W\d_]*[a-z\u0430-\u044f][A-Z\u0410-\u042f]{2,}")
 _LEAST_LETTERS = 40
-_TELLING_LENGTH = 4
 
 
 def is_garbled(text: str) -> bool:
     """Tell whether a text was read in another character set than it was written in, or is none.
 
-    Of a text's beginning: characters that no text has, endless words, pairs that UTF-8 leaves when
-    it is taken for Latin-1, words of two alphabets, and Latin letters that are mostly accented.
+    Of a text's beginning: characters that no text has, endless words, and letters that are mostly
+    accented, or mostly capitals.
     """
     sample = text[:_SAMPLE]
     lost = sum(
@@ -220,6 +215,7 @@ def is_garbled(text: str) -> bool:
         and (each == "\ufffd" or unicodedata.category(each) in {"Cc", "Co", "Cn", "Cs"})
         for each in sample
     )
+    lost += len(_QUESTIONED.findall(sample))
     endless = sum(len(word) for word in re.findall(r"[\w+/=-]{60,}", sample))
     if lost > max(3, _LOST_SHARE * len(sample)) or endless > len(sample) / 2:
         return True
@@ -234,12 +230,4 @@ def is_garbled(text: str) -> bool:
     capitals = sum(map(str.isupper, cyrillic))
     if len(latin) > len(letters) / 2 and accented > _ACCENTED_SHARE * len(latin):
         return True
-    if len(cyrillic) > len(letters) / 2 and capitals > _CAPITALS_SHARE * len(cyrillic):
-        return True
-    words = [word for word in _WORD.findall(sample) if len(word) >= _TELLING_LENGTH]
-    mixed = sum(
-        bool(_INNER_CAPITALS.match(word))
-        or (re.search("[a-zA-Z]", word) and re.search("[\u0370-\u052f]", word)) is not None
-        for word in words
-    )
-    return mixed > _MIXED_SHARE * max(len(words), 20)
+    return len(cyrillic) > len(letters) / 2 and capitals > _CAPITALS_SHARE * len(cyrillic)

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.scraping.extract import decode, extract_html, extract_plain, parse_html, plain_text
+from resources.scraping.extract import (
+    decode,
+    extract_html,
+    extract_plain,
+    parse_html,
+    plain_text,
+    repaired,
+)
 from resources.scraping.hidden import drop_hidden
 
 URL = "http://site.example/page"
@@ -155,6 +162,29 @@ def test_a_charset_whose_decoder_takes_quadratic_time_is_not_believed() -> None:
 def test_an_undeclared_charset_is_detected(sentence: str, charset: str) -> None:
     html = f"<html><body><p>{sentence * 6}</p></body></html>"
     assert decode(html.encode(charset)) == html
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "L'été, l'eau bout à une température plus basse à la montagne : « déjà vu ».",
+        "Вода кипит при более низкой температуре на горе.",  # noqa: RUF001
+        "It's a mountain\u2019s air \u2013 \u201cthin\u201d \u2026",
+        "在山上，水的沸点较低，因为那里的气压较小。",  # noqa: RUF001
+    ],
+)
+def test_a_text_that_was_stored_in_the_wrong_charset_is_read_as_it_was_written(text: str) -> None:
+    raw = text.encode()
+    misread = "".join(bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in raw)
+    assert repaired(misread) == repaired(raw.decode("latin-1")) == text
+    assert repaired(misread.encode().decode("latin-1")) == text
+    assert repaired(f"{misread} A café, {misread}.") == f"{text} A café, {text}."
+    assert repaired(text) == text
+
+
+def test_letters_that_happen_to_look_misread_stay() -> None:
+    text = "«\u00a0CAFÉ\u00a0»: «É» est écrit à côté, à l'entrée."
+    assert repaired(text) == text
 
 
 @given(st.binary(max_size=400), st.sampled_from([None, "utf-8", "latin-1", "hex", "utf-7", "☃"]))

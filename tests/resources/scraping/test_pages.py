@@ -221,6 +221,8 @@ ZIPPED = {"Content-Encoding": "gzip"}
         (respond("<p>Accept the terms and conditions to connect to our network."), "out of order"),
         (respond(article(f"<p>{RUSSIAN.encode().decode('cp1251', 'replace')}")), "garbled"),
         (respond(article(f"<p>{RUSSIAN.encode('koi8-r').decode('cp1251')}")), "garbled"),
+        (respond(article(f"<p>{RUSSIAN.encode('ascii', 'replace').decode()}")), "garbled"),
+        (respond(article("<p>La temp?rature est tr?s ?lev?e ? l'?t?. " * 9)), "garbled"),
         (respond(article("<h1>Technical difficulties</h1>")), "out of order"),
         (respond("<b>Warning</b>: Undefined array key in /var/a.php on line 3"), "out of order"),
         (respond("<p>Please wait ..."), "busy"),
