@@ -49,9 +49,12 @@ _REACH = 400
 """Characters on either side of a quote in which the ends of its sentence are looked for."""
 _SENTENCE_ENDS = re.compile(
     "(?:[!?…]|(?<!\\b[A-Z])(?<!\\b[A-Z][a-z])(?<!\\bMrs)(?<!\\bProf)\\.)[\"'\u201d\u2019)\\]»]*"
-    "(?=\\s+(?:[^\\sa-z]|\\Z))|[\u3002\uff01\uff1f]|[\\n\\r\u2028\u2029](?=\\s*[^\\sa-z])"
+    "(?=\\s+(?:[^\\sa-z\\d]|\\Z))|[\u3002\uff01\uff1f]"
+    "|(?<![:,;\uff1a])(?<![:,;\uff1a]\\s)[\\n\\r\u2028\u2029](?=\\s*[^\\sa-z])"
 )
-"""An abbreviation's full stop is none: who denies what follows may stand before it."""
+"""None is the full stop of an abbreviation or before a figure, nor a line's end behind a colon: who
+denies what follows may stand before it."""
+_ASKED_OR_QUOTED = ("?", '"', "\u201d", "\u201c", "»", "\uff1f")
 _AFTER = 9  # Characters behind an end that show that it is one.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _MIN_SNIPPET_WORDS = 5
@@ -340,7 +343,7 @@ def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
 
     "It is not true that [sugar makes children hyperactive]" says the contrary of its end. Where no
     sentence ends within 400 characters, a word does. A line break is an end unless the next line
-    goes on in lower case.
+    goes on in lower case. What the page asks, or quotes itself, is answered by the next sentence.
     """
     earliest = max(0, start - _REACH)
     ends = [match.end() for match in _SENTENCE_ENDS.finditer(text, earliest, start + 1)]
@@ -349,12 +352,18 @@ def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
     while text[start].isspace():
         start += 1
     if all(match.end() != end for match in _SENTENCE_ENDS.finditer(text, start, end + _AFTER)):
-        stop = _SENTENCE_ENDS.search(text, end, end + _REACH)
-        latest = len(text) if end + _REACH >= len(text) else text.rfind(" ", end, end + _REACH)
-        end = stop.end() if stop else max(end, latest)
+        end = _sentence_end(text, end)
+    if text[:end].rstrip().endswith(_ASKED_OR_QUOTED):
+        end = _sentence_end(text, len(text) - len(text[end:].lstrip()))
     while text[end - 1].isspace():
         end -= 1
     return start, end
+
+
+def _sentence_end(text: str, at: int) -> int:
+    stop = _SENTENCE_ENDS.search(text, at, at + _REACH)
+    latest = len(text) if at + _REACH >= len(text) else text.rfind(" ", at, at + _REACH)
+    return stop.end() if stop else max(at, latest)
 
 
 class QuoteFinder:

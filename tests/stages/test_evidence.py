@@ -121,6 +121,31 @@ def test_the_first_quote_that_stands_in_the_page_is_kept_and_the_others_are_coun
             "糖不会让儿童过度活跃。父母误解了。",
         ),
         (
+            "Tides. It is not true that:\n\nThe seas never rise at all. Another line.",
+            "The seas never rise at all.",
+            "It is not true that:\n\nThe seas never rise at all.",
+        ),
+        (
+            "He was wrong to say on Jan. 5 that the seas never rise at all. Another line.",
+            "that the seas never rise at all",
+            "He was wrong to say on Jan. 5 that the seas never rise at all.",
+        ),
+        (
+            "A post says: “The seas never rise at all.” That is false. Another line.",
+            "The seas never rise at all.",
+            "A post says: “The seas never rise at all.” That is false.",
+        ),
+        (
+            "Do the seas never rise at all?\n\nNo, they do. Another line.",
+            "the seas never rise at all",
+            "Do the seas never rise at all?\n\nNo, they do.",
+        ),
+        (
+            "What? “The seas never rise at all.”",
+            "The seas never rise at all.",
+            "“The seas never rise at all.”",
+        ),
+        (
             "A heading\nA whole sentence is kept as it is.",
             "A whole sentence is kept as it is.",
             None,
