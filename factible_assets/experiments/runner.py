@@ -57,9 +57,6 @@ from warehouse.rows import Stamp
 from warehouse.sets import AssetRows, enter
 from warehouse.store import Warehouse
 
-DEFAULT_JOBS = 4
-"""Videos that are worked on at once; within each, claims run at once as in any check."""
-
 _log = logging.getLogger(__name__)
 _ASK = statements("factible_assets.experiments", "experiments.sql")
 
@@ -207,11 +204,11 @@ def run_experiment(
     corpora: CorporaReading,
     settings: Settings,
     *,
-    jobs: int = DEFAULT_JOBS,
+    jobs: int = 4,
     fresh: bool = False,
     watcher: Watcher = lambda _: None,
 ) -> tuple[list[VariantOutcome], Ledger]:
-    """Run all variants on all videos, and return how each went and where the rows are.
+    """Run all variants on all videos, `jobs` at once; return how each went and where the rows are.
 
     Raises ExperimentError: Another process runs the same experiment. SetupError: A variant asks for
     a service that is not set up; nothing was computed. What is interrupted keeps what was complete.
@@ -423,7 +420,7 @@ def conduct(
     corpora: CorporaReading,
     settings: Settings,
     *,
-    jobs: int = DEFAULT_JOBS,
+    jobs: int = 4,
     fresh: bool = False,
     watcher: Watcher = lambda _: None,
 ) -> list[VariantOutcome]:

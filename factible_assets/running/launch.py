@@ -171,10 +171,13 @@ class OpenEventLog(dagster_internals.SqliteEventLogStorage):
     _WAIT_SECONDS = 30
 
     def __init__(self, base_dir: str, inst_data: Any = None) -> None:
-        """Open nothing yet."""
+        """Open the index alone."""
         self._engines: dict[str, Engine] = {}
         self._tables: set[str] = set()
         super().__init__(base_dir, inst_data)
+        # An index that a killed process had just begun is completed; others are as they were.
+        self.reindex_events()
+        self.reindex_assets()
 
     @classmethod
     def from_config_value(cls, inst_data: Any, config_value: Any) -> "OpenEventLog":

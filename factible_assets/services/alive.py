@@ -8,8 +8,7 @@ Whoever works on a run holds a lock on a file of its name. The kernel frees the 
 process, however that ends, so a free lock means a dead run; there is nothing to renew, and a
 process id that somebody else was given means nothing. A run without a file may belong to another
 machine and is left alone, unless Dagster was about to queue or start it an hour ago: that takes
-seconds, if nobody is killed meanwhile.
-Dagster itself notices a lost run only as long as the code server that started it is alive.
+seconds. Dagster itself notices a lost run only while the code server that started it is alive.
 
 A run is stopped by cancelling its asyncio task, so that every `async with` on the way closes what
 it opened: clients, caches, a browser. Dagster's own interrupt is raised between any two

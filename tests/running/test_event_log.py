@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from queue import Queue
 
@@ -29,6 +31,28 @@ def test_dagsters_own_log_reads_what_is_written_while_it_is_written(tmp_path: Pa
                 assert other.all_logs(run_id)[-1].get_dagster_event().message == "a step of it"
     # What is closed leaves nothing beside its files that is yet to be taken over.
     assert list((tmp_path / "dagster" / "history" / "runs").glob("*-wal")) == []
+
+
+@pytest.mark.parametrize("kept", [(), ("event_logs",), ("event_logs", "secondary_indexes")])
+def test_an_index_whose_maker_was_killed_over_it_is_completed(
+    tmp_path: Path, kept: tuple[str, ...]
+) -> None:
+    with open_instance(Settings(home=tmp_path)) as instance:
+        file = Path(instance.root_directory, "history", "runs", "index.db")
+    with closing(sqlite3.connect(file)) as index:
+        tables = index.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        for (name,) in tables:
+            if name not in {*kept, "sqlite_sequence"}:
+                index.execute(f"DROP TABLE {name}")
+        if "secondary_indexes" in kept:
+            index.execute("DELETE FROM secondary_indexes")
+        index.commit()
+    with open_instance(Settings(home=tmp_path)) as instance:
+        instance.add_dynamic_partitions("videos", ["a-video"])
+        assert isinstance(instance.event_log_storage, OpenEventLog)
+        assert instance.event_log_storage.has_secondary_index("asset_key_table")
+    with dg.DagsterInstance.from_config(instance.root_directory) as other:
+        assert other.get_dynamic_partitions("videos") == ["a-video"]
 
 
 def test_whoever_follows_a_run_hears_each_event_while_it_goes_on(tmp_path: Path) -> None:
