@@ -174,7 +174,8 @@ def published_at(url: str) -> str:
     if capture is None:
         return url
     scheme, separator, rest = capture["url"].partition(":/")
-    return f"{scheme}://{rest.lstrip('/')}" if separator else f"http://{scheme}"
+    page = f"{scheme}://{rest.lstrip('/')}" if separator else f"http://{scheme}"
+    return page if domain_of(page) else url
 
 
 # --- Domains ------------------------------------------------------------------------------------

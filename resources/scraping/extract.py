@@ -76,7 +76,10 @@ _WIDE = ("utf-16", "utf-32")
 _OF_HOSTS = frozenset({"idna", "punycode"})
 _WIDE_ZEROS = 50
 _FOREIGN = re.compile("[^\0-\x7f]+")
-_AS_BYTES = {ord(bytes([it]).decode("cp1252", "ignore") or chr(it)): it for it in range(128, 160)}
+_AS_BYTES = [
+    {ord(bytes([it]).decode(name, "ignore") or chr(it)): it for it in range(128, 256)}
+    for name in ("cp1252", "cp1251")
+]
 _DAMAGE_ALLOWED = 0.05
 """Share of a text's non-ASCII characters that may be unreadable in its declared charset."""
 
@@ -159,20 +162,21 @@ def _decode_as(body: bytes, label: str) -> str | None:
 
 
 def repaired(text: str) -> str:
-    """Undo what was done to a text whose UTF-8 was taken for windows-1252: "dÃ©jÃ " is "déjà".
+    """Undo what was done to a text whose UTF-8 was taken for windows-1252 or -1251: "dÃ©jÃ ".
 
     Sites send such text as they stored it. It shows in most of its runs of other characters than
     ASCII, which are UTF-8 again as bytes; hardly any other run is.
     """
     runs = _FOREIGN.findall(text)
-    read = {}
-    for run in set(runs):
-        with suppress(UnicodeError):
-            read[run] = run.translate(_AS_BYTES).encode("latin-1").decode("utf-8")
-    if sum(run in read for run in runs) <= len(runs) / 2:
-        return text
-    # Some did it twice.
-    return repaired(_FOREIGN.sub(lambda found: read.get(found[0], found[0]), text))
+    for as_bytes in _AS_BYTES:
+        read = {}
+        for run in set(runs):
+            with suppress(UnicodeError):
+                read[run] = run.translate(as_bytes).encode("latin-1").decode("utf-8")
+        if sum(run in read for run in runs) > len(runs) / 2:
+            # Some did it twice.
+            return repaired(_FOREIGN.sub(lambda found: read.get(found[0], found[0]), text))  # noqa: B023
+    return text
 
 
 def extract_html(html: str, url: str) -> Extract:

@@ -14,7 +14,7 @@ Struck text (`s`, `del`) goes: the page takes it back.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
 from math import prod
@@ -40,9 +40,7 @@ _HIDING, _TOLD = (
     for kind in ("hiding", "told")
 )
 _KINDS = " | ".join((*_RULES["kinds"], f"//*[@{UNSEEN_MARK} = '']"))
-_UNITS: Mapping[str, tuple[float, float]] = {
-    unit: (pixels, far) for unit, (pixels, far) in _RULES["units"].items()
-}
+_UNITS: Mapping[str, tuple[float, float]] = _RULES["units"]
 # Sites hide these until their scripts have run; their text is meant to be read.
 _NEVER_HIDDEN = frozenset({"html", "body", "main"})
 _MOST_STYLE = 500_000  # Characters of the page's own sheets that are looked at.
@@ -73,7 +71,7 @@ _BLACK, _WHITE = (0.0, 0.0, 0.0, 1.0), (1.0, 1.0, 1.0, 1.0)
 def drop_hidden(tree: Element) -> None:
     """Take everything out of a page that its readers do not see."""
     for template in tree.xpath("//template[@shadowrootmode]"):
-        _draw_shadow(template)
+        template.tag = "div"  # browsers draw it in its host
     styles = _styles(tree)
     hidden = [element for element, style in styles.items() if _hides(style)]
     hidden += tree.xpath(_KINDS)
@@ -87,21 +85,11 @@ def drop_hidden(tree: Element) -> None:
             element.drop_tree()
     for element in tree.xpath(f"//*[@{UNSEEN_MARK} = 'text']"):
         _drop_own_text(element)
-    if any("color" in name or name == "background" for style in styles.values() for name in style):
-        _drop_camouflage(tree, styles)
+    if styles:
+        _drop_unseen_text(tree, styles)
     # What is left is seen; the reader of articles takes `overflow: hidden` for a reason to drop.
     for element in tree.xpath("//*[@style]"):
         del element.attrib["style"]
-
-
-def _draw_shadow(template: Element) -> None:
-    """Put a shadow tree in the place of what its host holds, unless it has slots for that."""
-    host = template.getparent()
-    if host is not None and template.find(".//slot") is None:  # else it went with an earlier one
-        _drop_own_text(host)
-        for sibling in (*template.itersiblings(preceding=True), *template.itersiblings()):
-            sibling.drop_tree()
-    template.tag = "div"
 
 
 def _drop_own_text(element: Element) -> None:
@@ -352,10 +340,8 @@ def _hides(style: Style) -> bool:
     overflow = " ".join(style.get(name, "") for name in _OVERFLOWS)
     is_cut = re.search("hidden|clip|auto|scroll|paint|strict|content", overflow) is not None
     is_moved = style.get("position") in {"absolute", "fixed", "relative"}
-    size = style.get("font-size") or (_FONT_SIZE.findall(style.get("font", "")) or [""])[0]
     return (
         any(name in style and pattern.search(style[name]) for name, pattern in _HIDING.items())
-        or _is_at_most(size, _LEAST_FONT, whole=_FONT)
         or (is_cut and any(_is_at_most(style[it], 2, whole=_WIDTH) for it in filter(_SIZES, style)))
         or any(
             _is_far(value)
@@ -368,9 +354,7 @@ def _hides(style: Style) -> bool:
 
 _OVERFLOWS = ("overflow", "overflow-x", "overflow-y", "contain")
 _SIZES = re.compile(r"(?:max-)?(?:height|width|(?:block|inline)-size)").fullmatch
-_MOVES = re.compile(
-    r"(?:text-indent|translate|(?:margin|padding)(?:-(?:left|top|inline|block)(?:-start)?)?)$"
-)
+_MOVES = re.compile(r"(?:translate|(?:margin|padding)(?:-(?:left|top|inline|block)(?:-start)?)?)$")
 _SIDES = re.compile(r"(?:left|right|top|bottom|inset[a-z-]*)$")
 _FONT, _LEAST_FONT = 16, 4
 """Pixels of usual text, and up to which nobody reads it."""
@@ -399,13 +383,17 @@ def _is_far(value: str) -> bool:
 # --- Colours ------------------------------------------------------------------------------------
 
 
-def _drop_camouflage(tree: Element, styles: Mapping[Element, Style]) -> None:
-    """Take out text whose colour cannot be told from what is behind it, as far as that is known."""
-    grounds: dict[Element, tuple[Colour | None, Colour | None]] = {}
+def _drop_unseen_text(tree: Element, styles: Mapping[Element, Style]) -> None:
+    """Take out text that is hidden by what elements inherit, unless they have their own.
+
+    That is a size of nothing, or a colour that cannot be told from what is behind, where that is
+    known.
+    """
+    known: dict[Element, tuple[Colour | None, Colour | None, frozenset[str]]] = {}
     for element in list(tree.iter()):
         if not isinstance(element.tag, str):
             continue
-        ink, ground = grounds.get(element.getparent(), (_BLACK, _WHITE))
+        ink, ground, hiding = known.get(element.getparent(), (_BLACK, _WHITE, frozenset()))
         style = styles.get(element)
         if style is not None:
             declared = style.get("-webkit-text-fill-color") or style.get("color")
@@ -413,10 +401,31 @@ def _drop_camouflage(tree: Element, styles: Mapping[Element, Style]) -> None:
                 ink = next(iter(_colours(declared or "")), None)
             for name in ("background", "background-color", "background-image"):
                 ground = _ground(style[name], ground) if name in style else ground
-        grounds[element] = ink, ground
+            if element.tag not in _NEVER_HIDDEN:
+                hiding = _inherited(style, hiding)
+        known[element] = ink, ground, hiding
         is_ground = "text" in " ".join((style or {}).get(name, "") for name in _CLIPS)
-        if ink is not None and not is_ground and (ink[3] < _SEEN_ALPHA or _is_alike(ink, ground)):
+        is_lost = ink is not None and (ink[3] < _SEEN_ALPHA or _is_alike(ink, ground))
+        if hiding or (is_lost and not is_ground):
             _drop_own_text(element)
+
+
+def _inherited(style: Style, hiding: frozenset[str]) -> frozenset[str]:
+    """Return which of the properties that children inherit hide the text of an element."""
+    size = (_FONT_SIZE.findall(style.get("font", "")) or ["inherit"])[0]
+    for name, hides in _INHERITED.items():
+        value = style.get(name, size if name == "font-size" else "inherit")
+        is_share = name in hiding and re.search(r"\dem|%", value)  # of nothing
+        if value not in {"inherit", "unset"} and not is_share:
+            hiding = hiding | {name} if hides(value) else hiding - {name}
+    return hiding
+
+
+_INHERITED: Mapping[str, Callable[[str], bool]] = {
+    "visibility": {"hidden", "collapse"}.__contains__,
+    "font-size": lambda value: _is_at_most(value, _LEAST_FONT, whole=_FONT),
+    "text-indent": lambda value: _is_far(value) or re.match(r"\d{3,}%", value) is not None,
+}
 
 
 def _ground(value: str, inherited: Colour | None) -> Colour | None:

@@ -41,8 +41,6 @@ _LOCKED_WORDS = 35  # Likewise for the words of a lock, behind which a page may 
 _SURE_WORDS = 600
 """Words up to which it is one for its heading and a phrase together, and may be a consent wall."""
 _WALL_TEXT = 2_000  # Characters up to which a page may be a wall.
-_FILLERS, _FILLERS_SHARE = 5, 0.03
-"""Words that only filler has, and their share of all, from which a page is filler."""
 _OWN_WORDS = 30  # Words of other sentences from which a page is none that speaks to its visitors.
 _SPOKEN_WORDS = 6  # Words that must be spoken to them.
 _WORDS_OF_A_MARK = 10  # Words of a sentence of which each that is of pages tells.
@@ -96,17 +94,13 @@ def notice_in(headings: Sequence[str], text: str) -> Obstacle | None:
     lines = sample.split("\n")
     frames = sum(_FRAME.match(line) is not None for line in lines)
     marks = len(_MARKS.findall(sample))
-    always = _PATTERNS["always"]
-    fillers = len(always["unfinished"].findall(sample.casefold()))
     if is_garbled(text):
         return "garbled"
     # What a program is written in, or leaves when it fails.
     if marks > _MARKS_SHARE * max(len(sample), 200) or frames > max(2, len(lines) / 2):
         return "broken"
-    if any(always["listing"].match(_straightened(head)) for head in headings):
+    if any(_PATTERNS["always"]["listing"].match(_straightened(head)) for head in headings):
         return "listing"
-    if fillers > max(_FILLERS, _FILLERS_SHARE * sample.count(" ")):
-        return "unfinished"
     words = _count_words(text, limit=_SURE_WORDS)
     return _short_notice(headings, text, words) if words <= _SURE_WORDS else None
 
@@ -193,11 +187,6 @@ _QUESTIONED = re.compile(r"[^\W\d_]\?(?=[^\W\d_])|\?{4}")
 _ACCENTED_SHARE = 0.5
 """Share of Latin letters that are not of the basic alphabet. Vietnamese, the most accented of
 languages, has a quarter."""
-_MISREAD = re.compile(
-    # Cyrillic in UTF-8 read as windows-1251: a lead byte and its follower as two letters.
-    "[\u0420\u0421][\u00a0-\u00bb\u0402-\u040f\u0451-\u045f\u2013-\u203a\u20ac\u2116\u2122]"
-)
-_MISREAD_SHARE = 0.04
 _CAPITALS_SHARE = 0.8
 """Share of capitals from which Cyrillic was read as another of its charsets, which swaps them."""
 _LEAST_LETTERS = 40
@@ -218,8 +207,6 @@ def is_garbled(text: str) -> bool:
     lost += len(_QUESTIONED.findall(sample))
     endless = sum(len(word) for word in re.findall(r"[\w+/=-]{60,}", sample))
     if lost > max(3, _LOST_SHARE * len(sample)) or endless > len(sample) / 2:
-        return True
-    if len(_MISREAD.findall(sample)) > max(3, _MISREAD_SHARE * len(sample)):
         return True
     letters = [each for each in sample if each.isalpha()]
     if sample.isascii() or len(letters) < _LEAST_LETTERS:

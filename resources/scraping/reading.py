@@ -201,9 +201,7 @@ def _is_pdf(body: bytes) -> bool:
 _BINARY_WINDOW = 65_536
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PROSE_ENDS = (b".", b"!", b"?", b'"', b"'", b")", b"]", b":", b";")
-_LAST_WORDS = (
-    60  # Bytes up to which text after all tags may be when a page was changed, and by whom.
-)
+_LAST_WORDS = 60  # Bytes of text after all tags that may say when a page was changed, by whom.
 _CALL = re.compile(rb"[\w.$]+\(\s*[\[{]\s*[\"'{\[]")
 _OPEN_TAG = re.compile(rb"<[a-z/!][^<>]*$")
 

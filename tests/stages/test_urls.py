@@ -226,3 +226,9 @@ def test_a_site_answers_for_its_page_wherever_a_copy_of_it_is_shown(copy: str) -
 )
 def test_no_site_borrows_the_name_of_another_by_writing_it_into_its_own_addresses(url: str) -> None:
     assert domain_of(published_at(url)) == "site.example"
+
+
+@pytest.mark.parametrize("inner", ["http://[bad/x", "javascript:alert.x", "https://a.test:99999/x"])
+def test_a_copy_of_what_is_no_web_page_answers_for_itself(inner: str) -> None:
+    capture = f"https://web.archive.org/web/2020/{inner}"
+    assert published_at(capture) == capture

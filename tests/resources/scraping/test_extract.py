@@ -178,6 +178,8 @@ def test_a_text_that_was_stored_in_the_wrong_charset_is_read_as_it_was_written(t
     misread = "".join(bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in raw)
     assert repaired(misread) == repaired(raw.decode("latin-1")) == text
     assert repaired(misread.encode().decode("latin-1")) == text
+    other = "".join(bytes([byte]).decode("cp1251", "ignore") or chr(byte) for byte in raw)
+    assert repaired(other) == text
     assert repaired(f"{misread} A café, {misread}.") == f"{text} A café, {text}."
     assert repaired(text) == text
 

@@ -132,7 +132,6 @@ def test_what_a_style_hides_is_not_read_inline_or_by_a_sheet_of_the_page(style: 
         f"<video>{PLANTED}</video><canvas>{PLANTED}</canvas><object>{PLANTED}</object>",
         f'<script type="application/ld+json">{{"articleBody": "{PLANTED * 9}"}}</script>',
         f"<!-- {PLANTED} -->",
-        f"<div><template shadowrootmode=open>Other.</template><p>{PLANTED}</p></div>",
     ],
 )
 def test_what_is_hidden_by_its_kind_is_not_read(body: str) -> None:
@@ -277,6 +276,29 @@ def test_a_sheet_hides_by_what_stands_before_beside_and_around_an_element() -> N
         assert PLANTED not in text, selector
     for selector in (".a > .x", "p + .x", "div ~ .x", ".a + div .x", ".x .x", ".x ~ .x"):
         assert PLANTED in text_of(body, sheet=f"{selector} {{ display: none }}"), selector
+
+
+@pytest.mark.parametrize(
+    ("hiding", "shown"),
+    [
+        ("font-size:0", "font-size:1rem"),
+        ("visibility:hidden", "visibility:visible"),
+        ("text-indent:-9999px", "text-indent:0"),
+        ("font:0/0 a", "font:16px/1 serif"),
+    ],
+)
+def test_what_an_element_inherits_hides_its_text_unless_it_has_its_own(
+    hiding: str, shown: str
+) -> None:
+    """Sites close the gaps of a row with letters of no size, and give its cells a size again."""
+    row = f'<div class="row">{PLANTED}<div class="cell"><p>{SEEN * 2}It is read.</p></div></div>'
+    text = text_of(row, sheet=f".row {{ {hiding} }} .cell {{ {shown} }}")
+    assert "It is read." in text
+    assert PLANTED not in text
+    for still in ("color: red", "font-size: 2em", "visibility: inherit", "text-indent: inherit"):
+        if still[:4] == hiding[:4] or still == "color: red":
+            text = text_of(row, sheet=f".row {{ {hiding} }} .cell {{ {still} }}")
+            assert "It is read." not in text, still
 
 
 def test_a_selector_that_cannot_be_looked_for_costs_no_page_its_text() -> None:

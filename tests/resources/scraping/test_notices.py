@@ -75,7 +75,7 @@ noon. It was the third outage of the month."""
         ("parked", "This domain may be for sale", "Related searches: health insurance"),
         ("busy", "", "Too many requests. Please slow down."),
         ("listing", "Index of /reports/2020", "Name Last modified Size\nParent Directory\n" * 200),
-        ("unfinished", "About us", f"Welcome to our site. {LOREM * 20}"),
+        ("unfinished", "About us", f"Welcome to our site. {LOREM}"),
         ("busy", "Tickets", "You are now in line. Your estimated wait time is 3 minutes."),
         ("consent", "Before you continue", CONSENT),
         ("menu", "The Daily", "World\nBusiness\nOpinion and analysis\nLetters\n" * 6),

@@ -219,7 +219,6 @@ ZIPPED = {"Content-Encoding": "gzip"}
         (respond("<p>Lütfen daha sonra tekrar deneyin, sitemiz bak\u0131mda."), "out of order"),
         (respond("<p>الموقع قيد الصيانة حاليا، يرجى المحاولة لاحقا"), "out of order"),
         (respond("<p>Accept the terms and conditions to connect to our network."), "out of order"),
-        (respond(article(f"<p>{RUSSIAN.encode().decode('cp1251', 'replace')}")), "garbled"),
         (respond(article(f"<p>{RUSSIAN.encode('koi8-r').decode('cp1251')}")), "garbled"),
         (respond(article(f"<p>{RUSSIAN.encode('ascii', 'replace').decode()}")), "garbled"),
         (respond(article("<p>La temp?rature est tr?s ?lev?e ? l'?t?. " * 9)), "garbled"),
