@@ -457,7 +457,7 @@ class Settings(BaseSettings):
     cache_page_days: Days = 1
     cache_model_days: Days = 90
     cache_age_days: Days = 180
-    cache_megabytes: int = Field(1024, ge=1)
+    cache_megabytes: int = Field(1024, ge=1, le=10**6)
     retention_cron: Cron = "30 4 * * 0"
     retention_text_days: Days = Field(180, ge=1)
     retention_cache_days: Days = 90
@@ -467,7 +467,7 @@ class Settings(BaseSettings):
     recheck_schedule: Literal["on", "off"] = "off"
     recheck_cron: Cron = "0 2 * * *"
     recheck_timezone: str = "UTC"
-    recheck_videos: int = Field(20, ge=0)
+    recheck_videos: int = Field(20, ge=0, le=10**6)
     recheck_cost_usd: Dollars | None = 1.0
     recheck_batch_hours: float = Field(0, ge=0, le=72)
     recheck_min_age_days: float = Field(7, ge=0, le=3650)

@@ -86,6 +86,8 @@ def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         ("FACTIBLE_ENDPOINTS", "serper=nowhere", "write an address such as https://"),
         ("FACTIBLE_RECHECK_CRON", "at night", "write five fields"),
         ("FACTIBLE_SERVE_MAX_RUNS", "99", "it should be less than"),
+        ("FACTIBLE_RECHECK_VIDEOS", "9" * 30, "it should be less than"),
+        ("FACTIBLE_CACHE_MEGABYTES", "9" * 30, "it should be less than"),
     ],
 )
 def test_a_wrong_value_is_a_sentence_that_names_the_variable(

@@ -425,7 +425,9 @@ def recheck(
     ] = None,
     *,
     plan: Annotated[bool, Option("--plan", help="Show the next night's list and why.")] = False,
-    limit: Annotated[int | None, Option(min=0, help="The most videos, not the setting.")] = None,
+    limit: Annotated[
+        int | None, Option(min=0, max=10**6, help="The most videos, not the setting.")
+    ] = None,
 ) -> None:
     """Check videos again: what is incomplete first, then low confidence, then the oldest.
 

@@ -38,6 +38,10 @@ def home(checked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return tmp_path
 
 
+def test_more_videos_than_a_number_can_count_are_wrong_usage(home: Path) -> None:
+    assert CliRunner().invoke(app, ["recheck", "--limit", "9" * 30]).exit_code == 2
+
+
 def run(*arguments: str) -> tuple[int, str, str]:
     result = CliRunner().invoke(app, ["recheck", *arguments])
     return result.exit_code, result.stdout, result.stderr
