@@ -24,22 +24,9 @@ if TYPE_CHECKING:
 
     import jinja2
 
-    from factible_assets.records import (
-        Basis,
-        Claim,
-        Confidence,
-        Evidence,
-        PriorFactCheck,
-        Query,
-        Rating,
-        RetrievedVia,
-        ReviewKind,
-        Stance,
-        Verdict,
-        Video,
-    )
+    from factible_assets import records
 
-_Row = TypeVar("_Row", "Evidence", "PriorFactCheck", "Query")
+_Row = TypeVar("_Row", "records.Evidence", "records.PriorFactCheck", "records.Query")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
 _UNSHOWN = re.compile("[\\s\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
 """Space, and what moves a terminal's cursor or turns text round."""
@@ -63,14 +50,14 @@ OUTCOME_WORDS: Mapping[str, str] = {
 GLYPHS: Mapping[str, str] = dict(zip(OUTCOME_WORDS, "✓✕≈?!·", strict=True))
 """A mark beside each outcome's colour, for eyes and paper that do not tell the colours apart."""
 
-GROUP_WORDS: Mapping[Stance, str] = {
+GROUP_WORDS: Mapping[records.Stance, str] = {
     "supports": "For the claim",
     "refutes": "Against the claim",
     "mixed": "Says both",
     "unclear": "Takes no clear side",
 }
 
-VIA_WORDS: Mapping[RetrievedVia, str] = {
+VIA_WORDS: Mapping[records.RetrievedVia, str] = {
     "scraped": "page text",
     "browser": "page text, by browser",
     "pdf": "PDF text",
@@ -149,30 +136,32 @@ def day_and_time(value: datetime) -> str:
     return f"{day(value)}, {value:%H:%M} {value.tzname() or ''}".rstrip()
 
 
-def rating_words(rating: Rating) -> str:
+def rating_words(rating: records.Rating) -> str:
     """Say how reliable a source is held to be."""
     if rating == "unknown":
         return "reliability unknown"
     return f"{rating.replace('_', ' ')} reliability"
 
 
-def publisher(row: Evidence) -> str:
+def publisher(row: records.Evidence) -> str:
     """Name who says so: the domain, or the file if somebody gave one without an address."""
     is_file = row.domain.endswith(".invalid")  # no domain, by RFC 2606
     return unquote(urlsplit(row.canonical_url).path.lstrip("/")) if is_file else row.domain
 
 
-def source_words(row: Evidence) -> str:
+def source_words(row: records.Evidence) -> str:
     """Say what a source is worth, such as: high reliability, government, search snippet only."""
     kind = "" if row.source_class == "unknown" else f", {row.source_class.replace('_', ' ')}"
     how = f", {VIA_WORDS['snippet']}" if row.via == "snippet" else ""
     return f"{rating_words(row.rating)}{kind}{how}"
 
 
-def act_words(kind: ReviewKind, target: str | None, value: str | None, query: str | None) -> str:
+def act_words(
+    kind: records.ReviewKind, target: str | None, value: str | None, query: str | None
+) -> str:
     """Say what a reviewer did, after their name, in hostile text; `query` are the words of one."""
     before, given = f"“{query}”" if query else "a query", value or ""
-    words: dict[ReviewKind, str] = {
+    words: dict[records.ReviewKind, str] = {
         "add_query": f"asked another query, “{given}”",
         "edit_query": f"asked “{given}” in place of {before}",
         "remove_query": f"took {before} out",
@@ -197,7 +186,7 @@ def act_words(kind: ReviewKind, target: str | None, value: str | None, query: st
     return words[kind]
 
 
-def youtube_id(video: Video) -> str | None:
+def youtube_id(video: records.Video) -> str | None:
     """Return the id under which YouTube plays a video, None if it is not known to be there."""
     try:
         found = video_id_of(video.url or video.video_id)
@@ -206,7 +195,7 @@ def youtube_id(video: Video) -> str | None:
     return found if found == video.video_id else None
 
 
-def moment_url(video: Video, seconds: float | None) -> str | None:
+def moment_url(video: records.Video, seconds: float | None) -> str | None:
     """Return the link to a second of the video, None where it is not known to be on YouTube."""
     if seconds is None or youtube_id(video) is None:
         return None
@@ -226,7 +215,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def moment(video: Video, claim: Claim) -> str:
+def moment(video: records.Video, claim: records.Claim) -> str:
     """Return the claim's time as a Markdown link where the video can be linked."""
     url = moment_url(video, claim.start_seconds)
     words = clock(claim.start_seconds)
@@ -267,39 +256,43 @@ def markdown(package: str, name: str) -> jinja2.Template:
     return engine.get_template(name)
 
 
-def _by_claim(claims: Iterable[Claim], rows: Iterable[_Row]) -> list[tuple[int | str, _Row]]:
+def _by_claim(
+    claims: Iterable[records.Claim], rows: Iterable[_Row]
+) -> list[tuple[int | str, _Row]]:
     """Return rows with the rank of their claim, which is a dash where it is of none of them."""
     ranks = {claim.claim_id: claim.rank for claim in claims}
     ordered = sorted(rows, key=lambda row: ranks.get(row.claim_id, 0))
     return [(ranks.get(row.claim_id) or "–", row) for row in ordered]
 
 
-def _in_time(claims: Iterable[Claim], verdicts: Iterable[Verdict]) -> list[tuple[Claim, Verdict]]:
+def _in_time(
+    claims: Iterable[records.Claim], verdicts: Iterable[records.Verdict]
+) -> list[tuple[records.Claim, records.Verdict]]:
     """Return the claims that have a verdict in the order in which the video makes them."""
     by_claim = {verdict.claim_id: verdict for verdict in verdicts}
     in_time = sorted(claims, key=lambda claim: (claim.start_seconds or 0.0, claim.rank))
     return [(each, by_claim[each.claim_id]) for each in in_time if each.claim_id in by_claim]
 
 
-def outcome_words(outcome: str, basis: Basis | None) -> str:
+def outcome_words(outcome: str, basis: records.Basis | None) -> str:
     """Say an outcome, as a leaning where the embedded engine took a side."""
     words = OUTCOME_WORDS[outcome]
     takes_side = outcome in STANCE_WORDS and outcome != "unclear"
     return f"leaning {words}" if basis == "embedded" and takes_side else words
 
 
-def sureness(verdict: Verdict) -> Confidence | None:
+def sureness(verdict: records.Verdict) -> records.Confidence | None:
     """Return how sure a verdict is; one that takes no side has nothing to be sure of."""
     return verdict.confidence if verdict.stance != "unclear" else None
 
 
-def verdict_words(verdict: Verdict) -> str:
+def verdict_words(verdict: records.Verdict) -> str:
     """Say a verdict in two or three words, with its level where it was reached on six."""
     words = outcome_words(verdict.stance or INCOMPLETE, verdict.basis)
     return f"{words} ({verdict.veracity.replace('-', ' ')})" if verdict.veracity else words
 
 
-def balance_words(verdict: Verdict) -> str:
+def balance_words(verdict: records.Verdict) -> str:
     """Say how many sources are for and against, and, where some are, how many say both."""
     both = f" ({verdict.mixed} both)" if verdict.mixed else ""
     return f"{verdict.supporting} : {verdict.refuting}{both}"

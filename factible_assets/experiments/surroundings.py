@@ -28,13 +28,7 @@ from factible_assets.corpora.reading import CorporaReading
 from factible_assets.experiments.plan import STAGES, Variant, settings_of, stage_keys
 from factible_assets.records import Transcript, Video
 from factible_assets.rows import VideoRows
-from factible_assets.services.reasoning import STAGES as JUDGED_STAGES
-from factible_assets.services.reasoning import (
-    choose_reasoner,
-    effort_of,
-    fitting_strategy,
-    plan_models,
-)
+from factible_assets.services import reasoning
 from factible_assets.services.search import search_names
 from factible_assets.services.web import choose_web
 from factible_assets.settings import Settings
@@ -81,12 +75,12 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choi
     own, missing = settings_of(variant.values, settings), []
     wish, knobs = variant.reasoner, variant.config
     try:
-        choose_reasoner(wish, own)
-        fitting_strategy(knobs.strategy, wish, own)
+        reasoning.choose_reasoner(wish, own)
+        reasoning.fitting_strategy(knobs.strategy, wish, own)
     except SetupError as error:
         missing.append(str(error))
-    reasoner = choose_reasoner(wish, own).kind if wish == "auto" else wish
-    stages = plan_models(own).stages if reasoner == "llm" else {}
+    reasoner = reasoning.choose_reasoner(wish, own).kind if wish == "auto" else wish
+    stages = reasoning.plan_models(own).stages if reasoner == "llm" else {}
     models = {stage: f"{model.provider}/{model.name}" for stage, model in stages.items()}
     names = search_names(settings)
     web = choose_web(knobs.search.web, corpus_web, settings.web, live_ready=bool(names))
@@ -127,10 +121,10 @@ class Place:
         home = choice.settings.home
         pulled = {name: read_receipt(home, name) for name in ("mpnet", "nli", "nli-base")}
         commits = {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
-        for stage in JUDGED_STAGES:
+        for stage in reasoning.STAGES:
             if choice.reasoner == "llm":
                 # Its prompt is a file among the code.
-                named = (choice.models[stage], effort_of(choice.settings, stage))
+                named = (choice.models[stage], reasoning.effort_of(choice.settings, stage))
                 makers[stage] = " ".join(filter(None, named))
             else:
                 makers[stage] = f"embedded {commits}"

@@ -29,16 +29,8 @@ from starlette.exceptions import HTTPException
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
+from factible_assets.http_service import models
 from factible_assets.http_service.auth import Client, Clients
-from factible_assets.http_service.models import (
-    FINAL,
-    Order,
-    ProgressUpdate,
-    RunInfo,
-    RunStatus,
-    error_update,
-    too_many,
-)
 from factible_assets.http_service.results import PublishedResults
 from factible_assets.settings import Settings
 from resources.lines import did_you_mean, shown
@@ -69,14 +61,14 @@ class Worker:
     def __init__(self, process: Process) -> None:
         self._process = process
 
-    async def updates(self) -> AsyncIterator[ProgressUpdate]:
+    async def updates(self) -> AsyncIterator[models.ProgressUpdate]:
         """Yield the events until the process closes its end."""
         if self._process.stdout is None:
             return
         async for line in self._process.stdout:
             # A worker that is killed can leave half a line behind.
             with contextlib.suppress(ValidationError):
-                yield ProgressUpdate.model_validate_json(line)
+                yield models.ProgressUpdate.model_validate_json(line)
 
     def cancel(self) -> None:
         """Close its stdin, which it takes for the wish to stop; its last event says that it did."""
@@ -94,11 +86,11 @@ class Worker:
         return await self._process.wait()
 
 
-Launch: TypeAlias = Callable[[Order], Awaitable[Worker]]
+Launch: TypeAlias = Callable[[models.Order], Awaitable[Worker]]
 """Starts a worker on an order."""
 
 
-async def launch_worker(order: Order) -> Worker:
+async def launch_worker(order: models.Order) -> Worker:
     """Start a worker in a session of its own: Ctrl-C in the terminal reaches the service alone."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -122,11 +114,11 @@ async def launch_worker(order: Order) -> Worker:
 class Run:
     """One run, from its launch on; `info` is what clients see of it."""
 
-    order: Order
+    order: models.Order
     client: str
     detached: bool
-    info: RunInfo
-    events: list[ProgressUpdate] = field(default_factory=list)
+    info: models.RunInfo
+    events: list[models.ProgressUpdate] = field(default_factory=list)
     followers: int = 0
     worker: Worker | None = None
     task: asyncio.Task[None] | None = None
@@ -144,18 +136,20 @@ class Run:
         """Whether no event will follow."""
         return self.info.ended_at is not None
 
-    def tell(self, event: ProgressUpdate) -> None:
+    def tell(self, event: models.ProgressUpdate) -> None:
         """Add an event and wake whoever waits for it."""
         self.events.append(event)
         self._announce()
 
-    def end(self, status: RunStatus) -> None:
+    def end(self, status: models.RunStatus) -> None:
         """Close the list of events."""
         self.info.status = status
         self.info.ended_at = datetime.now(UTC)
         self._announce()
 
-    async def follow(self, after: int = 0) -> AsyncIterator[tuple[int | None, ProgressUpdate]]:
+    async def follow(
+        self, after: int = 0
+    ) -> AsyncIterator[tuple[int | None, models.ProgressUpdate]]:
         """Yield the events behind a number, from 1; a silence is broken by unnumbered ones."""
         position = max(0, after)
         while True:
@@ -172,7 +166,10 @@ class Run:
             except TimeoutError:
                 so_far = self.events[-1].progress if self.events else 0
                 words = "The run goes on."
-                yield None, ProgressUpdate(step="still_running", message=words, progress=so_far)
+                yield (
+                    None,
+                    models.ProgressUpdate(step="still_running", message=words, progress=so_far),
+                )
 
     def _announce(self) -> None:
         news, self._news = self._news, asyncio.Event()
@@ -206,7 +203,7 @@ class Runs:
 
     async def infos(
         self, *, limit: int, video_id: str | None = None, run_id: str | None = None
-    ) -> list[RunInfo]:
+    ) -> list[models.RunInfo]:
         """Return the newest runs as Dagster has recorded them, whoever launched them.
 
         A run is Dagster's only seconds after it was launched here.
@@ -269,7 +266,7 @@ class Runs:
         all workers are busy or the client's quota is used up (429), or the service is being stopped
         (503).
         """
-        order = Order(
+        order = models.Order(
             run_id=str(uuid.uuid4()),
             video_id=await asyncio.to_thread(self.meant_video, video),
             home=self.settings.home,
@@ -299,13 +296,13 @@ class Runs:
             same.detached = same.detached or detached
             return same
         if len(active) >= self.settings.serve_max_runs:
-            raise too_many(
+            raise models.too_many(
                 f"{len(active)} videos are being checked, and no more are at once. Ask again "
                 "later, or raise FACTIBLE_SERVE_MAX_RUNS.",
                 _RETRY_SECONDS,
             )
         self.clients.count_video(client.id)
-        info = RunInfo(
+        info = models.RunInfo(
             run_id=order.run_id,
             video_id=order.video_id,
             status="starting",
@@ -377,7 +374,7 @@ class Runs:
             else:
                 run.info.status = "started"
             async for event in run.worker.updates():
-                if not any(each.step in FINAL for each in run.events):
+                if not any(each.step in models.FINAL for each in run.events):
                     run.tell(event)
             code = await run.worker.wait()
         except OSError as error:
@@ -386,7 +383,7 @@ class Runs:
             for timer in (run.killing, run.leaving):
                 if timer is not None:
                     timer.cancel()
-            if not run.events or run.events[-1].step not in FINAL:
+            if not run.events or run.events[-1].step not in models.FINAL:
                 cancelled = run.info.status == "canceling"
                 _LOG.warning("The worker of run %s ended without a last word: %s", run.run_id, code)
                 words = "The run was cancelled."
@@ -398,10 +395,10 @@ class Runs:
                 # Dagster's records are opened, which ends it there: if not now, then the next time.
                 with contextlib.suppress(Exception):
                     await asyncio.to_thread(recorded_runs, self.settings, limit=1)
-                run.tell(error_update(words, run.run_id, cancelled=cancelled))
+                run.tell(models.error_update(words, run.run_id, cancelled=cancelled))
             last = run.events[-1]
             is_cancelled = (last.data or {}).get("cancelled")
-            failed: RunStatus = "canceled" if is_cancelled else "failure"
+            failed: models.RunStatus = "canceled" if is_cancelled else "failure"
             run.end("success" if last.step == "complete" else failed)
 
 
@@ -415,14 +412,14 @@ def _stop(run: Run, worker: Worker) -> None:
 
 def recorded_runs(
     settings: Settings, *, limit: int, video_id: str | None = None, run_id: str | None = None
-) -> list[RunInfo]:
+) -> list[models.RunInfo]:
     """Return the newest runs of the data folder, of a video, or the one. Blocks, first for long."""
     from factible_assets.running.launch import open_instance  # noqa: PLC0415 - it takes seconds
     from factible_assets.services.alive import newest_runs  # noqa: PLC0415
 
     with open_instance(settings) as instance:
         rows = newest_runs(instance, limit=limit, video=video_id, run_id=run_id)
-    return [RunInfo.model_validate({**row, "events": None}) for row in rows]
+    return [models.RunInfo.model_validate({**row, "events": None}) for row in rows]
 
 
 # --- What comes with every request ----------------------------------------------------------------

@@ -16,22 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-from factible_assets import wording
-from factible_assets.records import (
-    Basis,
-    Claim,
-    Evidence,
-    MediaFinding,
-    PriorFactCheck,
-    Query,
-    ReviewAction,
-    Search,
-    Stance,
-    Status,
-    Step,
-    TranscriptSegment,
-    Verdict,
-)
+from factible_assets import records, wording
 from factible_assets.report.data import Outlived, ReportData, quote_url, source_links
 from factible_assets.rows import VerdictChange
 from factible_assets.stages.argument import Argument, argue
@@ -70,25 +55,25 @@ class ClaimView:
     `reviews` what people did, in words, the latest last.
     """
 
-    claim: Claim
+    claim: records.Claim
     number: int
     anchor: str
     outcome: str
-    verdict: Verdict | None
+    verdict: records.Verdict | None
     said: str | None
     is_verbatim: bool
     outlived: Outlived | None
     changes: list[VerdictChange]
     argument: Argument
     anchors: Mapping[str, str]
-    groups: Mapping[Stance, list[Shown]]
-    leftovers: Mapping[Status, tuple[list[Shown], list[str]]]
-    prior: list[PriorFactCheck]
-    searches: list[tuple[Query, list[Search]]]
-    steps: list[tuple[Step, list[tuple[str, str]]]]
-    reviews: list[tuple[ReviewAction, str]]
-    assessment: ReviewAction | None
-    ruling: ReviewAction | None
+    groups: Mapping[records.Stance, list[Shown]]
+    leftovers: Mapping[records.Status, tuple[list[Shown], list[str]]]
+    prior: list[records.PriorFactCheck]
+    searches: list[tuple[records.Query, list[records.Search]]]
+    steps: list[tuple[records.Step, list[tuple[str, str]]]]
+    reviews: list[tuple[records.ReviewAction, str]]
+    assessment: records.ReviewAction | None
+    ruling: records.ReviewAction | None
 
     @property
     def is_leaning(self) -> bool:
@@ -115,7 +100,7 @@ class ReportView:
     length: float
     transcript: tuple[Block, ...]
     stored: list[Shown]
-    pictures: Mapping[str, list[MediaFinding]]
+    pictures: Mapping[str, list[records.MediaFinding]]
 
 
 def arrange(data: ReportData) -> ReportView:
@@ -139,7 +124,7 @@ def arrange(data: ReportData) -> ReportView:
     times = [claim.start_seconds or 0.0 for claim in data.claims]
     # What was not asked, or merely looks alike, is left out.
     told = [row for row in data.media if row.status in {"ok", "infra_error"}]
-    pictures: dict[str, list[MediaFinding]] = {row.picture: [] for row in told}
+    pictures: dict[str, list[records.MediaFinding]] = {row.picture: [] for row in told}
     for row in told:
         if row.kind != "match" or row.match_class != "similar":
             pictures[row.picture].append(row)
@@ -163,7 +148,7 @@ def arrange(data: ReportData) -> ReportView:
     )
 
 
-def count_outcomes(outcomes: Iterable[tuple[str, Basis | None]]) -> list[Shown]:
+def count_outcomes(outcomes: Iterable[tuple[str, records.Basis | None]]) -> list[Shown]:
     """Count claims by outcome; an outcome that the embedded engine alone reached is a leaning."""
     numbers, offset = Counter(outcomes), 0.0
     counts = []
@@ -197,14 +182,14 @@ class _Shelves:
         self._reviews = by_claim(data.reviews)
         self._rulings = data.rulings
         self._changes = _by_claim(sorted(data.changes, key=lambda change: change.checked_at))
-        self._searches: dict[str, list[Search]] = defaultdict(list)
+        self._searches: dict[str, list[records.Search]] = defaultdict(list)
         for search in sorted(data.searches, key=lambda search: (search.provider, search.page)):
             self._searches[search.query_id].append(search)
         hashes = (row.content_hash or "" for row in data.evidence if row.status == "ok")
         kept = (each for each in dict.fromkeys(hashes) if each in self._texts)
         self._stored = {content_hash: f"text-{n}" for n, content_hash in enumerate(kept, 1)}
 
-    def claim_view(self, claim: Claim, number: int) -> ClaimView:
+    def claim_view(self, claim: records.Claim, number: int) -> ClaimView:
         """Return a claim with its number in order of time, from 1."""
         key = claim.claim_id
         verdict = self._verdicts.get(key)
@@ -222,7 +207,7 @@ class _Shelves:
             ids = step.made or (step.used if step.step == "judge" else ())
             known = [each for each in ids if each in self._publishers]
             steps.append((step, [(self._anchors[each], self._publishers[each]) for each in known]))
-        left: tuple[Status, ...] = ("infra_error", "no_evidence", "skipped")
+        left: tuple[records.Status, ...] = ("infra_error", "no_evidence", "skipped")
         return ClaimView(
             claim=claim,
             number=number,
@@ -271,7 +256,7 @@ class _Shelves:
             shown.append(item)
         return shown
 
-    def _sources(self, claim: Claim, status: Status) -> list[Shown]:
+    def _sources(self, claim: records.Claim, status: records.Status) -> list[Shown]:
         first_of: dict[str, str] = {}
         shown = []
         for row in self._evidence[claim.claim_id]:
@@ -305,7 +290,7 @@ class _Shelves:
             shown.append(source)
         return shown
 
-    def _acts(self, claim: Claim) -> list[tuple[ReviewAction, str]]:
+    def _acts(self, claim: records.Claim) -> list[tuple[records.ReviewAction, str]]:
         known = dict(self._data.reviewed_queries)
         known |= {query.query_id: query.text for query in self._queries[claim.claim_id]}
         told = []
@@ -316,7 +301,7 @@ class _Shelves:
                 known[act.query_id] = act.value
         return told
 
-    def _work(self, claim: Claim, status: Status) -> list[str]:
+    def _work(self, claim: records.Claim, status: records.Status) -> list[str]:
         """Say which queries, searches and look-ups of a claim ended with a status, and why."""
         queries = self._queries[claim.claim_id]
         lines = [
@@ -341,7 +326,9 @@ class _Shelves:
         return lines
 
 
-_Row = TypeVar("_Row", Evidence, PriorFactCheck, Query, Step, VerdictChange)
+_Row = TypeVar(
+    "_Row", records.Evidence, records.PriorFactCheck, records.Query, records.Step, VerdictChange
+)
 
 
 def _by_claim(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
@@ -351,10 +338,10 @@ def _by_claim(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
     return found
 
 
-def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
+def in_order(evidence: Iterable[records.Evidence]) -> list[records.Evidence]:
     """Return evidence, the most reliable first."""
 
-    def place(row: Evidence) -> tuple[Any, ...]:
+    def place(row: records.Evidence) -> tuple[Any, ...]:
         rank = _RATING_ORDER.index(row.rating)
         return rank, -row.rating_score, row.title, row.canonical_url
 
@@ -413,7 +400,7 @@ class StoredText:
     length: int
 
 
-def quote_place(row: Evidence, text: str) -> tuple[int, int] | None:
+def quote_place(row: records.Evidence, text: str) -> tuple[int, int] | None:
     """Return where a stored text holds the quote, character by character; None if it does not."""
     if row.quote is None or row.quote_start is None or row.quote_end is None:
         return None
@@ -471,7 +458,7 @@ def _word_end(text: str, position: int, limit: int) -> int:
 
 
 def transcript_blocks(
-    text: str, segments: Sequence[TranscriptSegment], claims: Iterable[Claim]
+    text: str, segments: Sequence[records.TranscriptSegment], claims: Iterable[records.Claim]
 ) -> tuple[Block, ...]:
     """Cut a transcript into paragraphs of about half a minute, with the claims marked in them.
 

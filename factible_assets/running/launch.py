@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -26,6 +27,7 @@ import dagster as dg
 import yaml
 from filelock import FileLock
 from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.event import listen
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from factible_assets.config import FactCheckConfig
@@ -164,7 +166,8 @@ class OpenEventLog(dagster_internals.SqliteEventLogStorage):
 
     Opening one means an engine, statements that are compiled anew, and at the closing a checkpoint:
     a quarter of the CPU of a run whose services answer at once. Without checkpoints a file stays
-    as it is and its write-ahead log grows; the UI watches the file. So each event touches it.
+    as it is and its write-ahead log grows; the UI watches the file. So each event touches it. No
+    event waits for the disk: a power cut may take the last ones, of a run that it has ended.
     """
 
     _MOST_OPEN = 4
@@ -173,7 +176,6 @@ class OpenEventLog(dagster_internals.SqliteEventLogStorage):
     def __init__(self, base_dir: str, inst_data: Any = None) -> None:
         """Open the index alone."""
         self._engines: dict[str, Engine] = {}
-        self._tables: set[str] = set()
         super().__init__(base_dir, inst_data)
         # An index that a killed process had just begun is completed; others are as they were.
         self.reindex_events()
@@ -187,9 +189,11 @@ class OpenEventLog(dagster_internals.SqliteEventLogStorage):
     @contextmanager
     def _connect(self, shard: str) -> Iterator[Connection]:
         with self._db_lock:
-            engine = self._engines.pop(shard, None) or create_engine(
-                self.conn_string_for_shard(shard), connect_args={"timeout": self._WAIT_SECONDS}
-            )
+            engine = self._engines.pop(shard, None)
+            if engine is None:
+                place = self.conn_string_for_shard(shard)
+                engine = create_engine(place, connect_args={"timeout": self._WAIT_SECONDS})
+                listen(engine, "connect", lambda each, _: each.execute("PRAGMA synchronous=NORMAL"))
             self._engines[shard] = engine  # those that are used last come last
             if shard not in self._initialized_dbs:
                 self._initdb(engine)
@@ -205,11 +209,8 @@ class OpenEventLog(dagster_internals.SqliteEventLogStorage):
         with suppress(FileNotFoundError):  # of a run that somebody deleted meanwhile
             os.utime(self.path_for_shard(event.run_id))
 
-    def has_table(self, table_name: str) -> bool:
-        """Tell whether the index has a table; one that was there stays."""
-        if table_name not in self._tables and super().has_table(table_name):
-            self._tables.add(table_name)
-        return table_name in self._tables
+    # The index has all tables from its beginning, and Dagster opens it anew for each look.
+    has_table = lru_cache(maxsize=8)(dagster_internals.SqliteEventLogStorage.has_table)
 
     def dispose(self) -> None:
         """Close all databases."""

@@ -20,22 +20,12 @@ from urllib.parse import urlsplit
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
+from factible_assets import records
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.methods.scales import AVERITEC, FEVER, VERACITY, stance_of
-from factible_assets.records import (
-    Claim,
-    Evidence,
-    Query,
-    QueryType,
-    Rating,
-    ReviewAction,
-    ReviewKind,
-    Stance,
-    Verdict,
-)
 from factible_assets.rows import VideoRows
 from factible_assets.running.result import Checked, stored_result
 from factible_assets.running.targets import unchecked
@@ -70,18 +60,18 @@ _LONGEST: Final[Mapping[str, int]] = {
 }
 """What a reviewer words, and how many characters it may have."""
 
-_REASONED: Final[Mapping[ReviewKind, tuple[str, str]]] = {
+_REASONED: Final[Mapping[records.ReviewKind, tuple[str, str]]] = {
     "drop_claim": ("To drop a claim needs a reason.", "--reason TEXT"),
     "overrule_source": ("To overrule a source needs a reason.", "--reason TEXT"),
     "sign": ("A ruling needs its words.", "--ruling TEXT"),
 }
 
-_JUDGING: frozenset[ReviewKind] = frozenset({"assess", "sign", "overrule_source"})
+_JUDGING: frozenset[records.ReviewKind] = frozenset({"assess", "sign", "overrule_source"})
 _SHORTEST_PREFIX = 4
 _TURN_SECONDS = 60
 
-_SCALES: Final[Mapping[str, Mapping[str, Stance]]] = {
-    "factible": {STANCE_WORDS[each].capitalize(): each for each in get_args(Stance)},
+_SCALES: Final[Mapping[str, Mapping[str, records.Stance]]] = {
+    "factible": {STANCE_WORDS[each].capitalize(): each for each in get_args(records.Stance)},
     "averitec": AVERITEC,
     "fever": FEVER,
     "veracity": VERACITY,
@@ -93,9 +83,9 @@ class Scale:
     """The labels on which a desk rules, in their order, with the stance of each."""
 
     name: str
-    labels: Mapping[str, Stance]
+    labels: Mapping[str, records.Stance]
 
-    def label(self, given: str) -> tuple[str, Stance]:
+    def label(self, given: str) -> tuple[str, records.Stance]:
         """Return a label as the scale writes it, and its stance; its case is free.
 
         Raises FactibleError: It is none of the scale's.
@@ -147,12 +137,12 @@ class Wish:
         reason: Why; of a ruling, the ruling in prose.
     """
 
-    kind: ReviewKind
+    kind: records.ReviewKind
     text: str | None = None
     number: int | str | None = None
     value: str | None = None
     said: str | None = None
-    query_type: QueryType | None = None
+    query_type: records.QueryType | None = None
     opposite: bool = False
     reason: str | None = None
 
@@ -172,14 +162,14 @@ class ClaimFile:
     rows: VideoRows
     settings: Settings
     claims: frozenset[str]
-    claim: Claim
+    claim: records.Claim
     number: int = 0
-    verdict: Verdict | None = None
-    queries: tuple[Query, ...] = ()
-    sources: tuple[Evidence, ...] = ()
-    actions: tuple[ReviewAction, ...] = ()
+    verdict: records.Verdict | None = None
+    queries: tuple[records.Query, ...] = ()
+    sources: tuple[records.Evidence, ...] = ()
+    actions: tuple[records.ReviewAction, ...] = ()
     corrections: reviews.Corrections = reviews.NO_CORRECTIONS
-    gone: ReviewAction | None = None
+    gone: records.ReviewAction | None = None
 
     @property
     def video_id(self) -> str:
@@ -187,7 +177,7 @@ class ClaimFile:
         return self.rows.video.video_id
 
     @property
-    def ruling(self) -> ReviewAction | None:
+    def ruling(self) -> records.ReviewAction | None:
         """The ruling that stands on the claim in these words."""
         return reviews.latest("sign", self.actions, self.claim.claim_id)
 
@@ -198,7 +188,7 @@ class ClaimFile:
         return act.value if act else None
 
     @property
-    def standing(self) -> tuple[ReviewAction, ...]:
+    def standing(self) -> tuple[records.ReviewAction, ...]:
         """What reviewers did that is in force: to sources, to the claim, and what they think."""
         mine, own = self.corrections, self.claim.claim_id
         acts = (
@@ -299,8 +289,8 @@ def new_claim(video: str, text: str, settings: Settings) -> ClaimFile:
     return ClaimFile(first.rows, settings, first.claims, claim, actions=tuple(acts))
 
 
-def _bare_claim(video_id: str, words: str) -> Claim:
-    return Claim(
+def _bare_claim(video_id: str, words: str) -> records.Claim:
+    return records.Claim(
         claim_id=claim_id(video_id, words),
         video_id=video_id,
         rank=1,
@@ -365,14 +355,14 @@ def reviewer_name(given: str | None, settings: Settings) -> str:
 
 def planned(
     file: ClaimFile, wishes: Sequence[Wish], reviewer: str, reason: str | None
-) -> tuple[ReviewAction, ...]:
+) -> tuple[records.ReviewAction, ...]:
     """Turn wishes into actions, each judged against what those before it leave.
 
     Raises FactibleError: One of them cannot be granted; nothing is recorded then.
     """
     why = _words(reason, "--reason") if reason is not None else None
     now = datetime.now(UTC)
-    done: list[ReviewAction] = []
+    done: list[records.ReviewAction] = []
     # What would be asked, by id; what each is derived to be tells the same words apart.
     asked = {query.query_id: query_id(file.claim.claim_id, query.text) for query in file.queries}
     for position, wish in enumerate(wishes, start=1):
@@ -394,7 +384,7 @@ def planned(
             sentence, remedy = _REASONED[wish.kind]
             raise FactibleError(sentence, f"Give it: {remedy}.")
         done.append(
-            ReviewAction(
+            records.ReviewAction(
                 action_id=review_action_id(file.claim.claim_id, reviewer, now, position),
                 video_id=file.claim.video_id,
                 claim_id=file.claim.claim_id,
@@ -424,7 +414,7 @@ def _query(file: ClaimFile, wish: Wish, asked: dict[str, str]) -> dict[str, Any]
     kind, opposite = wish.query_type or "direct", wish.opposite
     if wish.kind != "add_query":
         number, known = wish.number, file.queries
-        by_number: dict[int | str | None, Query] = {each.query_id: each for each in known}
+        by_number: dict[int | str | None, records.Query] = {each.query_id: each for each in known}
         query = (by_number | dict(enumerate(known, start=1))).get(number)
         if query is None:
             raise FactibleError(
@@ -447,7 +437,7 @@ def _query(file: ClaimFile, wish: Wish, asked: dict[str, str]) -> dict[str, Any]
     return fields
 
 
-def _opinion(file: ClaimFile, wish: Wish, _: Sequence[ReviewAction]) -> dict[str, Any]:
+def _opinion(file: ClaimFile, wish: Wish, _: Sequence[records.ReviewAction]) -> dict[str, Any]:
     if wish.kind == "note":
         return {"value": _words(wish.text, "A note")}
     given = plain(wish.text or "")
@@ -461,14 +451,14 @@ def _opinion(file: ClaimFile, wish: Wish, _: Sequence[ReviewAction]) -> dict[str
         whose = file.settings.organisation
         return {"value": label, "stance": stance, "target": scale.name, "organisation": whose}
     _refuse(
-        given.lower() not in get_args(Stance),
+        given.lower() not in get_args(records.Stance),
         f"{plain(given, 40)!r} is no assessment.",
         "Give supports, refutes, mixed or unclear; none takes yours back.",
     )
     return {"value": given.lower()}
 
 
-def _claim(file: ClaimFile, wish: Wish, done: Sequence[ReviewAction]) -> dict[str, Any]:
+def _claim(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) -> dict[str, Any]:
     is_changed = any(act.action in reviews.CLAIM_KINDS for act in done)
     _refuse(is_changed, "A claim is changed twice.", "Change it once, then go on.")
     if wish.kind == "drop_claim":
@@ -499,7 +489,7 @@ def _claim(file: ClaimFile, wish: Wish, done: Sequence[ReviewAction]) -> dict[st
     return {"value": "\n".join(wordings), "target": said}
 
 
-def _source(file: ClaimFile, wish: Wish, done: Sequence[ReviewAction]) -> dict[str, Any]:
+def _source(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) -> dict[str, Any]:
     given = _words(wish.text, "A source")
     is_added = wish.kind == "add_source"
     subject = _fetchable(given) if is_added else source_subject(given)
@@ -514,7 +504,7 @@ def _source(file: ClaimFile, wish: Wish, done: Sequence[ReviewAction]) -> dict[s
             "Give the URL of one as it is listed.",
         )
         value = plain(wish.value or "").lower().replace(" ", "_")
-        stances, ratings = get_args(Stance), get_args(Rating)
+        stances, ratings = get_args(records.Stance), get_args(records.Rating)
         _refuse(
             value not in {*stances, *ratings, "none"},
             f"{plain(value, 40)!r} overrules nothing.",
@@ -611,7 +601,7 @@ def _words(text: str | None, what: str) -> str:
 
 def carry_out(
     file: ClaimFile,
-    actions: Sequence[ReviewAction],
+    actions: Sequence[records.ReviewAction],
     *,
     rerun: bool | None,
     watch: Watch,
@@ -706,7 +696,7 @@ def _refuse_on_old_ground(file: ClaimFile) -> None:
     )
 
 
-def _came_of(file: ClaimFile, now: Sequence[ClaimFile]) -> list[Claim]:
+def _came_of(file: ClaimFile, now: Sequence[ClaimFile]) -> list[records.Claim]:
     """Return what a claim is now, to be checked: the claim in its new words, or its parts."""
     ids = {each.claim.claim_id for each in now if file.claim.claim_id in _ids(each)}
     for each in now:
@@ -717,8 +707,8 @@ def _came_of(file: ClaimFile, now: Sequence[ClaimFile]) -> list[Claim]:
 
 def _check_again(
     file: ClaimFile,
-    claims: Sequence[Claim],
-    actions: Sequence[ReviewAction],
+    claims: Sequence[records.Claim],
+    actions: Sequence[records.ReviewAction],
     watch: Watch,
     say: Say,
     run_id: str | None,

@@ -12,29 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
+from factible_assets import records
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import Embedder, minilm
 from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.embedded.reading.evidence import draft_verdict, read_page
 from factible_assets.reasoners.embedded.reading.stance import StanceModel, StatementsAndTone
-from factible_assets.records import (
-    Basis,
-    Claim,
-    Evidence,
-    Query,
-    Transcript,
-    TranscriptSegment,
-    Video,
-)
-from factible_assets.stages.ports import (
-    ClaimDrafts,
-    EvidenceDraft,
-    Judged,
-    PageExcerpt,
-    QueryDraft,
-    VerdictDraft,
-    Vote,
-)
+from factible_assets.stages import ports
 
 Result = TypeVar("Result")
 
@@ -58,18 +42,18 @@ class EmbeddedReasoner:
         )
 
     @property
-    def basis(self) -> Basis:
+    def basis(self) -> records.Basis:
         """Return "embedded"."""
         return "embedded"
 
     async def extract_claims(
         self,
-        video: Video,
-        transcript: Transcript,
-        segments: Sequence[TranscriptSegment],
+        video: records.Video,
+        transcript: records.Transcript,
+        segments: Sequence[records.TranscriptSegment],
         *,
         max_claims: int,
-    ) -> Judged[ClaimDrafts]:
+    ) -> ports.Judged[ports.ClaimDrafts]:
         """Find the check-worthy claims of a transcript, most important first."""
         return await self._in_thread(
             lambda: extract_claims(
@@ -78,8 +62,8 @@ class EmbeddedReasoner:
         )
 
     async def write_queries(
-        self, video: Video, claim: Claim, *, max_queries: int
-    ) -> Judged[tuple[QueryDraft, ...]]:
+        self, video: records.Video, claim: records.Claim, *, max_queries: int
+    ) -> ports.Judged[tuple[ports.QueryDraft, ...]]:
         """Word the searches that would find evidence for and against a claim."""
         return await self._in_thread(
             lambda: write_queries(
@@ -88,8 +72,12 @@ class EmbeddedReasoner:
         )
 
     async def read_evidence(
-        self, video: Video, claim: Claim, query: Query, page: PageExcerpt
-    ) -> Judged[EvidenceDraft | None]:
+        self,
+        video: records.Video,
+        claim: records.Claim,
+        query: records.Query,
+        page: ports.PageExcerpt,
+    ) -> ports.Judged[ports.EvidenceDraft | None]:
         """Read what a page says about a claim; None if it does not speak of it.
 
         Neither video nor query is used: whatever led to a page, it is read for the claim.
@@ -99,12 +87,16 @@ class EmbeddedReasoner:
         )
 
     async def judge(
-        self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
-    ) -> Judged[VerdictDraft]:
+        self,
+        video: records.Video,
+        claim: records.Claim,
+        evidence: Sequence[records.Evidence],
+        vote: ports.Vote,
+    ) -> ports.Judged[ports.VerdictDraft]:
         """Word the verdict that the vote leans to. The claim's text is not looked at again."""
-        return Judged(draft_verdict(evidence, vote))
+        return ports.Judged(draft_verdict(evidence, vote))
 
-    async def _in_thread(self, work: Callable[[], Result]) -> Judged[Result]:
+    async def _in_thread(self, work: Callable[[], Result]) -> ports.Judged[Result]:
         """Run work in a thread, behind a gate of the loop that asks.
 
         One gate per loop, because a run of its own may bring a loop of its own while the reasoner
@@ -115,4 +107,4 @@ class EmbeddedReasoner:
         if gate is None:
             gate = self._gates.setdefault(loop, asyncio.Semaphore(os.cpu_count() or 1))
         async with gate:
-            return Judged(await asyncio.to_thread(work))
+            return ports.Judged(await asyncio.to_thread(work))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
+from factible_assets import records
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.page_text import instructs_reader
@@ -27,16 +28,6 @@ from factible_assets.reasoners.llm.evidence import (
 )
 from factible_assets.reasoners.llm.prompts import load_prompt
 from factible_assets.reasoners.llm.verdict import reach_verdict
-from factible_assets.records import (
-    Basis,
-    CallStage,
-    Claim,
-    Evidence,
-    Query,
-    Transcript,
-    TranscriptSegment,
-    Video,
-)
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck
 
@@ -68,7 +59,7 @@ class LlmReasoner:
     ReasonerRefusalError when the model declined.
     """
 
-    basis: Basis = "llm"
+    basis: records.Basis = "llm"
 
     def __init__(
         self, models: Mapping[str, StageModel], limits: ReadingLimits | None = None
@@ -99,9 +90,9 @@ class LlmReasoner:
 
     async def extract_claims(
         self,
-        video: Video,
-        transcript: Transcript,
-        segments: Sequence[TranscriptSegment],
+        video: records.Video,
+        transcript: records.Transcript,
+        segments: Sequence[records.TranscriptSegment],
         *,
         max_claims: int,
     ) -> ports.Judged[ports.ClaimDrafts]:
@@ -127,7 +118,7 @@ class LlmReasoner:
         return ports.Judged(drafts, tuple(desk.calls))
 
     async def write_queries(
-        self, video: Video, claim: Claim, *, max_queries: int
+        self, video: records.Video, claim: records.Claim, *, max_queries: int
     ) -> ports.Judged[tuple[ports.QueryDraft, ...]]:
         """Word the searches that would find evidence for and against a claim.
 
@@ -144,7 +135,11 @@ class LlmReasoner:
             return ports.Judged(queries.plain_queries(asked), tuple(outage.calls))
 
     async def read_evidence(
-        self, video: Video, claim: Claim, query: Query, page: ports.PageExcerpt
+        self,
+        video: records.Video,
+        claim: records.Claim,
+        query: records.Query,
+        page: ports.PageExcerpt,
     ) -> ports.Judged[ports.EvidenceDraft | None]:
         """Read what a page says about a claim; None if it does not speak of it.
 
@@ -167,12 +162,18 @@ class LlmReasoner:
             desk.query, desk.url = first.query, first.page.canonical_url
         return desk
 
-    def desk(self, prompt: str, stage: CallStage, video: Video, claim: Claim) -> Desk:
+    def desk(
+        self, prompt: str, stage: records.CallStage, video: records.Video, claim: records.Claim
+    ) -> Desk:
         """Return where a question about a claim is asked, with the model of a stage."""
         return Desk(self._models[stage], load_prompt(prompt), stage, video, claim)
 
     async def judge(
-        self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: ports.Vote
+        self,
+        video: records.Video,
+        claim: records.Claim,
+        evidence: Sequence[records.Evidence],
+        vote: ports.Vote,
     ) -> ports.Judged[ports.VerdictDraft]:
         """Reach a verdict from the evidence alone. The model is not shown the vote."""
         desk = self.desk("verdict", "verdicts", video, claim)
