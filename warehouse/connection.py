@@ -23,7 +23,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -45,13 +45,6 @@ CONNECTION_CONFIG: Mapping[str, Any] = {
     "autoinstall_known_extensions": "false",
     "python_enable_replacements": "false",
 }
-
-_WRITING: dict[str, Any] = {**CONNECTION_CONFIG, "threads": 1}
-"""What is written is small: further threads find nothing to do in it, and look for it all the time.
-With two, a published copy took 290 ms of CPU, and with one 170."""
-
-_MOST_RESTING = 2
-_resting: list[duckdb.DuckDBPyConnection] = []
 
 LARGE_FILE_BYTES = 32_000_000
 """Of smaller files, of some 30 to 100 videos, rows are not compressed, for to find out how takes
@@ -113,12 +106,14 @@ class FileConnector:
         DuckDB's, or the operating system refuses.
         """
         started = time.monotonic()
-        with _turn_of(self.path, started, self.lock_timeout_seconds), ExitStack() as closing:
-            connection = self._open(closing, read_only=read_only, started=started)
+        with _turn_of(self.path, started, self.lock_timeout_seconds):
+            connection = self._open(read_only=read_only, started=started)
             try:
                 yield connection
             except duckdb.Error as failure:
                 raise trouble_with(self.path, failure) or failure from failure
+            finally:
+                connection.close()
 
     def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
         """Create the file if there is none: prepared beside its place, then moved there whole.
@@ -152,17 +147,13 @@ class FileConnector:
             with suppress(OSError):
                 unfinished.unlink()
 
-    def _open(
-        self, closing: ExitStack, *, read_only: bool, started: float
-    ) -> duckdb.DuckDBPyConnection:
+    def _open(self, *, read_only: bool, started: float) -> duckdb.DuckDBPyConnection:
         if self.path.is_fifo():  # whose opening waits for a writer, for ever
             raise errors.NotAWarehouseError(self.path, "it is a named pipe")
         longest = FIRST_PAUSE_SECONDS
         while True:
             try:
-                is_own = read_only or self.config  # in an instance of DuckDB for this alone
-                way = self._connect_to(self.path, read_only=read_only) if is_own else self._lent()
-                return closing.enter_context(way)
+                return self._connect_to(self.path, read_only=read_only)
             except (duckdb.IOException, duckdb.ConnectionException) as failure:
                 if not any(words in str(failure) for words in _LOCK_MESSAGES):
                     raise self._explain(failure) from failure
@@ -176,43 +167,20 @@ class FileConnector:
             time.sleep(random.uniform(longest / 2, longest))  # noqa: S311 - jitter, not a secret
             longest = min(2 * longest, LONGEST_PAUSE_SECONDS)
 
-    @contextmanager
-    def _lent(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Lend a connection to the file by an instance of DuckDB that had others open before.
-
-        To make one takes a third of a small write. One in which anything went wrong, that has more
-        open than this file or wrote beside it what memory does not hold, is never used again.
-        """
-        try:
-            instance = _resting.pop()
-        except IndexError:
-            instance = duckdb.connect(config=_WRITING)
-        can_rest = False
-        try:
-            is_small = self.path.stat().st_size < LARGE_FILE_BYTES
-            instance.execute(f"SET force_compression = {'uncompressed' if is_small else 'auto'}")
-            place = str(self.path).replace("'", "''")
-            instance.execute(f"SET temp_directory = '{place}.tmp'")
-            instance.execute(f"ATTACH '{place}' AS warehouse")
-            with instance.cursor() as connection:
-                _settle(connection)
-                connection.execute("USE warehouse")
-                yield connection
-            with suppress(duckdb.Error):  # on a full disk: what is in the log is read from there
-                instance.execute("DETACH warehouse")
-                instance.execute("SET temp_directory = ''")  # refused where it was used
-                left = instance.execute("FROM duckdb_databases() WHERE NOT internal").fetchall()
-                can_rest = len(left) == 1 and len(_resting) < _MOST_RESTING
-        finally:
-            if can_rest:
-                _resting.append(instance)
-            else:
-                instance.close()
-
     def _connect_to(self, path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-        config = {**(CONNECTION_CONFIG if read_only else _WRITING), **self.config}
-        connection = duckdb.connect(str(path), read_only=read_only, config=config)
-        _settle(connection)
+        # What is written is small: further threads find nothing to do in it, and look for it all
+        # the time. With two, a published copy took 290 ms of CPU, and with one 170.
+        writing: dict[str, Any] = {} if read_only else {"threads": 1}
+        with suppress(OSError):  # of a file that is not there yet, or cannot be opened either
+            if not read_only and path.stat().st_size < LARGE_FILE_BYTES:
+                writing["force_compression"] = "uncompressed"
+        connection = duckdb.connect(
+            str(path), read_only=read_only, config={**CONNECTION_CONFIG, **writing, **self.config}
+        )
+        # DuckDB draws one on stdout where it takes a process for interactive, as it does a child's.
+        connection.execute("SET enable_progress_bar = false")
+        # Moments are read, and their days counted, in one zone, wherever this machine stands.
+        connection.execute("SET TimeZone = 'UTC'")
         if read_only:
             # Whatever is asked: no other file is read or written, nothing attached or loaded.
             connection.execute("SET enable_external_access = false")
@@ -237,13 +205,6 @@ class FileConnector:
         if self.path.is_dir():
             return errors.NotAWarehouseError(self.path, "it is a directory")
         return errors.WarehouseNotWritableError(self.path, _first_line(message))
-
-
-def _settle(connection: duckdb.DuckDBPyConnection) -> None:
-    # DuckDB draws one on stdout where it takes a process for interactive, as it does a child's.
-    connection.execute("SET enable_progress_bar = false")
-    # Moments are read, and their days counted, in one zone, wherever this machine stands.
-    connection.execute("SET TimeZone = 'UTC'")
 
 
 def trouble_with(path: Path, failure: Exception) -> errors.WarehouseError | None:

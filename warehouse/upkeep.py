@@ -22,7 +22,7 @@ from pathlib import Path
 import duckdb
 
 from resources.statements import statements
-from warehouse.connection import FileConnector, trouble_with
+from warehouse.connection import trouble_with
 from warehouse.errors import WarehouseBusyError, WarehouseError, WarehouseNotWritableError
 from warehouse.lake import Lake
 from warehouse.publication import copy_database, remove_database
@@ -69,9 +69,7 @@ def compact(warehouse: Warehouse) -> int:
     path = Path(os.path.realpath(warehouse.path))
     unfinished = path.with_name(f".{path.name}.compacting")
     try:
-        # By an instance of DuckDB of its own: to detach would empty the log beside the new file.
-        own = FileConnector(warehouse.path, config={"threads": 1})
-        with Warehouse(own, schema=warehouse.schema).connection() as connection:
+        with warehouse.connection() as connection:
             remove_database(unfinished)
             # Takes the write-ahead log into the file; one beside it would be replayed into the new.
             connection.execute(_ASK["checkpoint"])

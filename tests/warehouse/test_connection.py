@@ -322,46 +322,6 @@ def test_a_named_pipe_is_no_warehouse_and_is_not_waited_for(tmp_path: Path) -> N
 # --- What a write takes -------------------------------------------------------------------------
 
 
-def test_what_was_left_open_or_set_is_not_there_for_the_next_who_writes(
-    warehouse: Warehouse, tmp_path: Path
-) -> None:
-    other = tmp_path / "other.duckdb"
-    for _ in range(2):
-        with warehouse.connection() as opened:
-            # What memory does not hold lies beside the file, and never where somebody works.
-            asked = "SELECT current_setting('temp_directory')"
-            assert opened.execute(asked).fetchall() == [(f"{warehouse.path}.tmp",)]
-            opened.execute(f"ATTACH '{other}' AS beside")
-            opened.execute("CREATE TEMP TABLE noted AS SELECT 1")
-            opened.begin()
-            opened.execute("UPDATE recheck_settings SET videos_per_night = 99")
-        with duckdb.connect(str(other)):
-            pass  # nobody holds it any more
-    assert warehouse.query("SELECT videos_per_night FROM recheck_settings").item() == 20
-
-
-def test_an_instance_of_duckdb_in_which_something_failed_is_never_used_again(
-    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connection, "_resting", [])
-    warehouse.ensure_exists()
-    with warehouse.connection():
-        pass
-    (rested,) = connection._resting
-    with pytest.raises(duckdb.CatalogException), warehouse.connection() as opened:
-        opened.execute("FROM nothing")
-    assert connection._resting == []
-    with warehouse.connection():
-        pass
-    assert connection._resting != [rested]
-    # What a thread has open is not lent to another, and not all are kept.
-    with ThreadPoolExecutor(4) as pool:
-        stores = [Warehouse(warehouse.path.with_name(f"{each}.duckdb")) for each in range(4)]
-        list(pool.map(lambda each: each.write_assets("v", fact_check("v"), stamp=stamp(1)), stores))
-    assert all(each.video_ids() == ["v"] for each in stores)
-    assert len(connection._resting) <= 2
-
-
 def test_rows_of_a_large_file_are_compressed_and_those_of_a_small_one_are_not(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
