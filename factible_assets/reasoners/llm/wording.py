@@ -44,8 +44,8 @@ def plain(text: str) -> str:
     while text != before:  # what taking out one piece of markup puts together is taken out too
         before = text
         text = _ADDRESS.sub(" ", _LINK.sub(r"\1", _TAG.sub(" ", text)))
-    text = _MORE.sub("\x01", _LESS.sub("\x00", text)).translate(_BRACKETS).translate(_KEPT)
-    text = re.sub(r"\(\s*\)", " ", text)
+        text = _MORE.sub("\x01", _LESS.sub("\x00", text)).translate(_BRACKETS)
+    text = re.sub(r"\(\s*\)", " ", text.translate(_KEPT))
     return re.sub(r"\s+([,.;:!?])", r"\1", " ".join(text.split()))
 
 

@@ -34,6 +34,8 @@ def test_words_are_kept_without_markup_and_addresses(written: str, kept: str) ->
 
 
 @example("a://")
+@example(":<//")
+@example("https:|//a.b")
 @given(st.text(st.sampled_from(list("<>[]()!*`_|/:bahtps.wx \n\u200b\\{}")), max_size=60))
 def test_no_markup_is_left_or_put_together(text: str) -> None:
     kept = plain(text)
