@@ -21,6 +21,9 @@ RUN_THREAD = "run-"
 FULL_DISK = re.compile("database or disk is full|disk I/O error")
 """What SQLite says of a disk without room, of itself and through other libraries."""
 
+NO_ROOM = "There is no room left"
+"""How our own sentences of one begin, by which a failed step's is known."""
+
 
 class ExitCode(IntEnum):
     """How something ended: what the exit code of every command means."""
@@ -48,7 +51,7 @@ def is_full(error: BaseException) -> bool:
 
 def code_of(failures: Iterable[str]) -> ExitCode:
     """Return how a run ended whose steps failed with these sentences: a full disk is told apart."""
-    full = any("There is no room left" in each or FULL_DISK.search(each) for each in failures)
+    full = any(NO_ROOM in each or FULL_DISK.search(each) for each in failures)
     return ExitCode.ENVIRONMENT if full else ExitCode.FAILED
 
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from factible_assets.errors import FULL_DISK, ExitCode, FactibleError, is_full
+from factible_assets.errors import FULL_DISK, NO_ROOM, ExitCode, FactibleError, is_full
 from factible_assets.wording import number, plain, verdict_words
 
 if TYPE_CHECKING:  # loaded by who prints them; help and documents need none
@@ -273,7 +273,7 @@ def sentence(error: BaseException) -> str:
         full, filename = FULL_DISK.search(words), getattr(error, "filename", None)
         place = f" for {filename}" if filename is not None else ""
         place = f", or the disk fails ({full[0]})" if full else place
-        return f"There is no room left{place}. Make room, then run the same command again."
+        return f"{NO_ROOM}{place}. Make room, then run the same command again."
     if isinstance(error, OSError) and error.filename is not None:
         return (
             f"{error.filename} cannot be used: {error.strerror}. "

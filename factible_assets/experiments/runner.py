@@ -57,6 +57,9 @@ from warehouse.rows import Stamp
 from warehouse.sets import AssetRows, enter
 from warehouse.store import Warehouse
 
+DEFAULT_JOBS = 4
+"""Videos that are worked on at once; within each, claims run at once as in any check."""
+
 _log = logging.getLogger(__name__)
 _ASK = statements("factible_assets.experiments", "experiments.sql")
 
@@ -204,7 +207,7 @@ def run_experiment(
     corpora: CorporaReading,
     settings: Settings,
     *,
-    jobs: int = 4,
+    jobs: int = DEFAULT_JOBS,
     fresh: bool = False,
     watcher: Watcher = lambda _: None,
 ) -> tuple[list[VariantOutcome], Ledger]:
@@ -420,7 +423,7 @@ def conduct(
     corpora: CorporaReading,
     settings: Settings,
     *,
-    jobs: int = 4,
+    jobs: int = DEFAULT_JOBS,
     fresh: bool = False,
     watcher: Watcher = lambda _: None,
 ) -> list[VariantOutcome]:

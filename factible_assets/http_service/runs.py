@@ -392,9 +392,7 @@ class Runs:
                         "The worker of this run ended unexpectedly; the service's log may say why. "
                         "Launch the check again."
                     )
-                # Dagster's records are opened, which ends it there: if not now, then the next time.
-                with contextlib.suppress(Exception):
-                    await asyncio.to_thread(recorded_runs, self.settings, limit=1)
+                # Dagster's records of it are ended by whoever opens them next.
                 run.tell(models.error_update(words, run.run_id, cancelled=cancelled))
             last = run.events[-1]
             is_cancelled = (last.data or {}).get("cancelled")

@@ -24,7 +24,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from factible_assets.errors import ExitCode, FactibleError, is_full, leave
+from factible_assets.errors import NO_ROOM, ExitCode, FactibleError, is_full, leave
 from factible_assets.http_service.models import Order, ProgressUpdate, Step, error_update, update
 from factible_assets.records import Claim, Transcript, Verdict
 from factible_assets.settings import Settings, load_settings
@@ -131,13 +131,14 @@ def carry_out(order: Order, stream: TextIO) -> bool:
         failures = checked.failures
     except KeyboardInterrupt:
         pass  # before it started, or as it ended
-    except (FactibleError, WarehouseError) as error:
-        is_cancelled = getattr(error, "code", None) is ExitCode.INTERRUPTED
-        failures = None if is_cancelled else (str(error),)
+    except FactibleError as error:
+        failures = None if error.code is ExitCode.INTERRUPTED else (str(error),)
+    except WarehouseError as error:
+        failures = (str(error),)
     except Exception as error:
         if not is_full(error):
             raise
-        failures = ("There is no room left for the data folder. Make room, then check again.",)
+        failures = (f"{NO_ROOM} for the data folder. Make room, then check again.",)
     if failures is None:
         words = "The run was cancelled. What was complete by then is stored."
         teller.send(error_update(words, order.run_id, cancelled=True))

@@ -18,7 +18,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -176,6 +175,7 @@ class OpenEventLog(dagster_internals.SqliteEventLogStorage):
     def __init__(self, base_dir: str, inst_data: Any = None) -> None:
         """Open the index alone."""
         self._engines: dict[str, Engine] = {}
+        self._tables: set[str] = set()
         super().__init__(base_dir, inst_data)
         # An index that a killed process had just begun is completed; others are as they were.
         self.reindex_events()
@@ -209,8 +209,11 @@ class OpenEventLog(dagster_internals.SqliteEventLogStorage):
         with suppress(FileNotFoundError):  # of a run that somebody deleted meanwhile
             os.utime(self.path_for_shard(event.run_id))
 
-    # The index has all tables from its beginning, and Dagster opens it anew for each look.
-    has_table = lru_cache(maxsize=8)(dagster_internals.SqliteEventLogStorage.has_table)
+    def has_table(self, table_name: str) -> bool:
+        """Tell whether the index has a table; one that was there stays."""
+        if table_name not in self._tables and super().has_table(table_name):
+            self._tables.add(table_name)
+        return table_name in self._tables
 
     def dispose(self) -> None:
         """Close all databases."""

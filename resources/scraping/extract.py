@@ -75,7 +75,7 @@ _WIDE = ("utf-16", "utf-32")
 # Codecs for names of hosts, whose time grows with the square of a text's length.
 _OF_HOSTS = frozenset({"idna", "punycode"})
 _WIDE_ZEROS = 50
-_FOREIGN = re.compile("[^\0-\x7f]+")
+_FOREIGN = re.compile("([^\0-\x7f]+)")
 _AS_BYTES = [
     {ord(bytes([it]).decode(name, "ignore") or chr(it)): it for it in range(128, 256)}
     for name in ("cp1252", "cp1251")
@@ -169,13 +169,13 @@ def repaired(text: str) -> str:
     """
     runs = _FOREIGN.findall(text)
     for as_bytes in _AS_BYTES:
-        read = {}
+        read: dict[str, str] = {}
         for run in set(runs):
             with suppress(UnicodeError):
                 read[run] = run.translate(as_bytes).encode("latin-1").decode("utf-8")
         if sum(run in read for run in runs) > len(runs) / 2:
             # Some did it twice.
-            return repaired(_FOREIGN.sub(lambda found: read.get(found[0], found[0]), text))  # noqa: B023
+            return repaired("".join(read.get(each, each) for each in _FOREIGN.split(text)))
     return text
 
 
