@@ -6,10 +6,10 @@ What belongs here: paths, keys and machine-wide defaults, read from the environm
 Later sources win: defaults, `.env` beside workspace.yaml, `.env` in the working directory,
 environment variables, arguments. Every variable is described in `.env.example`.
 
-A folder that one works in may be somebody else's. So what a `.env` there says of endpoints and
-programs counts only with the user's word, given once as direnv's `allow` is and remembered by
-digest in the user's own configuration folder; and no key of the environment goes to an endpoint
-that such a file alone names.
+A folder that one works in may be somebody else's. So what a `.env` there says of endpoints,
+programs, nightly re-checks and deletion counts only with the user's word, given once as direnv's
+`allow` is and remembered by digest in the user's own configuration folder; and no key of the
+environment goes to an endpoint that such a file alone names.
 """
 
 from __future__ import annotations
@@ -130,9 +130,9 @@ def _whole_address(value: str) -> str:
 
 
 SPEAKS: Final = "speaks"
-"""Marks a setting that says who is sent something, what is executed, or who is let in."""
+"""Marks who is sent something, what is run, spent or deleted by itself, and who is let in."""
 
-_HARMLESS = frozenset({("browser", "auto"), ("browser", "off")})
+_HARMLESS = frozenset({("browser", "auto"), ("browser", "off"), ("recheck_schedule", "off")})
 
 _WITHOUT_PREFIX = frozenset(
     {
@@ -291,7 +291,7 @@ def _surroundings(given: Mapping[str, Any], environment: Mapping[str, Any]) -> d
         unheard = [name for name in file.speaking if name not in mine]
         if unheard and not is_trusted(file.path, file.content):
             raise SettingsError(
-                f"{file.path} says where data is sent or what is run "
+                f"{file.path} says where data is sent, what is run or what is deleted "
                 f"({', '.join(map(variable, unheard))}), and you have not allowed that yet. "
                 "Look at it, then run here: factible trust"
             )
@@ -375,7 +375,6 @@ class Settings(BaseSettings):
     prompts: ClassVar[_InHome] = _InHome("prompts")
     home_corpora: ClassVar[_InHome] = _InHome("corpora")
 
-    # What stands here of who is sent something, what is executed or who is let in, SPEAKS.
     home: Annotated[Path, SPEAKS] = Field(default_factory=default_home)
     lake: Annotated[SecretStr | None, SPEAKS] = None
     lake_data: Annotated[str | None, SPEAKS] = None
@@ -459,16 +458,16 @@ class Settings(BaseSettings):
     cache_age_days: Days = 180
     cache_megabytes: int = Field(1024, ge=1, le=10**6)
     retention_cron: Cron = "30 4 * * 0"
-    retention_text_days: Days = Field(180, ge=1)
-    retention_cache_days: Days = 90
-    retention_run_days: Days = Field(90, ge=1)
+    retention_text_days: Annotated[Days, SPEAKS] = Field(180, ge=1)
+    retention_cache_days: Annotated[Days, SPEAKS] = 90
+    retention_run_days: Annotated[Days, SPEAKS] = Field(90, ge=1)
 
     # Re-checks and notifications.
-    recheck_schedule: Literal["on", "off"] = "off"
+    recheck_schedule: Annotated[Literal["on", "off"], SPEAKS] = "off"
     recheck_cron: Cron = "0 2 * * *"
     recheck_timezone: str = "UTC"
     recheck_videos: int = Field(20, ge=0, le=10**6)
-    recheck_cost_usd: Dollars | None = 1.0
+    recheck_cost_usd: Annotated[Dollars | None, SPEAKS] = 1.0
     recheck_batch_hours: float = Field(0, ge=0, le=72)
     recheck_min_age_days: float = Field(7, ge=0, le=3650)
     notify_url: Annotated[SecretStr | None, SPEAKS] = None

@@ -227,9 +227,12 @@ def test_a_dotenv_with_keys_alone_needs_nobodys_word(tmp_path: Path) -> None:
         "FACTIBLE_SERVE_TOKEN=known-to-whoever-wrote-this",
         "FACTIBLE_SERVE_ORIGINS=https://evil.example",
         "FACTIBLE_HOME=/srv/evil",
+        "FACTIBLE_RECHECK_SCHEDULE=on",
+        "FACTIBLE_RECHECK_COST_USD=1000",
+        "FACTIBLE_RETENTION_TEXT_DAYS=1",
     ],
 )
-def test_an_endpoint_or_a_program_in_a_dotenv_needs_the_users_word_once(
+def test_an_endpoint_a_program_or_what_is_done_by_night_needs_the_users_word_once(
     tmp_path: Path, line: str
 ) -> None:
     variable = line.partition("=")[0].upper()

@@ -82,7 +82,7 @@ def doctor(
 
 
 def trust() -> None:
-    """Allow what files in the working folder say of endpoints, programs and who is let in.
+    """Allow what files in the working folder say of endpoints, programs, nights and who is let in.
 
     Asked for once per content: a changed endpoint asks again. Keys need no word, and keys of the
     environment are never sent to an endpoint that only such a file names.
