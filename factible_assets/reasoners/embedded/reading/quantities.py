@@ -60,7 +60,7 @@ _BOUNDS: dict[Bound, re.Pattern[str]] = {
     ),
 }
 _BOUNDS_OF_YEAR: dict[Bound, re.Pattern[str]] = {
-    "at_least": re.compile(r"\b(after|since|later than|from)\s*$"),
+    "at_least": re.compile(r"\b(after|since|later than)\s*$"),
     "at_most": re.compile(r"\b(before|prior to|by|until)\s*$"),
 }
 
@@ -164,7 +164,7 @@ def _compare_one(wanted: Quantity, page: Sequence[Quantity]) -> Agreement:
     ]
     if any(_close(wanted, q) for q in candidates):
         return "agrees"
-    if len(candidates) == 1 and _far(wanted, candidates[0]):
+    if len({each.value for each in candidates}) == 1 and _far(wanted, candidates[0]):
         return "conflicts"
     return "silent"
 

@@ -242,6 +242,12 @@ _DEED_OF_ONE = re.compile(
     r"(?P<verb>invented|discovered|founded|wrote|painted|composed|designed|built|won the)\b"
 )
 """What stands before the name of the one, and after it, with its verb if it has one of its own."""
+_WORKS = (
+    "wrote|written|novel|book|play|tragedy|comedy|poem",
+    "painted|painting|portrait|fresco",
+    "composed|opera|symphony|concerto|ballet",
+)
+"""Verbs that make, with what is made: "an opera by Mozart"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -649,7 +655,7 @@ def _said_of_others(
         deed = None if before else _DEED_OF_ONE.match(after)
         link = deed or (None if after.strip(" .") else _PLACE_OF_ONE.search(before))
         # Who says where the neighbour of something is does not say so of it.
-        subject = content_words(before)
+        subject = content_words(before or after[deed.end() :] if deed else before)
         excludes = (
             link is not None
             and _is_said_of(other, name, link, heard[place].raw)
@@ -672,11 +678,14 @@ def _is_said_of(other: str, name: str, link: re.Match[str], raw: str) -> bool:
 
     Who played Hamlet did not write it, and who is in Paris may be in France, but not in Berlin.
     """
-    verb, who = link["verb"] or _IS_SOMEWHERE, re.escape(other)
-    verb = "wrote|written" if verb in {"wrote", "written"} else verb
-    said = rf"\b(?:{verb})\b(?:(?! and | than )[^.,;])* (?:in|of|to|from|by)(?: the)? {who}\b"
+    deed, who = link["verb"] or _IS_SOMEWHERE, re.escape(other)
+    verb = next((each for each in _WORKS if deed in each.split("|")), deed)
+    # "In Paris, France", "in northeastern Africa".
+    place = rf"(?: the)?(?: [A-Z]\w+,| \w+ern)? {who}\b"
+    said = rf"\b(?:{verb})\b(?:(?! and | than )[^.,;])* (?:in|of|to|from|by){place}"
     if link.re is _DEED_OF_ONE or link[0].endswith("by "):
-        said += rf"|\b{who}(?: \w+)? (?:{verb})\b"
+        said += rf"|\b{who} (?:\w+ ){{1,3}}credited with {deed[:-2]}ing\b"
+        said += rf"|\b{who}(?: \w+)? (?:{verb})\b|\b(?:{verb})\b[^.,;]* by(?: \w+){{1,3}} {who}\b"
     elif not any({fold(name), fold(other)} <= places for places in load_lexicon().places):
         return False
     return re.search(said, raw) is not None
