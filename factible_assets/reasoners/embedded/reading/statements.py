@@ -224,13 +224,20 @@ _ROLE = re.compile(
     re.IGNORECASE,
 )
 _IS = re.compile(r"\b(?:(is|are|remains)|was|were|became|has been)\s+")
-_ROLE_ENDS = re.compile(r"[,;:(\u2013\u2014]|\s(?:and|but|with|that|which|who|after|before|as)\s")
+_ROLE_ENDS = re.compile(
+    r"[,;:(\u2013\u2014]|\s(?:and|but|with|that|which|who|after|before|as|from (?=\d))\s?"
+)
+_BESIDE_ROLE = re.compile(
+    r" and (?:most [a-z]+|[a-z]+est)\b|\b(?<=was )an? [^.,;]+ who (?:served as|was|became) (?=the )"
+)
+"""Beside a role: "the capital (and largest) city", "was (a general who became) the first …"."""
 _NOBODY = re.compile(r"(?:an?|often|also|now|so|still|called|known|found|said)\b")
 _ROLE_LESS = word_set(
     "the a an of in on by is are was were to city person man woman known world earth ever official"
 )
 _PLACE_OF_ONE = re.compile(
-    r"(?:\b(?:is|are|was|were|lies?|stands?)(?: located| situated)?(?: \w+ly)? (?:in|from|part of)"
+    r"(?:\b(?:is|are|was|were|lies?|stands?)(?: located| situated)?(?: \w+ly)?"
+    r" (?:in|from|part of|native to)"
     r"|\bbelong(?:s|ed)? to|\b(?:comes?|came) from"
     r"|\b(?:(?:is|are|was|were) (?!located|situated)|(?=born|died))(?P<verb>\w+(?:ed|t|n))"
     r"(?: \w+ly)? (?:in|from|by))(?: the)? $"
@@ -261,6 +268,7 @@ class Role:
 
 def role_in(text: str) -> Role | None:
     """Find in a statement without denials who has a role that one alone has, None if none."""
+    text = _BESIDE_ROLE.sub("", text)
     link = _IS.search(text)
     if link is None:
         return None
@@ -681,7 +689,7 @@ def _is_said_of(other: str, name: str, link: re.Match[str], raw: str) -> bool:
     deed, who = link["verb"] or _IS_SOMEWHERE, re.escape(other)
     verb = next((each for each in _WORKS if deed in each.split("|")), deed)
     # "In Paris, France", "in northeastern Africa".
-    place = rf"(?: the)?(?: [A-Z]\w+,| \w+ern)? {who}\b"
+    place = rf"(?: the)?(?:(?: [A-Z]\w+)+,| \w+ern)? {who}\b"
     said = rf"\b(?:{verb})\b(?:(?! and | than )[^.,;])* (?:in|of|to|from|by){place}"
     if link.re is _DEED_OF_ONE or link[0].endswith("by "):
         said += rf"|\b{who} (?:\w+ ){{1,3}}credited with {deed[:-2]}ing\b"
@@ -745,16 +753,19 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
     return _THAN.search(claim.text) is None or _THAN.search(statement.raw) is not None
 
 
+_TURNING = re.compile(r" (?:than|around|orbits?) ")
+
+
 def _turns(claim: ClaimWords, statement: Statement) -> bool:
     """Tell whether a statement has the opposite of one of the claim's words.
 
     Said of the same thing ("lower temperature"), or with the word itself nowhere in the statement;
-    or it compares the other way round ("A is more than B", "B is more than A").
+    or it says so the other way round ("A is more than B", "B is more than A"; "A circles B").
     """
     more, less, their_more, their_less = (
         content_words(part)
         for text in (claim.about, statement.about)
-        for part in text.partition(" than ")[::2]
+        for part in _TURNING.split(f"{text} than ", maxsplit=2)[:2]
     )
     if (more - less) & their_less and (less - more) & their_more and not (less - more) & their_less:
         return True

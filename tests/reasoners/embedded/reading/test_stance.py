@@ -136,9 +136,51 @@ def test_a_denial_refutes(claim: str, text: str) -> None:
         ("The Titanic sank in 1915", "The Titanic sank on 15 April 1912.", "number"),
         ("The heart has five chambers", "The heart has four chambers.", "number"),
         ("Sound travels faster than light", "Light travels much faster than sound.", "opposite"),
+        ("The Sun revolves around the Earth", "The Earth revolves around the Sun.", "opposite"),
+        ("Venus is the coldest planet", "Venus is the hottest planet.", "opposite"),
+        ("Iron is a gas at room temperature", "Iron is solid at room temperature.", "opposite"),
+        (
+            "The war ended in 1943",
+            "The war lasted from 1939 to 1945. It ended in May 1945 and, at sea, in June 1945.",
+            "number",
+        ),
+        ("The Eiffel Tower is in Italy", "The Eiffel Tower stands in Paris, France.", "another"),
+        ("The Nile is in Asia", "The Nile is a long river in northeastern Africa.", "another"),
+        (
+            "Kangaroos are native to South Africa",
+            "Kangaroos are marsupials that are native to Australia.",
+            "another",
+        ),
+        (
+            "Beethoven composed The Magic Flute",
+            "The Magic Flute is an opera in two acts by Wolfgang Amadeus Mozart.",
+            "another",
+        ),
+        (
+            "Michelangelo painted the Mona Lisa",
+            "The Mona Lisa is a portrait by the Italian artist Leonardo da Vinci.",
+            "another",
+        ),
+        (
+            "Bell invented the light bulb",
+            "Edison is usually credited with inventing the light bulb, and Bell had a telephone.",
+            "another",
+        ),
+        (
+            "Lisbon is the capital of Spain",
+            "Madrid is the capital and most populous city of Spain. Lisbon is in Portugal.",
+            "another",
+        ),
+        (
+            "Jefferson was the first president of the United States",
+            "Washington was a general who served as the first president of the United States.",
+            "another",
+        ),
     ],
 )
-def test_an_opposite_or_another_number_refutes(claim: str, text: str, ground: str) -> None:
+def test_an_opposite_another_number_or_another_name_refutes(
+    claim: str, text: str, ground: str
+) -> None:
     said = read(claim, text)
     assert (said.stance, said.ground) == ("refutes", ground)
 
@@ -169,6 +211,7 @@ def test_an_opposite_or_another_number_refutes(claim: str, text: str, ground: st
         ("Beethoven was born in Germany", "Beethoven died in Austria in 1827."),
         ("Kilimanjaro is in Tanzania", "Kilimanjaro can be seen from Kenya on a clear day."),
         ("Shakespeare wrote Hamlet", "Laurence Olivier played Hamlet in 1948."),
+        ("Shakespeare wrote Hamlet", "The play was filmed in 1948 by the actor Laurence Olivier."),
         ("Alexander Fleming discovered penicillin", "Howard Florey turned penicillin into a drug."),
         ("Jupiter is the largest planet of all", "The largest planet of all is a gas giant."),
         ("The Mona Lisa was painted by Leonardo", "The Mona Lisa was stolen by Peruggia in 1911."),
