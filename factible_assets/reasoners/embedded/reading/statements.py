@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import dropwhile
+from itertools import dropwhile, permutations
 from typing import Literal
 
 import numpy as np
@@ -754,6 +754,7 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
 
 
 _TURNING = re.compile(r" (?:than|around|orbits?) ")
+_LESS = re.compile(r"\bless (\w{3,})\w")
 
 
 def _turns(claim: ClaimWords, statement: Statement) -> bool:
@@ -769,6 +770,9 @@ def _turns(claim: ClaimWords, statement: Statement) -> bool:
     )
     if (more - less) & their_less and (less - more) & their_more and not (less - more) & their_less:
         return True
+    for one, other in permutations((claim.about, statement.about)):  # "denser", "less dense"
+        if any(re.search(rf"\b{word}\w?er than\b", one) for word in _LESS.findall(other)):
+            return True
     lexicon = load_lexicon()
     ours, theirs = _content(claim.about), _content(statement.about)
     said = {term for term, _ in ours}  # "As big as a small car" has both itself.

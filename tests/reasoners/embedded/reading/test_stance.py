@@ -138,6 +138,7 @@ def test_a_denial_refutes(claim: str, text: str) -> None:
         ("Sound travels faster than light", "Light travels much faster than sound.", "opposite"),
         ("The Sun revolves around the Earth", "The Earth revolves around the Sun.", "opposite"),
         ("Venus is the coldest planet", "Venus is the hottest planet.", "opposite"),
+        ("Ice is denser than water", "Ice is less dense than liquid water.", "opposite"),
         ("Iron is a gas at room temperature", "Iron is solid at room temperature.", "opposite"),
         (
             "The war ended in 1943",
