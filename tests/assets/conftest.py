@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from warehouse.store import Warehouse
 
 DEMO_VIDEO = "everyday-beliefs-talk"
 FEW_CLAIMS = FactCheckConfig(
-    claims=ClaimsConfig(max_claims=3), queries=QueriesConfig(max_queries=2), reasoner="embedded"
+    claims=ClaimsConfig(max_claims=2), queries=QueriesConfig(max_queries=1), reasoner="embedded"
 )
 
 
@@ -33,6 +34,14 @@ class Pipeline:
     def store(self) -> Warehouse:
         return Warehouse(self.settings.warehouse)
 
+    @cached_property
+    def job(self) -> dg.JobDefinition:
+        return self.job_with(None)
+
+    def job_with(self, overrides: dict[str, Any] | None) -> dg.JobDefinition:
+        defs = build_defs(self.settings, resource_overrides=overrides)
+        return defs.resolve_job_def("fact_check")
+
     def materialize(
         self,
         video_id: str = DEMO_VIDEO,
@@ -41,7 +50,7 @@ class Pipeline:
         overrides: dict[str, Any] | None = None,
     ) -> dg.ExecuteInProcessResult:
         self.instance.add_dynamic_partitions("videos", [video_id])
-        job = build_defs(self.settings, resource_overrides=overrides).resolve_job_def("fact_check")
+        job = self.job_with(overrides) if overrides else self.job
         return job.execute_in_process(
             partition_key=video_id,
             instance=self.instance,
@@ -77,6 +86,7 @@ def checked(
     home, first = checked_once
     shutil.copytree(home, tmp_path / "home")
     with dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance:
+        instance.add_dynamic_partitions("videos", [DEMO_VIDEO])
         yield Checked(Settings(home=tmp_path / "home"), instance, first)
 
 

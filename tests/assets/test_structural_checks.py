@@ -8,17 +8,11 @@ import dagster as dg
 import pytest
 
 from factible_assets.assets import claim_checks as module
-from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
-from factible_assets.definitions import build_defs
 from factible_assets.launchpad import run_config_for
 from factible_assets.records import METHOD, Evidence, Verdict
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import rules_of
-from tests.assets.conftest import DEMO_VIDEO, Pipeline
-
-ONE_CLAIM = FactCheckConfig(
-    claims=ClaimsConfig(max_claims=1), queries=QueriesConfig(max_queries=2), reasoner="embedded"
-)
+from tests.assets.conftest import DEMO_VIDEO, FEW_CLAIMS, Checked
 
 
 def evaluations(
@@ -32,10 +26,9 @@ def evaluations(
 
 
 def test_a_run_records_every_check_for_its_video_and_checks_alone_say_how_they_are_made(
-    pipeline: Pipeline,
+    checked: Checked,
 ) -> None:
-    result = pipeline.materialize(knobs=ONE_CLAIM)
-    assert result.success
+    result = checked.first
     found = evaluations(result)
     assert set(found) == {(asset, "integrity") for asset in METHOD}
     for rule in (rule for asset in METHOD for rule in rules_of(asset)):
@@ -48,22 +41,17 @@ def test_a_run_records_every_check_for_its_video_and_checks_alone_say_how_they_a
         each for each in result.get_asset_check_evaluations() if each.check_name == "verdict_flips"
     ]
     assert (flips.passed, flips.partition) == (True, DEMO_VIDEO)
-    alone = (
-        build_defs(pipeline.settings)
-        .resolve_job_def("fact_check")
-        .get_subset(
-            asset_selection=set(),
-            asset_check_selection={
-                dg.AssetCheckKey(dg.AssetKey("evidence"), "integrity"),
-                dg.AssetCheckKey(dg.AssetKey("verdicts"), "verdict_flips"),
-            },
-        )
-        .execute_in_process(
-            partition_key=DEMO_VIDEO,
-            instance=pipeline.instance,
-            run_config={"ops": run_config_for(ONE_CLAIM, ["verdicts"])["ops"]},
-            raise_on_error=False,
-        )
+    alone = checked.job.get_subset(
+        asset_selection=set(),
+        asset_check_selection={
+            dg.AssetCheckKey(dg.AssetKey("evidence"), "integrity"),
+            dg.AssetCheckKey(dg.AssetKey("verdicts"), "verdict_flips"),
+        },
+    ).execute_in_process(
+        partition_key=DEMO_VIDEO,
+        instance=checked.instance,
+        run_config={"ops": run_config_for(FEW_CLAIMS, ["verdicts"])["ops"]},
+        raise_on_error=False,
     )
     (failure,) = [event for event in alone.all_events if event.is_step_failure]
     said = failure.step_failure_data.user_failure_data
@@ -72,11 +60,10 @@ def test_a_run_records_every_check_for_its_video_and_checks_alone_say_how_they_a
 
 
 def test_rows_that_break_a_rule_are_told_row_by_row_and_the_last_good_ones_stay(
-    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+    checked: Checked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = pipeline.materialize(knobs=ONE_CLAIM)
-    assert good.success
-    verdicts = pipeline.store.read_current(Verdict, DEMO_VIDEO)
+    good = checked.first
+    verdicts = checked.store.read_current(Verdict, DEMO_VIDEO)
 
     async def with_an_invented_quote(*args: object, **wishes: object) -> FlowResult:
         result = await check_claims(*args, **wishes)  # type: ignore[arg-type]
@@ -86,7 +73,7 @@ def test_rows_that_break_a_rule_are_told_row_by_row_and_the_last_good_ones_stay(
         return replace(result, evidence=rows)
 
     monkeypatch.setattr(module, "check_claims", with_an_invented_quote)
-    bad = pipeline.materialize(knobs=ONE_CLAIM)
+    bad = checked.materialize()
     assert not bad.success
     found = evaluations(bad)
     (told,) = [each for each in found.values() if not each.passed]
@@ -100,13 +87,13 @@ def test_rows_that_break_a_rule_are_told_row_by_row_and_the_last_good_ones_stay(
     said = failure.step_failure_data.user_failure_data
     assert said is not None
     assert "nothing was written and the last good rows stay" in str(said.description)
-    assert pipeline.store.read_current(Verdict, DEMO_VIDEO) == verdicts
+    assert checked.store.read_current(Verdict, DEMO_VIDEO) == verdicts
     for asset in METHOD:
         if asset not in {"transcripts", "claims"}:
-            current = pipeline.store.current_sets(DEMO_VIDEO).get(asset)
+            current = checked.store.current_sets(DEMO_VIDEO).get(asset)
             assert current is not None
             assert current.run_id == good.run_id
     assert all(
         "Nobody" not in (row.quote or "")
-        for row in pipeline.store.read_current(Evidence, DEMO_VIDEO)
+        for row in checked.store.read_current(Evidence, DEMO_VIDEO)
     )
