@@ -428,6 +428,7 @@ _INHERITED: Mapping[str, Callable[[str], bool]] = {
 }
 
 
+@lru_cache(maxsize=10_000)
 def _ground(value: str, inherited: Colour | None) -> Colour | None:
     """Return what a background shows behind text: one colour, or None where it has several."""
     colours = [each for each in _colours(value) if each is None or each[3] > 0]
