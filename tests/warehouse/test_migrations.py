@@ -60,7 +60,9 @@ def test_a_file_of_the_first_version_grows_all_tables(tmp_path: Path) -> None:
     assert now.read_current(Claim, "v") == [claim("v")]
 
 
-def test_a_file_that_was_in_use_before_a_migration_opens_with_its_rows(tmp_path: Path) -> None:
+def test_a_file_that_was_in_use_opens_with_its_rows_though_who_migrates_it_is_killed(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "warehouse.duckdb"
     schema = packaged_schema()
     Warehouse(path, schema=replace(schema, migrations=schema.migrations[:13], views=())).query(
@@ -74,7 +76,15 @@ def test_a_file_that_was_in_use_before_a_migration_opens_with_its_rows(tmp_path:
             held = [values[name] for name, *_ in columns]
             marks = ", ".join("?" * len(held))
             connection.execute(f"INSERT INTO {row.table} VALUES ({marks})", held)  # noqa: S608 - a record's own table
+    killed = (
+        "import os, sys; from warehouse.store import Warehouse\n"
+        "with Warehouse(sys.argv[1]).connection(): os._exit(9)"
+    )
+    done = subprocess.run([sys.executable, "-c", killed, str(path)], check=False, timeout=120)
+    assert done.returncode == 9
     migrated = Warehouse(path)
+    newest = "SELECT max(version) FROM schema_migrations"
+    assert migrated.query(newest).item() == schema.version
     assert migrated.query("SELECT recheck_due FROM verdicts").rows() == [(False,)]
     assert migrated.query("SELECT page_due FROM evidence").rows() == [(False,)]
 
@@ -114,21 +124,6 @@ def test_acts_of_before_are_kept_beside_those_that_came_later(tmp_path: Path) ->
     assert read_actions(now, "v")[1] == ruling
     row = now.query("SELECT claim, ruling, stance, prose, signed_by, stands FROM signed_rulings")
     assert row.rows() == [(claim("v").text, "Refuted", "refutes", "It does not.", "desk", True)]
-
-
-def test_who_is_killed_right_after_a_migration_loses_no_file(tmp_path: Path) -> None:
-    path = tmp_path / "warehouse.duckdb"
-    whole = packaged_schema()
-    with Warehouse(path, schema=Schema(whole.migrations[:18], ())).connection():
-        pass
-    killed = (
-        "import os, sys; from warehouse.store import Warehouse\n"
-        "with Warehouse(sys.argv[1]).connection(): os._exit(9)"
-    )
-    done = subprocess.run([sys.executable, "-c", killed, str(path)], check=False, timeout=120)
-    assert done.returncode == 9
-    newest = "SELECT max(version) FROM schema_migrations"
-    assert Warehouse(path).query(newest).item() == whole.version
 
 
 def test_a_newer_file_is_refused_with_a_sentence_and_left_alone(warehouse: Warehouse) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -16,6 +17,22 @@ from tests.warehouse.samples import claim, fact_check, stamp, write_asset
 from warehouse.beside import read_actions
 from warehouse.errors import WarehouseError, WarehouseNotWritableError
 from warehouse.store import Warehouse
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory, empty_file: Path) -> Path:
+    """A folder with a warehouse of one check, and its copy."""
+    folder = tmp_path_factory.mktemp("published")
+    store = Warehouse(shutil.copyfile(empty_file, folder / "warehouse.duckdb"))
+    store.write_assets("v", fact_check("v"), stamp=stamp(100))
+    store.publish(folder / "copy.duckdb")
+    return folder
+
+
+@pytest.fixture
+def published(checked: Path, tmp_path: Path) -> tuple[Warehouse, Path]:
+    shutil.copytree(checked, tmp_path, dirs_exist_ok=True)
+    return Warehouse(tmp_path / "warehouse.duckdb"), tmp_path / "copy.duckdb"
 
 
 def claims_in(reader: duckdb.DuckDBPyConnection) -> list[tuple[str, int]]:
@@ -75,7 +92,7 @@ def test_a_copy_can_be_read_at_every_moment_while_it_is_replaced(
     reader = threading.Thread(target=read_on)
     reader.start()
     try:
-        for run in range(2, 6):
+        for run in range(2, 5):
             rows = [claim("v", rank) for rank in range(1, run + 1)]
             write_asset(warehouse, "claims", "v", rows, stamp=stamp(run), code_version="1")
             warehouse.publish(destination)
@@ -83,7 +100,7 @@ def test_a_copy_can_be_read_at_every_moment_while_it_is_replaced(
         done.set()
         reader.join()
     assert seen
-    assert set(seen) <= {1, 2, 3, 4, 5}
+    assert set(seen) <= {1, 2, 3, 4}
     assert seen == sorted(seen)
 
 
@@ -152,12 +169,11 @@ def test_a_place_that_cannot_be_written_is_named(warehouse: Warehouse, tmp_path:
 
 
 def test_a_copy_that_holds_more_than_the_warehouse_is_not_overwritten(
-    warehouse: Warehouse, tmp_path: Path
+    published: tuple[Warehouse, Path], empty_file: Path, tmp_path: Path
 ) -> None:
-    warehouse.write_assets("v", fact_check("v"), stamp=stamp(1))
-    copy = warehouse.publish(tmp_path / "copy.duckdb")
+    _, copy = published
     before = copy.read_bytes()
-    anew = Warehouse(tmp_path / "anew.duckdb")
+    anew = Warehouse(shutil.copyfile(empty_file, tmp_path / "anew.duckdb"))
     anew.write_assets("w", fact_check("w"), stamp=stamp(2))
     with pytest.raises(WarehouseError, match=r"7 entries .* factible restore"):
         anew.publish(copy)
@@ -175,10 +191,9 @@ def test_a_copy_that_cannot_be_read_is_made_anew(warehouse: Warehouse, tmp_path:
 
 @pytest.mark.parametrize("part", ["middle", "end", "all"])
 def test_damage_is_called_damage_and_never_published(
-    warehouse: Warehouse, tmp_path: Path, part: str
+    published: tuple[Warehouse, Path], part: str
 ) -> None:
-    warehouse.write_assets("v", fact_check("v"), stamp=stamp(1))
-    copy = warehouse.publish(tmp_path / "copy.duckdb")
+    warehouse, copy = published
     before = copy.read_bytes()
     content = bytearray(warehouse.path.read_bytes())
     match part:
@@ -210,7 +225,7 @@ try:
         Warehouse(sys.argv[1] + ".new").ensure_exists()
     else:
         for run in range(40):
-            store.write_assets("v", fact_check("v"), stamp=stamp(run))
+            store.write_assets("v", fact_check("v", claims=9), stamp=stamp(run))
 except Exception as error:
     print(type(error).__name__, error)
 """
@@ -219,10 +234,9 @@ except Exception as error:
 @pytest.mark.skipif(sys.platform == "win32", reason="limits file sizes as Unix does")
 @pytest.mark.parametrize("act", ["publish", "write", "make"])
 def test_a_full_disk_is_a_sentence_and_leaves_what_was_there(
-    warehouse: Warehouse, tmp_path: Path, act: str
+    published: tuple[Warehouse, Path], tmp_path: Path, act: str
 ) -> None:
-    warehouse.write_assets("v", fact_check("v"), stamp=stamp(100))
-    copy = warehouse.publish(tmp_path / "copy.duckdb")
+    warehouse, copy = published
     before = copy.read_bytes()
     told = subprocess.run(
         [sys.executable, "-c", LITTLE_ROOM, str(warehouse.path), act, str(copy)],
