@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -29,8 +31,11 @@ LATER = FIRST_CHECK + timedelta(days=100)
 ANOTHER = "Another text that says so: 9 of 10 bees 🐝 are solitary. " + "And more. " * 50_000
 
 
-def recheck_with_another_text(store: Warehouse) -> None:
-    """Check twice; the second time the page has another text, so that the first one is old."""
+@pytest.fixture(scope="module")
+def rechecked(tmp_path_factory: pytest.TempPathFactory, empty_file: Path) -> Path:
+    """A file of two checks; the second time the page has another text, so the first is old."""
+    path = tmp_path_factory.mktemp("rechecked") / "warehouse.duckdb"
+    store = Warehouse(shutil.copyfile(empty_file, path))
     first = ANOTHER.index(QUOTE)
     changed = {"content_hash": sha256(ANOTHER), "quote_start": first}
     rows = (
@@ -40,10 +45,15 @@ def recheck_with_another_text(store: Warehouse) -> None:
     )
     store.write_assets("v", fact_check("v") | {"evidence": asset_rows(*rows)}, stamp=stamp(1))
     store.write_assets("v", fact_check("v"), stamp=stamp(2))
+    return path
+
+
+@pytest.fixture
+def warehouse(rechecked: Path, tmp_path: Path) -> Warehouse:
+    return Warehouse(shutil.copyfile(rechecked, tmp_path / "it's a warehouse.duckdb"))
 
 
 def test_the_text_goes_and_the_quote_stays_with_its_offsets_and_hash(warehouse: Warehouse) -> None:
-    recheck_with_another_text(warehouse)
     quotes = "SELECT quote, quote_start, content_hash FROM evidence ORDER BY ALL"
     before = warehouse.query(quotes).rows()
     assert trim_texts(warehouse, before=LATER, now=LATER) == (1, len(ANOTHER))
@@ -60,7 +70,6 @@ def test_the_text_goes_and_the_quote_stays_with_its_offsets_and_hash(warehouse: 
 
 
 def test_what_is_young_or_current_stays(warehouse: Warehouse) -> None:
-    recheck_with_another_text(warehouse)
     assert trim_texts(warehouse, before=FIRST_CHECK, now=LATER)[0] == 0
     assert trim_texts(warehouse, before=LATER, now=LATER, dry_run=True)[0] == 1
     assert warehouse.query("SELECT count(*) FROM page_texts").item() == 2
@@ -69,7 +78,6 @@ def test_what_is_young_or_current_stays(warehouse: Warehouse) -> None:
 
 
 def test_a_text_that_is_found_again_is_stored_again(warehouse: Warehouse) -> None:
-    recheck_with_another_text(warehouse)
     trim_texts(warehouse, before=LATER, now=LATER)
     again = PageText(content_hash=sha256(ANOTHER), text=ANOTHER)
     first = ANOTHER.index(QUOTE)
@@ -85,7 +93,6 @@ def test_a_text_that_is_found_again_is_stored_again(warehouse: Warehouse) -> Non
 
 
 def test_a_compacted_file_is_shorter_and_the_same(warehouse: Warehouse) -> None:
-    recheck_with_another_text(warehouse)
     for number in range(12):
         text = f"{number} " + " ".join(str(hash((number, word))) for word in range(20_000))
         write_asset(
@@ -117,12 +124,11 @@ def test_a_compacted_file_is_shorter_and_the_same(warehouse: Warehouse) -> None:
 
 
 def test_nothing_is_lost_that_another_process_writes_meanwhile(warehouse: Warehouse) -> None:
-    warehouse.write_assets("v", fact_check("v"), stamp=stamp(1))
     script = (
         "import sys\n"
         "from tests.warehouse.samples import fact_check, stamp\n"
         "from warehouse.store import Warehouse\n"
-        "for run in range(2, 6):\n"
+        "for run in range(3, 6):\n"
         "    Warehouse(sys.argv[1]).write_assets('v', fact_check('v'), stamp=stamp(run))\n"
     )
     with subprocess.Popen([sys.executable, "-c", script, str(warehouse.path)]) as writer:

@@ -44,7 +44,7 @@ class Leaning(BaseModel):
 Job = tuple[str, Callable[[], Coroutine[Any, Any, object]]]
 
 
-async def main(port: int, folder: Path, notes: Path, seed: int) -> None:
+async def work(port: int, folder: Path, notes: Path, seed: int) -> None:
     names = NameTable({"*.example": ("127.0.0.1", port)})
     info = ModelInfo("tiny", "ollama", 4096)
     provider = ProviderInfo("ollama", "ollama", f"http://127.0.0.1:{port}")
@@ -91,4 +91,4 @@ async def _work_through(jobs: list[Job], notes: Path) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])))
+    asyncio.run(work(int(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])))
