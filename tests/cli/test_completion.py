@@ -10,19 +10,21 @@ import pytest
 
 from tests.cli.conftest import Run
 
+LOAD = 'source <("$PROGRAM" completion bash) || exit 9'
 ASK = """
-source <("$PROGRAM" completion bash) || exit 9
 COMP_WORDS=({words}); COMP_CWORD={position}
 _factible_completion "$PROGRAM"
-printf '%s\\n' "${{COMPREPLY[@]}}"
+echo "${{COMPREPLY[@]}}"
 """
 
 
-def completed_by_bash(home: Path, *words: str) -> list[str]:
+def completed_by_bash(home: Path, *lines: str) -> list[str]:
+    """Return what the last word of each line may become, in the session of one bash."""
     program, bash = Path(sys.executable).with_name("factible"), shutil.which("bash")
     if bash is None or not program.exists():
         pytest.skip("bash, or the installed program, is not here")
-    script = ASK.format(words=" ".join(words), position=len(words) - 1)
+    asked = (ASK.format(words=line, position=len(line.split()) - 1) for line in lines)
+    script = "".join((LOAD, *asked))
     done = subprocess.run(
         [bash, "--norc", "-c", script],
         env={**os.environ, "PROGRAM": str(program), "FACTIBLE_HOME": str(home)},
@@ -31,13 +33,16 @@ def completed_by_bash(home: Path, *words: str) -> list[str]:
         check=True,
     )
     assert done.stderr == ""
-    return done.stdout.split()
+    return done.stdout.splitlines()
 
 
 def test_bash_completes_commands_options_and_videos(home: Path) -> None:
-    assert completed_by_bash(home, "factible", "com") == ["completion"]
-    assert "--max-claims" in completed_by_bash(home, "factible", "check", "--max")
-    assert completed_by_bash(home, "factible", "check", "every") == ["everyday-beliefs-talk"]
+    command, option, video = completed_by_bash(
+        home, "factible com", "factible check --max", "factible check every"
+    )
+    assert command == "completion"
+    assert "--max-claims" in option.split()
+    assert video == "everyday-beliefs-talk"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

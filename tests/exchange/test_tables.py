@@ -16,7 +16,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     return store_sample(tmp_path_factory.mktemp("home"))
 
 
-def test_every_view_is_a_file_that_duckdb_and_polars_read_alike(
+def test_every_view_is_a_file_that_duckdb_and_polars_read_alike_and_is_replaced_as_a_whole(
     warehouse: Warehouse, tmp_path: Path
 ) -> None:
     written, left_out = write_tables(warehouse, tmp_path)
@@ -34,6 +34,11 @@ def test_every_view_is_a_file_that_duckdb_and_polars_read_alike(
     stored = warehouse.query("from current_verdicts")
     assert verdicts.sort("claim_id").equals(stored.sort("claim_id"))
 
+    (tmp_path / "current_claims.parquet").write_bytes(b"broken")
+    assert write_tables(warehouse, tmp_path) == (written, left_out)
+    assert pl.read_parquet(tmp_path / "current_claims.parquet").height == 5
+    assert not list(tmp_path.glob(".*"))
+
 
 def test_a_choice_of_videos_keeps_their_rows_and_leaves_out_what_is_over_all(
     warehouse: Warehouse, tmp_path: Path
@@ -43,13 +48,3 @@ def test_a_choice_of_videos_keeps_their_rows_and_leaves_out_what_is_over_all(
     assert "source_scoreboard" in left_out
     other, _ = write_tables(warehouse, tmp_path / "other", ["another'; drop table claims"])
     assert set(other.values()) == {0}
-
-
-def test_writing_again_replaces_the_files_and_leaves_nothing_beside_them(
-    warehouse: Warehouse, tmp_path: Path
-) -> None:
-    first = write_tables(warehouse, tmp_path)
-    (tmp_path / "current_claims.parquet").write_bytes(b"broken")
-    assert write_tables(warehouse, tmp_path) == first
-    assert pl.read_parquet(tmp_path / "current_claims.parquet").height == 5
-    assert not list(tmp_path.glob(".*"))
