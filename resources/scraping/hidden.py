@@ -435,9 +435,7 @@ def _ground(value: str, inherited: Colour | None) -> Colour | None:
     if not colours:
         return inherited
     first = colours[0]
-    alike = first is not None and all(
-        each is not None and _is_alike(each, first) for each in colours
-    )
+    alike = all(each is not None and _is_alike(each, first) for each in colours)
     return first if alike else None
 
 
