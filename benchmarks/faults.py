@@ -27,14 +27,15 @@ from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 from zlib import crc32
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.corpora.reading import load_corpora
-from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import (
     Basis,
     Claim,
@@ -46,6 +47,7 @@ from factible_assets.records import (
     Video,
 )
 from factible_assets.services.ratings import rating_directory
+from factible_assets.services.reasoning import embedded_reasoner
 from factible_assets.services.web import open_web
 from factible_assets.settings import Settings
 from factible_assets.stages.flow import check_claims, extract_claims
@@ -269,6 +271,11 @@ def _unframed(body: bytes) -> Behaviour:
     return behave
 
 
+@cache
+def _bomb() -> bytes:
+    return gzip.compress(bytes(40_000_000))
+
+
 def spoilt(body: bytes, chance: random.Random) -> Behaviour:
     """Answer 200 with something else than a page, or with a part of it."""
     half = body[: len(body) // 2]
@@ -283,7 +290,7 @@ def spoilt(body: bytes, chance: random.Random) -> Behaviour:
             truncate(half),
             respond(body.decode("utf-8", "replace").encode("utf-16-le")),
             respond(body.decode("utf-8", "replace").encode("cp037", "replace")),
-            respond(gzip.compress(bytes(40_000_000)), headers={"Content-Encoding": "gzip"}),
+            respond(_bomb(), headers={"Content-Encoding": "gzip"}),
             respond(gzip.compress(body)[:-30], headers={"Content-Encoding": "gzip"}),
             respond(gzip.compress(body)),
         )
@@ -422,9 +429,11 @@ async def prepare(stack: AsyncExitStack, *, max_claims: int = DEMO_CLAIMS) -> Ca
     """Open the miniature web and check the demo's claims once without faults."""
     settings = Settings(home=Path("nowhere"))
     video, transcript, segments = await _demo_transcript(settings)
-    web = await open_web("miniature", settings, stack, DiskCache(Path("nowhere")))
+    folder = Path(stack.enter_context(TemporaryDirectory()))
+    cache = await stack.enter_async_context(DiskCache(folder))
+    web = await open_web("miniature", settings, stack, cache)
     services = Services(
-        reasoner=EmbeddedReasoner(),
+        reasoner=embedded_reasoner(settings, cache),
         searcher=web.searcher,
         fetcher=web.fetcher,
         ratings=ThirdUnlisted(rating_directory(settings.rating_sets)),

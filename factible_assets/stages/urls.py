@@ -90,6 +90,7 @@ def host_of(url: str) -> str:
     return _split(url)[1]
 
 
+@lru_cache(maxsize=16_384)
 def _split(url: str) -> tuple[SplitResult, str]:
     """Split the URL of a web page, whose port can then be read, and return its host in ASCII."""
     try:

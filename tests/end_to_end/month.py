@@ -1,4 +1,4 @@
-"""Thirty nights with eighteen videos and a web on loopback that changes between them.
+"""Thirty nights with ten videos and a web on loopback that changes between them.
 
 What belongs here: the web as a function of the night, the clock, and what a run does at a moment
 (the flow over real clients, caches and warehouse, as the assets run it). What does not: what is
@@ -36,19 +36,19 @@ from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 
 NIGHTS = 30
-VIDEOS = tuple(f"video-{number:02}" for number in range(1, 19))
+VIDEOS = tuple(f"video-{number:02}" for number in range(1, 11))
 CLAIMS_PER_VIDEO = 2
 FIRST_DAY = datetime(2026, 3, 1, tzinfo=UTC)
 COST_OF_READING = 0.001
 
 TURNING, LOSING, GONE, OUTAGE, WEAK, UNWRITTEN, BUSY = (
-    "video-13",
-    "video-14",
-    "video-15",
-    "video-16",
-    "video-17",
-    "video-18",
     "video-05",
+    "video-06",
+    "video-07",
+    "video-08",
+    "video-09",
+    "video-10",
+    "video-04",
 )
 TURNS_ON, LOSES_ON, GONE_ON = 10, 5, 8
 OUTAGE_FROM, OUTAGE_TO = 3, 20

@@ -43,13 +43,14 @@ from tests.end_to_end.month import (
     url_of,
 )
 from tests.servers import MisbehavingServer
+from tests.shortcuts import prepare
 from tests.stages.world import World
 from tests.warehouse.held import HeldConnector
 from warehouse.rechecks import Launch, RecheckLimits, plan_night, read_plan
 from warehouse.store import Warehouse
 from warehouse.upkeep import trim_texts
 
-LIMITS = RecheckLimits(videos=4, cost_usd=0.05, minimum_age_days=7)
+LIMITS = RecheckLimits(videos=3, cost_usd=0.05, minimum_age_days=7)
 BUSY_NIGHTS = range(6, 12)
 """Nights on which another run holds one of the videos."""
 
@@ -65,9 +66,10 @@ async def a_month(folder: Path) -> AsyncIterator[Month]:
         web = ChangingWeb(server)
         web.open()
         mind = World(listed=dict(LISTED))  # type: ignore[arg-type] # all of them are ratings
-        with duckdb.connect(":memory:", config={"threads": 1}) as held:
-            # One file that is opened two hundred times would be most of the time that this takes.
-            store = Warehouse(HeldConnector(held))
+        file = prepare(folder / "home") / "warehouse.duckdb"
+        with duckdb.connect(file, config={"threads": 1}) as held:
+            # To open it two hundred times would be most of the time that this takes.
+            store = Warehouse(HeldConnector(held, is_new=False))
             yield Month(store, web, mind, cache, http, clock)
 
 
@@ -80,7 +82,7 @@ async def first_checks(month: Month) -> None:
 
 
 async def thirty_nights(month: Month) -> dict[int, list[Launch]]:
-    """Plan and run every night; every tick is repeated, as after a crash of the daemon."""
+    """Plan and run every night; every third tick is repeated, as after a crash of the daemon."""
     planned: dict[int, list[Launch]] = {}
     for night in nights():
         month.web.broken = {OUTAGE} if OUTAGE_FROM <= night < OUTAGE_TO else set()
@@ -88,8 +90,9 @@ async def thirty_nights(month: Month) -> dict[int, list[Launch]]:
         tick = tick_of(night)
         planned[night] = plan_night(month.store, LIMITS, tick, held=held)
         await month.recheck(night, planned[night])
-        again = plan_night(month.store, LIMITS, tick, held={*VIDEOS})
-        assert again == planned[night], "a repeated tick launches the same"
+        if night % 3 == 0:
+            again = plan_night(month.store, LIMITS, tick, held={*VIDEOS})
+            assert again == planned[night], "a repeated tick launches the same"
     return planned
 
 
@@ -121,12 +124,12 @@ def the_plan_kept_its_limits(month: Month, planned: dict[int, list[Launch]]) -> 
                 assert night - last[each.video_id] >= LIMITS.minimum_age_days
             last[each.video_id] = night
     # Two claims, three sources each: what the checks before have cost, as their calls say.
-    steady = [each for each in planned[9] if each.video_id in VIDEOS[:12]]
+    steady = [each for each in planned[8] if each.video_id in VIDEOS[:4]]
     assert steady
     assert {round(each.estimated_cost_usd, 6) for each in steady} == {6 * COST_OF_READING}
     assert not any(BUSY in {each.video_id for each in planned[night]} for night in BUSY_NIGHTS)
     assert BUSY in {each.video_id for each in planned[BUSY_NIGHTS.stop]}
-    # With 4 a night and an age of 7 nights, everybody's turn comes, again and again.
+    # With 3 a night and an age of 7 nights, everybody's turn comes, again and again.
     checks = Counter(video_id for _, video_id, _ in month.runs)
     assert min(checks[video_id] for video_id in VIDEOS) >= 3
     assert len(month.runs) == sum(map(len, planned.values()))
@@ -137,13 +140,8 @@ def the_plan_put_first_things_first(planned: dict[int, list[Launch]]) -> None:
     assert all(not launches for night, launches in planned.items() if 1 < night < 7)
     first_due = [each.video_id for each in planned[7]]
     # Low confidence goes before age; then those that were checked first on day 0.
-    assert first_due == [WEAK, *VIDEOS[:3]]
-    assert [each.video_id for each in planned[8]] == [
-        "video-04",
-        "video-06",
-        "video-07",
-        "video-08",
-    ]
+    assert first_due == [WEAK, *VIDEOS[:2]]
+    assert [each.video_id for each in planned[8]] == ["video-03", TURNING, LOSING]
     assert "low confidence" in planned[7][0].reason
     assert "all verdicts complete" in planned[7][1].reason
 
