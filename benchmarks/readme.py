@@ -15,9 +15,10 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 
@@ -32,15 +33,15 @@ _CLAIMS_SHOWN, _VERDICTS_SHOWN, _WIDTH = 3, 4, 98
 class Fresh:
     """A data folder in which the demo has run once."""
 
-    def __init__(self, home: Path) -> None:
-        """Run the demo there, with no settings but the folder."""
+    def __init__(self, home: Path, given: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Run the demo there, with no settings but the folder and what is given."""
         kept = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith(("FACTIBLE_", "OPENAI_", "OLLAMA_"))
             and not name.endswith("_API_KEY")
         }
-        self.environment = {**kept, "FACTIBLE_HOME": str(home), "COLUMNS": "160"}
+        self.environment = {**kept, **given, "FACTIBLE_HOME": str(home), "COLUMNS": "160"}
         self.run = cache(self._run)
         self.demo = self.run("demo").splitlines()
 

@@ -12,6 +12,7 @@ from benchmarks.readme import README, Fresh, untrue
 from factible_assets.http_service.app import create_app
 from factible_assets.settings import Settings
 from tests.chromium import needs_browser
+from tests.end_to_end.loopback import loopback_world
 from tests.http_service.doubles import Script, listening
 from tests.report.browser import chromium
 from tests.shortcuts import share_vectors
@@ -29,7 +30,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def fresh(home: Path) -> Fresh:
-    return Fresh(home)
+    """The demo of a machine that has keys: it asks nobody, and prints the same as without."""
+    keys = {"SERPER_API_KEY": "a", "OPENAI_API_KEY": "b", "GOOGLE_FACT_CHECK_API_KEY": "c"}
+    with loopback_world(home.parent) as world:
+        leads = {name: value for name, value in world.environment.items() if value is not None}
+        found = Fresh(home, leads | keys)
+        assert world.server.asked == []
+    return found
 
 
 def test_the_outputs_in_the_readme_are_what_a_fresh_install_prints(
@@ -42,6 +49,9 @@ def test_the_outputs_in_the_readme_are_what_a_fresh_install_prints(
     verdicts = Warehouse(home / "warehouse.duckdb").query("FROM current_verdicts")
     assert len(verdicts) >= 10
     assert set(verdicts["status"]) == {"complete"}
+    assert set(verdicts["basis"]) == {"embedded"}
+    # Vectors alone are kept.
+    assert {file.stem for file in (home / "cache").glob("*.sqlite")} <= {"vectors"}
     assert untrue(document, fresh) == [], "write them anew: python -m benchmarks.readme --write"
     assert untrue(document.replace("leaning supported", "leaning refuted", 1), fresh) != []
 

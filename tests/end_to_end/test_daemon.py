@@ -62,7 +62,7 @@ def eventually(is_so: Callable[[], bool], process: subprocess.Popen[bytes], log:
     while not is_so():
         assert process.poll() is None, f"the daemon ended:\n{log.read_text()[-3000:]}"
         assert time.monotonic() < deadline, f"it never came:\n{log.read_text()[-3000:]}"
-        time.sleep(0.5)
+        time.sleep(1)
 
 
 def test_the_daemon_ticks_the_schedule_and_the_runs_it_launches_check_again(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.config import FactCheckConfig
+from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.http_service.models import Order
 from tests.assets.conftest import DEMO_VIDEO
 from tests.shortcuts import prepare
@@ -17,6 +17,7 @@ from tests.shortcuts import prepare
 FACTIBLE = str(Path(sys.executable).with_name("factible"))
 WORKER = "factible_assets.http_service.worker"
 RUN = "00000000-0000-4000-8000-000000000001"
+ONE_CLAIM = FactCheckConfig(claims=ClaimsConfig(max_claims=1))
 ROOMY, TIGHT = 3_000_000, 300_000
 """Room for Dagster's records and none for the warehouse; and for neither, once a run goes on."""
 
@@ -49,14 +50,15 @@ def test_the_command_says_that_there_is_no_room_and_that_it_is_the_machines_faul
 ) -> None:
     home = prepare(tmp_path / "home")
     (home / "warehouse.duckdb").unlink()
-    code, _, words = ended([FACTIBLE, "check", DEMO_VIDEO, "-q"], home, most_bytes)
+    command = [FACTIBLE, "check", DEMO_VIDEO, "-q", "--max-claims", "1"]
+    code, _, words = ended(command, home, most_bytes)
     assert (code, "There is no room left" in words) == (5, True), words
 
 
 @pytest.mark.parametrize("most_bytes", [ROOMY, TIGHT])
 def test_a_run_of_the_service_ends_with_the_same_sentence(tmp_path: Path, most_bytes: int) -> None:
     home = prepare(tmp_path / "home")
-    order = Order(run_id=RUN, video_id=DEMO_VIDEO, home=home, config=FactCheckConfig())
+    order = Order(run_id=RUN, video_id=DEMO_VIDEO, home=home, config=ONE_CLAIM)
     command = [sys.executable, "-m", WORKER]
     code, told, words = ended(command, home, most_bytes, f"{order.model_dump_json()}\n")
     last = json.loads(told.splitlines()[-1])

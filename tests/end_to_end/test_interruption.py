@@ -32,7 +32,7 @@ from tests.end_to_end.loopback import (
 )
 from tests.resources.transcripts.fake_youtube import WATCH
 from tests.servers import Behaviour, Exchange, hang, respond_json
-from tests.shortcuts import prepare
+from tests.shortcuts import share_vectors
 from warehouse.store import Warehouse
 
 
@@ -158,28 +158,37 @@ def test_claims_are_taken_over_unless_what_they_come_from_has_changed(
     assert still() == (False, False)
 
 
-def test_processes_that_check_one_video_wait_for_each_other(tmp_path: Path) -> None:
+def test_processes_wait_for_another_that_checks_their_video_and_for_no_other(
+    tmp_path: Path,
+) -> None:
     with loopback_world(tmp_path) as world:
         world.settings = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
         given = {name: value for name, value in world.environment.items() if value is not None}
         kept = {name: value for name, value in os.environ.items() if name not in world.environment}
-        command = [str(Path(sys.executable).with_name("factible")), "check", VIDEO_URL, "--json"]
-        prepare(world.home)
+        (world.work / "talk.txt").write_text("Town Oneham was founded in 1820.", encoding="utf-8")
+        own = ["talk.txt", "--pages", ".", "--reasoner", "embedded"]
+        share_vectors(world.home)  # all else in the data folder they begin at once
         processes = [
             subprocess.Popen(
-                command,
+                [str(Path(sys.executable).with_name("factible")), "check", *video, "--json"],
                 cwd=world.work,
                 env={**kept, **given},
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
             )
-            for _ in range(2)
+            for video in (own, [VIDEO_URL], [VIDEO_URL])
         ]
         ended = [process.communicate(timeout=240) for process in processes]
         questions = [each for each in map(question, world.server.asked) if CHAT in each]
-    assert [process.returncode for process in processes] == [0, 0], ended
-    assert len({json.loads(out)["run_id"] for out, _ in ended}) == 1
-    assert statuses(world.home) == ["SUCCESS"]
+    assert [process.returncode for process in processes] == [0, 0, 0], ended
+    other, *same = (json.loads(out)["run_id"] for out, _ in ended)
+    assert len({other, *same}) == 2
+    assert statuses(world.home) == ["SUCCESS", "SUCCESS"]
     assert len(questions) == len(set(questions)), "the model was asked twice"
-    assert sum("this one waits for it" in err for _, err in ended) == 1
+    waited = ["this one waits for it" in err for _, err in ended]
+    assert (waited[0], sum(waited)) == (False, 1)
+    videos = Warehouse(world.home / "warehouse.duckdb").query("FROM current_videos")["video_id"]
+    with open_instance(Settings(home=world.home)) as instance:
+        assert {*instance.get_dynamic_partitions("videos")} == {*videos}
+    assert len(videos) == 2

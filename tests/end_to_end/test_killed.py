@@ -42,7 +42,7 @@ def eventually(is_so: Callable[[], Any], words: str) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not is_so():
         assert time.monotonic() < deadline, words
-        time.sleep(0.3)
+        time.sleep(1)
 
 
 def running_in(home: Path) -> set[int]:
@@ -80,7 +80,7 @@ def leave_one_place(home: Path) -> None:
 @contextmanager
 def dev(environment: Mapping[str, str], port: int, log: Path) -> Iterator[str]:
     address = f"http://127.0.0.1:{port}"
-    with log.open("ab") as output:
+    with log.open("ab") as output, httpx.Client(timeout=10) as client:
         process = subprocess.Popen(
             [FACTIBLE, "dev", "--port", str(port)],
             env=dict(environment),
@@ -93,7 +93,7 @@ def dev(environment: Mapping[str, str], port: int, log: Path) -> Iterator[str]:
             def answers() -> bool:
                 assert process.poll() is None, log.read_text()[-3000:]
                 try:
-                    return httpx.get(f"{address}/server_info", timeout=10).is_success
+                    return client.get(f"{address}/server_info").is_success
                 except httpx.HTTPError:
                     return False
 

@@ -22,6 +22,7 @@ from factible_assets.stages.reviews import claims_in_force
 from warehouse.store import Warehouse
 
 VIDEO = "everyday-beliefs-talk"
+CHECK = ("check", VIDEO, "--max-claims", "2", "--max-queries", "1", "--max-results", "3")
 
 
 def factible(*arguments: str) -> dict[str, Any]:
@@ -60,7 +61,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
     home = tmp_path_factory.mktemp("checked")
     with pytest.MonkeyPatch.context() as patch:
         live_in(home, patch)
-        return home, factible("check", VIDEO, "--max-claims", "2", "--max-queries", "2")
+        return home, factible(*CHECK)
 
 
 @pytest.fixture
@@ -115,7 +116,7 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
     assert (run.tags["claim"], run.tags["reviewer"]) == (mine, "health desk")
     ops: Any = run.run_config["ops"]
     assert ops["claim_checks"]["config"]["only_claims"] == [mine]
-    assert ops["claim_checks"]["config"]["queries"]["max_queries"] == 2
+    assert ops["claim_checks"]["config"]["queries"]["max_queries"] == 1
 
     history = CliRunner().invoke(app, ["review", VIDEO, "--history", "--json"])
     acts = json.loads(history.stdout)
@@ -186,7 +187,7 @@ def test_a_claim_in_better_words_is_checked_alone_and_outlives_a_new_extraction(
     factible("review", VIDEO, other, "--drop", "--reason", "off the subject", "--no-rerun")
 
     # The next check of the video finds the claims anew, for that, and keeps to all of it.
-    factible("check", VIDEO, "--max-claims", "2", "--max-queries", "2")
+    factible(*CHECK)
     assert {row.text for row in store.read_current(Claim, VIDEO)} == {words, added}
     standing = factible_list("review", VIDEO)
     assert {row["claim"] for row in standing if row["verdict"]} >= {words, added}

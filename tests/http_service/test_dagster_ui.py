@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import multiprocessing
 import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +30,7 @@ from uvicorn.config import HTTP_PROTOCOLS
 
 from factible_assets.http_service import dagster_ui, walls
 from factible_assets.http_service.app import create_app
-from factible_assets.http_service.dagster_ui import admission, behind_walls
+from factible_assets.http_service.dagster_ui import admission, behind_walls, own_temporary_folder
 from factible_assets.settings import Settings, SettingsError
 from tests.http_service.conftest import TOKEN, bearer
 
@@ -137,37 +140,41 @@ def test_what_a_working_folder_writes_is_in_the_environment_of_no_process(tmp_pa
     assert f"$DAGSTER_HOME: {mine}" in told
 
 
+def stay(folder: str, test: Connection) -> None:
+    """Have a temporary folder until the test says otherwise, in a process of its own."""
+    tempfile.tempdir = folder
+    with own_temporary_folder():
+        tempfile.mkdtemp()
+        test.send("ready")
+        test.recv()
+    test.send("ended")
+
+
 def test_what_a_killed_ui_left_among_temporary_files_is_gone_after_the_next_start(
     tmp_path: Path,
 ) -> None:
-    program = (
-        f"import sys, tempfile; from {dagster_ui.__name__} import own_temporary_folder\n"
-        "with own_temporary_folder():\n"
-        "    tempfile.mkdtemp()\n    print('ready', flush=True)\n    sys.stdin.read()\n"
-    )
+    context = multiprocessing.get_context("forkserver")  # which loads Dagster once
+    context.set_forkserver_preload([dagster_ui.__name__])
 
     @contextmanager
-    def start() -> Iterator[subprocess.Popen[bytes]]:
-        pipe = subprocess.PIPE
-        with subprocess.Popen(
-            [sys.executable, "-c", program],
-            stdin=pipe,
-            stdout=pipe,
-            env={**os.environ, "TMPDIR": str(tmp_path)},
-        ) as process:
-            try:
-                assert process.stdout is not None
-                assert process.stdout.readline() == b"ready\n"
-                yield process
-            finally:
-                process.kill()
+    def start() -> Iterator[Connection]:
+        here, there = context.Pipe()
+        process = context.Process(target=stay, args=(str(tmp_path), there))
+        process.start()
+        try:
+            assert here.recv() == "ready"
+            yield here
+        finally:
+            process.kill()
+            process.join()
 
     with start(), start():
         assert len(list(tmp_path.iterdir())) == 2, "a living one keeps its own"
     assert len(list(tmp_path.iterdir())) == 2, "both were killed"
     with start() as last:
         assert len(list(tmp_path.iterdir())) == 1
-        last.communicate(timeout=60)
+        last.send("end")
+        assert last.recv() == "ended"
         assert list(tmp_path.iterdir()) == [], "it ended by itself"
 
 

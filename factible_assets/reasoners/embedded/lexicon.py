@@ -12,6 +12,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib.resources import files
+from threading import Lock
 
 import yaml
 
@@ -56,9 +57,17 @@ def _stems(words: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words.split())
 
 
-@lru_cache(maxsize=1)
+_loading = Lock()
+
+
 def load_lexicon() -> Lexicon:
-    """Read the lists that ship with the package. Loaded once."""
+    """Return the lists that ship with the package; of threads that ask at once, one loads them."""
+    with _loading:
+        return _loaded()
+
+
+@lru_cache(maxsize=1)
+def _loaded() -> Lexicon:
     source = files("factible_assets.reasoners.embedded").joinpath("lexicon.yaml")
     lists = yaml.safe_load(source.read_text(encoding="utf-8"))
     names = [field.name for field in fields(Lexicon) if field.type == "Pattern"]
