@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.config import ClaimsConfig, FactCheckConfig
+from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
 from factible_assets.http_service.models import Order
 from tests.assets.conftest import DEMO_VIDEO
 from tests.shortcuts import prepare
@@ -17,7 +17,11 @@ from tests.shortcuts import prepare
 FACTIBLE = str(Path(sys.executable).with_name("factible"))
 WORKER = "factible_assets.http_service.worker"
 RUN = "00000000-0000-4000-8000-000000000001"
-ONE_CLAIM = FactCheckConfig(claims=ClaimsConfig(max_claims=1))
+ONE_CLAIM = FactCheckConfig(
+    claims=ClaimsConfig(max_claims=1),
+    queries=QueriesConfig(max_queries=1),
+    search=SearchConfig(max_results=2),
+)
 ROOMY, TIGHT = 3_000_000, 300_000
 """Room for Dagster's records and none for the warehouse; and for neither, once a run goes on."""
 

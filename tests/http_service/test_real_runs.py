@@ -76,7 +76,8 @@ def sets_of(home: Path, run_id: str) -> set[str]:
 
 
 def test_the_demo_video_is_checked_live_and_dagster_has_the_run(home: Path) -> None:
-    body = {"video_url": DEMO_VIDEO, "max_claims": 2, "max_queries_per_claim": 1}
+    few = {"max_claims": 2, "max_queries_per_claim": 1, "max_results_per_query": 3}
+    body = {"video_url": DEMO_VIDEO, **few}
     with factible_serve(home) as (client, process):
         with client.stream("POST", STREAM, json=body) as response:
             heard = list(events_of(response))

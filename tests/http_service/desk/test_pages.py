@@ -48,8 +48,11 @@ def test_at_500_videos_every_page_is_small_and_costs_less_than_half_a_second(
         f"/desk/videos/{VIDEO_ID}",
         f"/desk/videos/{VIDEO_ID}-7/claims/{CLAIM}-7-1",
     ]
+    loaded = set()
     for path in pages:
-        client.get(path)  # What is loaded once is not what a page costs.
+        if (page := path.partition("?")[0]) not in loaded:
+            client.get(path)  # What is loaded once is not what a page costs.
+            loaded.add(page)
         began = time.process_time()
         answer = client.get(path)
         assert answer.status_code == 200, path
