@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
-from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,10 +15,6 @@ from tests.chromium import REMEDY, missing_part
 # What is imported and collected stays: to search it for garbage again and again would be a quarter
 # of the time that this takes.
 gc.disable()
-
-# With each value in a question DuckDB looks for pandas, wherever modules may lie, and finds none.
-if find_spec("pandas") is None:
-    sys.modules["pandas"] = None  # type: ignore[assignment] # which is how not to look again
 
 # A script's background job ignores Ctrl-C, and so would all that the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
