@@ -46,12 +46,12 @@ _TITLES = word_set(
     """
 )
 
-# The end of a sentence only if the next word opens one beyond doubt.
+# The end of a sentence only if the next word opens one beyond doubt. Sun, sat and wed are words.
 _ABBREVIATIONS = word_set(
     """
     u.s. u.k. u.n. e.u. u.s.a. d.c. a.m. p.m. ph.d. m.d. b.a. m.a. inc. ltd. co. corp. jr. sr. etc.
-    no. nos. al. dept. univ. assn. bros. ave. blvd. jan. feb. mar. apr. jun. jul. aug. sep. sept.
-    oct. nov. dec. mon. tue. tues. wed. thu. thurs. fri. sat. sun. b.c. a.d. c.e. b.c.e. l.a. n.y.
+    al. dept. univ. assn. bros. ave. blvd. jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov.
+    dec. mon. tue. tues. thu. thurs. fri. b.c. a.d. c.e. b.c.e. l.a. n.y.
     """
 )
 _CLEAR_OPENERS = word_set(
@@ -182,7 +182,7 @@ def _is_stop(before: str, token: str, following: str) -> bool:
     folded = fold(word)
     if folded in _ABBREVIATIONS:
         return _bare(opening) in _CLEAR_OPENERS and opening[0].isupper()
-    if folded in _TITLES:
+    if folded in _TITLES or (folded in {"no.", "nos."} and opening[0].isdigit()):
         return False
     return word == "I." or _INITIAL.match(word) is None or fold(before) in NAMED_BY_LETTER
 

@@ -32,6 +32,7 @@ def test_sentences_end_at_stops() -> None:
         "Dr. Smith of St. Louis met J. R. Tolkien.",
         "It rose at 9 a.m. on Jan. 6 last year.",
         "He paid $3.99 for it, i.e. Too much.",
+        "Chanel No. 5 is a perfume.",
         "“What now?” she asked them all.",
         "We waited… and then it came.",
     ],
@@ -42,6 +43,11 @@ def test_dots_inside_a_sentence_do_not_end_it(text: str) -> None:
 
 def test_an_abbreviation_ends_a_sentence_if_the_next_word_opens_one() -> None:
     assert len(_texts("They moved to the U.S. The family stayed there.")) == 2
+
+
+@pytest.mark.parametrize("word", ["the Sun", "where he sat", "the day they wed", "no"])
+def test_a_word_that_is_an_abbreviation_elsewhere_ends_its_sentence(word: str) -> None:
+    assert len(_texts(f"Neptune is far from {word}. Vincent painted it.")) == 2
 
 
 def test_a_letter_that_names_a_vitamin_is_no_initial() -> None:
