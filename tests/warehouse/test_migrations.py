@@ -76,9 +76,14 @@ def test_a_file_that_was_in_use_opens_with_its_rows_though_who_migrates_it_is_ki
             held = [values[name] for name, *_ in columns]
             marks = ", ".join("?" * len(held))
             connection.execute(f"INSERT INTO {row.table} VALUES ({marks})", held)  # noqa: S608 - a record's own table
+    # Right after it, before the file is closed: what DuckDB cannot replay would be in its log.
     killed = (
-        "import os, sys; from warehouse.store import Warehouse\n"
-        "with Warehouse(sys.argv[1]).connection(): os._exit(9)"
+        "import os, sys\n"
+        "from warehouse.migrations import Schema\n"
+        "from warehouse.store import Warehouse\n"
+        "apply = Schema.apply\n"
+        "Schema.apply = lambda *given: (apply(*given), os._exit(9))\n"
+        "Warehouse(sys.argv[1]).query('SELECT 1')"
     )
     done = subprocess.run([sys.executable, "-c", killed, str(path)], check=False, timeout=120)
     assert done.returncode == 9
