@@ -456,7 +456,7 @@ class Settings(BaseSettings):
     cache_page_days: Days = 1
     cache_model_days: Days = 90
     cache_age_days: Days = 180
-    cache_megabytes: int = Field(1024, ge=1, le=10**6)
+    cache_megabytes: Annotated[int, SPEAKS] = Field(1024, ge=1, le=10**6)
     retention_cron: Cron = "30 4 * * 0"
     retention_text_days: Annotated[Days, SPEAKS] = Field(180, ge=1)
     retention_cache_days: Annotated[Days, SPEAKS] = 90

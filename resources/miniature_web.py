@@ -31,7 +31,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, date, datetime
 from email.utils import format_datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
@@ -153,8 +152,8 @@ def _search(resources: _Resources, index: sqlite3.Connection, body: bytes) -> di
     if not index.total_changes:
         index.execute(_SQL["create"])
         files = ((each.url, each.file) for each in resources.values() if each.file is not None)
-        pages = (_indexed(url, file.read_bytes()) for url, file in files if file.suffix == ".html")
-        index.executemany(_SQL["add"], pages)
+        pages = [(url, file) for url, file in files if file.suffix == ".html"]
+        index.executemany(_SQL["add"], (_indexed(*each) for each in pages))
     words = [word for word in re.findall(r"\w+", query.casefold()) if word not in _STOP_WORDS]
     values = {
         "expression": " OR ".join(f'"{word}"' for word in dict.fromkeys(words)),
@@ -175,13 +174,12 @@ def _search(resources: _Resources, index: sqlite3.Connection, body: bytes) -> di
     return {"searchParameters": parameters, "organic": organic, "credits": 1}
 
 
-@lru_cache(maxsize=256)
-def _indexed(url: str, content: bytes) -> tuple[str, str, str, str | None]:
+def _indexed(url: str, file: Path) -> tuple[str, str, str, str | None]:
     """Read what a search engine keeps of a page: address, title, text and description, date."""
     from resources.scraping.extract import decode, page_title, parse_html, plain_text  # noqa: PLC0415 - see start
     from resources.scraping.hidden import drop_hidden  # noqa: PLC0415 - see start
 
-    tree = parse_html(decode(content))
+    tree = parse_html(decode(file.read_bytes()))
     if tree is None:
         return url, url, "", None
     described = " ".join(tree.xpath("//meta[@name='description']/@content"))

@@ -230,6 +230,7 @@ def test_a_dotenv_with_keys_alone_needs_nobodys_word(tmp_path: Path) -> None:
         "FACTIBLE_RECHECK_SCHEDULE=on",
         "FACTIBLE_RECHECK_COST_USD=1000",
         "FACTIBLE_RETENTION_TEXT_DAYS=1",
+        "FACTIBLE_CACHE_MEGABYTES=1",
     ],
 )
 def test_an_endpoint_a_program_or_what_is_done_by_night_needs_the_users_word_once(

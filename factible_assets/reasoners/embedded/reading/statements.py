@@ -225,10 +225,10 @@ _ROLE = re.compile(
 )
 _IS = re.compile(r"\b(?:(is|are|remains)|was|were|became|has been)\s+")
 _ROLE_ENDS = re.compile(
-    r"[,;:(\u2013\u2014]|\s(?:and|but|with|that|which|who|after|before|as|from (?=\d))\s?"
+    r"[,;:(\u2013\u2014]|\s(?:(?:and|but|with|that|which|who|after|before|as)\s|from (?=\d))"
 )
 _BESIDE_ROLE = re.compile(
-    r" and (?:most [a-z]+|[a-z]+est)\b|\b(?<=was )an? [^.,;]+ who (?:served as|was|became) (?=the )"
+    r" and (?:most [a-z]+|[a-z]+est)\b|(?<=\bwas )an? [^.,;]+ who (?:served as|was|became) (?=the )"
 )
 """Beside a role: "the capital (and largest) city", "was (a general who became) the first …"."""
 _NOBODY = re.compile(r"(?:an?|often|also|now|so|still|called|known|found|said)\b")
@@ -663,7 +663,7 @@ def _said_of_others(
         deed = None if before else _DEED_OF_ONE.match(after)
         link = deed or (None if after.strip(" .") else _PLACE_OF_ONE.search(before))
         # Who says where the neighbour of something is does not say so of it.
-        subject = content_words(before or after[deed.end() :] if deed else before)
+        subject = content_words(after[deed.end() :] if deed else before)
         excludes = (
             link is not None
             and _is_said_of(other, name, link, heard[place].raw)
@@ -688,8 +688,7 @@ def _is_said_of(other: str, name: str, link: re.Match[str], raw: str) -> bool:
     """
     deed, who = link["verb"] or _IS_SOMEWHERE, re.escape(other)
     verb = next((each for each in _WORKS if deed in each.split("|")), deed)
-    # "In Paris, France", "in northeastern Africa".
-    place = rf"(?: the)?(?:(?: [A-Z]\w+)+,| \w+ern)? {who}\b"
+    place = rf"(?: the)?(?:(?: [A-Z]\w+)+,| \w+ern)? {who}\b"  # "Paris, France"
     said = rf"\b(?:{verb})\b(?:(?! and | than )[^.,;])* (?:in|of|to|from|by){place}"
     if link.re is _DEED_OF_ONE or link[0].endswith("by "):
         said += rf"|\b{who} (?:\w+ ){{1,3}}credited with {deed[:-2]}ing\b"
@@ -753,28 +752,31 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
     return _THAN.search(claim.text) is None or _THAN.search(statement.raw) is not None
 
 
-_TURNING = re.compile(r" (?:than|around|orbits?) ")
-_LESS = re.compile(r"\bless (\w{3,})\w")
+_TURNING, _LESS = re.compile(r" (?:than|around|orbits?) "), re.compile(r"\bless (\w{3,})\w")
 
 
 def _turns(claim: ClaimWords, statement: Statement) -> bool:
-    """Tell whether a statement has the opposite of one of the claim's words.
+    """Tell whether a statement says the opposite, by one of the claim's words or by its order.
 
-    Said of the same thing ("lower temperature"), or with the word itself nowhere in the statement;
-    or it says so the other way round ("A is more than B", "B is more than A"; "A circles B").
+    "B is more than A" and "B circles A" turn a claim; "B is less than A" is its own words.
     """
     more, less, their_more, their_less = (
         content_words(part)
         for text in (claim.about, statement.about)
         for part in _TURNING.split(f"{text} than ", maxsplit=2)[:2]
     )
-    if (more - less) & their_less and (less - more) & their_more and not (less - more) & their_less:
-        return True
-    for one, other in permutations((claim.about, statement.about)):  # "denser", "less dense"
+    first, second = more - less, less - more
+    is_exchanged = bool(first & their_less and second & their_more and not second & their_less)
+    return is_exchanged != _has_opposite(claim.about, statement.about)
+
+
+def _has_opposite(about: str, said_about: str) -> bool:
+    """Tell whether a text has a word's opposite, of the same thing or with that word nowhere."""
+    for one, other in permutations((about, said_about)):
         if any(re.search(rf"\b{word}\w?er than\b", one) for word in _LESS.findall(other)):
             return True
     lexicon = load_lexicon()
-    ours, theirs = _content(claim.about), _content(statement.about)
+    ours, theirs = _content(about), _content(said_about)
     said = {term for term, _ in ours}  # "As big as a small car" has both itself.
     for term, thing in ours:
         opposites = [

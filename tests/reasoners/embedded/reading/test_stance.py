@@ -263,6 +263,13 @@ def test_reports_questions_and_other_matters_are_left_open(claim: str, text: str
             "supports",
         ),
         ("Iceland has no army", "Iceland is without an army.", "supports"),
+        ("Russia is larger than Canada", "Canada is smaller than Russia.", "supports"),
+        ("Water is denser than ice", "Ice is less dense than water.", "supports"),
+        (
+            "Berlin is the largest whole city in Europe",
+            "Istanbul is the largest whole city in Europe. Berlin is in Germany.",
+            "refutes",
+        ),
         (
             "The koala is a marsupial",
             "While many people say that it is a bear, the koala is a marsupial.",
@@ -277,6 +284,9 @@ def test_reports_questions_and_other_matters_are_left_open(claim: str, text: str
         "none is more",
         "no other has it",
         "without it",
+        "smaller the other way round",
+        "less the other way round",
+        "a role that ends in no word's middle",
         "after what is granted",
     ],
 )
