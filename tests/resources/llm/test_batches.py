@@ -124,7 +124,7 @@ async def test_who_waited_long_enough_leaves_the_batch_to_the_next_one(
     assert paid([found]) == pytest.approx(batches.usd)
 
 
-@pytest.mark.parametrize("moment", ["uploaded", "begun", "done"])
+@pytest.mark.parametrize("moment", ["uploaded", "begun", "waiting", "done"])
 async def test_who_is_killed_while_waiting_goes_on_with_the_same_batch(
     server: MisbehavingServer, tmp_path: Path, moment: str
 ) -> None:
@@ -135,6 +135,7 @@ async def test_who_is_killed_while_waiting_goes_on_with_the_same_batch(
     reached: dict[str, Callable[[], object]] = {
         "uploaded": lambda: batches.files,
         "begun": lambda: batches.batches,
+        "waiting": lambda: batches._looked.get("batch_1", 0) > 2,
         "done": lambda: batches.billed,
     }
     if moment == "done":
