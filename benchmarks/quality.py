@@ -248,9 +248,9 @@ What stands in the way, and what was tried:
   has of it, in five sets, each first read when what the sets before showed was mended: 160 right
   and 18 wrong at first sight (155 and 20 as it was before all five), 175 and 11 now; recorded pages
   and AVeriTeC as before. New are superlatives and states of matter as opposites, "less dense" for
-  "denser", who circles whom, a year that a sentence has twice or after "from", "in Paris, France",
-  "an opera by Mozart" for who composed it, "credited with inventing", "the capital and largest city
-  of". Tried and left: tone silent where a page has all of a short claim's words but one (seven
+  "denser", comparisons that are both turned and exchanged ("B is smaller than A"), who circles
+  whom, a year that a sentence has twice or after "from", "in Paris, France", "an opera by Mozart"
+  for who composed it, "credited with inventing", "the capital and largest city of". Tried and left: tone silent where a page has all of a short claim's words but one (seven
   wrong sides of 120 and twelve right ones, a seventh of VitaminC's), "is a …" to be said in the
   same words (one recorded claim lost), the subject for "it" where names are exchanged (nothing),
   seas and ranges, viruses against bacteria (a page on both refuted what it did not speak of).
