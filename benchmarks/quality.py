@@ -250,10 +250,11 @@ What stands in the way, and what was tried:
   and AVeriTeC as before. New are superlatives and states of matter as opposites, "less dense" for
   "denser", comparisons that are both turned and exchanged ("B is smaller than A"), who circles
   whom, a year that a sentence has twice or after "from", "in Paris, France", "an opera by Mozart"
-  for who composed it, "credited with inventing", "the capital and largest city of". Tried and left: tone silent where a page has all of a short claim's words but one (seven
-  wrong sides of 120 and twelve right ones, a seventh of VitaminC's), "is a …" to be said in the
-  same words (one recorded claim lost), the subject for "it" where names are exchanged (nothing),
-  seas and ranges, viruses against bacteria (a page on both refuted what it did not speak of).
+  for who composed it, "credited with inventing", "the capital and largest city of". Tried and left:
+  tone silent where a page has all of a short claim's words but one (seven wrong sides of 120 and
+  twelve right ones, a seventh of VitaminC's), "is a …" to be said in the same words (one recorded
+  claim lost), the subject for "it" where names are exchanged (nothing), seas and ranges, viruses
+  against bacteria (a page on both refuted what it did not speak of).
 - **mpnet.** all-mpnet-base-v2, quantised here to 8 bits, read 84 of these claims, of 8 videos: at
   .13 it decides .57 and is right on .83, MiniLM .62 and .83 on the same; its stretch is the same,
   .12 to .14, so a pulled mpnet runs at MiniLM's point. Five times the size, it is no better here.
