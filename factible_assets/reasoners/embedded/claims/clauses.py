@@ -105,9 +105,12 @@ def is_fragment(text: str) -> bool:
     it and has no comma after which a main clause could stand.
     """
     verbs, subordinate = count_clauses(text)
-    opening = text.split(maxsplit=1)[0].casefold().strip(",.") if text else ""
+    first, *later = text.casefold().split()[:2] or [""]
+    opening = "because" if [first, *later] == ["just", "as"] else first.strip(",.")
     if opening in _SUBORDINATE_OPENERS:
         return "," not in text
+    if opening in _SUBORDINATE and "," not in text and not text.endswith("?"):
+        return verbs <= subordinate + 1
     return verbs <= min(subordinate, 1)
 
 

@@ -79,6 +79,7 @@ _SHELL = re.compile(
 )
 """A noun that takes up what was said before, and nothing that says which (Schmid, English Abstract
 Nouns as Conceptual Shells, 2000, and nouns that are used alike)."""
+_AHEAD = re.compile(r"\b(?:is|are|was|were) (?:just )?(?:this|these)\W*\Z", re.IGNORECASE)
 _MEMBERS = word_set("and people children women men scientists researchers experts police")
 
 
@@ -111,7 +112,9 @@ def is_open(text: str) -> bool:
     subject that only takes up what was said before ("The discovery means …", "The red ones …").
     """
     words = tokenise(text)
-    if (words and words[0].norm == "here") or _SHELL.match(text) or _has_free_pronoun(text, words):
+    if (words and words[0].norm == "here") or _SHELL.match(text) or _AHEAD.search(text):
+        return True
+    if _has_free_pronoun(text, words):
         return True
     pointed = [(each[1].casefold(), each.start()) for each in _DEMONSTRATIVE.finditer(text)]
     return any(
