@@ -397,6 +397,7 @@ RULES: tuple[Rule, ...] = (
     Rule("words of little topic", {"light": frozenset()}),
     _without_part("who compares says than", statements, "_compares_alike", _yes),
     _without_part("another name in its place", statements, "_said_of_others", lambda *_: {}),
+    _without_part("kinds of which nothing is two", statements, "_is_of_another_kind", _no),
     _without_part("figures that the page has too", statements, "numbers_stated", _none),
     _without_part(
         "statements against keep tone silent",

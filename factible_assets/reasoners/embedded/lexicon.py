@@ -25,8 +25,8 @@ Pattern = re.Pattern[str]
 class Lexicon:
     """All lists, compiled. Patterns match folded text; words are compared by stem.
 
-    Each stem has those that may stand for it, itself among them, and its opposites. Of the places,
-    what is in one is in no other of the same set.
+    Each stem has those that may stand for it, itself among them, and its opposites. Of the kinds
+    and of the places, what is in one is in no other of the same set.
     """
 
     abbreviations: frozenset[str]
@@ -50,6 +50,7 @@ class Lexicon:
     synonyms: Mapping[str, Set[str]]
     opposites: Mapping[str, Set[str]]
     light: frozenset[str]
+    kinds: tuple[frozenset[str], ...]
     places: tuple[frozenset[str], ...]
 
 
@@ -84,6 +85,7 @@ def _loaded() -> Lexicon:
         synonyms=dict(synonyms),
         opposites=dict(opposites),
         light=_stems(lists["light"]),
+        kinds=tuple(map(_stems, lists["kinds"])),
         places=tuple(frozenset(each.split(", ")) for each in lists["places"]),
         **{name: re.compile("|".join(f"(?:{each})" for each in lists[name])) for name in names},
     )

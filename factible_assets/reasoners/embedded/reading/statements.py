@@ -224,8 +224,10 @@ _ROLE = re.compile(
     re.IGNORECASE,
 )
 _IS = re.compile(r"\b(?:(is|are|remains)|was|were|became|has been)\s+")
+_HOLDS = re.compile(rf"{_IS.pattern}|\b(?:(has|have)|had)\s+(?=the )")
 _ROLE_ENDS = re.compile(
-    r"[,;:(\u2013\u2014]|\s(?:(?:and|but|with|that|which|who|after|before|as)\s|from (?=\d))"
+    r"[,;:(\u2013\u2014]|\s(?:(?:and|but|with|that|which|who|after|before|as)\s|from (?=\d)"
+    r"|of any (?:country|nation)\b)"
 )
 _BESIDE_ROLE = re.compile(
     r" and (?:most [a-z]+|[a-z]+est)\b|(?<=\bwas )an? [^.,;]+ who (?:served as|was|became) (?=the )"
@@ -238,11 +240,13 @@ _ROLE_LESS = word_set(
 _PLACE_OF_ONE = re.compile(
     r"(?:\b(?:is|are|was|were|lies?|stands?)(?: located| situated)?(?: \w+ly)?"
     r" (?:in|from|part of|native to)"
-    r"|\bbelong(?:s|ed)? to|\b(?:comes?|came) from"
+    r"|\bbelong(?:s|ed)? to|\b(?:comes?|came)(?: originally)? from|\boriginat(?:es?|ed) in"
     r"|\b(?:(?:is|are|was|were) (?!located|situated)|(?=born|died))(?P<verb>\w+(?:ed|t|n))"
     r"(?: \w+ly)? (?:in|from|by))(?: the)? $"
 )
-_IS_SOMEWHERE = "is|are|was|were|been|lies?|stands?|located|situated|belongs?|belonged|comes?|came"
+_IS_SOMEWHERE = (
+    "is|are|was|were|been|lies?|stands?|located|situated|belong(?:s|ed)?|comes?|came|originate[sd]?"
+)
 _LAST_NAME = re.compile(r"(?:[A-Z][\w\u2019'-]* ?)+$")
 _DEED_OF_ONE = re.compile(
     r" (?:first )?"
@@ -269,7 +273,7 @@ class Role:
 def role_in(text: str) -> Role | None:
     """Find in a statement without denials who has a role that one alone has, None if none."""
     text = _BESIDE_ROLE.sub("", text)
-    link = _IS.search(text)
+    link = _HOLDS.search(text)
     if link is None:
         return None
     before, after = text[: link.start()].strip(" ,"), text[link.end() :]
@@ -286,7 +290,7 @@ def role_in(text: str) -> Role | None:
     held = content_words(holder) - words
     if len(words) < _SHORTEST - 1 or not held:
         return None
-    return Role(words, held, link[1] is None)
+    return Role(words, held, not (link[1] or link[2]))
 
 
 # --- A claim --------------------------------------------------------------------------------------
@@ -384,7 +388,9 @@ _PRONOUN = re.compile(
     r"\b(?:it|they|he|him|she|her|them|this|these|those|(?P<owner>its|their|his))\b", re.IGNORECASE
 )
 """Words by which a statement refers to what was named before."""
-SUBJECT = re.compile(r"(?:^|(?<=, ))(?:it|he|she|they)\b", re.IGNORECASE)
+SUBJECT = re.compile(
+    r"(?:^|(?<=, ))(?:it|he|she|they)\b|(?<= )(?:it|he|she)(?= (?:is|was) the )", re.IGNORECASE
+)
 """A pronoun that a statement is about: what the page's title names."""
 _OWNER = re.compile(r"^(?:its|his|her|their) ", re.IGNORECASE)
 _LIGHT_VERB = re.compile(
@@ -394,7 +400,7 @@ _LIGHT_VERB = re.compile(
 )
 """Verbs that are no content words, for which others stand: "makes tired", "causes tiredness"."""
 _IS_NOT = re.compile(r"\b(?:is|are|was|were)(?: not|n['\u2019]t)\b")
-_THAN = re.compile(r"\bthan\b", re.IGNORECASE)
+_THAN = re.compile(r"\b(?:than|times as)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,7 +525,7 @@ def _decide(
     *,
     is_heard: bool,
 ) -> Decision | None:
-    if _is_of_another(claim, statement, title):
+    if _is_of_another(claim, statement, title) or _is_of_another_kind(claim, statement, title):
         return Decision("refutes", "another", nearness, statement)
     says_no = statement.says == "denies"
     is_answer = statement.answers and says_no and not claim.is_denied
@@ -539,11 +545,14 @@ def _decide(
     denies = says_no != claim.is_denied
     # A denial of the general covers the particular less surely: "has not been uniform".
     words = _WORDS["divided" if denies_else else statement.says]
-    is_about = nearness >= (_ANSWERED if is_answer else _ABOUT) or (
+    compares = denies or _compares_alike(claim, statement)
+    is_about = (
+        nearness >= (_ANSWERED if is_answer else _ABOUT) and (compares or bool(claim.quantities))
+    ) or (
         nearness + words * shared >= _ABOUT
         and not (claim.is_denied and denies)
         and (says_no or shared >= _LEAST_SAID)
-        and (denies or _compares_alike(claim, statement))
+        and compares
     )
     if statement.says == "divided":
         return Decision("mixed", "divided", nearness, statement) if is_about else None
@@ -610,6 +619,28 @@ def _is_of_another(claim: ClaimWords, statement: Statement, title: str) -> bool:
         and len(role.words) == len(claim.role.words)
         and all(any(_is_same_name(one, each) for each in role.words) for one in claim.role.words)
         and role.holder.isdisjoint(claim.role.holder)
+    )
+
+
+_KIND = re.compile(
+    r"^(.*?)\b(?:is|are|was|were) (?:[\w-]+ )*?([\w-]+)"
+    r"(?=\W*$|[,;:(]| (?:that|which|who|of|in|with|from|and|on|by)\b)"
+)
+"""Who is said to be what: "The blue whale is a marine mammal"."""
+
+
+def _is_of_another_kind(claim: ClaimWords, statement: Statement, title: str) -> bool:
+    """Tell whether a statement calls a claim's subject what excludes what the claim calls it."""
+    ours, theirs = (_KIND.search(each.about) for each in (claim, statement))
+    if ours is None or theirs is None or claim.is_denied or statement.says != "asserts":
+        return False
+    named = f"{theirs[1]} {title}" if SUBJECT.search(theirs[1]) else theirs[1]
+    kinds = {stem(each[2].lower()) for each in (ours, theirs)}
+    return (
+        claim.subject_stems <= _met(claim, content_words(named))
+        and kinds.isdisjoint(content_words(named))
+        and len(kinds) > 1
+        and any(kinds <= each for each in load_lexicon().kinds)
     )
 
 
@@ -688,7 +719,7 @@ def _is_said_of(other: str, name: str, link: re.Match[str], raw: str) -> bool:
     """
     deed, who = link["verb"] or _IS_SOMEWHERE, re.escape(other)
     verb = next((each for each in _WORKS if deed in each.split("|")), deed)
-    place = rf"(?: the)?(?:(?: [A-Z]\w+)+,| \w+ern)? {who}\b"  # "Paris, France"
+    place = rf"(?: the)?(?:(?: [A-Z]\w+)+,(?: in)?| \w+ern)? {who}\b"  # "Paris, France"
     said = rf"\b(?:{verb})\b(?:(?! and | than )[^.,;])* (?:in|of|to|from|by){place}"
     if link.re is _DEED_OF_ONE or link[0].endswith("by "):
         said += rf"|\b{who} (?:\w+ ){{1,3}}credited with {deed[:-2]}ing\b"
@@ -753,6 +784,7 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
 
 
 _TURNING, _LESS = re.compile(r" (?:than|around|orbits?) "), re.compile(r"\bless (\w{3,})\w")
+_TIMES_AS = re.compile(r"(?:more than |less than )?\b(\w+ times) as\b(.*?) as ")
 
 
 def _turns(claim: ClaimWords, statement: Statement) -> bool:
@@ -760,14 +792,15 @@ def _turns(claim: ClaimWords, statement: Statement) -> bool:
 
     "B is more than A" and "B circles A" turn a claim; "B is less than A" is its own words.
     """
+    ours, theirs = (
+        _TIMES_AS.sub(r"\1 more\2 than ", each) for each in (claim.about, statement.about)
+    )
     more, less, their_more, their_less = (
-        content_words(part)
-        for text in (claim.about, statement.about)
-        for part in _TURNING.split(f"{text} than ", maxsplit=2)[:2]
+        content_words(part) for text in (ours, theirs) for part in [*_TURNING.split(text), ""][:2]
     )
     first, second = more - less, less - more
     is_exchanged = bool(first & their_less and second & their_more and not second & their_less)
-    return is_exchanged != _has_opposite(claim.about, statement.about)
+    return is_exchanged != _has_opposite(ours, theirs)
 
 
 def _has_opposite(about: str, said_about: str) -> bool:

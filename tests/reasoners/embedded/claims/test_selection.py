@@ -129,6 +129,9 @@ def test_a_claim_that_points_back_carries_the_sentence_before_it() -> None:
 
 def test_a_subordinate_clause_alone_lacks_a_head() -> None:
     assert is_fragment("Although garlic kills bacteria in a dish.")
+    assert is_fragment("If bacteria meet garlic because a cook adds some.")
+    assert is_fragment("Just as garlic kills bacteria in a dish.")
+    assert not is_fragment("When garlic is cut it is strong because it has allicin.")
     assert not is_fragment("Although garlic is cheap, it kills bacteria.")
 
 
@@ -238,6 +241,7 @@ def test_a_later_statement_of_a_sentence_does_not_speak_of_the_sentence_before()
 def test_an_open_reference_is_one_whose_noun_stands_elsewhere() -> None:
     assert is_open("This compound kills bacteria.")
     assert is_open("It kills bacteria.")
+    assert is_open("One of the secrets of garlic is this.")
     assert is_open("The red ones kill bacteria.")
     assert not is_open("The one million immigrants of a year bring relatives.")
     assert is_open("Together, they kill bacteria.")

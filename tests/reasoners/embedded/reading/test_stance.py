@@ -177,6 +177,26 @@ def test_a_denial_refutes(claim: str, text: str) -> None:
             "Washington was a general who served as the first president of the United States.",
             "another",
         ),
+        (
+            "Sound travels faster in air than in water",
+            "Sound travels more than four times as fast in water as in air.",
+            "opposite",
+        ),
+        (
+            "The Earth is the only planet with a moon",
+            "Both Mars and the Earth have moons, and Jupiter has 95.",
+            "opposite",
+        ),
+        (
+            "Australia has the longest coastline of any country",
+            "With 202,080 kilometres, Canada has the longest coastline in the world.",
+            "another",
+        ),
+        ("Fluoride causes tooth decay", "Fluoride is a mineral that prevents decay.", "opposite"),
+        ("Garlic protects against colds", "Garlic is a cause of colds.", "opposite"),
+        ("Blue whales are fish", "The blue whale is a marine mammal.", "another"),
+        ("Coffee comes from South America", "Coffee originated in eastern Africa.", "another"),
+        ("Einstein was born in Austria", "Einstein was born in Ulm, in Germany.", "another"),
     ],
 )
 def test_an_opposite_another_number_or_another_name_refutes(
@@ -206,6 +226,13 @@ def test_an_opposite_another_number_or_another_name_refutes(
         ),
         ("Antibiotics kill viruses", "Antibiotics kill bacteria, and viruses spread by contact."),
         ("Cows sleep standing up", "Horses sleep standing up."),
+        ("Sydney is the capital of Australia", "Many people take Sydney for the capital."),
+        ("Spiders are insects", "Spiders are often taken for insects."),
+        (
+            "Water boils at a higher temperature on Mount Everest than at sea level",
+            "On Mount Everest water boils at about 68 degrees.",
+        ),
+        ("Whales are animals", "Whales are mammals that live in the sea."),
         ("The Louvre is in France", "The Louvre is in the centre of Paris."),
         ("Marie Curie was born in Poland", "Marie Curie was born in Warsaw in 1867."),
         ("Mozart was born in Salzburg", "Mozart was born in Austria."),
