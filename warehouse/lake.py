@@ -87,7 +87,8 @@ class Lake:
     def of(cls, location: str, data: str | Path) -> Self:
         """Read `ducklake:postgres:` and libpq's keywords, or an address as `postgresql://…`.
 
-        Raises WarehouseError: It is neither. The message does not repeat it.
+        Raises WarehouseError: It is neither (the message does not repeat it), or the data would be
+        in a store that is not known here.
         """
         given = location.removeprefix(SCHEME)
         words = _words_of(given)
@@ -99,7 +100,9 @@ class Lake:
         password = words.pop("password", None)
         catalogue = " ".join(f"{name}={_quoted(value)}" for name, value in words.items())
         place = str(data)
-        if "://" not in place:
+        if "://" in place:
+            _store_of(place)
+        else:
             place = f"{Path(place).expanduser().absolute()}/"
         lake = cls(catalogue, place, password)
         _told[str(lake)] = lake
@@ -241,7 +244,7 @@ class Lake:
         is_folder = "://" not in self.data
         if is_folder and not read_only:
             Path(self.data).mkdir(parents=True, exist_ok=True)
-        store = () if is_folder else ("azure" if self.data.startswith("az") else "httpfs",)
+        store = () if is_folder else (_store_of(self.data)[0],)
         for name in ("ducklake", "postgres_scanner", *store):
             connection.execute(_ASK["load"].format(file=extension(name)))
         named = {
@@ -251,7 +254,7 @@ class Lake:
         }
         password = "" if self.password is None else f", PASSWORD '{_escaped(self.password)}'"
         connection.execute(_ASK["secret"].format(password=password))
-        if self.data.startswith("s3:"):
+        if not is_folder:
             connection.execute(_secret_of_store(self.data))
         try:
             connection.execute(_ASK["attach"].format(**named))
@@ -389,21 +392,39 @@ _AWS = {
     "SESSION_TOKEN": "AWS_SESSION_TOKEN",
     "REGION": "AWS_REGION",
 }
+_STORES: dict[str, tuple[str, str, dict[str, str]]] = {
+    "s3": ("httpfs", "s3", _AWS),
+    "gs": ("httpfs", "gcs", _AWS),
+    "az": ("azure", "azure", {"CONNECTION_STRING": "AZURE_STORAGE_CONNECTION_STRING"}),
+}
+"""By scheme: the extension that speaks with an object store, its kind of secret, and the usual
+variables. Google's HMAC keys go by the names of AWS, as its tools for S3 take them."""
+
+
+def _store_of(data: str) -> tuple[str, str, dict[str, str]]:
+    scheme = urlsplit(data).scheme
+    if scheme not in _STORES:
+        known = ", ".join(f"{each}://" for each in _STORES)
+        raise WarehouseError(f"FACTIBLE_LAKE_DATA is a folder, or begins with {known}.")
+    return _STORES[scheme]
 
 
 def _secret_of_store(data: str) -> str:
-    """Return SQL that makes the usual variables of AWS a secret for one place, if they are set.
+    """Return SQL that makes a store's usual variables a secret for one place, if they are set.
 
-    DuckDB itself keeps them as settings, which a question in SQL could show: there they are erased.
+    DuckDB keeps AWS's as settings, which a question in SQL could show: there they are erased.
     """
-    given = {name: os.environ[each] for name, each in _AWS.items() if os.environ.get(each)}
+    speaks, kind, variables = _store_of(data)
+    given = {name: os.environ[each] for name, each in variables.items() if os.environ.get(each)}
+    forget = _ASK["forget_keys"] if speaks == "httpfs" else ""
+    if not given.keys() & {"KEY_ID", "CONNECTION_STRING"}:
+        return forget
     server = urlsplit(os.environ.get("AWS_ENDPOINT_URL", ""))
-    if server.netloc:
+    if server.netloc and speaks == "httpfs":
         given |= {"ENDPOINT": server.netloc, "URL_STYLE": "path"}
         given["USE_SSL"] = str(server.scheme == "https").lower()
     options = "".join(f", {name} '{_escaped(value)}'" for name, value in given.items())
-    makes = _ASK["secret_of_store"].format(data=_escaped(data), options=options)
-    return _ASK["forget_keys"] + (makes if "KEY_ID" in given else "")
+    return forget + _ASK["secret_of_store"].format(kind=kind, data=_escaped(data), options=options)
 
 
 def _escaped(words: str) -> str:

@@ -12,7 +12,7 @@ RESET GLOBAL s3_secret_access_key;
 RESET GLOBAL s3_session_token;
 
 -- name: secret_of_store
-CREATE SECRET store (TYPE s3, SCOPE '{data}'{options})
+CREATE SECRET store (TYPE {kind}, SCOPE '{data}'{options})
 
 -- name: attach
 -- Sets of up to so many rows of a table are kept in the catalogue until they are tidied into files.

@@ -20,7 +20,7 @@ from factible_assets.http_service.results import PublishedResults
 from factible_assets.records import ReviewAction
 from factible_assets.settings import Settings, SettingsError
 from tests.warehouse.lakes import PASSWORD, Server, server
-from tests.warehouse.objects import KEY_ID, object_store
+from tests.warehouse.objects import KEY_ID, SECRET, object_store
 from tests.warehouse.samples import FIRST_CHECK, fact_check, stamp
 from tests.warehouse.workers import write_each
 from warehouse.beside import read_actions
@@ -174,24 +174,35 @@ def test_a_reader_sees_one_moment_and_keeps_no_writer_waiting(lake: Lake) -> Non
     assert not Path("nowhere.duckdb").exists()
 
 
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
 def test_a_lake_keeps_its_rows_in_an_object_store_and_its_keys_to_itself(
-    postgres: Server, monkeypatch: pytest.MonkeyPatch
+    scheme: str, postgres: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with object_store() as objects:
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "the secret of the store's key")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
         monkeypatch.setenv("AWS_ENDPOINT_URL", objects.address)
-        store = Warehouse(postgres.lake("objects", "s3://bucket/lake"), schema=OLDER)
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", objects.connection_string)
+        store = Warehouse(
+            postgres.lake(f"objects_{scheme}", f"{scheme}://bucket/lake"), schema=OLDER
+        )
         store.write(lambda to: to.execute(A_VIDEO))
         compact(store)
         assert any(name.startswith("bucket/lake/main/videos/") for name in objects.objects)
         assert store.query("SELECT title FROM videos").item() == "Bees"
         told = store.query("SELECT value FROM duckdb_settings()").rows()
         told += store.query("SELECT secret_string FROM duckdb_secrets()").rows()
-        assert "the secret" not in str(told)
+        assert SECRET not in str(told)
         objects.is_shut = True
-        with pytest.raises(LakeError, match="files in s3://bucket/lake cannot be reached"):
+        away = f"files in {scheme}://bucket/lake cannot be reached"
+        with pytest.raises(LakeError, match=away) as refused:
             store.write(lambda to: to.execute(f"{A_VIDEO} FROM range(200)"))
+        assert SECRET not in str(refused.value)
+
+
+def test_a_store_of_another_kind_is_refused() -> None:
+    with pytest.raises(WarehouseError, match="is a folder, or begins with s3://, gs://, az://"):
+        Lake.of("ducklake:postgres:dbname=lake", "ftp://example.org/lake")
 
 
 def test_an_older_lake_takes_a_new_migration_without_its_keys(

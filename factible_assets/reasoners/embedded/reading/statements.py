@@ -785,6 +785,7 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
 
 _TURNING, _LESS = re.compile(r" (?:than|around|orbits?) "), re.compile(r"\bless (\w{3,})\w")
 _TIMES_AS = re.compile(r"(?:more than |less than )?\b(\w+ times) as\b(.*?) as ")
+_PROTECTS = re.compile(r"\bprotect(?:s|ed|ing)?(?: \w+)? against\b")
 
 
 def _turns(claim: ClaimWords, statement: Statement) -> bool:
@@ -793,7 +794,8 @@ def _turns(claim: ClaimWords, statement: Statement) -> bool:
     "B is more than A" and "B circles A" turn a claim; "B is less than A" is its own words.
     """
     ours, theirs = (
-        _TIMES_AS.sub(r"\1 more\2 than ", each) for each in (claim.about, statement.about)
+        _PROTECTS.sub("prevents", _TIMES_AS.sub(r"\1 more\2 than ", each))
+        for each in (claim.about, statement.about)
     )
     more, less, their_more, their_less = (
         content_words(part) for text in (ours, theirs) for part in [*_TURNING.split(text), ""][:2]

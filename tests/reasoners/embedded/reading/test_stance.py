@@ -193,7 +193,11 @@ def test_a_denial_refutes(claim: str, text: str) -> None:
             "another",
         ),
         ("Fluoride causes tooth decay", "Fluoride is a mineral that prevents decay.", "opposite"),
-        ("Garlic protects against colds", "Garlic is a cause of colds.", "opposite"),
+        (
+            "Drinking alcohol protects against liver disease",
+            "Drinking alcohol is a leading cause of liver disease.",
+            "opposite",
+        ),
         ("Blue whales are fish", "The blue whale is a marine mammal.", "another"),
         ("Coffee comes from South America", "Coffee originated in eastern Africa.", "another"),
         ("Einstein was born in Austria", "Einstein was born in Ulm, in Germany.", "another"),
