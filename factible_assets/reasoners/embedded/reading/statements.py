@@ -248,6 +248,8 @@ _IS_SOMEWHERE = (
     "is|are|was|were|been|lies?|stands?|located|situated|belong(?:s|ed)?|comes?|came|originate[sd]?"
 )
 _LAST_NAME = re.compile(r"(?:[A-Z][\w\u2019'-]* ?)+$")
+_AT_LAST = re.compile(r"(?: (?:in|around|on(?: [A-Z]\w+)? \d+,?) (?:[A-Z]\w+ )?\d{3,4})?\W*\Z")
+"""What may follow the last name: when it was."""
 _DEED_OF_ONE = re.compile(
     r" (?:first )?"
     r"(?P<verb>invented|discovered|founded|wrote|painted|composed|designed|built|won the)\b"
@@ -339,7 +341,7 @@ class ClaimWords:
         return (
             self.role is not None
             or _DEED_OF_ONE.search(self.about) is not None
-            or _PLACE_OF_ONE.search(_LAST_NAME.sub("", self.about)) is not None
+            or _PLACE_OF_ONE.search(_LAST_NAME.sub("", _AT_LAST.sub("", self.about))) is not None
         )
 
 
@@ -692,7 +694,7 @@ def _said_of_others(
     ):
         before, _, after = about.partition(name)
         deed = None if before else _DEED_OF_ONE.match(after)
-        link = deed or (None if after.strip(" .") else _PLACE_OF_ONE.search(before))
+        link = deed or (_PLACE_OF_ONE.search(before) if _AT_LAST.match(after) else None)
         # Who says where the neighbour of something is does not say so of it.
         subject = content_words(after[deed.end() :] if deed else before)
         excludes = (

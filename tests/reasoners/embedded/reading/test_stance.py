@@ -201,6 +201,11 @@ def test_a_denial_refutes(claim: str, text: str) -> None:
         ("Blue whales are fish", "The blue whale is a marine mammal.", "another"),
         ("Coffee comes from South America", "Coffee originated in eastern Africa.", "another"),
         ("Einstein was born in Austria", "Einstein was born in Ulm, in Germany.", "another"),
+        (
+            "Mozart was born in Vienna on 27 January 1756",
+            "Mozart was born in Salzburg on 27 January 1756, and died in Vienna.",
+            "another",
+        ),
     ],
 )
 def test_an_opposite_another_number_or_another_name_refutes(
