@@ -163,7 +163,7 @@ _SCALES = {
 _SPOKEN_SCALES = {word: scale for word, scale in _SCALES.items() if len(word) > len("bn")}
 _HUNDRED = 100
 _DIGITS = "0123456789"
-_MONTHS = word_set(
+MONTHS = word_set(
     "january february march april may june july august september october november december"
 )
 _ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
@@ -178,9 +178,7 @@ _FIGURE = re.compile(
 )
 _FIRST_YEAR, _LAST_YEAR = 1500, 2100
 _COUNTS_ONE = frozenset({"only", "just", "exactly", "single", "has", "have", "had"})
-_BEFORE_YEAR = frozenset(
-    {"in", "since", "until", "from", "by", "before", "after", "year", *_MONTHS}
-)
+_BEFORE_YEAR = frozenset({"in", "since", "until", "from", "by", "before", "after", "year", *MONTHS})
 
 
 @dataclass(frozen=True, slots=True)

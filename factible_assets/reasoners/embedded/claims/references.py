@@ -16,6 +16,7 @@ from itertools import takewhile
 
 from factible_assets.reasoners.embedded.claims.clauses import AUXILIARIES, is_plural, shows_tense
 from factible_assets.reasoners.embedded.text import (
+    MONTHS,
     Word,
     content_stems,
     is_stop_word,
@@ -62,9 +63,6 @@ _DEMONSTRATIVE = re.compile(
 )
 _TIMES = word_set(
     "year years month months week weeks day days morning evening time times moment century decade"
-)
-_MONTHS = word_set(
-    "january february march april may june july august september october november december"
 )
 _NO_NOUNS = _TIMES | word_set("point way country planet is are was were can will means one")
 _SHELL = re.compile(
@@ -137,7 +135,7 @@ def _has_free_pronoun(text: str, words: Sequence[Word]) -> bool:
         is_content = not is_stop_word(word.norm)
         said |= is_content
         many |= word.norm in _MEMBERS or (is_content and is_plural(word.norm))
-        is_name = text[word.start].isupper() and word.norm not in _MONTHS
+        is_name = text[word.start].isupper() and word.norm not in MONTHS
         named |= is_content and (is_name or word.norm in _PEOPLE)
     return False
 

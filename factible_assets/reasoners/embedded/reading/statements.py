@@ -233,9 +233,11 @@ _BESIDE_ROLE = re.compile(
     r" and (?:most [a-z]+|[a-z]+est)\b|(?<=\bwas )an? [^.,;]+ who (?:served as|was|became) (?=the )"
 )
 """Beside a role: "the capital (and largest) city", "was (a general who became) the first …"."""
+_ALIAS = re.compile(r"(?:\w+ ){0,3}\w+, or $")
 _NOBODY = re.compile(r"(?:an?|often|also|now|so|still|called|known|found|said)\b")
 _ROLE_LESS = word_set(
-    "the a an of in on by is are was were to city person man woman known world earth ever official"
+    "the a an of in on by is are was were to city person man woman human living known world earth"
+    " ever official"
 )
 _PLACE_OF_ONE = re.compile(
     r"(?:\b(?:is|are|was|were|lies?|stands?)(?: located| situated)?(?: \w+ly)?"
@@ -615,12 +617,15 @@ def _is_of_another(claim: ClaimWords, statement: Statement, title: str) -> bool:
     topic = next(iter(names_in(title)), "")
     about = SUBJECT.sub(topic, statement.about) if topic else statement.about
     role = role_in(_OWNER.sub(f"{topic}'s ", about) if topic else about)
+    before = statement.sentence.partition(statement.raw)[0]
     return (
         role is not None
         and role.is_past == claim.role.is_past
         and len(role.words) == len(claim.role.words)
         and all(any(_is_same_name(one, each) for each in role.words) for one in claim.role.words)
         and role.holder.isdisjoint(claim.role.holder)
+        # "The femur, or thigh bone, is the longest …" gives it to the femur.
+        and not (_ALIAS.match(before) and content_words(before) & claim.role.holder)
     )
 
 
@@ -634,13 +639,16 @@ _KIND = re.compile(
 def _is_of_another_kind(claim: ClaimWords, statement: Statement, title: str) -> bool:
     """Tell whether a statement calls a claim's subject what excludes what the claim calls it."""
     ours, theirs = (_KIND.search(each.about) for each in (claim, statement))
-    if ours is None or theirs is None or claim.is_denied or statement.says != "asserts":
+    if ours is None or theirs is None or claim.is_denied:
         return False
+    # "An amphibian with no tail" denies the tail alone.
+    is_said = statement.says == "asserts" or (statement.says == "denies" and statement.focus)
     named = f"{theirs[1]} {title}" if SUBJECT.search(theirs[1]) else theirs[1]
     kinds = {stem(each[2].lower()) for each in (ours, theirs)}
     return (
-        claim.subject_stems <= _met(claim, content_words(named))
-        and kinds.isdisjoint(content_words(named))
+        bool(is_said)
+        and claim.subject_stems <= _met(claim, content_words(named))
+        and kinds.isdisjoint(content_words(named) | statement.focus)
         and len(kinds) > 1
         and any(kinds <= each for each in load_lexicon().kinds)
     )
@@ -665,16 +673,24 @@ def _said_of_others(
     """
     about, own = claim.about, content_words(claim.about)
     raw = [content_words(statement.raw) for statement in heard]
-    lacking = {
-        name: {
-            place
-            for place, words in enumerate(raw)
-            if not any(_is_same_name(part, word) for part in content_words(name) for word in words)
-        }
-        for name in names_in(about)
-        if not content_words(name).isdisjoint(claim.names)
-        or (about.startswith(name) and _DEED_OF_ONE.match(about[len(name) :]))
-    }
+    lacking = {}
+    for name in names_in(about):
+        deed = _DEED_OF_ONE.match(about[len(name) :]) if about.startswith(name) else None
+        if deed or not content_words(name).isdisjoint(claim.names):
+            # Of who is named behind the deed somebody else's is told: "B won, beating A".
+            does = re.compile(rf"^(.*?)\b{deed['verb']}\b" if deed else r"^(.*)")
+            doers = [does.match(statement.raw) for statement in heard]
+            told = [
+                content_words(each[1]) if each else words
+                for each, words in zip(doers, raw, strict=True)
+            ]
+            lacking[name] = {
+                place
+                for place, words in enumerate(told)
+                if not any(
+                    _is_same_name(part, word) for part in content_words(name) for word in words
+                )
+            }
     trials = [
         (place, name, other)
         for name, places in lacking.items()
