@@ -355,7 +355,7 @@ def _yes(*_: object) -> bool:
     return True
 
 
-def _none(*_: object) -> int:
+def _none(*_: object, **__: object) -> int:
     return -1
 
 

@@ -404,7 +404,7 @@ _LIGHT_VERB = re.compile(
 )
 """Verbs that are no content words, for which others stand: "makes tired", "causes tiredness"."""
 _IS_NOT = re.compile(r"\b(?:is|are|was|were)(?: not|n['\u2019]t)\b")
-_THAN = re.compile(r"\b(?:than|times as)\b", re.IGNORECASE)
+_THAN = re.compile(r"\b(?:than|(?:times|twice|half) as)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,7 +466,7 @@ def read_statements(
     alone = vectors[2 : 2 + len(texts)] @ vectors[:2].T
     nearness = np.maximum(alone[:, 0], vectors[2 + len(texts) :] @ vectors[0])
     nearest = np.maximum(nearness, alone[:, 1])
-    has_all_numbers = numbers_stated(claim, passages) == len(claim.quantities)
+    has_all_numbers = numbers_stated(claim, passages, reported=False) == len(claim.quantities)
     elsewhere = _said_of_others(claim, [each for _, each in found], alone[:, 0].tolist(), embedder)
     # Another clause of a sentence that says so of another does not assert it either.
     of_others = {found[place][1].span for place in elsewhere}
@@ -587,13 +587,17 @@ def _is_against(claim: ClaimWords, statement: Statement, near: float, roughly: f
     ) or (near >= _NOT_COMPARED and not _compares_alike(claim, statement))
 
 
-def numbers_stated(claim: ClaimWords, passages: Sequence[Passage]) -> int:
-    """Return how many of a claim's numbers a page has in sentences on the same matter."""
+def numbers_stated(claim: ClaimWords, passages: Sequence[Passage], *, reported: bool = True) -> int:
+    """Return how many of a claim's numbers a page has in sentences on the same matter.
+
+    With or without those that it only reports.
+    """
     told = [
         said
         for passage in passages
         for sentence in passage.sentences
         if not sentence.text.endswith("?")
+        and (reported or not load_lexicon().reports.search(fold_evenly(sentence.text)))
         and not content_words(sentence.text).isdisjoint(claim.stems)
         for said in quantities_in(sentence.text)
     ]
@@ -802,7 +806,7 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
 
 
 _TURNING, _LESS = re.compile(r" (?:than|around|orbits?) "), re.compile(r"\bless (\w{3,})\w")
-_TIMES_AS = re.compile(r"(?:more than |less than )?\b(\w+ times) as\b(.*?) as ")
+_TIMES_AS = re.compile(r"(?:more than |less than )?\b(\w+ times|twice) as\b(.*?) as ")
 _PROTECTS = re.compile(r"\bprotect(?:s|ed|ing)?(?: \w+)? against\b")
 
 

@@ -37,6 +37,7 @@ EMERGENCIES = (
     "The U.S. Constitution has a list of powers. The law gives the President near-total discretion "
     "to declare a national emergency."
 )
+FEMUR = "The femur, or thigh bone, is the longest and strongest bone in the human body."
 SILENT = 9.0
 """Where no tone is heard, so that only statements speak."""
 
@@ -88,6 +89,11 @@ def test_denials_are_taken_out_and_counted(clause: str, about: str, *, denied: b
         (
             "Levels of carbon dioxide in the air have increased since the industrial revolution.",
             "Carbon dioxide levels in the air have risen since the industrial revolution.",
+        ),
+        ("The femur is the longest bone in the body", FEMUR),
+        (
+            "A year on Mars is longer than a year on Earth",
+            "A year on Mars is almost twice as long as a year on Earth.",
         ),
     ],
 )
@@ -205,6 +211,18 @@ def test_a_denial_refutes(claim: str, text: str) -> None:
             "Mozart was born in Vienna on 27 January 1756",
             "Mozart was born in Salzburg on 27 January 1756, and died in Vienna.",
             "another",
+        ),
+        (
+            "Argentina won the World Cup in 2014",
+            "Germany won the 2014 FIFA World Cup, beating Argentina 1-0 in the final.",
+            "another",
+        ),
+        ("The tibia is the longest bone in the body", FEMUR, "another"),
+        ("Frogs are reptiles", "A frog is an amphibian with a short body and no tail.", "another"),
+        (
+            "Cows have four stomachs",
+            "It is often said that a cow has four stomachs. In fact a cow has one stomach.",
+            "number",
         ),
     ],
 )
