@@ -266,11 +266,11 @@ What stands in the way, and what was tried:
   degrees" is none), "four times as fast as", "the only" against "all" and "both", kinds of which
   nothing is two (fish and mammals), causing against preventing (of ten pairs written for that 4
   were right and 6 wrong, now all are right), what is mistaken for another, "has the longest …" as a
-  role, "it is the largest …" of what the title names, "the femur, or thigh bone", "originated in", a
-  place with a year behind it, "Germany won, beating Argentina", and figures that are only reported.
-  Recorded pages, AVeriTeC, Climate-FEVER and VitaminC are as before. Tried and left: "more than
-  once" as no comparison (one plain side, one of VitaminC's lost), reported figures as none of those
-  that tone asks for (two of VitaminC's lost).
+  role, "it is the largest …" of what the title names, "the femur, or thigh bone", "originated in",
+  a place with a year behind it, "Germany won, beating Argentina", and figures that are only
+  reported. Recorded pages, AVeriTeC, Climate-FEVER and VitaminC are as before. Tried and left: "more
+  than once" as no comparison (one plain side, one of VitaminC's lost), reported figures as none of
+  those that tone asks for (two of VitaminC's lost).
 - **Quotes.** A page that speaks by tone is quoted with the sentence that is nearest to the claim.
   Of 122 recorded pages without a statement that decides it is the one that a language model chose
   (gpt-4o-mini) on .295. Tried: BM25 (.18 to .20), both together (.17 to .22), the share of the
