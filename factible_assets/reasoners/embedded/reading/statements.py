@@ -33,6 +33,7 @@ from factible_assets.reasoners.embedded.reading.quantities import (
     is_met,
 )
 from factible_assets.reasoners.embedded.text import (
+    NAMED_BY_LETTER,
     content_stems,
     fold,
     is_stop_word,
@@ -404,6 +405,7 @@ _LIGHT_VERB = re.compile(
 )
 """Verbs that are no content words, for which others stand: "makes tired", "causes tiredness"."""
 _IS_NOT = re.compile(r"\b(?:is|are|was|were)(?: not|n['\u2019]t)\b")
+_LETTERED = re.compile(rf"\b({'|'.join(sorted(NAMED_BY_LETTER))}) ([A-Z]\d*)\b")
 _THAN = re.compile(r"\b(?:than|(?:times|twice|half) as)\b", re.IGNORECASE)
 
 
@@ -635,7 +637,7 @@ def _is_of_another(claim: ClaimWords, statement: Statement, title: str) -> bool:
 
 _KIND = re.compile(
     r"^(.*?)\b(?:is|are|was|were) (?:[\w-]+ )*?([\w-]+)"
-    r"(?=\W*$|[,;:(]| (?:that|which|who|of|in|with|from|and|on|by)\b)"
+    r"(?=\W*$|[,;:(]| (?:that|which|who|of|in|with|from|and|on|by|at|for)\b)"
 )
 """Who is said to be what: "The blue whale is a marine mammal"."""
 
@@ -801,7 +803,13 @@ def _met(claim: ClaimWords, words: Set[str]) -> set[str]:
 
 
 def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
-    """Tell whether a statement compares if the claim does: "faster than", not "as fast as"."""
+    """Tell whether a statement compares if the claim does: "faster than", not "as fast as".
+
+    Nor may it speak of vitamin C alone if the claim does of vitamin A.
+    """
+    ours, theirs = (set(_LETTERED.findall(each)) for each in (claim.text, statement.raw))
+    if ours and theirs and ours.isdisjoint(theirs):
+        return False
     return _THAN.search(claim.text) is None or _THAN.search(statement.raw) is not None
 
 

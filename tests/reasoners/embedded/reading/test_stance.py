@@ -219,6 +219,8 @@ def test_a_denial_refutes(claim: str, text: str) -> None:
         ),
         ("The tibia is the longest bone in the body", FEMUR, "another"),
         ("Frogs are reptiles", "A frog is an amphibian with a short body and no tail.", "another"),
+        ("The Sun is a planet", "The Sun is the star at the centre of it all.", "another"),
+        ("Arctic sea ice is growing", "Arctic sea ice has shrunk since 1979.", "opposite"),
         (
             "Cows have four stomachs",
             "It is often said that a cow has four stomachs. In fact a cow has one stomach.",
@@ -260,6 +262,8 @@ def test_an_opposite_another_number_or_another_name_refutes(
             "On Mount Everest water boils at about 68 degrees.",
         ),
         ("Whales are animals", "Whales are mammals that live in the sea."),
+        ("Scurvy is due to a lack of vitamin A", "Scurvy is due to a lack of vitamin C."),
+        ("Pluto is a planet", "Pluto was regarded as a planet until 2006."),
         ("The Louvre is in France", "The Louvre is in the centre of Paris."),
         ("Marie Curie was born in Poland", "Marie Curie was born in Warsaw in 1867."),
         ("Mozart was born in Salzburg", "Mozart was born in Austria."),
