@@ -611,6 +611,7 @@ def numbers_stated(claim: ClaimWords, passages: Sequence[Passage], *, reported: 
 _NAME_RUN = re.compile(
     r"[A-Z][\w\u2019'-]*(?:\s+(?:(?:of|de|van|von|da|du|la|le|the)\s+)?[A-Z][\w\u2019'-]*)*"
 )
+_BE = r"\b(?:is|are|was|were|been)\b"
 _LEAST_NEAR, _IN_PLACE, _GAIN = 0.4, 0.65, 0.25
 """Cosines of a statement with the claim, and with the claim when another name stands in it; and the
 share of the distance between them that this takes away."""
@@ -649,12 +650,16 @@ def _is_of_another_kind(claim: ClaimWords, statement: Statement, title: str) -> 
         return False
     # "An amphibian with no tail" denies the tail alone.
     is_said = statement.says == "asserts" or (statement.says == "denies" and statement.focus)
-    named = f"{theirs[1]} {title}" if SUBJECT.search(theirs[1]) else theirs[1]
+    whose, named = (
+        content_stems(title if SUBJECT.search(each) else each) for each in (ours[1], theirs[1])
+    )
     kinds = {stem(each[2].lower()) for each in (ours, theirs)}
     return (
-        bool(is_said)
-        and claim.subject_stems <= _met(claim, content_words(named))
-        and kinds.isdisjoint(content_words(named) | statement.focus)
+        bool(is_said and whose)
+        # A whale shark is no whale.
+        and named[-1:] == whose[-1:]
+        and {*whose} <= {*named}
+        and kinds.isdisjoint({*named} | statement.focus)
         and len(kinds) > 1
         and any(kinds <= each for each in load_lexicon().kinds)
     )
@@ -683,19 +688,18 @@ def _said_of_others(
     for name in names_in(about):
         deed = _DEED_OF_ONE.match(about[len(name) :]) if about.startswith(name) else None
         if deed or not content_words(name).isdisjoint(claim.names):
-            # Of who is named behind the deed somebody else's is told: "B won, beating A".
-            does = re.compile(rf"^(.*?)\b{deed['verb']}\b" if deed else r"^(.*)")
+            # "B won, beating A" tells nothing that A did; "won by A" does.
+            does = re.compile(rf"((?:(?!{_BE}).)+)\b{deed['verb']}\b" if deed else r"(.*)")
             doers = [does.match(statement.raw) for statement in heard]
             told = [
                 content_words(each[1]) if each else words
                 for each, words in zip(doers, raw, strict=True)
             ]
+            parts = content_words(name)
             lacking[name] = {
                 place
                 for place, words in enumerate(told)
-                if not any(
-                    _is_same_name(part, word) for part in content_words(name) for word in words
-                )
+                if not any(_is_same_name(part, word) for part in parts for word in words)
             }
     trials = [
         (place, name, other)

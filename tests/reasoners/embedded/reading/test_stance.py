@@ -92,6 +92,10 @@ def test_denials_are_taken_out_and_counted(clause: str, about: str, *, denied: b
         ),
         ("The femur is the longest bone in the body", FEMUR),
         (
+            "Leonardo painted the Mona Lisa",
+            "The Mona Lisa was painted by Leonardo with a pupil of Verrocchio.",
+        ),
+        (
             "A year on Mars is longer than a year on Earth",
             "A year on Mars is almost twice as long as a year on Earth.",
         ),
@@ -262,6 +266,7 @@ def test_an_opposite_another_number_or_another_name_refutes(
             "On Mount Everest water boils at about 68 degrees.",
         ),
         ("Whales are animals", "Whales are mammals that live in the sea."),
+        ("Whales are mammals", "The whale shark is a fish."),
         ("Scurvy is due to a lack of vitamin A", "Scurvy is due to a lack of vitamin C."),
         ("Pluto is a planet", "Pluto was regarded as a planet until 2006."),
         ("The Louvre is in France", "The Louvre is in the centre of Paris."),
