@@ -101,6 +101,14 @@ async def test_a_page_that_is_silent_is_read_by_its_snippet_without_quotes() -> 
     assert "Only the search result's excerpt says so." in draft.summary
 
 
+async def test_a_page_that_says_so_outweighs_its_excerpt() -> None:
+    said = "Trials found no evidence that sugar makes children hyperactive."
+    glued = "Sugar and children Parents say so. Sugar makes children hyperactive."
+    draft = await read(f"Sugar and children\n\n{said}", glued)
+    assert draft is not None
+    assert (draft.stance, draft.quotes) == ("refutes", (said,))
+
+
 async def test_a_blocked_page_without_a_telling_snippet_is_none() -> None:
     assert await read("Please enable JavaScript to run this app.", "An app.") is None
 

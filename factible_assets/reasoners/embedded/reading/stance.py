@@ -114,8 +114,8 @@ class StatementsAndTone:
     def read(self, claim: str, selection: Selection, *, title: str) -> PageStance:
         """Return what a page says.
 
-        The nearest statement decides. Where none does, and none that is roughly about the claim is
-        against it, the tone may.
+        The nearest statement decides, of the excerpt only if none of the page does. Where none
+        does, and none that is roughly about the claim is against it, the tone may.
 
         Raises:
             EmbedderUnavailableError: The embedder's model cannot be loaded.
@@ -128,14 +128,13 @@ class StatementsAndTone:
             said = read_statements(given, selection.passages, title, self._embedder).decisions
             doubts = tuple(each for each in said if each.side != "supports")
             heard = replace(heard, decisions=doubts)
-        if heard.decisions:
+        own = [each for each in heard.decisions if selection.passages[each.passage].in_page]
+        if decisions := own or heard.decisions:
             # Who else has what one alone can have leaves no room for what sounds alike.
-            others = (each for each in heard.decisions if each.ground == "another")
-            first = next(others, heard.decisions[0])
+            others = (each for each in decisions if each.ground == "another")
+            first = next(others, decisions[0])
             quotes = dict.fromkeys(
-                (each.passage, each.statement.span)
-                for each in heard.decisions
-                if each.side == first.side
+                (each.passage, each.statement.span) for each in decisions if each.side == first.side
             )
             return PageStance(first.side, CONFIDENCE[first.ground], first.ground, tuple(quotes))
         if (
