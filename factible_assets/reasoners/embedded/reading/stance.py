@@ -128,6 +128,7 @@ class StatementsAndTone:
             said = read_statements(given, selection.passages, title, self._embedder).decisions
             doubts = tuple(each for each in said if each.side != "supports")
             heard = replace(heard, decisions=doubts)
+        # An excerpt is cut together from anywhere, and nothing of it can be quoted.
         own = [each for each in heard.decisions if selection.passages[each.passage].in_page]
         if decisions := own or heard.decisions:
             # Who else has what one alone can have leaves no room for what sounds alike.
