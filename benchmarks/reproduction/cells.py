@@ -6,7 +6,6 @@ What belongs here: cells, digits, outcomes. What does not: where recomputed valu
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -73,9 +72,8 @@ def agreeing_digits(first: float, second: float) -> int:
     rounding to d places could hide.
     """
     gap = abs(first - second)
-    if gap < 0.5 * 10.0**-FULL_DIGITS:
-        return FULL_DIGITS
-    return max(0, min(FULL_DIGITS, math.ceil(-math.log10(2 * gap)) - 1))
+    agrees = (d for d in range(FULL_DIGITS, 0, -1) if gap < 0.5 * 10.0**-d)
+    return next(agrees, 0)
 
 
 def compare(

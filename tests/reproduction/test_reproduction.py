@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.reproduction.cells import Cell, agreeing_digits
@@ -215,6 +215,7 @@ def test_another_folder_is_refused_with_a_sentence(tmp_path: Path, files: tuple[
         read_published(tmp_path / "nowhere")
 
 
+@example(0.5, 0.45)
 @given(st.floats(0, 1000), st.floats(0, 1000))
 def test_numbers_agree_to_the_digits_that_are_said(first: float, second: float) -> None:
     digits = agreeing_digits(first, second)
