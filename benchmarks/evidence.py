@@ -368,7 +368,7 @@ RULES: tuple[Rule, ...] = (
         Rule(f"ground: {each}", grounds=frozenset({each}))
         for each in ("assertion", "denial", "number", "opposite", "divided")
     ),
-    _without_part("ground: another", statements, "_is_of_another", _no),
+    _without_part("ground: another", statements, "_other_role", lambda *_: None),
     _without_part("ground: tone", StatementsAndTone, "_from_tone", lambda *_: PageStance()),
     _never("negations", "negations"),
     _never("phrases that deny what follows", "denies_what_follows"),
@@ -386,6 +386,7 @@ RULES: tuple[Rule, ...] = (
     _never("what nobody knows", "unknown"),
     _never("findings both ways", "divided"),
     _never("reports of what some say", "reports"),
+    _never("what sets right keeps tone silent", "corrects"),
     _without_part("headings state nothing", statements, "STATED", re.compile("")),
     _without_part("clauses", statements, "JOINT", NEVER),
     _without_part("a claim's reasons and remarks", statements, "_REMARKS", NEVER),

@@ -44,6 +44,7 @@ class Lexicon:
     affirms_previous_sentence: Pattern
     ruling: Pattern
     labels: Pattern
+    corrects: Pattern
     unknown: Pattern
     divided: Pattern
     reports: Pattern

@@ -143,6 +143,7 @@ class StatementsAndTone:
             and not wanted.is_denied
             and _is_named_at_once(wanted, selection.passages, title)
             and _has_its_figures(wanted, selection.passages)
+            and not any(_sets_right(each) for each in selection.passages)
         ):
             return self._from_tone(claim, selection)
         return PageStance()
@@ -165,6 +166,11 @@ class StatementsAndTone:
 
     def _speaks(self, leaning: float, near: float) -> bool:
         return near >= LEAST_NEAR and leaning >= self.least_leaning
+
+
+def _sets_right(passage: Passage) -> bool:
+    """Tell whether a passage sets right what is believed: its tone is then that of the belief."""
+    return load_lexicon().corrects.search(fold_evenly(passage.text)) is not None
 
 
 def _told(sentence: str) -> str:

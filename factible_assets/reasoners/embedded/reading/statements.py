@@ -224,7 +224,10 @@ _ROLE = re.compile(
     r"|currency|symbol|(?:official|national) \w+)\b",
     re.IGNORECASE,
 )
-_IS = re.compile(r"\b(?:(is|are|remains)|was|were|became|has been)\s+")
+_IS = re.compile(
+    r"\b(?:(is|are|remains|(?:overtook|surpassed|replaced) [^.,;]+ as(?= the ))"
+    r"|(?:was|were) \w+(?: in (?:the )?\d+s?)? as(?= the )|was|were|became|has been)\s+"
+)
 _HOLDS = re.compile(rf"{_IS.pattern}|\b(?:(has|have)|had)\s+(?=the )")
 _ROLE_ENDS = re.compile(
     r"[,;:(\u2013\u2014]|\s(?:(?:and|but|with|that|which|who|after|before|as)\s|from (?=\d)"
@@ -487,7 +490,7 @@ def read_statements(
             or (decided.ground == "number" and has_all_numbers)
         ):
             decisions.append(replace(decided, passage=number))
-        against = against or is_repeated or _is_against(claim, statement, near, roughly)
+        against = against or is_repeated or _is_against(claim, statement, title, near, roughly)
     is_stated = any(each.side == "supports" for each in decisions)
     for place, (near, is_of_one, excludes) in elsewhere.items():
         against = against or is_of_one
@@ -531,7 +534,10 @@ def _decide(
     *,
     is_heard: bool,
 ) -> Decision | None:
-    if _is_of_another(claim, statement, title) or _is_of_another_kind(claim, statement, title):
+    other = _other_role(claim, statement, title)
+    if other is not None and claim.role is not None and other.is_past != claim.role.is_past:
+        return None  # Bonn was the capital.
+    if other is not None or _is_of_another_kind(claim, statement, title):
         return Decision("refutes", "another", nearness, statement)
     says_no = statement.says == "denies"
     is_answer = statement.answers and says_no and not claim.is_denied
@@ -580,13 +586,19 @@ def _decide(
     return Decision("refutes" if denies else "supports", ground, nearness, statement)
 
 
-def _is_against(claim: ClaimWords, statement: Statement, near: float, roughly: float) -> bool:
+def _is_against(
+    claim: ClaimWords, statement: Statement, title: str, near: float, roughly: float
+) -> bool:
     """Tell whether a statement keeps tone from speaking for a claim."""
     is_own = statement.says == ("denies" if claim.is_denied else "asserts")
     return (
-        roughly >= _AGAINST.get(statement.says, NEAR_TURNED)
-        and (not is_own or _turns(claim, statement))
-    ) or (near >= _NOT_COMPARED and not _compares_alike(claim, statement))
+        (
+            roughly >= _AGAINST.get(statement.says, NEAR_TURNED)
+            and (not is_own or _turns(claim, statement))
+        )
+        or (near >= _NOT_COMPARED and not _compares_alike(claim, statement))
+        or _other_role(claim, statement, title) is not None
+    )
 
 
 def numbers_stated(claim: ClaimWords, passages: Sequence[Passage], *, reported: bool = True) -> int:
@@ -617,23 +629,23 @@ _LEAST_NEAR, _IN_PLACE, _GAIN = 0.4, 0.65, 0.25
 share of the distance between them that this takes away."""
 
 
-def _is_of_another(claim: ClaimWords, statement: Statement, title: str) -> bool:
-    """Tell whether a statement gives to another the very role that a claim gives to one."""
+def _other_role(claim: ClaimWords, statement: Statement, title: str) -> Role | None:
+    """Return the very role that a claim gives to one where a statement gives it to another."""
     if claim.role is None or claim.is_denied or statement.says != "asserts":
-        return False
+        return None
     topic = next(iter(names_in(title)), "")
     about = SUBJECT.sub(topic, statement.about) if topic else statement.about
     role = role_in(_OWNER.sub(f"{topic}'s ", about) if topic else about)
     before = statement.sentence.partition(statement.raw)[0]
-    return (
+    is_other = (
         role is not None
-        and role.is_past == claim.role.is_past
         and len(role.words) == len(claim.role.words)
         and all(any(_is_same_name(one, each) for each in role.words) for one in claim.role.words)
         and role.holder.isdisjoint(claim.role.holder)
         # "The femur, or thigh bone, is the longest …" gives it to the femur.
         and not (_ALIAS.match(before) and content_words(before) & claim.role.holder)
     )
+    return role if is_other else None
 
 
 _KIND = re.compile(
@@ -819,6 +831,10 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
 
 _TURNING, _LESS = re.compile(r" (?:than|around|orbits?) "), re.compile(r"\bless (\w{3,})\w")
 _TIMES_AS = re.compile(r"(?:more than |less than )?\b(\w+ times|twice) as\b(.*?) as ")
+_BOUND = re.compile(
+    r"\b(?:more|less|fewer|greater|lower|higher) than (?=\d|half\b|(?:an? )?(?:dozen|hundred|\w+illion"
+    r"|thousand|third|quarter)\b|(?:two|three|four|five|six|seven|eight|nine|ten|twenty)\b)"
+)
 _PROTECTS = re.compile(r"\bprotect(?:s|ed|ing)?(?: \w+)? against\b")
 
 
@@ -828,7 +844,7 @@ def _turns(claim: ClaimWords, statement: Statement) -> bool:
     "B is more than A" and "B circles A" turn a claim; "B is less than A" is its own words.
     """
     ours, theirs = (
-        _PROTECTS.sub("prevents", _TIMES_AS.sub(r"\1 more\2 than ", each))
+        _PROTECTS.sub("prevents", _TIMES_AS.sub(r"\1 more\2 than ", _BOUND.sub("", each)))
         for each in (claim.about, statement.about)
     )
     more, less, their_more, their_less = (
