@@ -535,10 +535,10 @@ def _decide(
     is_heard: bool,
 ) -> Decision | None:
     other = _other_role(claim, statement, title)
-    if other is not None and claim.role is not None and other.is_past != claim.role.is_past:
-        return None  # Bonn was the capital.
     if other is not None or _is_of_another_kind(claim, statement, title):
-        return Decision("refutes", "another", nearness, statement)
+        # Bonn was the capital: who is, it leaves open.
+        was = other is not None and claim.role is not None and other.is_past != claim.role.is_past
+        return None if was else Decision("refutes", "another", nearness, statement)
     says_no = statement.says == "denies"
     is_answer = statement.answers and says_no and not claim.is_denied
     # What is denied stands for a word that the statement lacks, or for none of the claim's.
@@ -832,8 +832,8 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
 _TURNING, _LESS = re.compile(r" (?:than|around|orbits?) "), re.compile(r"\bless (\w{3,})\w")
 _TIMES_AS = re.compile(r"(?:more than |less than )?\b(\w+ times|twice) as\b(.*?) as ")
 _BOUND = re.compile(
-    r"\b(?:more|less|fewer|greater|lower|higher) than (?=\d|half\b|(?:an? )?(?:dozen|hundred|\w+illion"
-    r"|thousand|third|quarter)\b|(?:two|three|four|five|six|seven|eight|nine|ten|twenty)\b)"
+    r"\b(?:more|less|fewer) than (?=\d|half\b|an? (?:dozen|hundred|thousand|\w+illion|third)\b"
+    r"|(?:two|three|four|five|six|seven|eight|nine|ten|twenty)\b)"
 )
 _PROTECTS = re.compile(r"\bprotect(?:s|ed|ing)?(?: \w+)? against\b")
 
