@@ -53,6 +53,10 @@ rank takes it far from the claim."""
 _ABOUT = 0.86
 """From which a statement and a claim, both without denials, are about the same, whatever their
 words; words that they share count towards it."""
+_SHORT, _NEAR_DENIAL, _ABOUT_DENIED = 6, 0.56, 0.7
+"""Content words up to which a claim is one plain proposition, and the same two cosines of what
+denies such a one: a denial that near a longer claim is mostly of something else. From .56 to .62,
+and from four to six words, little differs (benchmarks/quality.py)."""
 _ANSWERED = 0.62
 """From which a question that is answered by "no" is one about the claim: whoever asks and answers
 means what is claimed."""
@@ -342,6 +346,11 @@ class ClaimWords:
     role: Role | None
 
     @property
+    def is_plain(self) -> bool:
+        """Tell whether it asserts one short proposition."""
+        return not self.is_denied and len(self.stems) <= _SHORT
+
+    @property
     def is_of_one(self) -> bool:
         """Tell whether it says what holds of one alone: a role, a place, a deed."""
         return (
@@ -480,7 +489,9 @@ def read_statements(
         found, shares, nearness.tolist(), nearest.tolist(), strict=True
     ):
         is_answer = statement.answers and statement.says == "denies"
-        least = _NEAR_SAID if shared >= _LEAST_SAID else NEAR_TURNED
+        denies_short = claim.is_plain and statement.says == "denies"
+        unsaid = _NEAR_DENIAL if denies_short else NEAR_TURNED
+        least = _NEAR_SAID if shared >= _LEAST_SAID else unsaid
         speaks = is_named or statement.says == "denies"
         is_heard = (speaks and near >= least) or (is_answer and near >= _ANSWERED)
         decided = _decide(claim, statement, title, shared, near, is_heard=is_heard)
@@ -561,7 +572,7 @@ def _decide(
     is_about = (
         nearness >= (_ANSWERED if is_answer else _ABOUT) and (compares or bool(claim.quantities))
     ) or (
-        nearness + words * shared >= _ABOUT
+        nearness + words * shared >= (_ABOUT_DENIED if says_no and claim.is_plain else _ABOUT)
         and not (claim.is_denied and denies)
         and (says_no or shared >= _LEAST_SAID)
         and compares
