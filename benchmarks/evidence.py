@@ -387,6 +387,8 @@ RULES: tuple[Rule, ...] = (
     _never("findings both ways", "divided"),
     _never("reports of what some say", "reports"),
     _never("what sets right keeps tone silent", "corrects"),
+    Rule("some are not all", parts=((stance, "SWEEPING", NEVER), (statements, "SWEEPING", NEVER))),
+    _without_part("denials of short claims", statements, "_SHORT", 0),
     _without_part("headings state nothing", statements, "STATED", re.compile("")),
     _without_part("clauses", statements, "JOINT", NEVER),
     _without_part("a claim's reasons and remarks", statements, "_REMARKS", NEVER),

@@ -173,17 +173,20 @@ What stands in the way, and what was tried:
   a denial of "it closed"; with no side taken on sentences that deny, 59 are right and 23 wrong, and
   AVeriTeC falls to .718. It does not ship. A model of more layers, fitted on more kinds of text,
   might.
-- **Falsehoods that are set right.** Of 120 plain statements, each with a page of three sentences on
-  it, the first 80 had 45 right and 14 wrong sides, all of these supports for a falsehood, eight by
-  tone. Tone that is silent where a page sets something right ("in reality", "rather than"), and
-  three rules for what they showed, make it 47 and 5; the other 40, written before and read after,
-  stay at 17 and 6 but for one rule of their own. A page's tone is so far that of its topic. Tried
-  and left: to support by tone only where one sentence has half of the claim's words (VitaminC .60
-  to .67 of what tone supports, recorded pages .91 to .90 at a quarter), a name of the claim beside
-  another word of it (nothing), two pages (9 of 11 lone ones are right); to hear denials from a
-  cosine of .56 on, not .68: 74 and 11 right and wrong of the 120 instead of 65 and 10, AVeriTeC
-  59 and 17 instead of 49 and 15, but recorded pages 78 and 17 instead of 83 and 16: of what the
-  recorded pages deny that near a claim, 2 in 18 deny the claim.
+- **Plain falsehoods.** Of 160 plain statements, half of them false, each with a page of three
+  sentences on it, 79 had the right side and 27 a wrong one, nearly all of these support for a
+  falsehood, half of it by tone: a page's tone is that of its topic. Tone that is silent where a
+  page sets something right ("in reality", "rather than"), claims of "all" that "all" must be said
+  of, denials of short claims heard from further off, and rules for a rank that passed to another,
+  for what stops, for what is only sold as a cure and for "lies about 86 metres" (no lie) make it 93
+  and 15. They are written for what the first 120 showed; of the last 40, written and read before
+  any rule for them, 17 right and 6 wrong became 20 and 7, and 20 and 6. Tried and left: to support
+  by tone only where one sentence has half of the claim's words (VitaminC .60 to .67 of what tone
+  supports, recorded pages .91 to .90 at a quarter of them), a name of the claim beside another word
+  of it (nothing), two pages (10 of 13 lone ones are right), "only" and "most" as "all" is
+  (nothing); to hear denials of longer claims from as far off (AVeriTeC 59 and 17 instead of 53 and
+  15, recorded pages 78 and 17 instead of 82 and 16: of what they deny that near a claim, 2 in 18
+  deny it).
 - **Rules that went.** Quoted claims with their ratings, ties of two statements, announcements,
   headings that go with the window after them, a wider tolerance for estimates that conflict, roles
   in the passive and names of units decided nothing; nor did "seven or more", "one of the largest",

@@ -6,9 +6,9 @@ passages (passages.py), inference models (inference.py), verdicts (stages.verdic
 
 Tone is polarity: how much nearer a page's passages are to the claim than to denials of the claim.
 It is measured on the whole of a passage, needs no shared words and no training, and hears neither
-numbers nor denials. So it supports only what denies nothing, where the page has the claim's
-numbers and states nothing against it. With MiniLM it never refutes: of the recorded pages with the
-lowest polarity fewer than half do.
+numbers nor denials, nor "all". So it supports only what denies nothing, where the page has the
+claim's numbers, sweeps as far, sets nothing right and states nothing against it. With MiniLM it
+never refutes: of the recorded pages with the lowest polarity fewer than half do.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from factible_assets.reasoners.embedded.reading.passages import Passage, Selecti
 from factible_assets.reasoners.embedded.reading.statements import (
     JOINT,
     SUBJECT,
+    SWEEPING,
     ClaimWords,
     Ground,
     content_words,
@@ -144,6 +145,7 @@ class StatementsAndTone:
             and _is_named_at_once(wanted, selection.passages, title)
             and _has_its_figures(wanted, selection.passages)
             and not any(_sets_right(each) for each in selection.passages)
+            and _is_as_sweeping(claim, selection.passages)
         ):
             return self._from_tone(claim, selection)
         return PageStance()
@@ -166,6 +168,11 @@ class StatementsAndTone:
 
     def _speaks(self, leaning: float, near: float) -> bool:
         return near >= LEAST_NEAR and leaning >= self.least_leaning
+
+
+def _is_as_sweeping(claim: str, passages: Sequence[Passage]) -> bool:
+    """Tell whether a page says of all what a claim does: tone does not hear it."""
+    return not SWEEPING.search(claim) or any(SWEEPING.search(each.text) for each in passages)
 
 
 def _sets_right(passage: Passage) -> bool:

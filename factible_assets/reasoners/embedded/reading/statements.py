@@ -418,6 +418,10 @@ _LIGHT_VERB = re.compile(
 """Verbs that are no content words, for which others stand: "makes tired", "causes tiredness"."""
 _IS_NOT = re.compile(r"\b(?:is|are|was|were)(?: not|n['\u2019]t)\b")
 _LETTERED = re.compile(rf"\b({'|'.join(sorted(NAMED_BY_LETTER))}) ([A-Z]\d*)\b")
+SWEEPING = re.compile(
+    r"\b(?:always|all|(?<!of )(?<!than )any|entirely|completely|whole)\b", re.IGNORECASE
+)
+"""Words for the whole of something, of which a part is told in nearly the same words."""
 _THAN = re.compile(r"\b(?:than|(?:times|twice|half) as)\b", re.IGNORECASE)
 
 
@@ -832,10 +836,12 @@ def _met(claim: ClaimWords, words: Set[str]) -> set[str]:
 def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
     """Tell whether a statement compares if the claim does: "faster than", not "as fast as".
 
-    Nor may it speak of vitamin C alone if the claim does of vitamin A.
+    Nor may it speak of vitamin C alone if the claim does of vitamin A, or of some for all.
     """
     ours, theirs = (set(_LETTERED.findall(each)) for each in (claim.text, statement.raw))
     if ours and theirs and ours.isdisjoint(theirs):
+        return False
+    if SWEEPING.search(claim.text) and not SWEEPING.search(statement.raw):
         return False
     return _THAN.search(claim.text) is None or _THAN.search(statement.raw) is not None
 
