@@ -419,7 +419,7 @@ _LIGHT_VERB = re.compile(
 _IS_NOT = re.compile(r"\b(?:is|are|was|were)(?: not|n['\u2019]t)\b")
 _LETTERED = re.compile(rf"\b({'|'.join(sorted(NAMED_BY_LETTER))}) ([A-Z]\d*)\b")
 SWEEPING = re.compile(
-    r"\b(?:always|all|(?<!of )(?<!than )any|entirely|completely|whole)\b", re.IGNORECASE
+    r"\b(?:always|(?<!of )(?<!at )(?<!than )(?:all|any)|entirely|completely|whole)\b", re.IGNORECASE
 )
 """Words for the whole of something, of which a part is told in nearly the same words."""
 _THAN = re.compile(r"\b(?:than|(?:times|twice|half) as)\b", re.IGNORECASE)
