@@ -7,6 +7,7 @@ recheck_plan), starting runs (running/).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -126,11 +127,14 @@ def _size(path: Path | Lake) -> int | None:
     """Return the bytes of a file or a folder; None where nothing is, or where none is at hand."""
     if not isinstance(path, Path) or not path.exists():
         return None
+    if path.is_file():
+        return path.stat().st_size
     total = 0
-    for file in (path, *path.rglob("*")):
-        # A running check may remove a file meanwhile.
-        with suppress(OSError):
-            total += file.stat().st_size if file.is_file() else 0
+    # A running check may remove a file or a folder meanwhile.
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with suppress(OSError):
+                total += (Path(folder) / name).stat().st_size
     return total
 
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
+import threading
 from pathlib import Path
 
 import dagster as dg
@@ -41,6 +43,27 @@ def test_the_status_counts_what_is_checked_and_what_is_incomplete(
     assert found["running"] == []
     assert found["sizes_bytes"]["warehouse"] > 0
     assert found["sizes_bytes"]["published"] is None
+
+
+def test_the_status_is_told_while_a_run_makes_and_removes_folders(
+    factible: Run, home: Path
+) -> None:
+    store_sample(home, ("supports",))
+    ended = threading.Event()
+
+    def work() -> None:
+        while not ended.is_set():
+            (home / "cache" / "some" / "folder").mkdir(parents=True)
+            shutil.rmtree(home / "cache" / "some")
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        told = [factible("status", "--json") for _ in range(8)]
+    finally:
+        ended.set()
+        worker.join()
+    assert {each.exit_code for each in told} == {0}
 
 
 def test_where_nothing_ran_there_are_no_runs(factible: Run, home: Path) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +100,12 @@ def dev(environment: Mapping[str, str], port: int, log: Path) -> Iterator[str]:
             eventually(answers, "the UI never answered")
             yield address
         finally:
-            for each in running_in(Path(environment["FACTIBLE_HOME"])):
-                os.kill(each, signal.SIGKILL)
+            # What one of them was just starting has to go too.
+            while left := running_in(Path(environment["FACTIBLE_HOME"])):
+                for each in left:
+                    with suppress(ProcessLookupError):
+                        os.kill(each, signal.SIGKILL)
+                time.sleep(0.05)
             process.wait()
 
 
@@ -155,6 +159,7 @@ def test_killed_runs_free_their_places_at_the_next_start(tmp_path: Path) -> None
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("FACTIBLE_HOME", str(home))
             told = CliRunner().invoke(app, ["status", "--json"])
+        assert told.exit_code == 0, told.output
         assert json.loads(told.stdout)["running"] == [], "a dead run is shown as running"
 
         with dev(environment, port, log) as address, open_instance(Settings(home=home)) as instance:
