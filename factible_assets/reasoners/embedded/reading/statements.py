@@ -124,18 +124,21 @@ _VERB_AFTER_AND = (
 JOINT = re.compile(
     r";\s+|:\s+|\s[\u2013\u2014]\s"
     r"|,?\s+(?:but|so that|although|though|whereas|while|unless|because|since)\s+(?!of\b)"
-    r"|,\s+(?:and|so|or|yet|which|who|as|making|with)\s+|" + _VERB_AFTER_AND,
+    r"|,\s+(?:and(?!\s+not\b)|so|or|yet|which|who|as|making|with)\s+|" + _VERB_AFTER_AND,
     re.IGNORECASE,
 )
 """Where one clause of a sentence ends and the next begins."""
 _CONCEDED = re.compile(r"^\W*(?:even )?(?:although|though|while)\b[^,]{3,100}, ", re.IGNORECASE)
 """What a sentence grants before it says what it says: "Although many think …, ..."."""
 _COORDINATED = re.compile(
-    r";\s|,\s+(?:and|or|so)\s|\s(?:but|whereas|while|yet)\s|" + _VERB_AFTER_AND, re.IGNORECASE
+    r";\s|,\s+(?:and(?!\s+not\b)|or|so)\s|\s(?:but|whereas|while|yet)\s|" + _VERB_AFTER_AND,
+    re.IGNORECASE,
 )
 """Where a sentence goes on to another statement, which is not about the same."""
 STATED = re.compile(r"[.!:;][\"'\u201d\u2019)\]]*(\[\d+\])*\s*$")
 """How a statement ends. A heading or a list item names a claim more often than it makes it."""
+_BEFORE_NOT = re.compile(r", (?:which|who) [^,;]+(?=, (?:and )?not\b)")
+"""A remark that stands between a statement and what it says it is not."""
 _LABEL = re.compile(
     r"\W*(?:(?:our|the) )?(?:rating|verdict|ruling|fact[- ]?check)\W*$", re.IGNORECASE
 )
@@ -183,7 +186,7 @@ def _of_sentence(
         start, end = following.start if is_far else start, following.end
     leaves_open = lexicon.labels.search(folded) or (asks and not folded.startswith("why "))
     plain = _CONCEDED.sub("", sentence.text)
-    clauses = (sentence.text.removesuffix(plain), *JOINT.split(plain))
+    clauses = (sentence.text.removesuffix(plain), *JOINT.split(_BEFORE_NOT.sub("", plain)))
     parts = [part.strip() for part in clauses if len(tokenise(part)) >= _SHORTEST]
     is_one = (whole or not _COORDINATED.search(sentence.text)) and not (
         without_denials(sentence.text).denials
@@ -247,6 +250,7 @@ _ROLE_LESS = word_set(
     "the a an of in on by is are was were to city person man woman human living known world earth"
     " ever official"
 )
+_BEGINS_NAMES = word_set("mount lake river cape saint san new sir king queen")
 _PLACE_OF_ONE = re.compile(
     r"(?:\b(?:is|are|was|were|lies?|stands?)(?: located| situated)?(?: \w+ly)?"
     r" (?:in|from|part of|native to)"
@@ -299,7 +303,7 @@ def role_in(text: str) -> Role | None:
     if _ROLE.search(role) is None or _PRONOUN.search(holder) or _NOBODY.match(holder):
         return None
     words = frozenset(stem(word.norm) for word in tokenise(role) if word.norm not in _ROLE_LESS)
-    held = content_words(holder) - words
+    held = content_words(holder) - words - _BEGINS_NAMES
     if len(words) < _SHORTEST - 1 or not held:
         return None
     return Role(words, held, not (link[1] or link[2]))
