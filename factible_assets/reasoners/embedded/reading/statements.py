@@ -250,7 +250,7 @@ _ROLE_LESS = word_set(
     "the a an of in on by is are was were to city person man woman human living known world earth"
     " ever official"
 )
-_BEGINS_NAMES = word_set("mount lake river cape saint san new sir king queen")
+_BEGINS_NAMES = frozenset(map(stem, word_set("mount lake river cape saint san new sir king queen")))
 _PLACE_OF_ONE = re.compile(
     r"(?:\b(?:is|are|was|were|lies?|stands?)(?: located| situated)?(?: \w+ly)?"
     r" (?:in|from|part of|native to)"
