@@ -127,14 +127,11 @@ def _size(path: Path | Lake) -> int | None:
     """Return the bytes of a file or a folder; None where nothing is, or where none is at hand."""
     if not isinstance(path, Path) or not path.exists():
         return None
-    if path.is_file():
-        return path.stat().st_size
     total = 0
-    # A running check may remove a file or a folder meanwhile.
-    for folder, _, names in os.walk(path):
-        for name in names:
-            with suppress(OSError):
-                total += (Path(folder) / name).stat().st_size
+    walked = os.walk(path)  # goes on where a folder is gone, as it may be while a check runs
+    for file in (path, *(Path(folder, name) for folder, _, names in walked for name in names)):
+        with suppress(OSError):
+            total += file.stat().st_size if file.is_file() else 0
     return total
 
 
