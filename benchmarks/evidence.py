@@ -47,7 +47,7 @@ from factible_assets.reasoners.embedded.reading import (
 )
 from factible_assets.reasoners.embedded.reading import evidence as pages
 from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages
-from factible_assets.reasoners.embedded.reading.stance import PageStance, StatementsAndTone
+from factible_assets.reasoners.embedded.reading.stance import StatementsAndTone
 from factible_assets.records import Evidence, Rating, Stance
 from factible_assets.services.ratings import rating_directory
 from factible_assets.stages.origins import StoryIndex
@@ -369,7 +369,8 @@ RULES: tuple[Rule, ...] = (
         for each in ("assertion", "denial", "number", "opposite", "divided")
     ),
     _without_part("ground: another", statements, "_other_role", lambda *_: None),
-    _without_part("ground: tone", StatementsAndTone, "_from_tone", lambda *_: PageStance()),
+    _without_part("ground: tone", StatementsAndTone, "_leaning", lambda *_: -1.0),
+    _without_part("tone against what denies", stance, "LEAST_AGAINST", 9.0),
     _never("negations", "negations"),
     _never("phrases that deny what follows", "denies_what_follows"),
     _never("phrases that deny what precedes", "denies_what_precedes"),

@@ -11,6 +11,7 @@ it is not given; a first run embeds for some minutes.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ from factible_assets.reasoners.embedded.reading.evidence import LEAST_RELEVANCE
 from factible_assets.reasoners.embedded.reading.passages import Selection
 from factible_assets.reasoners.embedded.reading.stance import (
     CONFIDENCE,
-    LEAST_NEAR,
+    LEAST_AGAINST,
     PageStance,
     StatementsAndTone,
 )
@@ -46,11 +47,11 @@ TARGETS = (0.80, 0.82, 0.84)
 class Listening(StatementsAndTone):
     """Says how far each page leans, whatever the point."""
 
-    heard: tuple[float, float] | None = None
+    heard: float | None = None
 
-    def _speaks(self, leaning: float, near: float) -> bool:
-        self.heard = (leaning, near)
-        return True
+    def _leaning(self, claim: str, selection: Selection) -> float:
+        self.heard = super()._leaning(claim, selection)
+        return math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,9 @@ class Page:
 
     def at(self, point: float) -> Said:
         """Return what it says with tone from a point on."""
+        least = point if self.said.stance == "supports" else LEAST_AGAINST
         silent = self.said.stance == "unclear" or (
-            self.leaning is not None and self.leaning < point
+            self.leaning is not None and self.leaning < least
         )
         if silent:
             return None if self.relevance < LEAST_RELEVANCE else ("unclear", 0.0)
@@ -77,11 +79,7 @@ def read(model: Listening, claim: GivenClaim, selections: Sequence[Selection]) -
     for source, selection in zip(claim.sources, selections, strict=True):
         model.heard = None
         said = model.read(claim.text, selection, title=source.title)
-        leaning = None
-        if model.heard is not None:
-            leaning, near = model.heard
-            leaning = leaning if near >= LEAST_NEAR else -1.0
-        pages.append(Page(said, selection.relevance, leaning))
+        pages.append(Page(said, selection.relevance, model.heard))
     return pages
 
 

@@ -7,8 +7,9 @@ passages (passages.py), inference models (inference.py), verdicts (stages.verdic
 Tone is polarity: how much nearer a page's passages are to the claim than to denials of the claim.
 It is measured on the whole of a passage, needs no shared words and no training, and hears neither
 numbers nor denials, nor "all". So it supports only what denies nothing, where the page has the
-claim's numbers, sweeps as far, sets nothing right and states nothing against it. With MiniLM it
-never refutes: of the recorded pages with the lowest polarity fewer than half do.
+claim's numbers, sweeps as far, sets nothing right and states nothing against it; and what it
+supports, it refutes the denial of. With MiniLM nothing else is refuted: of the recorded pages with
+the lowest polarity fewer than half do.
 """
 
 from __future__ import annotations
@@ -76,7 +77,11 @@ LEAST_LEANING = 0.12
 """Leaning from which the tone of a page supports: of 170 annotated claims with their recorded pages
 .11 to .13 decides .62 to .58 and is right on .80 to .84 (benchmarks/operating_point.py), and
 all-mpnet-base-v2 has the same stretch."""
-LEAST_NEAR = 0.5
+LEAST_AGAINST = 0.26
+"""Leaning towards what a claim denies from which the tone of a page refutes it: a claim that denies
+has many pages of its topic. Of the denials of Climate-FEVER, AVeriTeC, VitaminC and of 26 plain
+ones .24 to .28 decides 36 to 20, .72 to .85 of them rightly (benchmarks/quality.py)."""
+_LEAST_NEAR = 0.5
 """Cosine of the nearest passage with the claim from which tone is heard."""
 
 CONFIDENCE: dict[Ground, float] = {
@@ -139,35 +144,39 @@ class StatementsAndTone:
                 (each.passage, each.statement.span) for each in decisions if each.side == first.side
             )
             return PageStance(first.side, CONFIDENCE[first.ground], first.ground, tuple(quotes))
+        stance: Stance = "supports"
+        least = self.least_leaning
+        if wanted.is_denied:
+            # Who leans to what it denies is against it.
+            stance, least = "refutes", max(least, LEAST_AGAINST)
+            wanted = read_claim(wanted.about)
+            heard = read_statements(wanted, selection.passages, title, self._embedder)
         if (
             heard.leaves_room
             and not wanted.is_denied
             and _is_named_at_once(wanted, selection.passages, title)
             and _has_its_figures(wanted, selection.passages)
             and not any(_sets_right(each) for each in selection.passages)
-            and _is_as_sweeping(claim, selection.passages)
+            and _is_as_sweeping(wanted.text, selection.passages)
+            and self._leaning(wanted.text, selection) >= least
         ):
-            return self._from_tone(claim, selection)
+            return PageStance(stance, CONFIDENCE["tone"], "tone")
         return PageStance()
 
-    def _from_tone(self, claim: str, selection: Selection) -> PageStance:
+    def _leaning(self, claim: str, selection: Selection) -> float:
+        """Return how far a page leans to a claim, in [-1, 1.25]; -1 if no passage is near it."""
         told = [
             " ".join(_told(each.text) for each in passage.sentences)
             for passage in selection.passages
         ]
         if not (told := [text for text in told if text.strip()]):
-            return PageStance()
+            return -1.0
         bare = claim.strip().rstrip(".!? ")
         denials = [denial.format(uncapitalised(bare)) for denial in _DENIALS]
         vectors = self._embedder.embed([claim, *denials, *told])
         near = float((vectors[1 + len(denials) :] @ vectors[0]).max())
         leaning = polarity(vectors, len(denials)) + _RELEVANCE_SHARE * selection.relevance
-        if self._speaks(leaning, near):
-            return PageStance("supports", CONFIDENCE["tone"], "tone")
-        return PageStance()
-
-    def _speaks(self, leaning: float, near: float) -> bool:
-        return near >= LEAST_NEAR and leaning >= self.least_leaning
+        return leaning if near >= _LEAST_NEAR else -1.0
 
 
 def _is_as_sweeping(claim: str, passages: Sequence[Passage]) -> bool:

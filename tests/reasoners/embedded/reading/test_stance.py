@@ -495,6 +495,28 @@ def test_tone_is_not_trusted_with_denials_numbers_and_names(claim: str, page: st
     assert read(claim, page, tone=True).ground != "tone"
 
 
+SEA = "Sea levels have not risen in the last century"
+TIDES = (
+    "Tide gauges and satellites show that the global mean sea level rose by about twenty "
+    "centimetres since 1900. The rate of the rise has doubled over the past thirty years."
+)
+BEARS = "Polar bears don't live in Antarctica"
+ARCTIC = (
+    "Polar bears are found only in the Arctic, in Canada, Greenland, Norway, Russia and Alaska. "
+    "Penguins live at the other end of the world."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "page", "stance"), [(SEA, TIDES, "refutes"), (BEARS, ARCTIC, "unclear")]
+)
+def test_who_leans_far_to_what_a_claim_denies_refutes_it(
+    claim: str, page: str, stance: str
+) -> None:
+    assert read(claim, page, tone=True).stance == stance
+    assert read(claim, page).stance == "unclear"
+
+
 # --- Whole pages --------------------------------------------------------------------------------
 
 
