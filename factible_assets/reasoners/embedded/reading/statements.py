@@ -248,7 +248,7 @@ _ALIAS = re.compile(r"(?:\w+ ){0,3}\w+, or $")
 _NOBODY = re.compile(r"(?:an?|often|also|now|so|still|called|known|found|said)\b")
 _ROLE_LESS = word_set(
     "the a an of in on by is are was were to city person man woman human living known world earth"
-    " ever official"
+    " ever official solar system universe history"
 )
 _BEGINS_NAMES = frozenset(map(stem, word_set("mount lake river cape saint san new sir king queen")))
 _PLACE_OF_ONE = re.compile(
@@ -538,6 +538,10 @@ def _share(
     weight = _weight(claim, meant)
     held = weight if statement.says == "denies" else _weight(claim, said)
     is_held = held >= least or len(whole & words) >= _LEAST_SHARED * len(whole)
+    # "They belong to the mammals", on a page on dolphins.
+    is_held |= claim.is_plain and bool(
+        SUBJECT.match(statement.about) and claim.subject_stems <= topic
+    )
     # What neither has the claim's first word nor may mean it is on another subject, and asserts
     # nothing of this one; what is denied of "vaccines" is denied of "the MMR vaccine".
     is_other = statement.says != "denies" and meant.isdisjoint(claim.subject_stems)
@@ -668,8 +672,8 @@ def _other_role(claim: ClaimWords, statement: Statement, title: str) -> Role | N
 
 
 _KIND = re.compile(
-    r"^(.*?)\b(?:is|are|was|were) (?:[\w-]+ )*?([\w-]+)"
-    r"(?=\W*$|[,;:(]| (?:that|which|who|of|in|with|from|and|on|by|at|for)\b)"
+    r"^(.*?)\b(?:is|are|was|were|belongs?(?= to\b))\b([^,;:(]*?)"
+    r"(?=\W*$|[,;:(]| (?:that|which|who|like|of|in|with|from|and|on|by|at|for)\b)"
 )
 """Who is said to be what: "The blue whale is a marine mammal"."""
 
@@ -684,7 +688,9 @@ def _is_of_another_kind(claim: ClaimWords, statement: Statement, title: str) -> 
     whose, named = (
         content_stems(title if SUBJECT.search(each) else each) for each in (ours[1], theirs[1])
     )
-    kinds = {stem(each[2].lower()) for each in (ours, theirs)}
+    known = frozenset().union(*load_lexicon().kinds)
+    told = [[stem(word.norm) for word in tokenise(each[2])] for each in (ours, theirs)]
+    kinds = {next((one for one in reversed(each) if one in known), "") for each in told}
     return (
         bool(is_said and whose)
         # A whale shark is no whale.
