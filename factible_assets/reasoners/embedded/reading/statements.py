@@ -248,7 +248,7 @@ _ALIAS = re.compile(r"(?:\w+ ){0,3}\w+, or $")
 _NOBODY = re.compile(r"(?:an?|often|also|now|so|still|called|known|found|said)\b")
 _ROLE_LESS = word_set(
     "the a an of in on by is are was were to city person man woman human living known world earth"
-    " ever official solar system universe history"
+    " ever official solar system universe history far area"
 )
 _BEGINS_NAMES = frozenset(map(stem, word_set("mount lake river cape saint san new sir king queen")))
 _PLACE_OF_ONE = re.compile(
@@ -266,7 +266,7 @@ _AT_LAST = re.compile(r"(?: (?:in|around|on(?: [A-Z]\w+)? \d+,?) (?:[A-Z]\w+ )?\
 """What may follow the last name: when it was."""
 _DEED_OF_ONE = re.compile(
     r" (?:first )?"
-    r"(?P<verb>invented|discovered|founded|wrote|painted|composed|designed|built|won the)\b"
+    r"(?P<verb>invented|discovered|founded|wrote|painted|composed|designed|built|developed|created|directed|won the)\b"
 )
 """What stands before the name of the one, and after it, with its verb if it has one of its own."""
 _WORKS = (
@@ -296,8 +296,9 @@ def role_in(text: str) -> Role | None:
     role, holder = after, before
     if (named := _ROLE.search(before)) is not None:
         role, holder = before, after
-        # "By area the largest …"
-        role = role[named.start() if named[0].lower().startswith("the ") else 0 :]
+    # "By area the largest …", "is therefore the largest …"
+    if (named := _ROLE.search(role)) is not None and named[0].lower().startswith("the "):
+        role = role[named.start() :]
     role = _ROLE_ENDS.split(role)[0]
     # What it is "a" or "often" names nobody: "The largest planet is a gas giant."
     if _ROLE.search(role) is None or _PRONOUN.search(holder) or _NOBODY.match(holder):
@@ -624,6 +625,10 @@ def _is_against(
     )
 
 
+_UNLIKE = re.compile(r"\bunlike [^,.;]*(?:, (?:which|who) [^,.;]*)?", re.IGNORECASE)
+"""What is set against another: "unlike insects, which have six"."""
+
+
 def numbers_stated(claim: ClaimWords, passages: Sequence[Passage], *, reported: bool = True) -> int:
     """Return how many of a claim's numbers a page has in sentences on the same matter.
 
@@ -636,7 +641,7 @@ def numbers_stated(claim: ClaimWords, passages: Sequence[Passage], *, reported: 
         if not sentence.text.endswith("?")
         and (reported or not load_lexicon().reports.search(fold_evenly(sentence.text)))
         and not content_words(sentence.text).isdisjoint(claim.stems)
-        for said in quantities_in(sentence.text)
+        for said in quantities_in(_UNLIKE.sub("", sentence.text))
     ]
     return sum(is_met(each, told) for each in claim.quantities)
 
