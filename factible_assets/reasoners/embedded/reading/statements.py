@@ -266,7 +266,8 @@ _AT_LAST = re.compile(r"(?: (?:in|around|on(?: [A-Z]\w+)? \d+,?) (?:[A-Z]\w+ )?\
 """What may follow the last name: when it was."""
 _DEED_OF_ONE = re.compile(
     r" (?:first )?"
-    r"(?P<verb>invented|discovered|founded|wrote|painted|composed|designed|built|developed|created|directed|won the)\b"
+    r"(?P<verb>invented|discovered|founded|wrote|painted|composed|designed|built|developed|created"
+    r"|directed|won the)\b"
 )
 """What stands before the name of the one, and after it, with its verb if it has one of its own."""
 _WORKS = (
@@ -293,8 +294,8 @@ def role_in(text: str) -> Role | None:
     if link is None:
         return None
     before, after = text[: link.start()].strip(" ,"), text[link.end() :]
-    role, holder = after, before
-    if (named := _ROLE.search(before)) is not None:
+    role, holder = _ROLE_ENDS.split(after)[0], before
+    if _ROLE.search(before) is not None:
         role, holder = before, after
     # "By area the largest …", "is therefore the largest …"
     if (named := _ROLE.search(role)) is not None and named[0].lower().startswith("the "):
