@@ -39,7 +39,7 @@ from factible_assets.reasoners.embedded.reading.stance import (
 )
 from factible_assets.records import Stance
 
-POINTS = tuple(point / 100 for point in range(36))
+POINTS = tuple(point / 200 for point in range(50))
 TARGETS = (0.80, 0.82, 0.84)
 """Shares of right decisions that the other videos have to show for a point to be taken."""
 
@@ -49,8 +49,8 @@ class Listening(StatementsAndTone):
 
     heard: float | None = None
 
-    def _leaning(self, claim: str, selection: Selection) -> float:
-        self.heard = super()._leaning(claim, selection)
+    def _leaning(self, claim: str, denial: str, selection: Selection) -> float:
+        self.heard = super()._leaning(claim, denial, selection)
         return math.inf
 
 
@@ -105,7 +105,7 @@ def main() -> None:
         for point in POINTS
     }
     for point in POINTS:
-        _say(f"{point:.2f}  {_describe(answers[point])}")
+        _say(f"{point:.3f}  {_describe(answers[point])}")
     videos = [claim.name for claim in claims]
     for target in TARGETS:
         held_out, chosen = _held_out(answers, videos, target)

@@ -4,12 +4,12 @@ What belongs here: the `StanceModel` protocol, how statements make a page's stan
 by tone with its operating points. What does not: single statements (statements.py), choosing
 passages (passages.py), inference models (inference.py), verdicts (stages.verdict).
 
-Tone is polarity: how much nearer a page's passages are to the claim than to denials of the claim.
-It is measured on the whole of a passage, needs no shared words and no training, and hears neither
-numbers nor denials, nor "all". So it supports only what denies nothing, where the page has the
-claim's numbers, sweeps as far, sets nothing right and states nothing against it; and what it
-supports, it refutes the denial of. With MiniLM nothing else is refuted: of the recorded pages with
-the lowest polarity fewer than half do.
+Tone is polarity: how much nearer a page's passages are to the claim than to its denial, weighed by
+the square of their similarity to the claim. It needs no shared words and no training, and hears
+neither numbers nor denials, nor "all". So it supports only what denies nothing, where the page has
+the claim's numbers, sweeps as far, sets nothing right and states nothing against it; and what it
+would support far more, it refutes the denial of. With MiniLM nothing else is refuted: of the
+recorded pages with the lowest polarity fewer than half do.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Protocol
 
 import numpy as np
 
-from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
+from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.reading.denials import fold_evenly
 from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
@@ -65,22 +65,19 @@ class StanceModel(Protocol):
         ...
 
 
-_DENIALS = (
-    "There is no evidence that {}.",
-    "Contrary to popular belief, it is not the case that {}.",
-)
 _REASON = re.compile(r"\bbecause\s+(?!of\b)(.+)", re.IGNORECASE)
-_RELEVANCE_SHARE = 0.25
-"""A page leans towards a claim by polarity and this share of its relevance, which gives both the
-same spread over the recorded pages."""
-LEAST_LEANING = 0.12
-"""Leaning from which the tone of a page supports: of 170 annotated claims with their recorded pages
-.11 to .13 decides .62 to .58 and is right on .80 to .84 (benchmarks/operating_point.py), and
-all-mpnet-base-v2 has the same stretch."""
-LEAST_AGAINST = 0.26
-"""Leaning towards what a claim denies from which the tone of a page refutes it: a claim that denies
-has many pages of its topic. Of the denials of Climate-FEVER, AVeriTeC, VitaminC and of 26 plain
-ones .24 to .28 decides 36 to 20, .72 to .85 of them rightly (benchmarks/quality.py)."""
+_RELEVANCE_SHARE = 0.15
+"""A page leans towards a claim by polarity and this share of its relevance."""
+_DENIAL, LEAST_LEANING = "No, {} is a myth.", 0.085
+"""What a claim is held against, and the leaning from which the tone of a page supports it. Of
+twenty wordings this one tells what supports from what refutes best on recorded pages and
+Climate-FEVER (AUC .70 and .70; "There is no evidence that {}." has .66 and .57). Of 170 annotated
+claims with their recorded pages .08 to .09 decides .61 to .58 and is right on .82 to .85
+(benchmarks/operating_point.py)."""
+_AGAINST, LEAST_AGAINST = "There is no evidence that {}.", 0.27
+"""The same of what a claim denies, from which on the claim is refuted. Of the denials of
+Climate-FEVER, AVeriTeC, 6,000 pairs of VitaminC and 26 plain ones .26 to .28 decides 30 to 25 more,
+.77 to .80 of them rightly; with the other wording as many are right and more wrong."""
 _LEAST_NEAR = 0.5
 """Cosine of the nearest passage with the claim from which tone is heard."""
 
@@ -145,10 +142,10 @@ class StatementsAndTone:
             )
             return PageStance(first.side, CONFIDENCE[first.ground], first.ground, tuple(quotes))
         stance: Stance = "supports"
-        least = self.least_leaning
+        denial, least = _DENIAL, self.least_leaning
         if wanted.is_denied:
             # Who leans to what it denies is against it.
-            stance, least = "refutes", max(least, LEAST_AGAINST)
+            stance, denial, least = "refutes", _AGAINST, max(least, LEAST_AGAINST)
             wanted = read_claim(wanted.about)
             heard = read_statements(wanted, selection.passages, title, self._embedder)
         if (
@@ -158,13 +155,13 @@ class StatementsAndTone:
             and _has_its_figures(wanted, selection.passages)
             and not any(_sets_right(each) for each in selection.passages)
             and _is_as_sweeping(wanted.text, selection.passages)
-            and self._leaning(wanted.text, selection) >= least
+            and self._leaning(wanted.text, denial, selection) >= least
         ):
             return PageStance(stance, CONFIDENCE["tone"], "tone")
         return PageStance()
 
-    def _leaning(self, claim: str, selection: Selection) -> float:
-        """Return how far a page leans to a claim, in [-1, 1.25]; -1 if no passage is near it."""
+    def _leaning(self, claim: str, denial: str, selection: Selection) -> float:
+        """Return how far a page leans to a claim, in [-1, 1.15]; -1 if no passage is near it."""
         told = [
             " ".join(_told(each.text) for each in passage.sentences)
             for passage in selection.passages
@@ -172,11 +169,12 @@ class StatementsAndTone:
         if not (told := [text for text in told if text.strip()]):
             return -1.0
         bare = claim.strip().rstrip(".!? ")
-        denials = [denial.format(uncapitalised(bare)) for denial in _DENIALS]
-        vectors = self._embedder.embed([claim, *denials, *told])
-        near = float((vectors[1 + len(denials) :] @ vectors[0]).max())
-        leaning = polarity(vectors, len(denials)) + _RELEVANCE_SHARE * selection.relevance
-        return leaning if near >= _LEAST_NEAR else -1.0
+        vectors = self._embedder.embed([claim, denial.format(uncapitalised(bare)), *told])
+        near, against = (vectors[2:] @ vectors[:2].T).T
+        if near.max() < _LEAST_NEAR:
+            return -1.0
+        polarity = np.average(near - against, weights=np.maximum(near, 0.05) ** 2)
+        return float(polarity) + _RELEVANCE_SHARE * selection.relevance
 
 
 def _is_as_sweeping(claim: str, passages: Sequence[Passage]) -> bool:
@@ -197,17 +195,6 @@ def _told(sentence: str) -> str:
     if not unknown.search(fold_evenly(sentence)):
         return sentence
     return " ".join(each for each in JOINT.split(sentence) if not unknown.search(fold_evenly(each)))
-
-
-def polarity(vectors: Vectors, denials: int) -> float:
-    """Return how much nearer passages are to a claim than to its denials, in [-1, 1].
-
-    `vectors` are the claim's, its denials' and the passages', in this order. Passages weigh by the
-    square of their similarity to the claim.
-    """
-    near = vectors[1 + denials :] @ vectors[: 1 + denials].T
-    weights = np.maximum(near[:, 0], 0.05) ** 2
-    return float(np.average(near[:, 0] - near[:, 1:].mean(axis=1), weights=weights))
 
 
 def uncapitalised(claim: str) -> str:
