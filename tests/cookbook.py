@@ -30,12 +30,12 @@ _BLOCK = re.compile(r"```sql\n(?P<query>.*?)\n```\n\n```text\n(?P<answer>.*?)```
 def cookbook_world(folder: Path) -> Iterator[dict[str, str | None]]:
     """Check two videos, one of them twice, and yield the environment in which to ask.
 
-    The demo's talk with the embedded engine, from highly rated sources alone and again from all; a
+    The demo's talk with the embedded engine, from one search a claim and again from all; a
     video of the tests with a language model of theirs, one of whose sources is out of order.
     """
     with loopback_world(folder) as world:
         plain = {**world.environment, "OPENAI_BASE_URL": None, "FACTIBLE_WEB": None}
-        _run(plain, "check", _DEMO, "--max-claims", "8", "--minimum-rating", "high")
+        _run(plain, "check", _DEMO, "--max-claims", "8", "--max-queries", "1")
         _run(plain, "check", _DEMO, "--max-claims", "8")
         world.settings = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
         world.server.on("/party", respond("busy", status=503))
