@@ -422,6 +422,8 @@ _LIGHT_VERB = re.compile(
     re.IGNORECASE,
 )
 """Verbs that are no content words, for which others stand: "makes tired", "causes tiredness"."""
+_NOT_ELSE = re.compile(r",\s+(?:and )?not\b")
+"""Before what a statement is set against: "mammals, not fish"."""
 _IS_NOT = re.compile(r"\b(?:is|are|was|were)(?: not|n['\u2019]t)\b")
 _LETTERED = re.compile(rf"\b({'|'.join(sorted(NAMED_BY_LETTER))}) ([A-Z]\d*)\b")
 SWEEPING = re.compile(
@@ -568,6 +570,8 @@ def _decide(
     is_answer = statement.answers and says_no and not claim.is_denied
     # What is denied stands for a word that the statement lacks, or for none of the claim's.
     denies_else = says_no and statement.focus and not _met(claim, statement.focus)
+    if denies_else and _NOT_ELSE.search(statement.raw):
+        says_no = denies_else = False
     lacking = content_words(" ".join(_WITHOUT.findall(claim.about)))
     says_no = says_no and statement.focus.isdisjoint(lacking)
     if (
