@@ -570,7 +570,7 @@ def _decide(
     is_answer = statement.answers and says_no and not claim.is_denied
     # What is denied stands for a word that the statement lacks, or for none of the claim's.
     denies_else = says_no and statement.focus and not _met(claim, statement.focus)
-    if denies_else and _NOT_ELSE.search(statement.raw):
+    if denies_else and shared == 1 and _NOT_ELSE.search(statement.raw):
         says_no = denies_else = False
     lacking = content_words(" ".join(_WITHOUT.findall(claim.about)))
     says_no = says_no and statement.focus.isdisjoint(lacking)
