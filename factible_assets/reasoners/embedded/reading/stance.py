@@ -153,7 +153,7 @@ class StatementsAndTone:
             and not wanted.is_denied
             and _is_named_at_once(wanted, selection.passages, title)
             and _has_its_figures(wanted, selection.passages)
-            and not any(_sets_right(each) for each in selection.passages)
+            and not any(map(_sets_right, [title, *(each.text for each in selection.passages)]))
             and _is_as_sweeping(wanted.text, selection.passages)
             and self._leaning(wanted.text, denial, selection) >= least
         ):
@@ -182,9 +182,9 @@ def _is_as_sweeping(claim: str, passages: Sequence[Passage]) -> bool:
     return not SWEEPING.search(claim) or any(SWEEPING.search(each.text) for each in passages)
 
 
-def _sets_right(passage: Passage) -> bool:
-    """Tell whether a passage sets right what is believed: its tone is then that of the belief."""
-    return load_lexicon().corrects.search(fold_evenly(passage.text)) is not None
+def _sets_right(text: str) -> bool:
+    """Tell whether a text sets right what is believed: its tone is then that of the belief."""
+    return load_lexicon().corrects.search(fold_evenly(text)) is not None
 
 
 def _told(sentence: str) -> str:
