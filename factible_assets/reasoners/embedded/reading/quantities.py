@@ -10,9 +10,10 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
-from factible_assets.reasoners.embedded.text import Number, find_numbers, stem
+from factible_assets.reasoners.embedded.text import Number, find_numbers, is_stop_word, stem
 
 Agreement = Literal["silent", "agrees", "conflicts"]
 """`silent`: the page states no number that can be compared, or one that is neither close nor far.
@@ -51,8 +52,7 @@ _BOUNDS: dict[Bound, re.Pattern[str]] = {
         r"|no (less|fewer) than)" + _TO_NUMBER
     ),
     "at_most": re.compile(
-        r"\b(less than|under|at most|below|up to|fewer than|no more than|maximum of|only)"
-        + _TO_NUMBER
+        r"\b(less than|under|at most|below|up to|fewer than|no more than|maximum of)" + _TO_NUMBER
     ),
     "about": re.compile(
         r"(\b(about|around|roughly|nearly|almost|approximately|some|estimated|close to|circa)|~)"
@@ -67,11 +67,15 @@ _BOUNDS_OF_YEAR: dict[Bound, re.Pattern[str]] = {
 _OF_MORE = re.compile(r"\s+of (?:its|his|her|their|the|these|those)\b")
 """After a count of what there may be more of: "two of its hearts"."""
 
+_WORDS_AFTER = re.compile(r"(?: [a-z][a-z'-]*){1,3}", re.IGNORECASE)
+"""What a number counts is among the next words: "747 officially confirmed cases"."""
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _DECADE = 10
 
 _CLOSE, _CLOSE_ABOUT = 0.05, 0.15
 """Relative difference up to which numbers agree, and the same after "about"."""
+_LIKE_SIZE = 2.0
+"""How many times as large a bare number may be as a bound that it is held against."""
 _FAR = 0.3
 """Relative difference beyond which they conflict; between, nothing is concluded."""
 _REACH = 30
@@ -79,7 +83,11 @@ _REACH = 30
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number in comparable form. `dimension` is a measure, a kind, or the stem it counts."""
+    """A number in comparable form.
+
+    `dimension` is a measure, a kind, or the stem it counts; `counts` are the stems after it, of
+    which one is what it counts ("747 officially confirmed cases").
+    """
 
     value: float
     dimension: str
@@ -87,6 +95,11 @@ class Quantity:
     half_step: float
     start: int
     end: int
+    counts: frozenset[str] = frozenset()
+
+    def is_like(self, other: Quantity) -> bool:
+        """Tell whether both measure or count the same: "740 cases", "747 confirmed cases"."""
+        return self.dimension == other.dimension != "count:" or bool(self.counts & other.counts)
 
 
 def find_quantities(text: str) -> list[Quantity]:
@@ -115,7 +128,12 @@ def _quantity(text: str, number: Number) -> Quantity:
     bound = _bound(before, _BOUNDS)
     if dimension.startswith("count:") and bound == "exact" and _OF_MORE.match(text, number.end):
         bound = "at_least"
-    return Quantity(value * factor, dimension, bound, half, number.start, number.end)
+    counts: frozenset[str] = frozenset()
+    if dimension.startswith("count:"):
+        after = _WORDS_AFTER.match(text, number.end)
+        words = takewhile(lambda word: not is_stop_word(word), after[0].split() if after else ())
+        counts = frozenset(stem(word) for word in words)
+    return Quantity(value * factor, dimension, bound, half, number.start, number.end, counts)
 
 
 def _bound(before: str, bounds: dict[Bound, re.Pattern[str]]) -> Bound:
@@ -147,7 +165,7 @@ def is_met(wanted: Quantity, page: Sequence[Quantity]) -> bool:
     What was counted may be called otherwise ("won five times", "with five titles"), unless the page
     counts the same things: "three hearts: two pump blood".
     """
-    is_free = _is_counted(wanted) and all(each.dimension != wanted.dimension for each in page)
+    is_free = _is_counted(wanted) and not any(map(wanted.is_like, page))
     return any(
         _close(wanted, each)
         and (
@@ -159,10 +177,10 @@ def is_met(wanted: Quantity, page: Sequence[Quantity]) -> bool:
 
 
 def _compare_one(wanted: Quantity, page: Sequence[Quantity]) -> Agreement:
-    candidates = [q for q in page if q.dimension == wanted.dimension != "count:"] or [
+    candidates = [q for q in page if wanted.is_like(q)] or [
         q for q in page if _comparable(wanted, q)
     ]
-    if any(_close(wanted, q) for q in candidates):
+    if is_met(wanted, page):
         return "agrees"
     if len({each.value for each in candidates}) == 1 and _far(wanted, candidates[0]):
         return "conflicts"
@@ -170,11 +188,14 @@ def _compare_one(wanted: Quantity, page: Sequence[Quantity]) -> Agreement:
 
 
 def _comparable(first: Quantity, second: Quantity) -> bool:
-    if first.dimension == second.dimension:
+    if first.dimension == second.dimension or first.is_like(second):
         return True
     counts = [q.dimension for q in (first, second) if q.dimension.startswith("count:")]
-    # A bare number, or one whose unit was not recognised, may count the same thing.
-    return len(counts) == len((first, second)) and "count:" in counts
+    # A bare number, or one whose unit was not recognised, may count the same thing, but not any
+    # number of reviews is "under 200".
+    is_near = first.value / _LIKE_SIZE <= second.value <= first.value * _LIKE_SIZE
+    is_alike = first.bound == "exact" or is_near
+    return len(counts) == len((first, second)) and "count:" in counts and is_alike
 
 
 def _close(wanted: Quantity, found: Quantity) -> bool:
@@ -190,9 +211,9 @@ def _close(wanted: Quantity, found: Quantity) -> bool:
     if difference <= max(wanted.half_step, found.half_step):
         return True
     if wanted.bound == "at_least" and found.bound != "at_most":
-        return found.value >= wanted.value * (1 - _CLOSE)
+        return found.value >= wanted.value * (1 - _CLOSE * (found.bound != "exact"))
     if wanted.bound == "at_most" and found.bound != "at_least":
-        return found.value <= wanted.value * (1 + _CLOSE)
+        return found.value <= wanted.value * (1 + _CLOSE * (found.bound != "exact"))
     tolerance = _CLOSE_ABOUT if "about" in {wanted.bound, found.bound} else _CLOSE
     return difference <= tolerance * max(abs(wanted.value), abs(found.value))
 
@@ -212,6 +233,9 @@ def _far(wanted: Quantity, found: Quantity) -> bool:
         return wanted.dimension == "year"
     bare = "count:" in {wanted.dimension, found.dimension}
     if not bare and _is_counted(wanted) and _is_counted(found):
+        return True
+    # "More than 13,650" is not so where it is 13,180.
+    if not bare and wanted.bound in {"at_least", "at_most"} and found.bound == "exact":
         return True
     if (
         wanted.bound != "at_least" and found.bound == "at_least" and found.value < wanted.value

@@ -257,7 +257,7 @@ _PLACE_OF_ONE = re.compile(
     r"(?:\b(?:is|are|was|were|lies?|stands?)(?: located| situated)?(?: \w+ly)?"
     r" (?:in|from|part of|native to)"
     r"|\bbelong(?:s|ed)? to|\b(?:comes?|came)(?: originally)? from|\boriginat(?:es?|ed) in"
-    r"|\b(?:(?:is|are|was|were) (?!located|situated)|(?=born|died))(?P<verb>\w+(?:ed|t|n))"
+    r"|\b(?:(?:is|are|was|were) (?!located|situated)|(?=born|died))(?P<verb>\w+[dtn])"
     r"(?: \w+ly)? (?:in|from|by))(?: the)? $"
 )
 _IS_SOMEWHERE = (
@@ -274,8 +274,9 @@ _DEED_OF_ONE = re.compile(
 """What stands before the name of the one, and after it, with its verb if it has one of its own."""
 _WORKS = (
     "wrote|written|novel|book|play|tragedy|comedy|poem",
-    "painted|painting|portrait|fresco",
+    "painted|painting|portrait|fresco|created",
     "composed|opera|symphony|concerto|ballet",
+    "held|took place|staged",
 )
 """Verbs that make, with what is made: "an opera by Mozart"."""
 
@@ -429,7 +430,9 @@ _NOT_ELSE = re.compile(r",\s+(?:and )?not\b")
 _IS_NOT = re.compile(r"\b(?:is|are|was|were)(?: not|n['\u2019]t)\b")
 _LETTERED = re.compile(rf"\b({'|'.join(sorted(NAMED_BY_LETTER))}) ([A-Z]\d*)\b")
 SWEEPING = re.compile(
-    r"\b(?:always|(?<!of )(?<!at )(?<!than )(?:all|any)|entirely|completely|whole)\b", re.IGNORECASE
+    r"\b(?:always|(?<!of )(?<!at )(?<!than )(?:all(?! (?:over|around|kinds|sorts)\b)|any)|entirely"
+    r"|completely|whole)\b",
+    re.IGNORECASE,
 )
 """Words for the whole of something, of which a part is told in nearly the same words."""
 _THAN = re.compile(r"\b(?:than|(?:times|twice|half) as)\b", re.IGNORECASE)
@@ -456,11 +459,16 @@ def read_statements(
         EmbedderUnavailableError: The embedder's model cannot be loaded.
     """
     topic = content_words(title)
+    # "Oil money …": what the page writes small is no name.
+    small = {word for each in passages for word in re.findall(r"\b[a-z]\w*", each.text)}
+    title = re.sub(
+        r"\w+", lambda word: low if (low := word[0].lower()) in small else word[0], title
+    )
     told = [
         (each.start, content_words(each.text)) for passage in passages for each in passage.sentences
     ]
     context = topic.union(*(said for _, said in told))
-    named = {name for name in claim.names if any(_is_same_name(name, word) for word in context)}
+    named = {name for name in claim.names if any(is_same_name(name, word) for word in context)}
     is_told = bool(claim.stems) and claim.names == named
     sentences = (each.text for passage in passages for each in passage.sentences)
     headings = [title, *(each for each in sentences if not STATED.search(each))]
@@ -485,9 +493,12 @@ def read_statements(
         return Heard(leaves_room=is_told)
     is_named = claim.names == named and not claim.subject_stems.isdisjoint(_met(claim, context))
     texts = [statement.about for _, statement in found]
-    # The claim's subject in the place of a statement's first pronoun.
+    # The claim's subject in the place of a statement's first pronoun, or before what means it.
+    of_topic = claim.subject_stems <= topic and not claim.is_of_one
     resolved = [
         _PRONOUN.sub(lambda word: claim.subject + ("'s" if word["owner"] else ""), text, count=1)
+        if _PRONOUN.search(text) or not claim.subject_stems.isdisjoint(content_words(text))
+        else (f"{claim.subject}: {text}" if of_topic else text)
         for text in texts
     ]
     vectors = embedder.embed([claim.about, claim.text, *texts, *resolved])
@@ -495,7 +506,9 @@ def read_statements(
     nearness = np.maximum(alone[:, 0], vectors[2 + len(texts) :] @ vectors[0])
     nearest = np.maximum(nearness, alone[:, 1])
     has_all_numbers = numbers_stated(claim, passages, reported=False) == len(claim.quantities)
-    elsewhere = _said_of_others(claim, [each for _, each in found], alone[:, 0].tolist(), embedder)
+    elsewhere = _said_of_others(
+        claim, [each for _, each in found], alone[:, 0].tolist(), topic, embedder
+    )
     # Another clause of a sentence that says so of another does not assert it either.
     of_others = {found[place][1].span for place in elsewhere}
     decisions, against = [], False
@@ -589,10 +602,8 @@ def _decide(
     # A denial of the general covers the particular less surely: "has not been uniform".
     against = claim.is_denied and denies
     words = _WORDS_AGAINST if against else _WORDS["divided" if denies_else else statement.says]
-    compares = denies or _compares_alike(claim, statement)
-    is_about = (
-        nearness >= (_ANSWERED if is_answer else _ABOUT) and (compares or bool(claim.quantities))
-    ) or (
+    compares = denies or bool(claim.quantities) or _compares_alike(claim, statement)
+    is_about = (nearness >= (_ANSWERED if is_answer else _ABOUT) and compares) or (
         nearness + words * shared >= (_ABOUT_DENIED if says_no and claim.is_plain else _ABOUT)
         and (says_no or shared >= _LEAST_SAID)
         and compares
@@ -656,7 +667,9 @@ def numbers_stated(claim: ClaimWords, passages: Sequence[Passage], *, reported: 
 # --- The same said of another ---------------------------------------------------------------------
 
 _NAME_RUN = re.compile(
-    r"[A-Z][\w\u2019'-]*(?:\s+(?:(?:of|de|van|von|da|du|la|le|the)\s+)?[A-Z][\w\u2019'-]*)*"
+    # "Founded in 1668, …" names nothing.
+    r"(?!\A(?:\w+(?:ed|ing)|Born|Built) (?:in|by|on|at|from|as|to)\b)[A-Z][\w\u2019'-]*"
+    r"(?:\s+(?:(?:of|de|van|von|da|du|la|le|the)\s+)?[A-Z][\w\u2019'-]*)*"
 )
 _BE = r"\b(?:is|are|was|were|been)\b"
 _LEAST_NEAR, _IN_PLACE, _GAIN = 0.4, 0.65, 0.25
@@ -675,7 +688,7 @@ def _other_role(claim: ClaimWords, statement: Statement, title: str) -> Role | N
     is_other = (
         role is not None
         and len(role.words) == len(claim.role.words)
-        and all(any(_is_same_name(one, each) for each in role.words) for one in claim.role.words)
+        and all(any(is_same_name(one, each) for each in role.words) for one in claim.role.words)
         and role.holder.isdisjoint(claim.role.holder)
         # "The femur, or thigh bone, is the longest …" gives it to the femur.
         and not (_ALIAS.match(before) and content_words(before) & claim.role.holder)
@@ -723,7 +736,11 @@ def names_in(text: str) -> list[str]:
 
 
 def _said_of_others(
-    claim: ClaimWords, heard: Sequence[Statement], near: Sequence[float], embedder: Embedder
+    claim: ClaimWords,
+    heard: Sequence[Statement],
+    near: Sequence[float],
+    topic: frozenset[str],
+    embedder: Embedder,
 ) -> dict[int, tuple[float, bool, bool]]:
     """Find the statements that say of another name what a claim says of one.
 
@@ -745,10 +762,13 @@ def _said_of_others(
                 for each, words in zip(doers, raw, strict=True)
             ]
             parts = content_words(name)
+            # "It goes round the Sun …" is said of what the title names.
+            of_topic = parts <= topic and about.startswith(name)
             lacking[name] = {
                 place
                 for place, words in enumerate(told)
-                if not any(_is_same_name(part, word) for part in parts for word in words)
+                if not any(is_same_name(part, word) for part in parts for word in words)
+                and not (of_topic and SUBJECT.match(heard[place].about))
             }
     trials = [
         (place, name, other)
@@ -798,8 +818,8 @@ def _is_said_of(other: str, name: str, link: re.Match[str], raw: str) -> bool:
     verb = next((each for each in _WORKS if deed in each.split("|")), deed)
     place = rf"(?: the)?(?:(?: [A-Z]\w+)+,(?: in)?| \w+ern)? {who}\b"  # "Paris, France"
     said = rf"\b(?:{verb})\b(?:(?! and | than )[^.,;])* (?:in|of|to|from|by){place}"
-    if link.re is _DEED_OF_ONE or link[0].endswith("by "):
-        said += rf"|\b{who} (?:\w+ ){{1,3}}credited with {deed[:-2]}ing\b"
+    if link.re is _DEED_OF_ONE or " by " in link[0]:
+        said += rf"|\b(?:is|was) by{place}|\b{who} (?:\w+ ){{1,3}}credited with {deed[:-2]}ing\b"
         said += rf"|\b{who}(?: \w+)? (?:{verb})\b|\b(?:{verb})\b[^.,;]* by(?: \w+){{1,3}} {who}\b"
     elif not any({fold(name), fold(other)} <= places for places in load_lexicon().places):
         return False
@@ -823,7 +843,7 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(content_stems(text))
 
 
-def _is_same_name(name: str, word: str) -> bool:
+def is_same_name(name: str, word: str) -> bool:
     """Tell whether two stems name the same: "Italy" and "Italian", "Second" and "II"."""
     short, long = sorted((name, word), key=len)
     return (
@@ -874,6 +894,7 @@ _BOUND = re.compile(
     r"\b(?:more|less|fewer) than (?=\d|half\b|an? (?:dozen|hundred|thousand|\w+illion|third)\b"
     r"|(?:two|three|four|five|six|seven|eight|nine|ten|twenty)\b)"
 )
+_FROM_TO = re.compile(r"\bfrom (\w+) to\b")
 _PROTECTS = re.compile(r"\bprotect(?:s|ed|ing)?(?: \w+)? against\b")
 
 
@@ -883,7 +904,10 @@ def _turns(claim: ClaimWords, statement: Statement) -> bool:
     "B is more than A" and "B circles A" turn a claim; "B is less than A" is its own words.
     """
     ours, theirs = (
-        _PROTECTS.sub("prevents", _TIMES_AS.sub(r"\1 more\2 than ", _BOUND.sub("", each)))
+        _FROM_TO.sub(
+            r"\1 than",
+            _PROTECTS.sub("prevents", _TIMES_AS.sub(r"\1 more\2 than ", _BOUND.sub("", each))),
+        )
         for each in (claim.about, statement.about)
     )
     more, less, their_more, their_less = (
