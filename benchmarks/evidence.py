@@ -359,6 +359,13 @@ def _none(*_: object, **__: object) -> int:
     return -1
 
 
+_with_subject = statements._with_subject
+
+
+def _unnamed(claim: statements.ClaimWords, text: str, _: object) -> str:
+    return _with_subject(claim, text, frozenset())
+
+
 def _all(*_: object) -> int:
     return sys.maxsize
 
@@ -396,6 +403,8 @@ RULES: tuple[Rule, ...] = (
     _without_part("what a claim says it is not", statements, "_OTHER", NEVER),
     _without_part("claims of two sides", statements, "_CONTRASTS", NEVER),
     _without_part("pronouns", statements, "_PRONOUN", NEVER),
+    _without_part("the subject before what means it", statements, "_with_subject", _unnamed),
+    _without_part("the same for another reason", stance, "_reasons_otherwise", _no),
     Rule("words that stand for one another", {"synonyms": {}}),
     Rule("opposites", {"opposites": {}}),
     Rule("words of little topic", {"light": frozenset()}),

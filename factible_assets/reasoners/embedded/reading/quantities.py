@@ -85,8 +85,8 @@ _REACH = 30
 class Quantity:
     """A number in comparable form.
 
-    `dimension` is a measure, a kind, or the stem it counts; `counts` are the stems after it, of
-    which one is what it counts ("747 officially confirmed cases").
+    `dimension` is a measure, a kind or "count"; `counts` are the stems of which one is what is
+    counted ("747 officially confirmed cases"), none if nothing is named.
     """
 
     value: float
@@ -99,7 +99,7 @@ class Quantity:
 
     def is_like(self, other: Quantity) -> bool:
         """Tell whether both measure or count the same: "740 cases", "747 confirmed cases"."""
-        return self.dimension == other.dimension != "count:" or bool(self.counts & other.counts)
+        return self.dimension == other.dimension != "count" or bool(self.counts & other.counts)
 
 
 def find_quantities(text: str) -> list[Quantity]:
@@ -119,21 +119,22 @@ def _quantity(text: str, number: Number) -> Quantity:
         if raw.endswith(" m"):
             # After a space, a lone "m" is metres; millions are written together or in full.
             value, unit = value / 1e6, "m"
-        dimension, factor = _SCALES.get(unit or "", (f"count:{unit or ''}", 1.0))
+        dimension, factor = _SCALES.get(unit or "", ("count", 1.0))
     if (digits := _DIGITS.search(raw)) is not None:
         # Half a unit of the last written decimal: 8.8 stands for 8.75 to 8.85.
         written = float(digits.group().replace(",", ""))
         decimals = len(digits.group().partition(".")[2])
         half = 0.5 * math.pow(10, -decimals) * factor * (value / (written or value or 1.0))
     bound = _bound(before, _BOUNDS)
-    if dimension.startswith("count:") and bound == "exact" and _OF_MORE.match(text, number.end):
-        bound = "at_least"
-    counts: frozenset[str] = frozenset()
-    if dimension.startswith("count:"):
+    counts: set[str] = set()
+    if dimension == "count":
         after = _WORDS_AFTER.match(text, number.end)
         words = takewhile(lambda word: not is_stop_word(word), after[0].split() if after else ())
-        counts = frozenset(stem(word) for word in words)
-    return Quantity(value * factor, dimension, bound, half, number.start, number.end, counts)
+        counts = {*map(stem, words), *filter(None, [unit])}
+        if bound == "exact" and _OF_MORE.match(text, number.end):
+            bound = "at_least"
+    end = number.end
+    return Quantity(value * factor, dimension, bound, half, number.start, end, frozenset(counts))
 
 
 def _bound(before: str, bounds: dict[Bound, re.Pattern[str]]) -> Bound:
@@ -177,25 +178,28 @@ def is_met(wanted: Quantity, page: Sequence[Quantity]) -> bool:
 
 
 def _compare_one(wanted: Quantity, page: Sequence[Quantity]) -> Agreement:
+    if is_met(wanted, page):
+        return "agrees"
     candidates = [q for q in page if wanted.is_like(q)] or [
         q for q in page if _comparable(wanted, q)
     ]
-    if is_met(wanted, page):
-        return "agrees"
     if len({each.value for each in candidates}) == 1 and _far(wanted, candidates[0]):
         return "conflicts"
     return "silent"
 
 
 def _comparable(first: Quantity, second: Quantity) -> bool:
-    if first.dimension == second.dimension or first.is_like(second):
+    if first.is_like(second):
         return True
-    counts = [q.dimension for q in (first, second) if q.dimension.startswith("count:")]
     # A bare number, or one whose unit was not recognised, may count the same thing, but not any
     # number of reviews is "under 200".
     is_near = first.value / _LIKE_SIZE <= second.value <= first.value * _LIKE_SIZE
-    is_alike = first.bound == "exact" or is_near
-    return len(counts) == len((first, second)) and "count:" in counts and is_alike
+    return _is_bare(first, second) and (first.bound == "exact" or is_near)
+
+
+def _is_bare(first: Quantity, second: Quantity) -> bool:
+    """Tell whether both count, and one of them does not say what."""
+    return first.dimension == second.dimension == "count" and not (first.counts and second.counts)
 
 
 def _close(wanted: Quantity, found: Quantity) -> bool:
@@ -224,14 +228,14 @@ _COUNTED = 20
 def _is_counted(quantity: Quantity) -> bool:
     """Tell whether a quantity is so few things that they were counted: four chambers, not five."""
     is_whole = quantity.value == int(quantity.value) and quantity.value <= _COUNTED
-    return quantity.dimension.startswith("count:") and is_whole and quantity.bound == "exact"
+    return quantity.dimension == "count" and is_whole and quantity.bound == "exact"
 
 
 def _far(wanted: Quantity, found: Quantity) -> bool:
     """Tell whether quantities of a kind that are not close are too far apart for both to hold."""
     if wanted.dimension in {"year", "ordinal"}:
         return wanted.dimension == "year"
-    bare = "count:" in {wanted.dimension, found.dimension}
+    bare = _is_bare(wanted, found)
     if not bare and _is_counted(wanted) and _is_counted(found):
         return True
     # "More than 13,650" is not so where it is 13,180.

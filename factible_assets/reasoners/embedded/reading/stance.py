@@ -136,7 +136,7 @@ class StatementsAndTone:
             heard = replace(heard, decisions=doubts)
         kept = tuple(each for each in heard.decisions if not _reasons_otherwise(claim, each))
         if kept != heard.decisions:
-            heard = Heard(kept)
+            heard = Heard(kept)  # its tone is that of the other reason
         # An excerpt is cut together from anywhere, and nothing of it can be quoted.
         own = [each for each in heard.decisions if selection.passages[each.passage].in_page]
         if decisions := own or heard.decisions:

@@ -274,9 +274,9 @@ _DEED_OF_ONE = re.compile(
 """What stands before the name of the one, and after it, with its verb if it has one of its own."""
 _WORKS = (
     "wrote|written|novel|book|play|tragedy|comedy|poem",
-    "painted|painting|portrait|fresco|created",
+    "painted|painting|portrait|fresco",
     "composed|opera|symphony|concerto|ballet",
-    "held|took place|staged",
+    "held|took place",
 )
 """Verbs that make, with what is made: "an opera by Mozart"."""
 
@@ -493,14 +493,7 @@ def read_statements(
         return Heard(leaves_room=is_told)
     is_named = claim.names == named and not claim.subject_stems.isdisjoint(_met(claim, context))
     texts = [statement.about for _, statement in found]
-    # The claim's subject in the place of a statement's first pronoun, or before what means it.
-    of_topic = claim.subject_stems <= topic and not claim.is_of_one
-    resolved = [
-        _PRONOUN.sub(lambda word: claim.subject + ("'s" if word["owner"] else ""), text, count=1)
-        if _PRONOUN.search(text) or not claim.subject_stems.isdisjoint(content_words(text))
-        else (f"{claim.subject}: {text}" if of_topic else text)
-        for text in texts
-    ]
+    resolved = [_with_subject(claim, text, topic) for text in texts]
     vectors = embedder.embed([claim.about, claim.text, *texts, *resolved])
     alone = vectors[2 : 2 + len(texts)] @ vectors[:2].T
     nearness = np.maximum(alone[:, 0], vectors[2 + len(texts) :] @ vectors[0])
@@ -537,6 +530,20 @@ def read_statements(
             decisions.append(Decision("refutes", "another", near, statement, number))
     decisions.sort(key=lambda each: -each.nearness)
     return Heard(tuple(decisions), leaves_room=is_told and not against)
+
+
+def _with_subject(claim: ClaimWords, text: str, topic: frozenset[str]) -> str:
+    """Put a claim's subject in the place of a statement's first pronoun, or before what means it.
+
+    What the title names is meant without being said, but not by who says where another is.
+    """
+    if _PRONOUN.search(text):
+        return _PRONOUN.sub(
+            lambda word: claim.subject + ("'s" if word["owner"] else ""), text, count=1
+        )
+    is_meant = claim.subject_stems <= topic and not claim.is_of_one
+    is_said = not claim.subject_stems.isdisjoint(content_words(text))
+    return f"{claim.subject}: {text}" if is_meant and not is_said else text
 
 
 def _share(
@@ -603,10 +610,12 @@ def _decide(
     against = claim.is_denied and denies
     words = _WORDS_AGAINST if against else _WORDS["divided" if denies_else else statement.says]
     compares = denies or bool(claim.quantities) or _compares_alike(claim, statement)
-    is_about = (nearness >= (_ANSWERED if is_answer else _ABOUT) and compares) or (
-        nearness + words * shared >= (_ABOUT_DENIED if says_no and claim.is_plain else _ABOUT)
-        and (says_no or shared >= _LEAST_SAID)
-        and compares
+    is_about = compares and (
+        nearness >= (_ANSWERED if is_answer else _ABOUT)
+        or (
+            nearness + words * shared >= (_ABOUT_DENIED if says_no and claim.is_plain else _ABOUT)
+            and (says_no or shared >= _LEAST_SAID)
+        )
     )
     if statement.says == "divided":
         return Decision("mixed", "divided", nearness, statement) if is_about else None
@@ -889,13 +898,20 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
 
 
 _TURNING, _LESS = re.compile(r" (?:than|around|orbits?) "), re.compile(r"\bless (\w{3,})\w")
-_TIMES_AS = re.compile(r"(?:more than |less than )?\b(\w+ times|twice) as\b(.*?) as ")
 _BOUND = re.compile(
     r"\b(?:more|less|fewer) than (?=\d|half\b|an? (?:dozen|hundred|thousand|\w+illion|third)\b"
     r"|(?:two|three|four|five|six|seven|eight|nine|ten|twenty)\b)"
 )
-_FROM_TO = re.compile(r"\bfrom (\w+) to\b")
-_PROTECTS = re.compile(r"\bprotect(?:s|ed|ing)?(?: \w+)? against\b")
+_REWORDED = (
+    (_BOUND, ""),
+    (
+        re.compile(r"(?:more than |less than )?\b(\w+ times|twice) as\b(.*?) as "),
+        r"\1 more\2 than ",
+    ),
+    (re.compile(r"\bprotect(?:s|ed|ing)?(?: \w+)? against\b"), "prevents"),
+    (re.compile(r"\bfrom (\w+) to\b"), r"\1 than"),
+)
+"""What compares, prevents or has a direction in other words, and the words that are looked for."""
 
 
 def _turns(claim: ClaimWords, statement: Statement) -> bool:
@@ -903,13 +919,9 @@ def _turns(claim: ClaimWords, statement: Statement) -> bool:
 
     "B is more than A" and "B circles A" turn a claim; "B is less than A" is its own words.
     """
-    ours, theirs = (
-        _FROM_TO.sub(
-            r"\1 than",
-            _PROTECTS.sub("prevents", _TIMES_AS.sub(r"\1 more\2 than ", _BOUND.sub("", each))),
-        )
-        for each in (claim.about, statement.about)
-    )
+    ours, theirs = claim.about, statement.about
+    for pattern, instead in _REWORDED:
+        ours, theirs = (pattern.sub(instead, each) for each in (ours, theirs))
     more, less, their_more, their_less = (
         content_words(part) for text in (ours, theirs) for part in [*_TURNING.split(text), ""][:2]
     )
