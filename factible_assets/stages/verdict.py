@@ -56,7 +56,7 @@ docs/quality.md."""
 _TONE_BESIDE_DENIAL = 0.25
 """What is left of a page's weight that leans by its tone alone, where a reliable one says plainly
 that the claim is false: of plain claims tone supports as many that are false (9 of 22) as are true
-(9 of 18), where plain denials are right nine times in ten (docs/quality.md)."""
+(9 of 18), where plain denials are right nine times in ten (docs/tried.md)."""
 _LEANING_MIXED = 0.5
 _LEANING_MEDIUM = 0.7
 """Probability from which a leaning is called medium; it is never called high (DESIGN)."""
