@@ -75,8 +75,8 @@ _STANCES: dict[str, Stance] = {
     "Conflicting Evidence/Cherrypicking": "mixed",
 }
 
-Said = tuple[Stance, float] | None
-"""What a source was held to say, and how surely; None if it does not speak of the claim."""
+Said = tuple[Stance, float, str | None] | None
+"""What a source was held to say, how surely and why; None if it does not speak of the claim."""
 
 
 class Remembering:
@@ -302,6 +302,7 @@ def vote(claim: GivenClaim, said: Sequence[Said]) -> tuple[Stance, float]:
             status="ok",
             stance=each[0],
             stance_confidence=each[1],
+            ground=each[2],
             relevance=0.0,
             rating=rating,
             rating_score=0.0,
@@ -471,7 +472,7 @@ def read(
     for source, selection in zip(claim.sources, selections, strict=True):
         found = model.read(claim.text, selection, title=source.title)
         is_silent = found.stance == "unclear" and selection.relevance < pages.LEAST_RELEVANCE
-        said.append(None if is_silent else (found.stance, found.confidence))
+        said.append(None if is_silent else (found.stance, found.confidence, found.ground))
     return said
 
 

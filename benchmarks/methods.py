@@ -187,7 +187,7 @@ def calculated(rows: FlowResult, calculus: Callable[..., Confidence]) -> Confide
 def lexical(claim: GivenClaim) -> Judgement:
     """Return the vote over what indicator words say of each source."""
     said = [
-        (_STANCES[lexical_support(f"{page.title} {page.text}", claim.text)], 1.0)
+        (_STANCES[lexical_support(f"{page.title} {page.text}", claim.text)], 1.0, None)
         for page in claim.sources
     ]
     return Judgement(claim.name, claim.label, vote(claim, said)[0])

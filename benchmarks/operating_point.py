@@ -69,8 +69,8 @@ class Page:
             self.leaning is not None and self.leaning < least
         )
         if silent:
-            return None if self.relevance < LEAST_RELEVANCE else ("unclear", 0.0)
-        return self.said.stance, self.said.confidence
+            return None if self.relevance < LEAST_RELEVANCE else ("unclear", 0.0, None)
+        return self.said.stance, self.said.confidence, self.said.ground
 
 
 def read(model: Listening, claim: GivenClaim, selections: Sequence[Selection]) -> list[Page]:

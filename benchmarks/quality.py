@@ -122,7 +122,11 @@ def of_claims(claims: Sequence[GivenClaim], read: Sequence[Drafts]) -> list[Judg
             claim.name,
             claim.label,
             *vote(
-                claim, [(each.stance, each.stance_confidence) if each else None for each in drafts]
+                claim,
+                [
+                    (each.stance, each.stance_confidence, each.ground) if each else None
+                    for each in drafts
+                ],
             ),
         )
         for claim, drafts in zip(claims, read, strict=True)

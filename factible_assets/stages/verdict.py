@@ -48,15 +48,11 @@ _STANCE_ORDER: tuple[records.Stance, ...] = get_args(records.Stance)
 _HIGH, _MEDIUM = 0.7, 0.4
 """Confidence scores from which the words high and medium are used. This project's choice: with
 all sources agreeing, two full reliable origins are medium and three are high."""
-_LEANING_LEAST, _LEANING_MOST, _LEANING_VOLUME = 0.6, 0.9, 2
-"""Probability that an undisputed leaning of the embedded engine is right, from the least weight
-that decides up to that many full reliable sources. On the annotated claims with a recorded web
-(November 2026) .61 of those below the weight of one source were right, .87 above: see
-docs/quality.md."""
-_TONE_BESIDE_DENIAL = 0.25
-"""What is left of a page's weight that leans by its tone alone, where a reliable one says plainly
-that the claim is false: of plain claims tone supports as many that are false (9 of 22) as are true
-(9 of 18), where plain denials are right nine times in ten (docs/tried.md)."""
+_LEANING_LEAST, _LEANING_MOST, _LEANING_VOLUME = 0.25, 0.9, 0.7
+"""Probability that an undisputed leaning of the embedded engine is right, from no weight at all up
+to that of a full reliable source: .61 for the tone of one page rated medium, .77 for what one says
+plainly. Fitted in November 2026 to Brier scores on AVeriTeC, Climate-FEVER, VitaminC and annotated
+claims with a recorded web; with any of the four left out, the same is chosen."""
 _LEANING_MIXED = 0.5
 _LEANING_MEDIUM = 0.7
 """Probability from which a leaning is called medium; it is never called high (DESIGN)."""
@@ -133,31 +129,21 @@ class Tally:
         return Tally(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
-def weight(row: records.Evidence, *, is_denied: bool = False) -> int:
-    """Return what one source weighs, in millionths: by its rating, and how definite it was.
-
-    `is_denied` tells whether another one denies the claim plainly: then tone alone weighs little.
-    """
-    share = _TONE_BESIDE_DENIAL if is_denied and row.ground == "tone" else 1.0
-    return round(UNIT * VOTE_WEIGHTS[row.rating] * (row.stance_confidence or 0.0) * share)
+def weight(row: records.Evidence) -> int:
+    """Return what one source weighs, in millionths: by its rating, and how definite it was."""
+    return round(UNIT * VOTE_WEIGHTS[row.rating] * (row.stance_confidence or 0.0))
 
 
-def tally(
-    evidence: Iterable[records.Evidence], stories: StoryIndex, *, is_denied: bool = False
-) -> Tally:
+def tally(evidence: Iterable[records.Evidence], stories: StoryIndex) -> Tally:
     """Add up the weights of the independent origins on each side, each origin's strongest source.
 
     An origin whose copies were read both ways counts on each side. Unclear sources weigh nothing.
-    `is_denied` counts as if one more source denied the claim plainly.
     """
     sides = by_stance(row for row in evidence if row.status == "ok")
-    is_denied = is_denied or any(
-        row.rating in RELIABLE and row.ground != "tone" for row in sides["refutes"]
-    )
 
     def weigh(stance: records.Stance, *, reliable: bool = False) -> int:
         rows = [row for row in sides[stance] if not reliable or row.rating in RELIABLE]
-        return independent_weight(rows, lambda row: weight(row, is_denied=is_denied), stories)
+        return independent_weight(rows, weight, stories)
 
     return Tally(
         supports=weigh("supports"),
@@ -186,9 +172,9 @@ def decide(counted: Tally, config: VerdictsConfig, basis: records.Basis) -> port
       weight stand on both sides, or M has it and outweighs both;
     - else `unclear`: the vote abstains.
 
-    The confidence score is |margin|·min(1, weight of the winning side/3), for mixed
+    The confidence score is |margin|·min(1, side/3) with the winning side's weight, for mixed
     min(1, (min(S, R) + M)/3), and 0 for unclear; high from 0.7, medium from 0.4. The embedded
-    engine's is the probability that its leaning is right: |margin|·(0.6 + 0.3·min(1, weight/2)),
+    engine's is the probability that its leaning is right: |margin|·(0.25 + 0.65·min(1, side/0.7)),
     0.5 for mixed; medium from 0.7. Every condition moves one way only as a weight grows, which
     `settled_vote` relies on.
     """
@@ -249,23 +235,17 @@ def _volume(side: int) -> float:
 
 
 def settled_vote(
-    counted: Tally,
-    denied: Tally,
-    missing: Iterable[records.Rating],
-    config: VerdictsConfig,
-    basis: records.Basis,
+    counted: Tally, missing: Iterable[records.Rating], config: VerdictsConfig, basis: records.Basis
 ) -> tuple[ports.Vote, ports.Vote] | None:
     """Return the vote that stands whatever the missing sources say; None if none does.
 
-    It comes with the lowest confidence that is possible, and with the highest. `denied` is what is
-    left of `counted` beside a plain denial.
+    It comes with the lowest confidence that is possible, and with the highest.
 
     A missing source adds at most its rating's full weight to one side, and takes nothing away from
-    any (origins.py), but from tone if it is reliable and denies the claim. Each condition of
-    `decide` is monotone along each weight and linear or linear-fractional in what is added, so its
-    extremes lie, with tone and without, where all missing sources say the same: nothing, supports,
-    refutes, or mixed. So do the lowest score and the highest: what is against a side lowers its
-    margin and adds no volume. Two conditions join sides and are looked at apart: a
+    any (origins.py). Each condition of `decide` is monotone along each weight and linear or
+    linear-fractional in what is added, so its extremes lie where all missing sources say the same:
+    nothing, supports, refutes, or mixed. So do the lowest score and the highest: what is against a
+    side lowers its margin and adds no volume. Two conditions join sides and are looked at apart: a
     conflict needs something on both, and "mixed" must hold for one and the same reason throughout.
     """
     weights = [(rating in RELIABLE, round(UNIT * VOTE_WEIGHTS[rating])) for rating in missing]
@@ -274,15 +254,14 @@ def settled_vote(
     supporting = Tally(supports=everything, reliable_supports=reliable)
     refuting = Tally(refutes=everything, reliable_refutes=reliable)
     said = (Tally(), supporting, refuting, Tally(mixed=everything))
-    bases = (counted, denied) if reliable else (counted,)
-    corners = [base + more for base in bases for more in said]
+    corners = [counted + more for more in said]
     votes = sorted((decide(each, config, basis) for each in corners), key=lambda vote: vote.score)
     stance = votes[0].stance
     if any(vote.stance != stance for vote in votes):
         return None
     if stance == "unclear" and _in_conflict(counted + supporting + refuting, config):
         return None
-    always_mixed = _in_conflict(bases[-1], config) or all(
+    always_mixed = _in_conflict(counted, config) or all(
         _mostly_mixed(each, config) for each in corners
     )
     return None if stance == "mixed" and not always_mixed else (votes[0], votes[-1])
@@ -336,7 +315,7 @@ def form_opinion(
     seen = decide(tally(rows, stories), config, basis)
     unread = [row for row in case.evidence if _is_unread(row)]
     held = [row for row in rows if not row.page_due]
-    counted, denied = (tally(held, stories, is_denied=each) for each in (False, True))
+    counted = tally(held, stories)
     # What partial searches lack could have brought as many sources, at most, as the places that a
     # query left free: where all were taken, the rest of an answer would have been too many.
     partial = [row for row in case.searches if row.status != "infra_error" and row.reason]
@@ -346,7 +325,7 @@ def form_opinion(
     # An address that did not answer may have led elsewhere: it may be worth an unknown one.
     absent: list[records.Rating] = ["high"] * unfound
     absent += ["unknown" if row.rating in {"low", "very_low"} else row.rating for row in unread]
-    settled = settled_vote(counted, denied, absent, config, basis)
+    settled = settled_vote(counted, absent, config, basis)
     gaps = []
     if unread:
         gaps.append(f"{numbered(len(unread), 'source')} could not be read ({_reasons(unread)})")

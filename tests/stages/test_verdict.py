@@ -10,6 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from factible_assets.config import FactCheckConfig, SearchConfig, VerdictsConfig
+from factible_assets.reasoners.embedded.reading.stance import CONFIDENCE
+from factible_assets.reasoners.embedded.reading.statements import Ground
 from factible_assets.records import Basis, Evidence, Rating, Search, SearchHit, Stance, Verdict
 from factible_assets.stages.argument import argue
 from factible_assets.stages.flow import check_claims
@@ -346,7 +348,6 @@ contributions = st.lists(
     st.sampled_from([0.0, 0.25, 1.0]),
     st.sampled_from([0.0, 0.2, 0.6]),
     st.sampled_from(["embedded", "llm"]),
-    st.sampled_from([0.0, 0.4, 1.0]),
 )
 def test_what_is_settled_stays_so_whatever_the_missing_sources_say(
     weights: tuple[int, int, int],
@@ -355,7 +356,6 @@ def test_what_is_settled_stays_so_whatever_the_missing_sources_say(
     min_weight: float,
     min_margin: float,
     basis: Basis,
-    left_by_denials: float,
 ) -> None:
     config = VerdictsConfig(min_weight=min_weight, min_margin=min_margin)
     supports, refutes, mixed = (step * UNIT // 20 for step in weights)
@@ -366,13 +366,7 @@ def test_what_is_settled_stays_so_whatever_the_missing_sources_say(
         round(supports * reliable_shares[0]),
         round(refutes * reliable_shares[1]),
     )
-    denied = replace(
-        seen,
-        supports=round(seen.supports * left_by_denials),
-        reliable_supports=round(seen.reliable_supports * left_by_denials),
-    )
-    is_denied = any(rating in RELIABLE and side == "refutes" for rating, side, _ in missing)
-    true = denied if is_denied else seen
+    true = seen
     for rating, side, share in missing:
         if side is None:
             continue
@@ -381,7 +375,7 @@ def test_what_is_settled_stays_so_whatever_the_missing_sources_say(
         if rating in RELIABLE and side != "mixed":
             name = f"reliable_{side}"
             true = replace(true, **{name: getattr(true, name) + added})
-    settled = settled_vote(seen, denied, [rating for rating, _, _ in missing], config, basis)
+    settled = settled_vote(seen, [rating for rating, _, _ in missing], config, basis)
     if settled is not None:
         in_full = decide(true, config, basis)
         least, most = settled
@@ -404,7 +398,7 @@ def test_what_only_some_of_the_missing_together_could_change_is_not_settled(
 ) -> None:
     config = VerdictsConfig(min_weight=2.0 if sides[2] == 0 else 0.25, min_margin=0.6)
     counted = Tally(*(round(UNIT * side) for side in sides))
-    assert settled_vote(counted, counted, missing, config, "llm") is None
+    assert settled_vote(counted, missing, config, "llm") is None
 
 
 def test_much_is_settled_although_something_is_missing() -> None:
@@ -415,10 +409,10 @@ def test_much_is_settled_although_something_is_missing() -> None:
         for counted in [
             Tally(*(UNIT * side // 20 for side in (supports, refutes, 0, supports, refutes)))
         ]
-        if settled_vote(counted, counted, ["unknown"], CONFIG, "embedded")
+        if settled_vote(counted, ["unknown"], CONFIG, "embedded")
     }
     assert settled == {"supports", "refutes", "mixed", "unclear"}
-    assert settled_vote(Tally(), Tally(), ["low"], CONFIG, "llm")
+    assert settled_vote(Tally(), ["low"], CONFIG, "llm")
 
 
 STORIES = [own_words(name) for name in ("first", "second", "third")]
@@ -432,7 +426,6 @@ sources = st.lists(
         st.sampled_from(["one.example", "two.example", None, None, None]),
         st.sampled_from([None, None, *TEXTS]),
         st.booleans(),
-        st.sampled_from([None, "tone"]),
     ),
     max_size=14,
 )
@@ -448,32 +441,46 @@ def test_one_unlisted_page_settles_nothing_and_two_or_a_listed_one_may(basis: Ba
     assert verdict_on(listed, basis=basis).stance == "supports"
 
 
-def test_pages_that_lean_by_their_tone_do_not_outvote_one_that_denies_the_claim_plainly() -> None:
+def test_a_page_that_denies_the_claim_plainly_outweighs_one_that_leans_towards_it() -> None:
+    tone = CONFIDENCE["tone"]
     leaning = [
-        a_source(name, "supports", "medium", confidence=0.75, ground="tone") for name in "abc"
+        a_source(name, "supports", "medium", confidence=tone, ground="tone") for name in "abc"
     ]
-    denial = a_source("d", "refutes", "high", confidence=0.8, ground="denial")
-    assert verdict_on([*leaning, denial], basis="embedded").stance == "refutes"
-    assert verdict_on(leaning, basis="embedded").stance == "supports"
+    denial = a_source("d", "refutes", "medium", confidence=CONFIDENCE["denial"], ground="denial")
+    assert verdict_on(leaning[:1], basis="embedded").stance == "supports"
+    assert verdict_on([leaning[0], denial], basis="embedded").stance == "refutes"
+    assert verdict_on([*leaning[:2], denial], basis="embedded").stance == "mixed"
     # Whoever is known to be unreliable may deny what he likes.
     lie = denial.model_copy(update={"rating": "very_low"})
-    assert verdict_on([*leaning, lie], basis="embedded").stance == "supports"
-    assert argue("refutes", [denial, *leaning]).balance == (
-        "In all, 1 independent source seems to contradict it, and 3 independent sources lean "
+    assert verdict_on([leaning[0], lie], basis="embedded").stance == "supports"
+    assert argue("refutes", [denial, leaning[0]]).balance == (
+        "In all, 1 independent source seems to contradict it, and 1 independent source leans "
         "towards it; the plainer decide."
     )
-    stated = [row.model_copy(update={"ground": "assertion"}) for row in leaning]
-    assert verdict_on([*stated, denial], basis="embedded").stance != "refutes"
+
+
+def test_one_plain_page_or_several_that_lean_are_of_medium_confidence_and_a_lone_one_of_low() -> (
+    None
+):
+    def confidence(*grounds: Ground) -> str | None:
+        rows = [
+            a_source(f"s{at}", "supports", "medium", confidence=CONFIDENCE[each], ground=each)
+            for at, each in enumerate(grounds)
+        ]
+        return verdict_on(rows, basis="embedded").confidence
+
+    assert confidence("tone") == "low"
+    assert confidence("assertion") == confidence("tone", "tone") == "medium"
 
 
 @example(
     [
-        ("supports", "unknown", 0.05, "one.example", None, False, None),
-        ("refutes", "high", 0.05, "one.example", None, False, None),
-        ("refutes", "high", 0.6, "two.example", None, True, None),
-        ("refutes", "high", 0.6, "one.example", None, False, None),
-        ("refutes", "high", 0.6, "two.example", None, False, None),
-        ("refutes", "high", 0.6, None, None, True, None),
+        ("supports", "unknown", 0.05, "one.example", None, False),
+        ("refutes", "high", 0.05, "one.example", None, False),
+        ("refutes", "high", 0.6, "two.example", None, True),
+        ("refutes", "high", 0.6, "one.example", None, False),
+        ("refutes", "high", 0.6, "two.example", None, False),
+        ("refutes", "high", 0.6, None, None, True),
     ],
     "llm",
     0.0,
@@ -486,22 +493,16 @@ def test_pages_that_lean_by_their_tone_do_not_outvote_one_that_denies_the_claim_
     st.sampled_from([0.0, 0.2, 0.6]),
 )
 def test_under_faults_a_verdict_equals_the_fault_free_one_or_is_incomplete(
-    drawn: list[tuple[Stance, Rating, float, str | None, str | None, bool, str | None]],
+    drawn: list[tuple[Stance, Rating, float, str | None, str | None, bool]],
     basis: Basis,
     min_weight: float,
     min_margin: float,
 ) -> None:
     config = VerdictsConfig(min_weight=min_weight, min_margin=min_margin)
     whole, faulty = [], []
-    for number, (stance, rating, confidence, domain, text, fails, ground) in enumerate(drawn):
+    for number, (stance, rating, confidence, domain, text, fails) in enumerate(drawn):
         row = a_source(
-            f"s{number}",
-            stance,
-            rating,
-            confidence=confidence,
-            domain=domain,
-            text=text,
-            ground=ground if stance == "supports" else None,
+            f"s{number}", stance, rating, confidence=confidence, domain=domain, text=text
         )
         whole.append(row)
         missing = a_source(f"s{number}", None, rating, domain=domain)
