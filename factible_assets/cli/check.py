@@ -208,9 +208,9 @@ def _verdicts_table(checked: Checked) -> Table:
     headings: Sequence[str] = ("at", "claim", "verdict")
     if not narrow:
         headings = (*headings, "confidence", "for : against", "origins")
-    rows = []
+    rows, verdict_of = [], checked.data.verdict_of
     for claim in checked.data.in_time:
-        verdict = checked.verdicts.get(claim.claim_id)
+        verdict = verdict_of.get(claim.claim_id)
         cells: list[object] = ["not judged", None, None, None]
         if verdict is not None:
             words, balance = outcome_text(verdict), balance_words(verdict)
@@ -238,7 +238,7 @@ def _cost_words(checked: Checked) -> str:
     parts = [counted(len(calls), "model call")]
     parts += [f"{kept:,} answered from the cache"] if kept else []
     parts += [f"{unpriced:,} without a listed price"] if unpriced else []
-    return f"{dollars(checked.cost)} for {', '.join(parts)}{ever}"
+    return f"{dollars(checked.data.cost_usd)} for {', '.join(parts)}{ever}"
 
 
 def _ended(checked: Checked) -> dict[str, Any]:
@@ -255,7 +255,7 @@ def _ended(checked: Checked) -> dict[str, Any]:
 def as_document(checked: Checked) -> dict[str, Any]:
     """Return a check as a JSON document."""
     whose = {"video_id", "claim_id"}
-    rows = (checked.verdicts, checked.data.rulings)
+    rows = (checked.data.verdict_of, checked.data.rulings)
     claims = []
     for claim in checked.data.in_time:
         found = (each.get(claim.claim_id) for each in rows)
@@ -266,7 +266,7 @@ def as_document(checked: Checked) -> dict[str, Any]:
         **_ended(checked),
         "title": checked.data.video.title,
         "checked_at": checked.data.checked_at,
-        "cost_usd": checked.cost,
+        "cost_usd": checked.data.cost_usd,
         "cost_usd_all_runs": checked.cost_ever,
         "model_calls": len(checked.data.llm_calls),
         "claims": claims,
