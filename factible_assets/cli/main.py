@@ -125,11 +125,8 @@ def _equip(command: Any) -> None:
         _equip(child)
     if hasattr(command, "commands"):
         return
-    declared = {name for parameter in command.params for name in parameter.opts}
     without = {"--json"} if command.name in _WITHOUT_JSON else set()
-    command.params += [
-        each for each in _shared_options() if not (declared | without) & {*each.opts}
-    ]
+    command.params += [each for each in _shared_options() if not without & {*each.opts}]
 
 
 class Program(TyperGroup):

@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar
+from typing import TypeVar
 
 from factible_assets.records import Video
-from factible_assets.settings import Settings
+from factible_assets.settings import Endpoint, Settings
 from factible_assets.stages.media import MediaServices, Picture, frame_moments
 from factible_assets.stages.ports import Fetcher
 from factible_assets.wording import clock
@@ -24,7 +24,6 @@ from resources.images.services import GoogleVision, Sightengine
 from resources.transcripts.youtube_ids import is_video_id
 
 Service = TypeVar("Service")
-Endpoint: TypeAlias = Literal["google_vision", "sightengine"]
 
 THUMBNAILS = "https://i.ytimg.com"
 _PICTURES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp"})
