@@ -46,6 +46,7 @@ _DEMO_CLAIMS = 12
 """Enough that true, false, mixed and unsettled claims of the talk are among them."""
 
 
+@arguments.takes_knobs
 def check(
     context: Context,
     target: Annotated[
@@ -134,9 +135,6 @@ def check(
     if words:
         note(words)
     _check(meant.video_id, settings, config, fresh=force, takes_over=is_plain)
-
-
-check.command_class = arguments.KnobCommand  # type: ignore[attr-defined] # main.py makes the command of it
 
 
 def demo() -> None:
@@ -276,7 +274,8 @@ def as_document(checked: Checked) -> dict[str, Any]:
 claims_app = Typer()
 
 
-@claims_app.command("check", cls=arguments.RecheckCommand)
+@claims_app.command("check")
+@arguments.keeps_claims
 def check_list(
     context: Context,
     file: Annotated[
@@ -417,6 +416,7 @@ _WAITING = {
 }
 
 
+@arguments.keeps_claims
 def recheck(
     context: Context,
     videos: Annotated[
@@ -480,9 +480,6 @@ def recheck(
     ]
     result(documents, table(headings, cells, title="Checked again") if done else nothing)
     raise Exit(gravest(each.code for each in done))
-
-
-recheck.command_class = arguments.RecheckCommand  # type: ignore[attr-defined] # main.py makes it of this
 
 
 def _completeness(incomplete: int) -> str:
