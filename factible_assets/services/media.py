@@ -59,7 +59,7 @@ def pictures_of(
     if media is not None and media.suffix.lower() in _PICTURES:
         found.append(Picture(media.name, partial(_read, media)))
     elif media is not None:
-        moments = frame_moments(video.duration_seconds or 0.0) if video.duration_seconds else (0.0,)
+        moments = frame_moments(video.duration_seconds) if video.duration_seconds else (0.0,)
         found += [Picture(f"frame at {clock(at)}", partial(frame_at, media, at)) for at in moments]
     return found
 
