@@ -352,11 +352,13 @@ def knobs() -> Mapping[str, Knob]:
     }
     places = [(section, name) for section, model in sections.items() for name in model.model_fields]
     names = [name for _, name in places]
+    models: list[type[StageConfig]] = [*sections.values(), FactCheckConfig]
+    schemas = {model: model.model_json_schema()["properties"] for model in models}
     found = {}
     for place in [*places, *((name,) for name in _OF_EVERY_STAGE)]:
         name, model = place[-1], sections.get(place[0], FactCheckConfig)
         label = ".".join(place) if names.count(name) > 1 else name
-        schema = model.model_json_schema()["properties"][name]
+        schema = schemas[model][name]
         described = {key: each for key, each in schema.items() if key not in {"title", "default"}}
         default = model().model_dump(mode="json")[name]
         if isinstance(default, list):

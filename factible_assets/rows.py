@@ -106,6 +106,16 @@ class VideoRows:
         return frozenset(claim.claim_id for claim in self.claims)
 
     @property
+    def verdict_of(self) -> dict[str, records.Verdict]:
+        """The verdicts by claim."""
+        return {verdict.claim_id: verdict for verdict in self.verdicts}
+
+    @property
+    def cost_usd(self) -> float:
+        """What the model calls behind the rows cost, in US dollars."""
+        return sum(call.cost_usd for call in self.llm_calls)
+
+    @property
     def texts(self) -> dict[str, str]:
         """The texts of pages by content hash."""
         return {text.content_hash: text.text for text in self.page_texts}

@@ -7,11 +7,11 @@ their words (config.py); the words of commands and options, which the command tr
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
-from typer.core import TyperCommand
 
 from factible_assets.cli.main import options_of
 from factible_assets.cli.output import note
@@ -21,6 +21,8 @@ from factible_assets.errors import UsageError
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.wording import plain
 
+Command = TypeVar("Command", bound=Callable[..., None])
+
 _GIVEN = "factible.knobs"
 """Where the context of a command keeps the knobs that were given."""
 
@@ -28,24 +30,17 @@ _TYPES: dict[str, Any] = {"integer": int, "number": float}
 _FORMS = {"date": "YYYY-MM-DD", "boolean": "true|false"}
 
 
-class KnobCommand(TyperCommand):
-    """A command that takes every knob of a run besides its own options."""
+def takes_knobs(command: Command, without: str | None = None) -> Command:
+    """Have main.py give a command every knob of a run that is no option of its own.
 
-    without: str | None = None
-    """The section of the knobs that mean nothing to it."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return its own options, the knobs that none of them is, and --help."""
-        *own, helping = super().get_params(ctx)
-        names = {name for parameter in own for name in parameter.opts}
-        more = (each for each in _options(self.without) if not names & {*each.opts})
-        return [*own, *more, helping]
+    `without` is the section of those that mean nothing to it.
+    """
+    vars(command)["more_options"] = partial(_options, without)
+    return command
 
 
-class RecheckCommand(KnobCommand):
-    """A command that keeps the claims that are there."""
-
-    without = "claims"
+keeps_claims = partial(takes_knobs, without="claims")
+"""The same for a command that keeps the claims that are there."""
 
 
 @cache

@@ -46,6 +46,7 @@ _DEMO_CLAIMS = 12
 """Enough that true, false, mixed and unsettled claims of the talk are among them."""
 
 
+@arguments.takes_knobs
 def check(
     context: Context,
     target: Annotated[
@@ -136,9 +137,6 @@ def check(
     _check(meant.video_id, settings, config, fresh=force, takes_over=is_plain)
 
 
-check.command_class = arguments.KnobCommand  # type: ignore[attr-defined] # main.py makes the command of it
-
-
 def demo() -> None:
     """Fact-check the demo video end to end; needs no key and no network.
 
@@ -208,9 +206,9 @@ def _verdicts_table(checked: Checked) -> Table:
     headings: Sequence[str] = ("at", "claim", "verdict")
     if not narrow:
         headings = (*headings, "confidence", "for : against", "origins")
-    rows = []
+    rows, verdict_of = [], checked.data.verdict_of
     for claim in checked.data.in_time:
-        verdict = checked.verdicts.get(claim.claim_id)
+        verdict = verdict_of.get(claim.claim_id)
         cells: list[object] = ["not judged", None, None, None]
         if verdict is not None:
             words, balance = outcome_text(verdict), balance_words(verdict)
@@ -238,7 +236,7 @@ def _cost_words(checked: Checked) -> str:
     parts = [counted(len(calls), "model call")]
     parts += [f"{kept:,} answered from the cache"] if kept else []
     parts += [f"{unpriced:,} without a listed price"] if unpriced else []
-    return f"{dollars(checked.cost)} for {', '.join(parts)}{ever}"
+    return f"{dollars(checked.data.cost_usd)} for {', '.join(parts)}{ever}"
 
 
 def _ended(checked: Checked) -> dict[str, Any]:
@@ -255,7 +253,7 @@ def _ended(checked: Checked) -> dict[str, Any]:
 def as_document(checked: Checked) -> dict[str, Any]:
     """Return a check as a JSON document."""
     whose = {"video_id", "claim_id"}
-    rows = (checked.verdicts, checked.data.rulings)
+    rows = (checked.data.verdict_of, checked.data.rulings)
     claims = []
     for claim in checked.data.in_time:
         found = (each.get(claim.claim_id) for each in rows)
@@ -266,7 +264,7 @@ def as_document(checked: Checked) -> dict[str, Any]:
         **_ended(checked),
         "title": checked.data.video.title,
         "checked_at": checked.data.checked_at,
-        "cost_usd": checked.cost,
+        "cost_usd": checked.data.cost_usd,
         "cost_usd_all_runs": checked.cost_ever,
         "model_calls": len(checked.data.llm_calls),
         "claims": claims,
@@ -276,7 +274,8 @@ def as_document(checked: Checked) -> dict[str, Any]:
 claims_app = Typer()
 
 
-@claims_app.command("check", cls=arguments.RecheckCommand)
+@claims_app.command("check")
+@arguments.keeps_claims
 def check_list(
     context: Context,
     file: Annotated[
@@ -417,6 +416,7 @@ _WAITING = {
 }
 
 
+@arguments.keeps_claims
 def recheck(
     context: Context,
     videos: Annotated[
@@ -480,9 +480,6 @@ def recheck(
     ]
     result(documents, table(headings, cells, title="Checked again") if done else nothing)
     raise Exit(gravest(each.code for each in done))
-
-
-recheck.command_class = arguments.RecheckCommand  # type: ignore[attr-defined] # main.py makes it of this
 
 
 def _completeness(incomplete: int) -> str:

@@ -125,11 +125,10 @@ def _equip(command: Any) -> None:
         _equip(child)
     if hasattr(command, "commands"):
         return
-    declared = {name for parameter in command.params for name in parameter.opts}
-    without = {"--json"} if command.name in _WITHOUT_JSON else set()
-    command.params += [
-        each for each in _shared_options() if not (declared | without) & {*each.opts}
-    ]
+    more = (*_shared_options(), *getattr(command.callback, "more_options", tuple)())
+    taken = {name for parameter in command.params for name in parameter.opts}
+    taken |= {"--json"} if command.name in _WITHOUT_JSON else set()
+    command.params += [each for each in more if not taken & {*each.opts}]
 
 
 class Program(TyperGroup):
@@ -149,7 +148,7 @@ class Program(TyperGroup):
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=name, no_args_is_help=True, help=self.commands[name].help)
         else:
-            app.command(name, cls=getattr(found, "command_class", None))(found)
+            app.command(name)(found)
         command = get_group(app).commands[name]
         _equip(command)
         return command

@@ -252,7 +252,7 @@ def exported(
     items: list[dict[str, Any]] = []
     incomplete = unjudged = 0
     for data in checked:
-        verdicts, rulings = {row.claim_id: row for row in data.verdicts}, data.rulings
+        verdicts, rulings = data.verdict_of, data.rulings
         for claim in data.in_time:
             if only in {None, claim.claim_id}:
                 verdict = verdicts.get(claim.claim_id)

@@ -14,6 +14,7 @@ import socket
 import threading
 import uuid
 from collections.abc import AsyncIterable, AsyncIterator
+from functools import partial
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Annotated, Any
@@ -444,11 +445,8 @@ def build_server(app: FastAPI) -> uvicorn.Server:
 
 def serve_app(app: FastAPI, door: socket.socket) -> None:
     """Answer requests until the process is interrupted or terminated; runs are cancelled then."""
-
-    def warm_up() -> None:
-        recorded_runs(app.state.house.settings, limit=1)
-
     # Loading Dagster takes seconds, which the first question about runs need not wait for.
+    warm_up = partial(recorded_runs, app.state.house.settings, limit=1)
     threading.Thread(target=warm_up, daemon=True).start()
     with door, contextlib.suppress(KeyboardInterrupt):
         build_server(app).run(sockets=[door])

@@ -79,7 +79,7 @@ def admission(settings: Settings, name: str) -> walls.Admission:
     )
 
 
-def behind_walls(app: ASGIApp, admits: walls.Admission, service: FastAPI | None = None) -> ASGIApp:
+def behind_walls(app: ASGIApp, admits: walls.Admission, service: FastAPI) -> ASGIApp:
     """Return Dagster's app, and the service beside it, behind the walls.
 
     Dagster is asked by POST alone, and by administrators: who asks it can launch and delete all.
@@ -88,7 +88,7 @@ def behind_walls(app: ASGIApp, admits: walls.Admission, service: FastAPI | None 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def until_the_end() -> Message:
             message = await receive()
-            if service is not None and message["type"] == "lifespan.shutdown":
+            if message["type"] == "lifespan.shutdown":
                 await service.state.house.runs.close()
             return message
 
@@ -96,7 +96,7 @@ def behind_walls(app: ASGIApp, admits: walls.Admission, service: FastAPI | None 
             await app(scope, until_the_end, send)
             return
         path = scope["path"]
-        if service is not None and scope["type"] == "http" and path.startswith(_SERVICE):
+        if scope["type"] == "http" and path.startswith(_SERVICE):
             await service(scope, receive, send)
             return
         asks = scope["type"] == "http" and path.rstrip("/").endswith("/graphql")

@@ -158,8 +158,7 @@ _OF_VIDEO = {"video_id", "title", "url", "channel", "duration_seconds", "publish
 
 def result_of(data: ReportData) -> models.VideoResult:
     """Arrange the rows of a video for a client."""
-    verdicts, rulings = {verdict.claim_id: verdict for verdict in data.verdicts}, data.rulings
-    links = source_links(data)
+    verdict_of, rulings, links = data.verdict_of, data.rulings, source_links(data)
     sources: dict[str, list[models.Source]] = {}
     for evidence in data.evidence:
         link = links[evidence.evidence_id] or evidence.canonical_url
@@ -175,14 +174,14 @@ def result_of(data: ReportData) -> models.VideoResult:
         claims=[
             models.CheckedClaim(
                 **claim.model_dump(),
-                verdict=verdicts.get(claim.claim_id),
+                verdict=verdict_of.get(claim.claim_id),
                 ruling=rulings.get(claim.claim_id),
                 evidence=sources.get(claim.claim_id, []),
             )
             for claim in data.in_time
         ],
         model_calls=len(data.llm_calls),
-        cost_usd=sum(call.cost_usd for call in data.llm_calls),
+        cost_usd=data.cost_usd,
         report=f"/reports/{quote(data.video.video_id, safe='')}",
     )
 

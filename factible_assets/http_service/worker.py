@@ -20,7 +20,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -160,22 +160,22 @@ def _check(order: Order, settings: Settings, teller: Teller) -> Checked:
     # Loading Dagster takes seconds, in which the client has already heard of the run.
     from factible_assets.running import launch, review  # noqa: PLC0415
 
-    def watch(_: object) -> AbstractContextManager[Teller]:
-        return nullcontext(teller)
-
-    run_id = order.run_id
     if order.claim_id is None:
         return launch.check_video(
             order.video_id,
             settings=settings,
             config=order.config,
-            watch=watch,
-            run_id=run_id,
+            watch=lambda _: nullcontext(teller),
+            run_id=order.run_id,
             tags=order.tags,
         )
-    file = review.open_claim(order.video_id, order.claim_id, settings)
     return review.carry_out(
-        file, (), rerun=True, watch=watch, say=lambda _: None, run_id=run_id
+        review.open_claim(order.video_id, order.claim_id, settings),
+        (),
+        rerun=True,
+        watch=lambda _: nullcontext(teller),
+        say=lambda _: None,
+        run_id=order.run_id,
     ).checked
 
 

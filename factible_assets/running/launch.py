@@ -326,8 +326,7 @@ def check_video(
         instance.add_dynamic_partitions(str(videos.name), [video_id])
         stack.enter_context(turn(instance, video_id, watcher.waiting))
         stack.enter_context(mark_alive(instance, run_id))
-        own_tags = {"video": video_id, "launched_by": "factible"}
-        every_tag = {**own_tags, **input_tags(video_id, settings, config), **(tags or {})}
+        inputs = input_tags(video_id, settings, config)
         result = _supervised(
             lambda: job.execute_in_process(
                 partition_key=video_id,
@@ -336,7 +335,7 @@ def check_video(
                 asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
                 run_config=run_config_for(config, assets or METHOD),
                 run_id=run_id,
-                tags=every_tag,
+                tags={"video": video_id, "launched_by": "factible", **inputs, **(tags or {})},
             ),
             run_id,
             instance,

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from factible_assets.errors import ExitCode, code_of
-from factible_assets.records import Verdict
 from factible_assets.report.data import ReportData, read_report_data
 from factible_assets.report.writing import publish_data, read_index_data
 from factible_assets.rows import VerdictChange
@@ -34,16 +33,6 @@ class Checked:
     failures: tuple[str, ...] = ()
     cost_ever: float = 0.0
     """What the models of all checks of the video have cost, in US dollars."""
-
-    @property
-    def cost(self) -> float:
-        """What the model calls behind the stored rows cost, in US dollars."""
-        return sum(call.cost_usd for call in self.data.llm_calls)
-
-    @property
-    def verdicts(self) -> dict[str, Verdict]:
-        """The verdicts by claim."""
-        return {verdict.claim_id: verdict for verdict in self.data.verdicts}
 
     @property
     def incomplete(self) -> set[str]:

@@ -246,7 +246,7 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
     force = reviews.claims_in_force(actions)
     claims = corrected_claims(rows.claims, actions, known, rows.transcript, rows.segments)
     ever = {each: _bare_claim(video_id, mine.text) for each, mine in force.worded.items()} | known
-    verdicts = {verdict.claim_id: verdict for verdict in rows.verdicts}
+    verdict_of = rows.verdict_of
     files: list[ClaimFile] = []
     for claim in (*claims, *(ever[each] for each in force.gone if each in ever)):
         own = claim.claim_id
@@ -260,7 +260,7 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
                 claims=frozenset(each.claim_id for each in claims),
                 claim=claim,
                 number=len(files) + 1,
-                verdict=verdicts.get(own),
+                verdict=verdict_of.get(own),
                 queries=reviews.corrected_queries(claim, asked, mine),
                 sources=tuple(row for row in rows.evidence if row.claim_id == own),
                 actions=tuple(acts.get(own, ())),

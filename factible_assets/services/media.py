@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar
+from typing import TypeVar
 
 from factible_assets.records import Video
-from factible_assets.settings import Settings
+from factible_assets.settings import Endpoint, Settings
 from factible_assets.stages.media import MediaServices, Picture, frame_moments
 from factible_assets.stages.ports import Fetcher
 from factible_assets.wording import clock
@@ -24,7 +24,6 @@ from resources.images.services import GoogleVision, Sightengine
 from resources.transcripts.youtube_ids import is_video_id
 
 Service = TypeVar("Service")
-Endpoint: TypeAlias = Literal["google_vision", "sightengine"]
 
 THUMBNAILS = "https://i.ytimg.com"
 _PICTURES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp"})
@@ -60,7 +59,7 @@ def pictures_of(
     if media is not None and media.suffix.lower() in _PICTURES:
         found.append(Picture(media.name, partial(_read, media)))
     elif media is not None:
-        moments = frame_moments(video.duration_seconds or 0.0) if video.duration_seconds else (0.0,)
+        moments = frame_moments(video.duration_seconds) if video.duration_seconds else (0.0,)
         found += [Picture(f"frame at {clock(at)}", partial(frame_at, media, at)) for at in moments]
     return found
 

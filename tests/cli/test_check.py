@@ -191,7 +191,7 @@ def test_a_failed_recheck_beside_a_good_verdict_leaves_the_check_incomplete(home
     store_failed_recheck(store_sample(home, ("supports", "refutes")))
     checked = stored_result(VIDEO_ID, settings=Settings(home=home))
     assert checked is not None
-    assert checked.verdicts[checked.data.in_time[0].claim_id].stance == "supports"
+    assert checked.data.verdict_of[checked.data.in_time[0].claim_id].stance == "supports"
     assert not checked.data.is_finished
     assert checked.code is ExitCode.INCOMPLETE
 

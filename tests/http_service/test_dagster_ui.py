@@ -47,7 +47,9 @@ def ui(home: Path, **given: Any) -> ASGIApp:
 
     page = Route("/{path:path}", lambda _: PlainTextResponse("yes"), methods=["GET", "POST"])
     inner = Starlette(routes=[WebSocketRoute("/graphql", open_socket), page])
-    return behind_walls(inner, admission(Settings(home=home, **given), LOOPBACK))
+    settings = Settings(home=home, **given)
+    admits = admission(settings, LOOPBACK)
+    return behind_walls(inner, admits, create_app(settings, admission=admits))
 
 
 def ask(app: ASGIApp, method: str, path: str, **given: Any) -> httpx.Response:

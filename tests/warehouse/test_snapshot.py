@@ -75,7 +75,7 @@ def test_what_a_check_shows_at_its_end_is_of_one_moment(
 ) -> None:
     shown = stored_result("v", settings=Settings(home=tmp_path))
     assert shown is not None
-    assert {each.claim_id for each in shown.data.in_time} == shown.verdicts.keys()
+    assert {each.claim_id for each in shown.data.in_time} == shown.data.verdict_of.keys()
     assert openings() == 1
 
 
