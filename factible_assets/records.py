@@ -176,6 +176,12 @@ class Claim(Record, table="claims", key="claim_id", order="rank, claim_id"):
     end_seconds: Seconds | None = None
     basis: ClaimBasis
 
+    @property
+    def place_in_time(self) -> tuple[float, ...]:
+        """Where the video makes it, for sorting: what has no time comes last."""
+        start = self.start_seconds
+        return start is None, start or 0.0, self.char_start or 0, self.rank
+
     @model_validator(mode="after")
     def _location_is_whole(self) -> Self:
         known = [self.char_start is None, self.char_end is None, self.match_score is None]

@@ -270,7 +270,7 @@ def _in_time(
 ) -> list[tuple[records.Claim, records.Verdict]]:
     """Return the claims that have a verdict in the order in which the video makes them."""
     by_claim = {verdict.claim_id: verdict for verdict in verdicts}
-    in_time = sorted(claims, key=lambda claim: (claim.start_seconds or 0.0, claim.rank))
+    in_time = sorted(claims, key=lambda claim: claim.place_in_time)
     return [(each, by_claim[each.claim_id]) for each in in_time if each.claim_id in by_claim]
 
 

@@ -56,12 +56,7 @@ class ReportData(VideoRows):
     @property
     def in_time(self) -> list[Claim]:
         """The claims in the order in which the video makes them, those without a time last."""
-
-        def place(claim: Claim) -> tuple[float, ...]:
-            start = claim.start_seconds
-            return start is None, start or 0.0, claim.char_start or 0, claim.rank
-
-        return sorted(self.claims, key=place)
+        return sorted(self.claims, key=lambda claim: claim.place_in_time)
 
     @property
     def is_finished(self) -> bool:

@@ -125,7 +125,7 @@ def unchecked(video_id: str, settings: Settings) -> FactibleError:
     """Say that nothing is stored about a video, and what to do: check it, or mean another one."""
     shown = plain(video_id, 120)
     reading = load_corpora(settings.corpus_folders)
-    if is_video_id(video_id) or any(each.video.video_id == video_id for each in reading.videos()):
+    if is_video_id(video_id) or reading.find(video_id) is not None:
         return FactibleError(
             f"Nothing is stored about the video {shown}: it was not checked yet.",
             f"Check it first: factible check -- {shown}",
