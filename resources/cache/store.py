@@ -28,12 +28,12 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -290,7 +290,7 @@ class KindInfo:
     oldest_use: float | None
 
 
-class DiskCache:
+class DiskCache(AbstractAsyncContextManager["DiskCache"]):
     """Answers kept in a folder, for all processes that use it; nothing is opened before its use.
 
     Close it with `aclose`, or open it with `async with`. Reading and writing happen on a thread of
@@ -317,9 +317,6 @@ class DiskCache:
             for kind in KINDS
         }
         self._thread: ThreadPoolExecutor | None = None
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
