@@ -118,9 +118,9 @@ def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
 
 
 def from_row(record: type[AnyRecord], values: Sequence[Any]) -> AnyRecord:
-    """Make a record of a row whose values stand in the order of `columns_of`."""
-    names = (column.name for column in columns_of(record))
-    return record.model_validate(dict(zip(names, map(aware, values), strict=True)))
+    """Make a record of a row whose values stand in the order of its fields."""
+    named = zip(record.model_fields, map(aware, values), strict=True)
+    return record.model_validate(dict(named))
 
 
 def aware(value: Any) -> Any:
