@@ -119,7 +119,7 @@ def find_browser(named: str | None = None) -> str | None:
 
 @dataclass(eq=False)
 class Browser(contextlib.AbstractAsyncContextManager["Browser"]):
-    """Draws pages in one event loop; started with the first. Use it with `async with`, or `aclose`.
+    """Draws pages in one event loop; started with the first. Use it with `async with`.
 
     `guard` decides about every target that a page asks for. A document may take `load_seconds`,
     and then its text `wait_seconds`.
@@ -136,9 +136,6 @@ class Browser(contextlib.AbstractAsyncContextManager["Browser"]):
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
         """End the browser. Drawing again starts a new one."""
         async with self._lock:
             await self._stop()
