@@ -73,4 +73,3 @@ class ImageService(Protocol):
 
     async def ask(self, picture: bytes) -> ImageAnswer:
         """Show a picture (JPEG, PNG or WebP, as it was fetched). A failure is an answer too."""
-        ...

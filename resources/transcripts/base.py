@@ -85,7 +85,6 @@ class TranscriptProvider(Protocol):
 
     async def transcript(self, video_id: str) -> TranscriptAnswer:
         """Obtain the transcript of one video."""
-        ...
 
 
 FORMATS: Final = "WebVTT (.vtt), SRT (.srt), YouTube's json3, a JSON segment list or plain text"
