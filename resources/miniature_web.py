@@ -139,29 +139,24 @@ def _search(resources: _Resources, index: sqlite3.Connection, body: bytes) -> di
         name: date(int(year), int(month), int(day)).isoformat()
         for name, month, day, year in _DATE_RANGE.findall(asked.get("tbs", ""))
     }
-    query, limit, page = asked["q"], asked.get("num", 10), asked.get("page", 1)
     if not index.total_changes:
         index.execute(_SQL["create"])
         pages = ((each.url, each.file) for each in resources.values() if each.file is not None)
         index.executemany(_SQL["add"], (_indexed(*each) for each in pages))
-    words = [word for word in re.findall(r"\w+", query.casefold()) if word not in _STOP_WORDS]
+    words = [word for word in re.findall(r"\w+", asked["q"].casefold()) if word not in _STOP_WORDS]
     values = {
         "expression": " OR ".join(f'"{word}"' for word in dict.fromkeys(words)),
         "first_day": days.get("min"),
         "last_day": days.get("max"),
-        "limit": limit,
-        "skipped": (page - 1) * limit,
+        "limit": asked["num"],
+        "skipped": (asked["page"] - 1) * asked["num"],
     }
-    organic = []
     rows = index.execute(_SQL["search"], values).fetchall() if words else []
-    for position, (url, title, published_on, snippet) in enumerate(rows, start=1):
-        found = {"title": title, "link": url, "snippet": " ".join(snippet.split())}
-        if published_on is not None:
-            day = date.fromisoformat(published_on)
-            found["date"] = f"{day:%b} {day.day}, {day.year}"
-        organic.append({**found, "position": position})
-    parameters = {"q": query, "type": "search", "engine": "miniature"}
-    return {"searchParameters": parameters, "organic": organic, "credits": 1}
+    organic = [
+        {"title": title, "link": url, "snippet": " ".join(snippet.split()), "date": published_on}
+        for url, title, published_on, snippet in rows
+    ]
+    return {"organic": organic}
 
 
 def _indexed(url: str, file: Path) -> tuple[str, str, str, str | None]:
