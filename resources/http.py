@@ -21,13 +21,13 @@ import ssl
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache, cached_property
 from http import HTTPStatus
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 from weakref import WeakValueDictionary
 
 import httpcore
@@ -191,7 +191,7 @@ class _Ask:
     sink: Sink | None = None
 
 
-class HttpClient:
+class HttpClient(AbstractAsyncContextManager["HttpClient"]):
     """A pooled client (HTTP/1.1 and HTTP/2) that reaches public addresses only.
 
     It works on httpcore's pool: httpx's client would keep cookies between requests, log whole URLs,
@@ -221,9 +221,6 @@ class HttpClient:
         self._slots = asyncio.Semaphore(self._limits.max_requests)
         self._host_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._left_alone: dict[str, float] = {}
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()

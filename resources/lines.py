@@ -54,9 +54,8 @@ class FileProblem:
 
     def __str__(self) -> str:
         """Render as compilers do, so that editors jump to the place."""
-        return ":".join([str(self.file), *([str(self.line)] if self.line else [])]) + (
-            f": {self.sentence}"
-        )
+        place = f"{self.file}:{self.line}" if self.line else str(self.file)
+        return f"{place}: {self.sentence}"
 
 
 class PlacedError(Exception):

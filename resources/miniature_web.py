@@ -5,8 +5,8 @@ endpoint over them in Serper's format. What does not: clients (the pages are fet
 by the same clients as the real web, through a table of names), and the pages themselves.
 
 The folder holds `<host>/<path>.html`: `www.healthagency.example/sugar.html` is served as
-`http://www.healthagency.example/sugar`, `index.html` as `/`; other endings (`.txt`, `.pdf`) keep
-theirs in the URL. Its `web.yaml` lists the pages that answer otherwise:
+`http://www.healthagency.example/sugar`, `index.html` as `/`. Its `web.yaml` lists the pages that
+answer otherwise:
 
     responses:
       - url: http://news.example/paywalled
@@ -20,7 +20,6 @@ built from a request, so none can leave the folder.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import re
 import socket
@@ -29,8 +28,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
-from datetime import UTC, date, datetime
-from email.utils import format_datetime
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
@@ -50,15 +48,8 @@ SEARCH_BASE_URL = f"http://{SEARCH_HOST}"
 
 _SQL = statements("resources", "miniature_web.sql")
 _SETTINGS_FILE = "web.yaml"
-_MEDIA_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".txt": "text/plain; charset=utf-8",
-    ".pdf": "application/pdf",
-    ".xml": "application/xml",
-    ".json": "application/json",
-}
+_MEDIA_TYPE = "text/html; charset=utf-8"
 _START_SECONDS = 10.0
-_OK = 200
 _DATE_RANGE = re.compile(r"cd_(min|max):(\d{1,2})/(\d{1,2})/(\d{4})")
 _DATE_PATHS = (
     "//meta[@property='article:published_time']/@content",
@@ -79,7 +70,7 @@ class _Resource(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     url: str
-    status: int = Field(_OK, ge=200, le=599)
+    status: int = Field(200, ge=200, le=599)
     headers: dict[str, str] = {}
     file: Path | None = Field(None, strict=True)
 
@@ -148,30 +139,24 @@ def _search(resources: _Resources, index: sqlite3.Connection, body: bytes) -> di
         name: date(int(year), int(month), int(day)).isoformat()
         for name, month, day, year in _DATE_RANGE.findall(asked.get("tbs", ""))
     }
-    query, limit, page = asked["q"], asked.get("num", 10), asked.get("page", 1)
     if not index.total_changes:
         index.execute(_SQL["create"])
-        files = ((each.url, each.file) for each in resources.values() if each.file is not None)
-        pages = [(url, file) for url, file in files if file.suffix == ".html"]
+        pages = ((each.url, each.file) for each in resources.values() if each.file is not None)
         index.executemany(_SQL["add"], (_indexed(*each) for each in pages))
-    words = [word for word in re.findall(r"\w+", query.casefold()) if word not in _STOP_WORDS]
+    words = [word for word in re.findall(r"\w+", asked["q"].casefold()) if word not in _STOP_WORDS]
     values = {
         "expression": " OR ".join(f'"{word}"' for word in dict.fromkeys(words)),
         "first_day": days.get("min"),
         "last_day": days.get("max"),
-        "limit": limit,
-        "skipped": (page - 1) * limit,
+        "limit": asked["num"],
+        "skipped": (asked["page"] - 1) * asked["num"],
     }
-    organic = []
     rows = index.execute(_SQL["search"], values).fetchall() if words else []
-    for position, (url, title, published_on, snippet) in enumerate(rows, start=1):
-        found = {"title": title, "link": url, "snippet": " ".join(snippet.split())}
-        if published_on is not None:
-            day = date.fromisoformat(published_on)
-            found["date"] = f"{day:%b} {day.day}, {day.year}"
-        organic.append({**found, "position": position})
-    parameters = {"q": query, "type": "search", "engine": "miniature"}
-    return {"searchParameters": parameters, "organic": organic, "credits": 1}
+    organic = [
+        {"title": title, "link": url, "snippet": " ".join(snippet.split()), "date": published_on}
+        for url, title, published_on, snippet in rows
+    ]
+    return {"organic": organic}
 
 
 def _indexed(url: str, file: Path) -> tuple[str, str, str, str | None]:
@@ -206,16 +191,8 @@ def _build_app(resources: _Resources, index: sqlite3.Connection) -> ASGIApp:
             return Response("<title>Not found</title><p>No such page.", 404, media_type="text/html")
         content, headers = b"", {}
         if resource.file is not None:
-            content = resource.file.read_bytes()
-            changed = datetime.fromtimestamp(resource.file.stat().st_mtime, UTC)
-            headers = {
-                "content-type": _MEDIA_TYPES[resource.file.suffix],
-                "etag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
-                "last-modified": format_datetime(changed, usegmt=True),
-            }
+            content, headers = resource.file.read_bytes(), {"content-type": _MEDIA_TYPE}
         headers.update({name.lower(): value for name, value in resource.headers.items()})
-        if resource.status == _OK and request.headers.get("if-none-match") == headers.get("etag"):
-            return Response(status_code=304, headers=headers)
         return Response(content, resource.status, headers)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -238,8 +215,8 @@ def _list_resources(root: Path) -> dict[tuple[str, str], _Resource]:
     inside = root.resolve()
     found: dict[tuple[str, str], _Resource] = {}
     for site in sorted(root.iterdir()):
-        for file in sorted(site.rglob("*")) if site.is_dir() else ():
-            if file.suffix in _MEDIA_TYPES and file.resolve().is_relative_to(inside):
+        for file in sorted(site.rglob("*.html")):
+            if file.resolve().is_relative_to(inside):
                 path = f"/{file.relative_to(site).as_posix()}".removesuffix(".html")
                 path = path.removesuffix("index") if file.name == "index.html" else path
                 host = site.name.lower()

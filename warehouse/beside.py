@@ -18,7 +18,7 @@ import duckdb
 
 from factible_assets.records import Claim, JudgementRow, LlmCall, Page, ReviewAction, Search
 from resources.statements import statements
-from warehouse.rows import AnyRecord, Stamp, aware, columns_of, from_row, to_frame
+from warehouse.rows import AnyRecord, Stamp, aware, from_row, to_frame
 from warehouse.sets import enter, insert
 from warehouse.store import Warehouse
 
@@ -88,8 +88,8 @@ def known_claims(warehouse: Warehouse, video_id: str) -> dict[str, Claim]:
 def _rows(
     warehouse: Warehouse, question: str, record: type[AnyRecord], **values: Any
 ) -> list[AnyRecord]:
-    columns = ", ".join(column.name for column in columns_of(record))
-    rows = warehouse.query(_ASK[question].format(columns=columns), values)
+    sql = _ASK[question].format(columns=", ".join(record.model_fields))
+    rows = warehouse.query(sql, values)
     return [from_row(record, row) for row in rows.rows()]
 
 

@@ -24,8 +24,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Self
 
@@ -74,17 +72,16 @@ class Schema:
     views: tuple[str, ...]
 
     @classmethod
-    def load(cls, migrations: Traversable, views: Traversable) -> Self:
+    def load(cls, migrations: Path, views: Path) -> Self:
         """Read a schema. Raises ValueError: A migration is not numbered in its turn."""
         steps = []
-        for number, file in enumerate(_sql_files(migrations), start=1):
+        for number, file in enumerate(sorted(migrations.glob("*.sql")), start=1):
             if not file.name.startswith(f"{number:04}_"):
                 raise ValueError(
                     f"{file.name} is not named as migration {number}, {number:04}_what_it_adds.sql."
                 )
-            name, sql = file.name.removesuffix(".sql"), file.read_text(encoding="utf-8")
-            steps.append(Migration(number, name, sql))
-        texts = (file.read_text(encoding="utf-8") for file in _sql_files(views))
+            steps.append(Migration(number, file.stem, file.read_text(encoding="utf-8")))
+        texts = (file.read_text(encoding="utf-8") for file in sorted(views.glob("*.sql")))
         return cls(migrations=tuple(steps), views=tuple(texts))
 
     @property
@@ -161,7 +158,7 @@ class Schema:
 @cache
 def packaged_schema() -> Schema:
     """Return the schema that this project ships."""
-    here = resources.files("warehouse")
+    here = Path(__file__).parent
     return Schema.load(here / "schema", here / "views")
 
 
@@ -173,11 +170,6 @@ def packaged_comments() -> dict[str, str]:
         for migration in packaged_schema().migrations
         for found in _COMMENT.finditer(migration.sql)
     }
-
-
-def _sql_files(directory: Traversable) -> list[Traversable]:
-    files = (entry for entry in directory.iterdir() if entry.name.endswith(".sql"))
-    return sorted(files, key=lambda entry: entry.name)
 
 
 def _state(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[int, str | None]:

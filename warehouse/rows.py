@@ -92,14 +92,11 @@ def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
     arrays: dict[str, pa.Array] = {}
     for column in columns_of(record):
         values = [getattr(row, column.name) for row in rows]
-        moments = [each for each in values if isinstance(each, datetime)]
-        if any(moment.tzinfo is None for moment in moments):
+        if any(isinstance(each, datetime) and each.tzinfo is None for each in values):
             raise WarehouseIntegrityError(
                 f"A row for {record.table} has a {column.name} without a time zone. All times are "
                 "timezone-aware UTC. Nothing was written."
             )
-        if moments:
-            values = [each and to_utc(each) for each in values]
         try:
             kind = arrow_types[column.sql_type.removesuffix("[]")]
             is_list = column.sql_type.endswith("[]")
@@ -111,16 +108,16 @@ def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
                 f"cannot hold ({type(failure).__name__}). Text must be encodable as UTF-8, without "
                 "lone surrogates, and whole numbers must fit into 64 bits. Nothing was written."
             ) from None
-    arrays["run_id"] = pa.array([stamp.run_id] * len(rows), pa.string())
-    moment = to_utc(stamp.checked_at)
-    arrays["checked_at"] = pa.array([moment] * len(rows), pa.timestamp("us", "UTC"))
+    moment = pa.scalar(stamp.checked_at, arrow_types["TIMESTAMP WITH TIME ZONE"])
+    arrays["run_id"] = pa.repeat(stamp.run_id, len(rows))
+    arrays["checked_at"] = pa.repeat(moment, len(rows))
     return pa.table(arrays)
 
 
 def from_row(record: type[AnyRecord], values: Sequence[Any]) -> AnyRecord:
-    """Make a record of a row whose values stand in the order of `columns_of`."""
-    names = (column.name for column in columns_of(record))
-    return record.model_validate(dict(zip(names, map(aware, values), strict=True)))
+    """Make a record of a row whose values stand in the order of its fields."""
+    named = zip(record.model_fields, map(aware, values), strict=True)
+    return record.model_validate(dict(named))
 
 
 def aware(value: Any) -> Any:

@@ -31,7 +31,7 @@ from warehouse.connection import DEFAULT_LOCK_TIMEOUT_SECONDS, Connector, FileCo
 from warehouse.lake import Lake
 from warehouse.migrations import Schema, packaged_schema
 from warehouse.publication import publish_copy
-from warehouse.rows import AnyRecord, Stamp, aware, columns_of, from_row, to_utc
+from warehouse.rows import AnyRecord, Stamp, aware, from_row, to_utc
 from warehouse.sets import AssetRows, enter, prepare, replace_sets, stored_texts
 
 if TYPE_CHECKING:
@@ -370,7 +370,7 @@ def _rows(
     **values: Any,
 ) -> list[AnyRecord]:
     sql = _QUESTIONS[question].format(
-        columns=", ".join(column.name for column in columns_of(record)),
+        columns=", ".join(record.model_fields),
         table=record.table,
         view=view or f"current_{record.table}",
         order=", ".join(record.order),

@@ -35,7 +35,7 @@ from factible_assets.settings import (
 from factible_assets.wording import counted, in_bytes, plain
 from resources.cache.store import DiskCache
 from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
-from resources.models.hub import Hub, ModelStore
+from resources.models.hub import Hub, pull_model, remove_model
 from warehouse.errors import NotAWarehouseError
 from warehouse.lake import Lake
 from warehouse.publication import copy_database, entries_beyond, restore_copy
@@ -208,7 +208,7 @@ def models_remove(name: _Which) -> None:
 
     Example: factible models remove nli
     """
-    removed = ModelStore(load_settings().home).remove(name)
+    removed = remove_model(load_settings().home, name)
     said = f"{name} was removed." if removed else f"{name} is not there."
     result({"name": name, "removed": removed}, said)
 
@@ -237,7 +237,7 @@ async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Recei
             def progress(file: str, done: int, total: int) -> None:
                 bar.update(tasks[file], completed=done, total=total)
 
-            return await ModelStore(settings.home).pull(hub, model, files, progress)
+            return await pull_model(settings.home, hub, model, files, progress)
 
 
 def _document(

@@ -220,8 +220,7 @@ async def run_judging(
     """
     info, budget = judging.info, reasoning.new_budget("this judging", settings)
     async with AsyncExitStack() as stack:
-        cache = DiskCache(settings.cache, settings.cache_policy)
-        stack.push_async_callback(cache.aclose)
+        cache = await stack.enter_async_context(DiskCache(settings.cache, settings.cache_policy))
         clients = await stack.enter_async_context(reasoning.model_clients(settings, models))
         client = clients.model(info.name, provider=info.provider)
 

@@ -135,7 +135,7 @@ def _model(settings: Settings, registry: ModelRegistry, stage: str) -> ModelInfo
     name = getattr(settings, f"model_{stage}") or settings.model or DEFAULT_MODEL
     provider, slash, rest = name.partition("/")
     elsewhere = urlsplit(settings.openai_base_url or "").hostname not in {None, "api.openai.com"}
-    if slash and any(provider == each.name for each in registry.providers):
+    if slash and provider in registry.providers:
         whole = elsewhere and provider == "openai"
         return registry.model(name if whole else rest, provider=provider)
     try:

@@ -28,7 +28,6 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from importlib import resources as package_files
 from pathlib import Path
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
@@ -316,7 +315,7 @@ class Archive:
             is_empty = connection.execute(_SQL["count_tables"]).fetchone()[0] == 0
             if is_empty:
                 switch_to_wal(connection)
-                schema = package_files.files(__package__).joinpath("schema.sql").read_text("utf-8")
+                schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
                 connection.executescript(f"BEGIN IMMEDIATE;\n{schema}\nCOMMIT;")
             # Version 0 with tables: an archive gets both in one transaction.
             elif connection.execute("PRAGMA user_version").fetchone()[0] == 0:

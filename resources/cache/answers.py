@@ -148,11 +148,8 @@ class CachingFactChecks:
 
     async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
         """Look a claim up; see FactCheckLane.prior_checks. A kept answer took 0 seconds."""
-
-        async def work(_: object) -> FactCheckAnswer:
-            return await self._lane.prior_checks(request)
-
-        return (await self._answers.ask(_written(request), work))[0]
+        asked = _written(request)
+        return (await self._answers.ask(asked, lambda _: self._lane.prior_checks(request)))[0]
 
 
 def _at_once(answer: Any) -> Any:

@@ -28,12 +28,12 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -55,7 +55,6 @@ _DAMAGED = {
 }
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _WAIT_SECONDS = 5.0
-_MAX_TOUCH_SECONDS = 60.0
 _MOST_EVICTIONS = 20  # Rounds of ten for one new answer; what is larger than that is not kept.
 Value = TypeVar("Value")
 
@@ -80,7 +79,7 @@ class AnswerTable:
         self.path = path
         self.max_bytes = max_bytes
         self._settle_seconds = settle_seconds
-        self._touch_seconds = min(_MAX_TOUCH_SECONDS, settle_seconds / 2)
+        self._touch_seconds = settle_seconds / 2
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
@@ -290,11 +289,11 @@ class KindInfo:
     oldest_use: float | None
 
 
-class DiskCache:
+class DiskCache(AbstractAsyncContextManager["DiskCache"]):
     """Answers kept in a folder, for all processes that use it; nothing is opened before its use.
 
-    Close it with `aclose`, or open it with `async with`. Reading and writing happen on a thread of
-    the cache's own, in the order in which they were asked for. Nothing that goes wrong with the
+    Open it with `async with`, or `close` it. Reading and writing happen on a thread of the cache's
+    own, in the order in which they were asked for. Nothing that goes wrong with the
     disk is raised: what cannot be read is asked for again, and what cannot be written is not kept.
     The folder is created for this user alone; `clock` is the present, in seconds since 1970.
     """
@@ -318,18 +317,11 @@ class DiskCache:
         }
         self._thread: ThreadPoolExecutor | None = None
 
-    async def __aenter__(self) -> Self:
-        return self
-
     async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Close all files, after what is still being written."""
         await asyncio.to_thread(self.close)
 
     def close(self) -> None:
-        """Do the same where no event loop runs."""
+        """Close all files, after what is still being written."""
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.shutdown(wait=True)

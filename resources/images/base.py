@@ -71,11 +71,5 @@ class ImageFacts:
 class ImageService(Protocol):
     """A service that is shown a picture: a reverse search, or a detector of generated faces."""
 
-    @property
-    def provider(self) -> str:
-        """The name that answers carry."""
-        ...
-
     async def ask(self, picture: bytes) -> ImageAnswer:
         """Show a picture (JPEG, PNG or WebP, as it was fetched). A failure is an answer too."""
-        ...

@@ -26,7 +26,7 @@ _MOST_CHARACTERS = 200
 _MOST_CANDIDATES = 200
 
 
-_KEPT = ("type", "enum", "anyOf", "items", "$ref", "$defs", "description")
+_KEPT = ("type", "enum", "anyOf", "items", "description")
 _RANGES = (
     ("minimum", "at least {}"),
     # So pydantic writes the bounds of a field that has a validator before them.
@@ -70,7 +70,7 @@ def _strict(node: Any) -> Any:
     node = {"enum": [node["const"]], **node} if "const" in node else node
     if "prefixItems" in node or "allOf" in node or node.get("additionalProperties"):
         raise TypeError(f"There is no strict schema for {json.dumps(node)[:_MOST_CHARACTERS]}.")
-    kept = {name: _strict(node[name]) for name in _KEPT if name in node and name != "$defs"}
+    kept = {name: _strict(node[name]) for name in _KEPT if name in node}
     if "$defs" in node:
         kept["$defs"] = {name: _strict(each) for name, each in node["$defs"].items()}
     ranges = ", ".join(words.format(node[name]) for name, words in _RANGES if name in node)

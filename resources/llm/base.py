@@ -146,7 +146,6 @@ class LanguageModel(Protocol):
         ContextTooLongError, BudgetExhaustedError, or the base alone for an answer that had no room
         even when it got more, or no valid shape even after corrections.
         """
-        ...
 
 
 class ModelError(Exception):

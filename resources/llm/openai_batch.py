@@ -21,7 +21,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -70,27 +70,14 @@ class _Sent:
             self.write() if self.requests else self.path.unlink(missing_ok=True)
 
 
-@dataclass
-class _Pending:
-    """Requests that wait for company, and the batches that are waited for."""
-
-    bodies: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    last: float = 0.0
-    gathering: asyncio.Task[tuple[_Sent, Lines]] | None = None
-    waits: dict[Path, asyncio.Task[tuple[_Sent, Lines]]] = field(default_factory=dict)
-
-    async def close(self) -> None:
-        for task in (self.gathering, *self.waits.values()):
-            if task is not None:
-                task.cancel()
-                with suppress(asyncio.CancelledError, BackendError):
-                    await task
+_Wait: TypeAlias = asyncio.Task[tuple[_Sent, Lines]]
 
 
 class OpenAIBatches(OpenAIBackend):
     """One model of OpenAI whose requests go into batches."""
 
     _batching: Batching
+    _gathering: _Wait | None
 
     def _begin(self) -> None:
         super()._begin()
@@ -100,7 +87,10 @@ class OpenAIBatches(OpenAIBackend):
         seconds = self._batching.wait_seconds
         patience = seconds + self.policy.answer_seconds
         self.policy = replace(self.policy, answer_seconds=patience, patience_seconds=seconds)
-        self._pending = _Pending()
+        # Requests that wait for company, since when, and the batches that are waited for.
+        self._bodies: dict[str, Mapping[str, Any]] = {}
+        self._last, self._gathering = 0.0, None
+        self._waits: dict[Path, _Wait] = {}
 
     def request_id(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
@@ -133,19 +123,18 @@ class OpenAIBatches(OpenAIBackend):
         said = self._clean(str((line.get("error") or {}).get("message", "")))
         raise BackendError("passing", f"it was not answered in its batch: {said}".rstrip("."))
 
-    def _wait_for(self, name: str, body: Mapping[str, Any]) -> asyncio.Task[tuple[_Sent, Lines]]:
+    def _wait_for(self, name: str, body: Mapping[str, Any]) -> _Wait:
         """Return the wait for the batch that a request is in, or that it will be in."""
-        pending, loop = self._pending, asyncio.get_running_loop()
         for sent in self._written():
             if name in sent.requests:
-                wait = pending.waits.get(sent.path)
+                wait = self._waits.get(sent.path)
                 if wait is None or (wait.done() and (wait.cancelled() or wait.exception())):
-                    wait = pending.waits[sent.path] = loop.create_task(self._finish(sent))
+                    wait = self._waits[sent.path] = asyncio.create_task(self._finish(sent))
                 return wait
-        pending.bodies[name], pending.last = body, time.perf_counter()
-        if pending.gathering is None:
-            pending.gathering = loop.create_task(self._gather(pending))
-        return pending.gathering
+        self._bodies[name], self._last = body, time.perf_counter()
+        if self._gathering is None:
+            self._gathering = asyncio.create_task(self._gather())
+        return self._gathering
 
     def _written(self) -> list[_Sent]:
         found = []
@@ -157,14 +146,14 @@ class OpenAIBatches(OpenAIBackend):
                 found.append(_Sent(path, **json.loads(path.read_text(encoding="utf-8"))))
         return found
 
-    async def _gather(self, pending: _Pending) -> tuple[_Sent, Lines]:
+    async def _gather(self) -> tuple[_Sent, Lines]:
         try:
             alone = self._batching.company_seconds
-            while elapsed_since(pending.last) < alone:  # noqa: ASYNC110 - each one's own wait
-                await asyncio.sleep(alone - elapsed_since(pending.last))
+            while elapsed_since(self._last) < alone:  # noqa: ASYNC110 - each one's own wait
+                await asyncio.sleep(alone - elapsed_since(self._last))
         finally:
             # What is asked for from now on is another batch.
-            bodies, pending.bodies, pending.gathering = pending.bodies, {}, None
+            bodies, self._bodies, self._gathering = self._bodies, {}, None
         lines = (
             {"custom_id": name, "method": "POST", "url": _ENDPOINT, "body": body}
             for name, body in sorted(bodies.items())
@@ -178,8 +167,7 @@ class OpenAIBatches(OpenAIBackend):
             raise self._failure(error) from None
         sent = _Sent(self._batching.folder / f"{file.id}.json", sorted(bodies), file.id)
         await asyncio.to_thread(sent.write)
-        wait = asyncio.get_running_loop().create_task(self._finish(sent))
-        pending.waits[sent.path] = wait
+        wait = self._waits[sent.path] = asyncio.create_task(self._finish(sent))
         return await asyncio.shield(wait)
 
     async def _finish(self, sent: _Sent) -> tuple[_Sent, Lines]:
@@ -197,7 +185,7 @@ class OpenAIBatches(OpenAIBackend):
                 ]
                 sent.batch = made[0].id
                 await asyncio.to_thread(sent.write)
-            batch = await self._ended(client, sent.batch)
+            batch = await self._ended(sent.batch)
             if batch.status == "failed":
                 sent.path.unlink(missing_ok=True)
                 problem = next(iter((batch.errors and batch.errors.data) or ()), None)
@@ -220,14 +208,18 @@ class OpenAIBatches(OpenAIBackend):
 
     async def aclose(self) -> None:
         """Close what is open; the next one goes on waiting."""
-        await self._pending.close()
+        for task in (self._gathering, *self._waits.values()):
+            if task is not None:
+                task.cancel()
+                with suppress(asyncio.CancelledError, BackendError):
+                    await task
         await super().aclose()
 
-    async def _ended(self, client: openai.AsyncOpenAI, name: str) -> Batch:
+    async def _ended(self, name: str) -> Batch:
         """Wait for a batch. A look at it that fails in passing is taken again."""
         while True:
             try:
-                batch = await client.batches.retrieve(name)
+                batch = await self._client.batches.retrieve(name)
             except openai.OpenAIError as error:
                 if self._failure(error).kind != "passing":
                     raise

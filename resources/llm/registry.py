@@ -153,20 +153,15 @@ class _File(BaseModel):
 
 
 class ModelRegistry:
-    """The models and providers of registry files, sorted by name, and what services cost.
+    """The models and providers of registry files, by name, and what services cost.
 
     `services` are US dollars per request, by the service's name; what is not listed is not known.
     """
 
-    def __init__(
-        self,
-        models: Mapping[str, ModelInfo],
-        providers: Mapping[str, ProviderInfo],
-        services: dict[str, float],
-    ) -> None:
-        self._models, self._providers, self.services = models, providers, services
-        self.models = tuple(models[name] for name in sorted(models))
-        self.providers = tuple(providers[name] for name in sorted(providers))
+    def __init__(self) -> None:
+        self.models: dict[str, ModelInfo] = {}
+        self.providers: dict[str, ProviderInfo] = {}
+        self.services: dict[str, float] = {}
 
     @classmethod
     def load(cls, *paths: Path) -> ModelRegistry:
@@ -174,23 +169,26 @@ class ModelRegistry:
 
         Raises SetupError for what cannot be read, or has no meaning here.
         """
-        models: dict[str, ModelInfo] = {}
-        providers: dict[str, ProviderInfo] = {}
-        services: dict[str, float] = {}
+        registry = cls()
         for path in paths:
             with naming(path):
                 content = read_document(path).read_as(_File)
-            providers |= content.providers
-            models |= content.models
-            services |= {name: each.per_1000 / 1_000 for name, each in content.services.items()}
+            registry.providers |= content.providers
+            registry.models |= content.models
+            for name, service in content.services.items():
+                registry.services[name] = service.per_1000 / 1_000
             for name, model in content.models.items():
-                _known(model.provider, providers, f" for the model {name!r}")
-        return cls(models, providers, services)
+                registry.provider(model.provider, f" for the model {name!r}")
+        return registry
 
-    def provider(self, name: str) -> ProviderInfo:
-        """Look a provider up; RegistryError, with the nearest name, if there is none."""
-        _known(name, self._providers)
-        return self._providers[name]
+    def provider(self, name: str, where: str = "") -> ProviderInfo:
+        """Look a provider up; RegistryError, with the nearest name and `where`, if it is none."""
+        if name not in self.providers:
+            raise RegistryError(
+                f"There is no provider {name!r}{_nearest(name, self.providers)}{where}. Known are "
+                f"{', '.join(sorted(self.providers)) or 'none'}; more can be listed in models.yaml."
+            )
+        return self.providers[name]
 
     def model(self, name: str, *, provider: str | None = None) -> ModelInfo:
         """Look a model up, by its name or that of its snapshot (gpt-5-mini-2025-08-07).
@@ -204,9 +202,9 @@ class ModelRegistry:
         if provider is None:
             if listed is None:
                 raise RegistryError(
-                    f"The model {name!r} is not in the registry{_nearest(name, self._models)}. "
+                    f"The model {name!r} is not in the registry{_nearest(name, self.models)}. "
                     "List it in models.yaml, or name its provider too: "
-                    f"{', '.join(sorted(self._providers))}."
+                    f"{', '.join(sorted(self.providers))}."
                 )
             return replace(listed, name=name)
         self.provider(provider)
@@ -220,18 +218,10 @@ class ModelRegistry:
 
     def nearest(self, name: str) -> str:
         """Return a question whether a similar name was meant; nothing if the name is listed."""
-        return "" if self._listed(name) else _nearest(name, self._models)
+        return "" if self._listed(name) else _nearest(name, self.models)
 
     def _listed(self, name: str) -> ModelInfo | None:
-        return self._models.get(name) or self._models.get(_DATED.sub("", name))
-
-
-def _known(name: str, names: Mapping[str, object], where: str = "") -> None:
-    if name not in names:
-        raise RegistryError(
-            f"There is no provider {name!r}{_nearest(name, names)}{where}. "
-            f"Known are {', '.join(sorted(names)) or 'none'}; more can be listed in models.yaml."
-        )
+        return self.models.get(name) or self.models.get(_DATED.sub("", name))
 
 
 def _nearest(name: str, names: Mapping[str, object]) -> str:

@@ -15,8 +15,9 @@ import asyncio
 import re
 import time
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from typing import Generic, Self
+from typing import Generic
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -120,7 +121,7 @@ class StructuredModel:
         await self._backend.aclose()
 
 
-class ModelClients:
+class ModelClients(AbstractAsyncContextManager["ModelClients"]):
     """Makes each model once, and one rate limiter for each provider.
 
     `keys` and `base_urls`, in place of the registry's, are by the provider's name. With `batches`,
@@ -141,9 +142,6 @@ class ModelClients:
         self._policy, self._kept, self._batches = policy or backend.CallPolicy(), kept, batches
         self._limiters: dict[str, RateLimiter] = {}
         self._models: dict[tuple[str, str], StructuredModel] = {}
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         """Close all models."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +60,7 @@ def read_manifest(text: str) -> dict[str, ManifestModel]:
 @cache
 def known_models() -> dict[str, ManifestModel]:
     """Return the models that come with the project's manifest."""
-    manifest = files("resources.models").joinpath("manifest.yaml")
-    return read_manifest(manifest.read_text(encoding="utf-8"))
+    return read_manifest(Path(__file__).with_name("manifest.yaml").read_text("utf-8"))
 
 
 class ReceiptFile(BaseModel, frozen=True):

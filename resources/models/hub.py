@@ -21,12 +21,12 @@ import hashlib
 import re
 import shutil
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -61,7 +61,7 @@ class OfferedFile(base.ManifestFile):
     url: str
 
 
-class Hub:
+class Hub(AbstractAsyncContextManager["Hub"]):
     """A hub, and where it keeps its files. Open it with `async with`.
 
     No private address is reached but that of the hub that the user named, and nothing without TLS
@@ -96,9 +96,6 @@ class Hub:
             ),
             retry=http.RetryPolicy(attempts=1),
         )
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
@@ -248,105 +245,100 @@ def _offered(spec: base.ManifestFile, url: str, said: Mapping[str, str], host: s
 # --- Keeping ------------------------------------------------------------------------------------
 
 
-class ModelStore:
-    """The models of one data folder, which is created when one is fetched.
+async def pull_model(
+    home: Path,
+    hub: Hub,
+    model: base.ManifestModel,
+    files: Sequence[OfferedFile],
+    progress: Progress = lambda *_: None,
+) -> base.Receipt:
+    """Fetch a model's files and put them in place of those of its name in a data folder.
 
-    A model lies in a folder of its name, beside a receipt that says what it is. It gets there
-    whole, by a rename; what is not complete lies in `.partial`, where a file has its name only
-    once it was checked.
+    It gets there whole, by a rename, beside a receipt that says what it is; what is not complete
+    lies in `.partial`, where a file has its name only once it was checked.
+
+    Raises ModelPullError if the hub fails (what was fetched stays for the next time) or gives
+    another file, which is set aside as NAME.rejected; ModelStoreError if the folder cannot be
+    written, is in use, or has too little room.
     """
-
-    def __init__(self, home: Path) -> None:
-        self._folder = home / base.FOLDER
-
-    async def pull(
-        self,
-        hub: Hub,
-        model: base.ManifestModel,
-        files: Sequence[OfferedFile],
-        progress: Progress = lambda *_: None,
-    ) -> base.Receipt:
-        """Fetch a model's files and put them in place of those of its name.
-
-        Raises ModelPullError if the hub fails (what was fetched stays for the next time) or gives
-        another file, which is set aside as NAME.rejected; ModelStoreError if the folder cannot be
-        written, is in use, or has too little room.
-        """
-        name = model.name
-        partial = self._folder / _PARTIAL / name
-        with self._alone(name):
-            partial.mkdir(parents=True, exist_ok=True)
-            there = sum(file.stat().st_size for file in partial.iterdir() if file.is_file())
-            needed = max(0, sum(file.bytes for file in files) - there) + _SPARE_BYTES
-            free = shutil.disk_usage(partial).free
-            if free < needed:
-                raise base.ModelStoreError(
-                    f"The disk of {partial} has {free / 1e6:,.0f} MB left, and {model.title} "
-                    f"needs {needed / 1e6:,.0f} MB. Free some room, or set FACTIBLE_HOME to "
-                    "another disk."
-                )
-            for file in files:
-                await _fetch(hub, file, partial, progress)
-            receipt = base.Receipt(
-                **model.model_dump(include={"name", "title", "repo", "licence", "source"}),
-                commit=model.revision,
-                fetched_at=datetime.now(UTC),
-                files=tuple(
-                    base.ReceiptFile(name=file.save_as, **file.model_dump(include=_KEPT))
-                    for file in files
-                ),
-            )
-            wanted = {file.name for file in receipt.files}
-            for other in partial.iterdir():
-                if other.name not in wanted:
-                    other.unlink()
-            (partial / base.RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
-            old = self._folder / name
-            if old.exists():  # first from its place, then from the disk
-                aside = self._folder / _PARTIAL / f"{name}.old"
-                shutil.rmtree(aside, ignore_errors=True)
-                old.replace(aside)
-                shutil.rmtree(aside, ignore_errors=True)
-            partial.replace(old)
-        return receipt
-
-    def remove(self, name: str) -> bool:
-        """Take a model away, with what was left of pulls; return whether there was anything.
-
-        Raises ModelStoreError if it cannot be removed, or is being fetched.
-        """
-        places = [self._folder / name, self._folder / _PARTIAL / name]
-        if not any(place.exists() for place in places):
-            return False
-        with self._alone(name):
-            try:
-                for place in places:
-                    if place.exists():
-                        shutil.rmtree(place)
-            except OSError as error:
-                raise base.ModelStoreError(
-                    f"{error.filename or self._folder} cannot be removed ({error.strerror}). "
-                    "Correct its permissions and try again."
-                ) from error
-        return True
-
-    @contextmanager
-    def _alone(self, name: str) -> Iterator[None]:
-        """Hold a lock that the system releases when the process ends, however it ends."""
-        try:
-            (self._folder / _PARTIAL).mkdir(parents=True, exist_ok=True)
-            with FileLock(self._folder / _PARTIAL / f"{name}.lock", timeout=0):
-                yield
-        except Timeout as error:
+    folder, name = home / base.FOLDER, model.name
+    partial = folder / _PARTIAL / name
+    with _alone(folder, name):
+        partial.mkdir(parents=True, exist_ok=True)
+        there = sum(file.stat().st_size for file in partial.iterdir() if file.is_file())
+        needed = max(0, sum(file.bytes for file in files) - there) + _SPARE_BYTES
+        free = shutil.disk_usage(partial).free
+        if free < needed:
             raise base.ModelStoreError(
-                f"The model {name} is being fetched or removed by another process. Wait for it."
-            ) from error
+                f"The disk of {partial} has {free / 1e6:,.0f} MB left, and {model.title} "
+                f"needs {needed / 1e6:,.0f} MB. Free some room, or set FACTIBLE_HOME to "
+                "another disk."
+            )
+        for file in files:
+            await _fetch(hub, file, partial, progress)
+        receipt = base.Receipt(
+            **model.model_dump(include={"name", "title", "repo", "licence", "source"}),
+            commit=model.revision,
+            fetched_at=datetime.now(UTC),
+            files=tuple(
+                base.ReceiptFile(name=file.save_as, **file.model_dump(include=_KEPT))
+                for file in files
+            ),
+        )
+        wanted = {file.name for file in receipt.files}
+        for other in partial.iterdir():
+            if other.name not in wanted:
+                other.unlink()
+        (partial / base.RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
+        old = folder / name
+        if old.exists():  # first from its place, then from the disk
+            aside = folder / _PARTIAL / f"{name}.old"
+            shutil.rmtree(aside, ignore_errors=True)
+            old.replace(aside)
+            shutil.rmtree(aside, ignore_errors=True)
+        partial.replace(old)
+    return receipt
+
+
+def remove_model(home: Path, name: str) -> bool:
+    """Take a model away, with what was left of pulls; return whether there was anything.
+
+    Raises ModelStoreError if it cannot be removed, or is being fetched.
+    """
+    folder = home / base.FOLDER
+    places = [folder / name, folder / _PARTIAL / name]
+    if not any(place.exists() for place in places):
+        return False
+    with _alone(folder, name):
+        try:
+            for place in places:
+                if place.exists():
+                    shutil.rmtree(place)
         except OSError as error:
             raise base.ModelStoreError(
-                f"The folder {self._folder} cannot be written ({error.strerror or error}). Free "
-                "some room, correct its permissions, or set FACTIBLE_HOME to a folder that you may "
-                "write to; nothing is fetched twice."
+                f"{error.filename or folder} cannot be removed ({error.strerror}). "
+                "Correct its permissions and try again."
             ) from error
+    return True
+
+
+@contextmanager
+def _alone(folder: Path, name: str) -> Iterator[None]:
+    """Hold a lock that the system releases when the process ends, however it ends."""
+    try:
+        (folder / _PARTIAL).mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / _PARTIAL / f"{name}.lock", timeout=0):
+            yield
+    except Timeout as error:
+        raise base.ModelStoreError(
+            f"The model {name} is being fetched or removed by another process. Wait for it."
+        ) from error
+    except OSError as error:
+        raise base.ModelStoreError(
+            f"The folder {folder} cannot be written ({error.strerror or error}). Free "
+            "some room, correct its permissions, or set FACTIBLE_HOME to a folder that you may "
+            "write to; nothing is fetched twice."
+        ) from error
 
 
 async def _fetch(hub: Hub, file: OfferedFile, folder: Path, progress: Progress) -> None:

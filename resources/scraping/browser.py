@@ -26,7 +26,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from resources.http import OutageError, Response, UnavailableError, is_passing
@@ -118,8 +118,8 @@ def find_browser(named: str | None = None) -> str | None:
 
 
 @dataclass(eq=False)
-class Browser:
-    """Draws pages in one event loop; started with the first. Use it with `async with`, or `aclose`.
+class Browser(contextlib.AbstractAsyncContextManager["Browser"]):
+    """Draws pages in one event loop; started with the first. Use it with `async with`.
 
     `guard` decides about every target that a page asks for. A document may take `load_seconds`,
     and then its text `wait_seconds`.
@@ -135,13 +135,7 @@ class Browser:
     _browser: PlaywrightBrowser | None = None
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def __aenter__(self) -> Self:
-        return self
-
     async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
         """End the browser. Drawing again starts a new one."""
         async with self._lock:
             await self._stop()

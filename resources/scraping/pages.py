@@ -366,9 +366,6 @@ class JinaReader(Fetching):
             NetworkGuard().check_url(parse_url(url))
         except ForbiddenTargetError as error:
             raise UnavailableError(f"{shown(url)} is not fetched: {error.reason}") from error
-        return await self._ask(url)
-
-    async def _ask(self, url: str) -> FetchedPage:
         key = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
         content = json.dumps({"url": url}).encode()
         response = await self.http.post(self.base_url, content=content, headers=_JINA_HEADERS | key)

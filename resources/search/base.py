@@ -133,7 +133,6 @@ class SearchProvider(Protocol):
 
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
         """Ask for one page of results. Never raises for an outage: it answers so."""
-        ...
 
 
 class FactCheckLane(Protocol):
@@ -145,4 +144,3 @@ class FactCheckLane(Protocol):
         Wanted are at most `limit` reviewed claims, of which one may have several reviews; in one
         `language` (BCP 47, such as en) or in all; not those claimed and reviewed before `after`.
         """
-        ...

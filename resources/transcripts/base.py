@@ -27,11 +27,6 @@ class Cue:
     start_seconds: float
     duration_seconds: float
 
-    @property
-    def end_seconds(self) -> float:
-        """When the caption disappears, in seconds from the start of the video."""
-        return self.start_seconds + self.duration_seconds
-
 
 @dataclass(frozen=True, slots=True)
 class TimedText:
@@ -90,7 +85,6 @@ class TranscriptProvider(Protocol):
 
     async def transcript(self, video_id: str) -> TranscriptAnswer:
         """Obtain the transcript of one video."""
-        ...
 
 
 FORMATS: Final = "WebVTT (.vtt), SRT (.srt), YouTube's json3, a JSON segment list or plain text"

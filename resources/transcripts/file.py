@@ -277,15 +277,14 @@ def _undo_rolling(captions: Sequence[_Caption]) -> list[_Caption]:
 _MAX_TIME = 1e9  # Seconds. No video lasts 30 years; a larger number is no time.
 
 
-def _load_json(text: str, extension: str) -> dict[str, Any] | list[Any] | None:
-    """Load a JSON document; None if it is none and nothing says that it should be."""
+def _load_json(text: str, extension: str) -> Any:
+    """Load an object or a list; None if it is none and nothing says that it should be."""
     try:
-        document = read_json(text)
+        return read_json(text)
     except PlacedError:
         if extension not in {".json", ".json3"} and not text.lstrip().startswith("{"):
             return None
         raise
-    return document if isinstance(document, (dict, list)) else None
 
 
 def _parse_json(document: dict[str, Any] | list[Any]) -> base.TimedText:

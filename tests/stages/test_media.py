@@ -31,7 +31,6 @@ class Reverse:
     """A reverse search that knows the answer."""
 
     answer: ImageAnswer
-    provider: str = "vision"
 
     async def ask(self, picture: bytes) -> ImageAnswer:
         assert picture

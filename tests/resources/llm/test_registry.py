@@ -127,8 +127,8 @@ def test_a_missing_file_is_refused_and_an_empty_one_adds_nothing(tmp_path: Path)
 
 
 def test_every_price_says_as_of_when_and_every_effort_is_in_order(registry: ModelRegistry) -> None:
-    assert all(model.as_of for model in registry.models)
-    for model in registry.models:
+    assert all(model.as_of for model in registry.models.values())
+    for model in registry.models.values():
         efforts = [EFFORTS.index(each) for each in model.efforts or ()]
         assert efforts == sorted(efforts)
         assert (

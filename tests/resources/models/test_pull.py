@@ -21,7 +21,7 @@ from resources.models.base import (
     read_manifest,
     read_receipt,
 )
-from resources.models.hub import Hub, ModelStore
+from resources.models.hub import Hub, _alone, pull_model, remove_model
 from tests.resources.models.hub_server import (
     COMMIT,
     CONFIG,
@@ -44,7 +44,7 @@ async def hub() -> AsyncIterator[FakeHub]:
 
 async def pull(hub: FakeHub, home: Path, model: ManifestModel = MODEL) -> Receipt:
     async with Hub(hub.url, retry=QUICK, read_seconds=1.0) as line:
-        return await ModelStore(home).pull(line, model, await line.ask_offer(model))
+        return await pull_model(home, line, model, await line.ask_offer(model))
 
 
 def with_weights(**known: object) -> ManifestModel:
@@ -335,17 +335,18 @@ async def test_a_model_that_lost_a_file_is_not_there(hub: FakeHub, tmp_path: Pat
 
 
 async def test_a_model_is_removed_with_what_was_left_of_pulls(hub: FakeHub, tmp_path: Path) -> None:
-    store = ModelStore(tmp_path)
-    assert not store.remove("nli")
+    assert not remove_model(tmp_path, "nli")
     await pull(hub, tmp_path)
-    assert store.remove("nli")
+    assert remove_model(tmp_path, "nli")
     assert model_path(tmp_path, "nli") is None
     assert not (tmp_path / "models" / "nli").exists()
 
 
 async def test_two_pulls_of_one_model_do_not_mix(hub: FakeHub, tmp_path: Path) -> None:
-    store = ModelStore(tmp_path)
-    with store._alone("nli"), pytest.raises(ModelStoreError, match="another process"):
+    with (
+        _alone(tmp_path / "models", "nli"),
+        pytest.raises(ModelStoreError, match="another process"),
+    ):
         await pull(hub, tmp_path)
     await pull(hub, tmp_path)
 

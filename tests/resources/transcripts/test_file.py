@@ -362,7 +362,8 @@ def clock(seconds: float, separator: str) -> str:
 
 
 def timing(cue: Cue, separator: str) -> str:
-    return f"{clock(cue.start_seconds, separator)} --> {clock(cue.end_seconds, separator)}"
+    ends = cue.start_seconds + cue.duration_seconds
+    return f"{clock(cue.start_seconds, separator)} --> {clock(ends, separator)}"
 
 
 @given(CUES)
