@@ -23,7 +23,6 @@ from factible_assets.wording import cell, rows_table
 from warehouse.beside import known_claims, read_actions, record_calls
 from warehouse.resource import WarehouseResource
 from warehouse.rows import Stamp
-from warehouse.sets import AssetRows
 
 CODE_VERSION = "3"
 
@@ -99,11 +98,6 @@ async def claims(  # type: ignore[no-untyped-def]
                 again = is_outage and not (failure.lasting or common.is_last_try(context))
                 raise dg.Failure(f"{what}: {failure.reason}", allow_retries=again) from failure
     common.tag_run(context, video, claims=len(found.claims))
-    rows = AssetRows(
-        rows=[*found.claims, *found.llm_calls],
-        code_version=CODE_VERSION,
-        duration_seconds=found.seconds,
-    )
     whole = replace(transcripts, claims=found.claims, llm_calls=found.llm_calls)
     thesis = next((claim.thesis for claim in found.claims if claim.thesis), None)
     located = sum(claim.char_start is not None for claim in found.claims)
@@ -118,7 +112,7 @@ async def claims(  # type: ignore[no-untyped-def]
         **common.usage_metadata(found.llm_calls),
     }
     try:
-        for result in common.kept("claims", rows, whole, metadata):
+        for result in common.kept("claims", CODE_VERSION, whole, found.seconds, metadata):
             yield result
     except dg.Failure:
         enter(found.llm_calls)
