@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from factible_assets.assets import common
-from factible_assets.config import ClaimsConfig, ExtractionConfig, FactCheckConfig
+from factible_assets.config import ExtractionConfig
 from factible_assets.launchpad import CLAIMS_SCHEMA, settled
 from factible_assets.records import Claim, LlmCall
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
@@ -48,17 +48,12 @@ async def claims(  # type: ignore[no-untyped-def]
 
     What reviewers made of them holds for either, and alone where the claims that stand are kept.
     """
-    given = settled(ExtractionConfig, context.op_execution_context.op_config)
-    knobs = FactCheckConfig(
-        claims=ClaimsConfig.model_validate(given.model_dump(exclude={"reasoner", "keep"})),
-        reasoner=given.reasoner,
-    )
-
+    knobs = settled(ExtractionConfig, context.op_execution_context.op_config)
     store, video_id = warehouse.store(), common.video_of(context)
     with store.snapshot() as now:
         transcripts = common.stored(now, video_id, "transcripts")
         acts, ever = read_actions(now, video_id), known_claims(now, video_id)
-        standing = now.read_current(Claim, video_id) if given.keep else []
+        standing = now.read_current(Claim, video_id) if knobs.keep else []
     video, (transcript,) = transcripts.video, transcripts.transcripts
 
     def enter(calls: Sequence[LlmCall]) -> None:
@@ -69,7 +64,7 @@ async def claims(  # type: ignore[no-untyped-def]
     def corrected(found: Sequence[Claim]) -> tuple[Claim, ...]:
         return corrected_claims(found, acts, ever, transcript, transcripts.segments)
 
-    if given.keep:
+    if knobs.keep:
         found = ClaimsResult(corrected(standing), (), 0.0)
     else:
         listed = corpora.read().find(video.video_id)
