@@ -267,17 +267,11 @@ class Inquiry:
 class Judged:
     """What came of one question. `score` and `quote` are None unless the outcome is ok."""
 
-    inquiry: Inquiry
     outcome: CallOutcome
     reason: str
     score: int | None = None
     quote: str | None = None
     calls: tuple[ModelCall, ...] = ()
-
-    @property
-    def normalised(self) -> float | None:
-        """The score from 0 (worst) to 1 (best)."""
-        return None if self.score is None else self.inquiry.rubric.normalised(self.score)
 
 
 def inquiry(subject: Subject, rubric: Rubric) -> Inquiry:
@@ -316,12 +310,12 @@ async def judge(model: StageModel, asked: Inquiry) -> Judged:
         last = failure.calls[-1].outcome if failure.calls else "infra_error"
         outcome = "infra_error" if last == "ok" else last
         reason = plain(failure.reason) or "The service gave no reason."
-        return Judged(asked, outcome, reason, calls=tuple(calls))
+        return Judged(outcome, reason, calls=tuple(calls))
     if quote is None:
         reason = "The judge quoted twice what stands nowhere in the material."
-        return Judged(asked, "invalid", reason, calls=tuple(calls))
+        return Judged("invalid", reason, calls=tuple(calls))
     reason = clip(plain(answer.reason), REASON_WORDS) or "No reason was given."
-    return Judged(asked, "ok", reason, answer.score, quote, tuple(calls))
+    return Judged("ok", reason, answer.score, quote, tuple(calls))
 
 
 def found(quote: str, subject: Subject) -> str | None:
