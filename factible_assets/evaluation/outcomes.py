@@ -14,7 +14,6 @@ from typing import Final, Protocol
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.errors import FactibleError
-from factible_assets.records import Claim
 from factible_assets.rows import VideoRows
 
 UNLISTED: Final = "unlisted"
@@ -27,7 +26,7 @@ class UnknownCorpusError(FactibleError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoOutcome(VideoRows):
-    """The rows of one video, and its annotation (`truth`, empty if it makes no claim).
+    """The rows of one video as they are read, and its annotation (`truth`, empty if it makes none).
 
     `first_verdict_seconds` is from the beginning of the work to the first verdict, None if unknown.
     An asset that is not among the `sets` did not run: its metrics are undefined for this video, not
@@ -36,11 +35,6 @@ class VideoOutcome(VideoRows):
 
     truth: tuple[ClaimEntry, ...] | None = None
     first_verdict_seconds: float | None = None
-
-    @property
-    def ordered_claims(self) -> tuple[Claim, ...]:
-        """Return the claims, most important first."""
-        return tuple(sorted(self.claims, key=lambda claim: claim.rank))
 
     def ran(self, *assets: str) -> bool:
         """Tell whether all of these assets ran."""

@@ -133,7 +133,7 @@ def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
         pairs = matcher.match([each.text for each in system], [each.text for each in gold])
         return MatchedVideo(video_id, system, gold, pairs)
 
-    found = outcome.ordered_claims
+    found = outcome.claims
     matched = matched_to(tuple(SystemClaim(claim.text, claim.importance) for claim in found))
     trivial = nothing
     if outcome.transcript is not None:

@@ -148,7 +148,7 @@ def subjects_of(
     `page_texts` are by content hash.
     """
     title = prompts.Data("title", prompts.title_line(outcome.video.title) or "(none)")
-    for claim in outcome.ordered_claims:
+    for claim in outcome.claims:
         claimed, own = prompts.claim_pieces(claim), (claim.video_id, claim.claim_id)
         said = _passage(claim, outcome.transcript)
         shown: _Material = {"title": title, "passage": said, "claim": claimed}

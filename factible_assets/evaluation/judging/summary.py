@@ -158,7 +158,7 @@ def human_scores(outcome: VideoOutcome, matcher: ClaimMatcher) -> Mapping[tuple[
     Claims are matched with the annotated ones that carry scores.
     """
     scored = [entry for entry in outcome.truth or () if entry.human_scores]
-    claims = outcome.ordered_claims
+    claims = outcome.claims
     if not scored or not claims:
         return {}
     pairs = matcher.match([each.text for each in claims], [each.text for each in scored])
