@@ -26,11 +26,11 @@ class UnknownCorpusError(FactibleError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoOutcome(VideoRows):
-    """The rows of one video as they are read, and its annotation (`truth`, empty if it makes none).
+    """The rows of one video, and its annotation (`truth`, empty if it makes no claim).
 
-    `first_verdict_seconds` is from the beginning of the work to the first verdict, None if unknown.
-    An asset that is not among the `sets` did not run: its metrics are undefined for this video, not
-    zero.
+    Claims stand as they are read, by rank. `first_verdict_seconds` is from the beginning of the
+    work to the first verdict, None if unknown. An asset that is not among the `sets` did not run:
+    its metrics are undefined for this video, not zero.
     """
 
     truth: tuple[ClaimEntry, ...] | None = None
