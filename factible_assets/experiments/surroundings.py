@@ -37,8 +37,6 @@ from factible_assets.stages.urls import canonical_url
 from resources.archive.store import Archive
 from resources.errors import SetupError
 from resources.models.base import read_receipt
-from warehouse.errors import NotMaterializedError
-from warehouse.lake import Lake
 from warehouse.store import Warehouse
 
 _CODE_FOLDERS = (
@@ -196,8 +194,11 @@ async def words_of(
     listed = corpora.find(video_id)
     has_file = listed is not None and listed.transcript is not None
     for place in (settings.warehouse, *([] if has_file else [own])):
-        if stored := await asyncio.to_thread(_stored_words, place, video_id):
-            return stored
+        if place.exists():
+            read = Warehouse(place).read_video
+            stored = await asyncio.to_thread(read, video_id, ["transcripts"])
+            if stored.sets:
+                return stored
     if not (has_file or asks):
         return None
     try:
@@ -207,12 +208,3 @@ async def words_of(
             failure.description or f"The transcript of {video_id} could not be obtained."
         ) from failure
     return rows
-
-
-def _stored_words(warehouse: Path | Lake, video_id: str) -> VideoRows | None:
-    if not warehouse.exists():
-        return None
-    try:
-        return Warehouse(warehouse).read_asset("transcripts", video_id)
-    except NotMaterializedError:
-        return None
