@@ -95,9 +95,8 @@ class Place:
     """The machine of one experiment; what does not change while it runs is read once."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
         self._ratings = _digest_of(settings.rating_sets)
-        self._webs: dict[str, str] = {}
+        self._content_of = cache(lambda web: _web_content(web, settings))
 
     def keys(
         self,
@@ -112,9 +111,7 @@ class Place:
         Claims that are given are part of the subject, and nobody's answer.
         """
         said = video.model_dump(mode="json", exclude=_NEVER_AN_ANSWER)
-        if choice.web not in self._webs:
-            self._webs[choice.web] = _web_content(choice.web, self._settings)
-        web = self._webs[choice.web]
+        web = self._content_of(choice.web)
         makers = dict.fromkeys(STAGES, f"{web} {self._ratings}")
         home = choice.settings.home
         pulled = {name: read_receipt(home, name) for name in ("mpnet", "nli", "nli-base")}
@@ -140,7 +137,7 @@ def _web_content(web: str, settings: Settings) -> str:
         return f"live {' '.join(asked)} robots={settings.robots} wayback={settings.wayback}"
     if web == "miniature":
         folder = settings.project_corpora / "miniature_web"
-        return f"miniature {_digest_of(path for path in folder.rglob('*') if path.is_file())}"
+        return f"miniature {_digest_of(folder.rglob('*'))}"
     # Opening the archive would create it, and a dry run creates nothing.
     stored = settings.archive.exists()
     held = Archive(settings.archive, canonicalise=canonical_url).collections() if stored else {}
