@@ -29,10 +29,8 @@ class Similarity(Protocol):
     to say the same.
     """
 
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def threshold(self) -> float: ...  # noqa: D102
+    name: str
+    threshold: float
 
     def matrix(self, system: Sequence[str], gold: Sequence[str]) -> Matrix:
         """Return the similarity of each pair, shape [len(system), len(gold)]."""
@@ -53,13 +51,9 @@ class EmbeddingSimilarity:
 
     def __init__(self, embedder: Embedder) -> None:
         """Take an embedder whose vectors are comparable across calls."""
+        self.name = f"cosine of {embedder.name}"
         self._embedder = embedder
         self._vectors: dict[str, npt.NDArray[np.float32]] = {}
-
-    @property
-    def name(self) -> str:
-        """Return the measure and the model's name."""
-        return f"cosine of {self._embedder.name}"
 
     def matrix(self, system: Sequence[str], gold: Sequence[str]) -> Matrix:
         """Return cosines, in [-1, 1]."""
