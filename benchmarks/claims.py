@@ -119,7 +119,7 @@ def _match(video: AnnotatedVideo, claims: Sequence[ClaimDraft]) -> MatchedVideo:
         video_id=video.video.video_id,
         system=tuple(SystemClaim(claim.text, claim.importance) for claim in claims),
         gold=video.gold,
-        matching=_MATCHER.match([claim.text for claim in claims], gold),
+        pairs=_MATCHER.match([claim.text for claim in claims], gold),
     )
 
 

@@ -440,7 +440,7 @@ async def prepare(stack: AsyncExitStack, *, max_claims: int = DEMO_CLAIMS) -> Ca
         ages=web.ages,
     )
     config = FactCheckConfig(claims=ClaimsConfig(max_claims=max_claims))
-    claims = (await extract_claims(video, transcript, segments, services, config)).claims
+    claims = (await extract_claims(video, transcript, segments, services, config.claims)).claims
     memory = Memory()
     right = await check_claims(video, claims, struck(services, memory, NO_FAULTS), config)
     expected = {verdict.claim_id: verdict for verdict in right.verdicts}

@@ -226,7 +226,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
         ),
         f"{A}evaluation/measures.py": (
             Put(
-                '    _of_stances("boldness", stances.boldness, lambda judged, among: None),\n',
+                '    _of_stances("boldness", stances.boldness, trivial=lambda it, among: None),\n',
                 before='    _of_stances(\n        "stance accuracy"',
             ),
         ),

@@ -30,7 +30,7 @@ from benchmarks.reproduction.layout import (
 )
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.figures import Ratio
-from factible_assets.evaluation.matching import Matcher, Matching, Pair
+from factible_assets.evaluation.matching import Matcher, Pair
 from factible_assets.evaluation.metrics.claims import (
     MatchedVideo,
     SystemClaim,
@@ -62,6 +62,7 @@ class Recomputation:
     video: MatchedVideo
     judgements: tuple[Judgement, ...]
     values: Values
+    matcher: Matcher = RECORDED
 
 
 # --- Which run was evaluated --------------------------------------------------------------------
@@ -102,24 +103,28 @@ def system_claims(run: Run) -> tuple[SystemClaim, ...]:
 
 
 def from_outputs(
-    evaluation: Evaluation, run: Run, gold: tuple[ClaimEntry, ...], matching: Matching
+    evaluation: Evaluation,
+    run: Run,
+    gold: tuple[ClaimEntry, ...],
+    pairs: tuple[Pair, ...],
+    matcher: Matcher = RECORDED,
 ) -> Recomputation:
-    """Compute every value from a run's outputs and a matching of its claims."""
-    video = MatchedVideo(evaluation.video_id, system_claims(run), gold, matching)
+    """Compute every value from a run's outputs and the pairs of its claims that `matcher` found."""
+    video = MatchedVideo(evaluation.video_id, system_claims(run), gold, pairs)
     reports = {str(report.get("claim_text")): report for report in run.reports or ()}
     judged = list(_judged(video, reports))
     average = _zero(average_precision_over_hits(video))
-    values = _extraction(video, evaluation) | _stances(judged, evaluation)
+    values = _extraction(video, evaluation, matcher) | _stances(judged, evaluation)
     values["claim_extraction.mean_average_precision"] = Computed(average)
     values |= _retrieval(run)
     values["end_to_end.total_time_seconds"] = _given(run.seconds, "the run's metrics are missing")
     values["end_to_end.total_cost_usd"] = _given(run.cost, "the run's metrics are missing")
-    return Recomputation(video, tuple(each.judgement for each in judged), values)
+    return Recomputation(video, tuple(each.judgement for each in judged), values, matcher)
 
 
 def recorded_matching(
     evaluation: Evaluation, system: Sequence[SystemClaim], gold: Sequence[ClaimEntry]
-) -> Matching:
+) -> tuple[Pair, ...]:
     """Return the matches that the evaluator recorded, as positions in both lists.
 
     A recorded match whose texts are in neither list is left out.
@@ -131,8 +136,8 @@ def recorded_matching(
         rows = free_system.get(str(each.get("sys_text")), [])
         columns = free_gold.get(str(each.get("gt_text")), [])
         if rows and columns:
-            pairs.append(Pair(rows.pop(0), columns.pop(0), None))
-    return Matching(RECORDED, tuple(sorted(pairs, key=lambda pair: pair.system)))
+            pairs.append(Pair(rows.pop(0), columns.pop(0)))
+    return tuple(sorted(pairs))
 
 
 def _positions(texts: Sequence[str]) -> dict[str, list[int]]:
@@ -151,7 +156,7 @@ class _Judged:
 
 
 def _judged(video: MatchedVideo, reports: Mapping[str, JsonObject]) -> Iterator[_Judged]:
-    for pair in video.matching.pairs:
+    for pair in video.pairs:
         stance = reports.get(video.system[pair.system].text, {}).get("overall_stance")
         gold = video.gold[pair.gold]
         if isinstance(stance, str) and gold.stance is not None:
@@ -224,13 +229,13 @@ def from_recorded(
         SystemClaim(str(each.get("sys_text")), number(each.get("sys_importance")))
         for each in matched
     ) + tuple(SystemClaim(text) for text in strings(extraction.get("extra_claims")))
-    matching = recorded_matching(evaluation, system, gold)
-    video = MatchedVideo(evaluation.video_id, system, gold, matching)
+    pairs = recorded_matching(evaluation, system, gold)
+    video = MatchedVideo(evaluation.video_id, system, gold, pairs)
     judged = list(_recorded_judged(evaluation, video))
-    values = _extraction(video, evaluation) | _stances(judged, evaluation)
+    values = _extraction(video, evaluation, RECORDED) | _stances(judged, evaluation)
     published = number(extraction.get("mean_average_precision"))
     values["claim_extraction.mean_average_precision"] = _possible_average(
-        len(matching.pairs), len(system), published
+        len(pairs), len(system), published
     )
     values |= _recorded_retrieval(evaluation, len(system), queries_per_claim)
     for name in ("total_time_seconds", "total_cost_usd"):
@@ -247,7 +252,7 @@ def _recorded_judged(evaluation: Evaluation, video: MatchedVideo) -> Iterator[_J
         str(each.get("claim")): str(each.get("sys_verdict")).lower()
         for each in mappings(evaluation.section("verdict_accuracy").get("verdict_errors"))
     }
-    for pair in video.matching.pairs:
+    for pair in video.pairs:
         gold = video.gold[pair.gold]
         if gold.stance is not None:
             said = errors.get(gold.text, gold.stance)
@@ -329,8 +334,8 @@ def _shown_by(run: Run, evaluation: Evaluation, gold: tuple[ClaimEntry, ...]) ->
     texts = Counter(_text(claim) for claim in run.claims)
     if texts != Counter(_recorded_texts(evaluation)):
         return {"end_to_end.total_time_seconds": Computed(run.seconds)}
-    matching = recorded_matching(evaluation, system_claims(run), gold)
-    values = from_outputs(evaluation, run, gold, matching).values
+    pairs = recorded_matching(evaluation, system_claims(run), gold)
+    values = from_outputs(evaluation, run, gold, pairs).values
     return {metric: each for metric, each in values.items() if not each.choice}
 
 
@@ -343,9 +348,9 @@ def _equal(computed: Computed, published: float | None) -> bool:
 # --- Either way ---------------------------------------------------------------------------------
 
 
-def _extraction(video: MatchedVideo, evaluation: Evaluation) -> Values:
+def _extraction(video: MatchedVideo, evaluation: Evaluation, matcher: Matcher) -> Values:
     """Compute the metrics of claims (Factible, section 2.1.3), all but average precision."""
-    found = len(video.matching.pairs)
+    found = len(video.pairs)
     recall = _zero(recall_at_k(video))
     numbers = {
         "precision": _zero(precision_at_k(video)),
@@ -362,13 +367,13 @@ def _extraction(video: MatchedVideo, evaluation: Evaluation) -> Values:
     values["end_to_end.claim_coverage"] = Computed(recall)
     values["ground_truth_claims_count"] = Computed(float(len(video.gold)))
     values["system_claims_count"] = Computed(float(len(video.system)))
-    return values | _lists(video, evaluation)
+    return values | _lists(video, evaluation, matcher)
 
 
-def _lists(video: MatchedVideo, evaluation: Evaluation) -> Values:
+def _lists(video: MatchedVideo, evaluation: Evaluation, matcher: Matcher) -> Values:
     extraction = evaluation.section("claim_extraction")
-    gold_of = video.matching.gold_of
-    pairs = [(video.system[row].text, video.gold[column].text) for row, column in gold_of.items()]
+    gold_of = dict(video.pairs)
+    pairs = [(video.system[row].text, video.gold[column].text) for row, column in video.pairs]
     recorded = [
         (str(each.get("sys_text")), str(each.get("gt_text")))
         for each in mappings(extraction.get("matched_claims"))
@@ -381,7 +386,7 @@ def _lists(video: MatchedVideo, evaluation: Evaluation) -> Values:
         "missed_claims": (missed, strings(extraction.get("missed_claims"))),
         "extra_claims": (extra, strings(extraction.get("extra_claims"))),
     }
-    read = video.matching.matcher == RECORDED
+    read = matcher == RECORDED
     return {f"claim_extraction.{name}": _same(*both, read=read) for name, both in lists.items()}
 
 

@@ -32,7 +32,7 @@ from factible_assets.evaluation.matching import (
     ClaimMatcher,
     EmbeddingSimilarity,
     Matcher,
-    Matching,
+    Pair,
     Similarity,
 )
 from factible_assets.evaluation.measures import macro, mean
@@ -198,21 +198,21 @@ def _video_result(
         queries = _queries_per_claim(folder, evaluation.setting)
         recomputation = from_recorded(evaluation, gold, queries)
         recomputation = with_other_runs(recomputation, evaluation, runs)
-        return _result(evaluation, None, recomputation, recomputation.video.matching)
+        return _result(evaluation, None, recomputation, recomputation.video.pairs)
     system = system_claims(run)
     recorded = recorded_matching(evaluation, system, gold)
     if similarity is None:
         return _result(evaluation, run, from_outputs(evaluation, run, gold, recorded), recorded)
     texts = [claim.text for claim in system]
-    made = ClaimMatcher(similarity, "greedy").match(texts, [claim.text for claim in gold])
-    recomputation = from_outputs(evaluation, run, gold, made)
+    by = ClaimMatcher(similarity, "greedy")
+    made = by.match(texts, [claim.text for claim in gold])
+    recomputation = from_outputs(evaluation, run, gold, made, by.matcher)
     result = _result(evaluation, run, recomputation, recorded)
     if all(cell.outcome != "differs" for cell in result.cells):
         return result
     remedy = from_outputs(evaluation, run, gold, recorded)
-    told = _why_matches_differ(
-        made, recorded, similarity.matrix(texts, [claim.text for claim in gold]).tolist()
-    )
+    alike = similarity.matrix(texts, [claim.text for claim in gold])
+    told = _why_matches_differ(made, recorded, alike.tolist(), similarity.threshold)
     cells = tuple(_explained(evaluation, cell, remedy.values, told) for cell in result.cells)
     return replace(result, cells=cells)
 
@@ -229,16 +229,14 @@ def _queries_per_claim(folder: PublishedFolder, setting: int) -> int | None:
 
 
 def _result(
-    evaluation: Evaluation, run: Run | None, recomputation: Recomputation, recorded: Matching
+    evaluation: Evaluation, run: Run | None, recomputation: Recomputation, recorded: Sequence[Pair]
 ) -> VideoResult:
-    matching = recomputation.video.matching
-    made = {(pair.system, pair.gold) for pair in matching.pairs}
-    noted = {(pair.system, pair.gold) for pair in recorded.pairs}
+    made, noted = set(recomputation.video.pairs), set(recorded)
     return VideoResult(
         setting=evaluation.setting,
         video_id=evaluation.video_id,
         source=None if run is None else run.name,
-        matcher=matching.matcher,
+        matcher=recomputation.matcher,
         cells=tuple(_cells(evaluation, recomputation.values)),
         judgements=recomputation.judgements,
         agreeing_matches=len(made & noted),
@@ -246,15 +244,19 @@ def _result(
     )
 
 
-def _why_matches_differ(made: Matching, recorded: Matching, similarities: list[list[float]]) -> str:
-    ours = {(pair.system, pair.gold) for pair in made.pairs}
-    theirs = {(pair.system, pair.gold) for pair in recorded.pairs}
+def _why_matches_differ(
+    made: Sequence[Pair],
+    recorded: Sequence[Pair],
+    similarities: list[list[float]],
+    threshold: float,
+) -> str:
+    ours, theirs = set(made), set(recorded)
     said = [
         f"claim {row + 1} and annotation {column + 1} are alike by {similarities[row][column]:.4f} "
         f"here and were {'matched' if (row, column) in theirs else 'not matched'} there"
         for row, column in sorted(ours ^ theirs)
     ]
-    return f"{'; '.join(said)} (threshold {made.matcher.threshold:.2f})" if said else ""
+    return f"{'; '.join(said)} (threshold {threshold:.2f})" if said else ""
 
 
 def _explained(evaluation: Evaluation, cell: Cell, remedy: Values, told: str) -> Cell:

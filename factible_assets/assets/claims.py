@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from factible_assets.assets import common
-from factible_assets.config import ClaimsConfig, ExtractionConfig, FactCheckConfig
+from factible_assets.config import ExtractionConfig
 from factible_assets.launchpad import CLAIMS_SCHEMA, settled
 from factible_assets.records import Claim, LlmCall
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
@@ -23,7 +23,6 @@ from factible_assets.wording import cell, rows_table
 from warehouse.beside import known_claims, read_actions, record_calls
 from warehouse.resource import WarehouseResource
 from warehouse.rows import Stamp
-from warehouse.sets import AssetRows
 
 CODE_VERSION = "3"
 
@@ -49,17 +48,12 @@ async def claims(  # type: ignore[no-untyped-def]
 
     What reviewers made of them holds for either, and alone where the claims that stand are kept.
     """
-    given = settled(ExtractionConfig, context.op_execution_context.op_config)
-    knobs = FactCheckConfig(
-        claims=ClaimsConfig.model_validate(given.model_dump(exclude={"reasoner", "keep"})),
-        reasoner=given.reasoner,
-    )
-
+    knobs = settled(ExtractionConfig, context.op_execution_context.op_config)
     store, video_id = warehouse.store(), common.video_of(context)
     with store.snapshot() as now:
         transcripts = common.stored(now, video_id, "transcripts")
         acts, ever = read_actions(now, video_id), known_claims(now, video_id)
-        standing = now.read_current(Claim, video_id) if given.keep else []
+        standing = now.read_current(Claim, video_id) if knobs.keep else []
     video, (transcript,) = transcripts.video, transcripts.transcripts
 
     def enter(calls: Sequence[LlmCall]) -> None:
@@ -70,7 +64,7 @@ async def claims(  # type: ignore[no-untyped-def]
     def corrected(found: Sequence[Claim]) -> tuple[Claim, ...]:
         return corrected_claims(found, acts, ever, transcript, transcripts.segments)
 
-    if given.keep:
+    if knobs.keep:
         found = ClaimsResult(corrected(standing), (), 0.0)
     else:
         listed = corpora.read().find(video.video_id)
@@ -99,11 +93,6 @@ async def claims(  # type: ignore[no-untyped-def]
                 again = is_outage and not (failure.lasting or common.is_last_try(context))
                 raise dg.Failure(f"{what}: {failure.reason}", allow_retries=again) from failure
     common.tag_run(context, video, claims=len(found.claims))
-    rows = AssetRows(
-        rows=[*found.claims, *found.llm_calls],
-        code_version=CODE_VERSION,
-        duration_seconds=found.seconds,
-    )
     whole = replace(transcripts, claims=found.claims, llm_calls=found.llm_calls)
     thesis = next((claim.thesis for claim in found.claims if claim.thesis), None)
     located = sum(claim.char_start is not None for claim in found.claims)
@@ -118,7 +107,7 @@ async def claims(  # type: ignore[no-untyped-def]
         **common.usage_metadata(found.llm_calls),
     }
     try:
-        for result in common.kept("claims", rows, whole, metadata):
+        for result in common.kept("claims", CODE_VERSION, whole, found.seconds, metadata):
             yield result
     except dg.Failure:
         enter(found.llm_calls)

@@ -169,9 +169,11 @@ def looks(asset: str, code_version: str) -> dict[str, Any]:
 
 
 def kept(
-    asset: str, rows: AssetRows, whole: VideoRows, metadata: Mapping[str, Any]
+    asset: str, code_version: str, whole: VideoRows, seconds: float, metadata: Mapping[str, Any]
 ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
     """Yield an asset's rows as they are kept, judged among `whole`, the rows of the video.
+
+    They were made in `seconds`.
 
     Raises dagster.Failure: They break a rule, and nothing is kept. The outcome was yielded.
     """
@@ -179,6 +181,7 @@ def kept(
     if refusal is not None:
         yield from outcomes
         raise refusal
+    rows = AssetRows(whole.of_asset(asset), code_version, duration_seconds=seconds)
     yield dg.MaterializeResult(
         value=rows,
         check_results=outcomes,

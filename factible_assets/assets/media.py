@@ -17,7 +17,6 @@ from factible_assets.stages.progress import LogObserver
 from factible_assets.wording import cell, table
 from resources.errors import SetupError
 from warehouse.resource import WarehouseResource
-from warehouse.sets import AssetRows
 
 CODE_VERSION = "1"
 
@@ -62,9 +61,7 @@ async def media(  # type: ignore[no-untyped-def]
             raise common.final_failure(str(error)) from error
         pictures = pictures_of(video, listed.media if listed else None, settings, http)
         found = await examine(video, pictures, claims, asked)
-    rows = AssetRows(
-        rows=found, code_version=CODE_VERSION, duration_seconds=time.perf_counter() - started
-    )
+    seconds = time.perf_counter() - started
     shown = [
         (row.picture, row.kind, row.match_class or "", cell(row.title or row.reason or "", 200))
         for row in found
@@ -74,5 +71,6 @@ async def media(  # type: ignore[no-untyped-def]
         "pictures": len(pictures),
         "what became of them": common.counts_by([row.status for row in found]),
     }
-    for result in common.kept("media", rows, replace(transcripts, media=found), metadata):
+    whole = replace(transcripts, media=found)
+    for result in common.kept("media", CODE_VERSION, whole, seconds, metadata):
         yield result

@@ -23,7 +23,6 @@ from resources.lines import did_you_mean
 from resources.transcripts import base
 from resources.transcripts.file import FileTranscript
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id, watch_url
-from warehouse.sets import AssetRows
 
 CODE_VERSION = "1"
 
@@ -155,11 +154,7 @@ async def transcripts(  # type: ignore[no-untyped-def]
             wanted, reading, services.settings, is_last_try=common.is_last_try(context)
         )
     video, (transcript,), segments = found.video, found.transcripts, found.segments
-    rows = AssetRows(
-        rows=[video, transcript, *segments],
-        code_version=CODE_VERSION,
-        duration_seconds=time.perf_counter() - started,
-    )
+    seconds = time.perf_counter() - started
     last = segments[-1] if segments else None
     length = last.start_seconds + last.duration_seconds if last else None
     metadata = {
@@ -170,8 +165,8 @@ async def transcripts(  # type: ignore[no-untyped-def]
         "length": clock(length),
         "provider": f"{transcript.provider}, {transcript.kind} captions",
         "beginning": dg.MetadataValue.md(f"> {cell(transcript.text, 600)}"),
-        "seconds": round(rows.duration_seconds, 3),
+        "seconds": round(seconds, 3),
         **({"details missing": " ".join(problems)} if problems else {}),
     }
-    for result in common.kept("transcripts", rows, found, metadata):
+    for result in common.kept("transcripts", CODE_VERSION, found, seconds, metadata):
         yield result

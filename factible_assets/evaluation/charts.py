@@ -21,9 +21,6 @@ from factible_assets.records import METHOD
 if TYPE_CHECKING:  # those who draw a few bars need not load what computes figures
     from factible_assets.evaluation.scoring import Evaluation
 
-INLINE_CHARACTERS = 1_000
-"""Longer Markdown is folded away (MetadataEntry.tsx in Dagster's UI, 1.13)."""
-
 _ROW = 16
 _LABEL = 170
 _BAR = 130

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,10 +29,8 @@ class Similarity(Protocol):
     to say the same.
     """
 
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def threshold(self) -> float: ...  # noqa: D102
+    name: str
+    threshold: float
 
     def matrix(self, system: Sequence[str], gold: Sequence[str]) -> Matrix:
         """Return the similarity of each pair, shape [len(system), len(gold)]."""
@@ -53,13 +51,9 @@ class EmbeddingSimilarity:
 
     def __init__(self, embedder: Embedder) -> None:
         """Take an embedder whose vectors are comparable across calls."""
+        self.name = f"cosine of {embedder.name}"
         self._embedder = embedder
         self._vectors: dict[str, npt.NDArray[np.float32]] = {}
-
-    @property
-    def name(self) -> str:
-        """Return the measure and the model's name."""
-        return f"cosine of {self._embedder.name}"
 
     def matrix(self, system: Sequence[str], gold: Sequence[str]) -> Matrix:
         """Return cosines, in [-1, 1]."""
@@ -118,32 +112,17 @@ class Matcher:
         return f"{self.assignment}, {self.similarity}{limit}"
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """A system claim and the gold claim that it was matched to, by position from 0."""
 
     system: int
     gold: int
-    similarity: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Matching:
-    """All pairs of one video, one to one, in the system's order, and how they were found."""
-
-    matcher: Matcher
-    pairs: tuple[Pair, ...]
-
-    @property
-    def gold_of(self) -> dict[int, int]:
-        """Return the gold position of each matched system position."""
-        return {pair.system: pair.gold for pair in self.pairs}
 
 
 def match_matrix(
-    matrix: Matrix, name: str, threshold: float, assignment: Assignment = "optimal"
-) -> Matching:
-    """Match the rows (system) and columns (gold) of a matrix of similarities.
+    matrix: Matrix, threshold: float, assignment: Assignment = "optimal"
+) -> tuple[Pair, ...]:
+    """Match the rows (system) and columns (gold) of a matrix of similarities, in order of rows.
 
     Pairs at or below the threshold are never matched. `greedy` lets each row in turn take its best
     free column, of equals the first: the matcher behind the published results (Factible, section
@@ -167,8 +146,7 @@ def match_matrix(
             if left[row, column] > threshold:
                 left[:, column] = -np.inf
                 chosen.append((row, column))
-    pairs = tuple(Pair(*place, float(matrix[place])) for place in sorted(chosen))
-    return Matching(Matcher(assignment, name, threshold), pairs)
+    return tuple(Pair(*place) for place in sorted(chosen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +161,10 @@ class ClaimMatcher:
         """Return the rule as results name it."""
         return Matcher(self.assignment, self.similarity.name, self.similarity.threshold)
 
-    def match(self, system: Sequence[str], gold: Sequence[str]) -> Matching:
-        """Match claims by their texts; `system` stands in its order of importance."""
-        measure = self.similarity
-        matrix = measure.matrix(system, gold)
-        return match_matrix(matrix, measure.name, measure.threshold, self.assignment)
+    def match(self, system: Sequence[str], gold: Sequence[str]) -> tuple[Pair, ...]:
+        """Match claims by their texts, one to one; both stand in their order of importance."""
+        matrix = self.similarity.matrix(system, gold)
+        return match_matrix(matrix, self.similarity.threshold, self.assignment)
 
 
 def default_matcher() -> ClaimMatcher:

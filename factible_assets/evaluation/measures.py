@@ -266,73 +266,44 @@ _CLAIMS: Final[tuple[Measure, ...]] = (
 def _of_stances(
     name: str,
     of: Callable[[Sequence[Judgement]], float | None],
-    trivial: Callable[[Sequence[Judgement], Sequence[Judgement]], float | None],
-    counted: Callable[[Sequence[Judgement]], Sequence[Judgement]] = stances.answered,
+    unit: str = "claims",
     **others: Any,
 ) -> PooledMeasure[Judgement]:
-    return PooledMeasure(
-        name,
-        "stances",
-        "claims",
-        lambda video: video.judgements,
-        of,
-        trivial=trivial,
-        count=lambda judgements: len(counted(judgements)),
-        **others,
-    )
+    """Return a metric of judged claims; their majority class is its trivial answer."""
+    usual: dict[str, Any] = {
+        "items": lambda video: video.judgements,
+        "trivial": lambda it, among: of(stances.as_majority(it, among)),
+        "count": lambda it: len(stances.answered(it)),
+    }
+    return PooledMeasure(name, "stances", unit, of=of, **usual | others)
 
 
+_of_decided = partial(_of_stances, count=lambda it: len(stances.decided(it)), better="lower")
 STANCE_MEASURES: Final[tuple[PooledMeasure[Judgement], ...]] = (
     _of_stances(
-        "stance accuracy",
-        lambda it: stances.accuracy(it).value,
-        lambda it, among: stances.accuracy(stances.as_majority(it, among)).value,
-        averaged=True,
-        headline=True,
+        "stance accuracy", lambda it: stances.accuracy(it).value, averaged=True, headline=True
     ),
-    _of_stances(
-        "macro-F1",
-        stances.macro_f1,
-        lambda it, among: stances.macro_f1(stances.as_majority(it, among)),
-    ),
-    _of_stances(
+    _of_stances("macro-F1", stances.macro_f1),
+    _of_decided(
         "Brier score",
         lambda it: stances.brier(it).value,
-        lambda it, _: stances.majority_brier(it),
-        stances.decided,
-        better="lower",
+        trivial=lambda it, _: stances.majority_brier(it),
     ),
-    _of_stances(
+    _of_decided(
         "expected calibration error",
         lambda it: stances.expected_calibration_error(it).value,
-        lambda it, _: None if stances.majority_brier(it) is None else 0.0,
-        stances.decided,
-        better="lower",
+        trivial=lambda it, _: None if stances.majority_brier(it) is None else 0.0,
     ),
 )
 """How good the verdicts on annotated claims are. The baseline answers their majority class."""
 
-
-def _of_levels(
-    name: str, of: Callable[[Sequence[Judgement]], float | None], better: Better = "higher"
-) -> PooledMeasure[Judgement]:
-    """Return the same on six levels of truth, of what was decided (Raw Evidence, section 4)."""
-    return PooledMeasure(
-        name,
-        "stances",
-        "decided claims",
-        lambda video: video.levels,
-        of,
-        trivial=lambda it, among: of(stances.as_majority(it, among)),
-        better=better,
-    )
-
-
+# The same on six levels of truth, of what was decided (Raw Evidence, section 4).
+_of_levels = partial(_of_stances, items=lambda video: video.levels, unit="decided claims")
 _LEVELS: Final[tuple[Measure, ...]] = (
     _of_levels("veracity accuracy", lambda it: stances.accuracy(it).value),
     _of_levels("veracity soft accuracy", lambda it: stances.soft_accuracy(it).value),
     _of_levels("veracity macro-F1", stances.macro_f1),
-    _of_levels("veracity MAE", lambda it: stances.level_error(it).value, "lower"),
+    _of_levels("veracity MAE", lambda it: stances.level_error(it).value, better="lower"),
 )
 
 

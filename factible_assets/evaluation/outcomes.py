@@ -14,7 +14,6 @@ from typing import Final, Protocol
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.errors import FactibleError
-from factible_assets.records import Claim
 from factible_assets.rows import VideoRows
 
 UNLISTED: Final = "unlisted"
@@ -29,18 +28,13 @@ class UnknownCorpusError(FactibleError):
 class VideoOutcome(VideoRows):
     """The rows of one video, and its annotation (`truth`, empty if it makes no claim).
 
-    `first_verdict_seconds` is from the beginning of the work to the first verdict, None if unknown.
-    An asset that is not among the `sets` did not run: its metrics are undefined for this video, not
-    zero.
+    Claims stand as they are read, by rank. `first_verdict_seconds` is from the beginning of the
+    work to the first verdict, None if unknown. An asset that is not among the `sets` did not run:
+    its metrics are undefined for this video, not zero.
     """
 
     truth: tuple[ClaimEntry, ...] | None = None
     first_verdict_seconds: float | None = None
-
-    @property
-    def ordered_claims(self) -> tuple[Claim, ...]:
-        """Return the claims, most important first."""
-        return tuple(sorted(self.claims, key=lambda claim: claim.rank))
 
     def ran(self, *assets: str) -> bool:
         """Tell whether all of these assets ran."""

@@ -120,21 +120,20 @@ def score(
 
 
 def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
-    # These load arrays, which Dagster's definitions, and help, need not.
-    from factible_assets.evaluation.matching import Matching  # noqa: PLC0415
+    # It loads arrays, which Dagster's definitions, and help, need not.
     from factible_assets.reasoners.embedded.claims.sentences import split_sentences  # noqa: PLC0415
 
     gold, video_id = outcome.truth, outcome.video.video_id
     # Of a video without annotation every metric of claims is undefined.
-    nothing = MatchedVideo("", (), (), Matching(matcher.matcher, ()))
+    nothing = MatchedVideo("", (), (), ())
     if gold is None or not outcome.ran("claims"):
         return ScoredVideo(outcome, nothing, nothing, ())
 
     def matched_to(system: tuple[SystemClaim, ...]) -> MatchedVideo:
-        matching = matcher.match([each.text for each in system], [each.text for each in gold])
-        return MatchedVideo(video_id, system, gold, matching)
+        pairs = matcher.match([each.text for each in system], [each.text for each in gold])
+        return MatchedVideo(video_id, system, gold, pairs)
 
-    found = outcome.ordered_claims
+    found = outcome.claims
     matched = matched_to(tuple(SystemClaim(claim.text, claim.importance) for claim in found))
     trivial = nothing
     if outcome.transcript is not None:
@@ -145,7 +144,7 @@ def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
         trivial = matched_to(tuple(SystemClaim(sentences[place].text) for place in places))
     judgements, levels = [], []
     verdicts = {verdict.claim_id: verdict for verdict in outcome.verdicts}
-    for pair in matched.matching.pairs if outcome.ran("verdicts") else ():
+    for pair in matched.pairs if outcome.ran("verdicts") else ():
         entry, verdict = gold[pair.gold], verdicts.get(found[pair.system].claim_id)
         stance = verdict.stance if verdict else None
         if entry.stance is not None:

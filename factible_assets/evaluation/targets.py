@@ -7,7 +7,7 @@ figure with its target. What does not: what happens then (checks/).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -43,21 +43,20 @@ class Target(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The targets of all corpora, and what could not be read."""
+    """The targets of each corpus, those of all under "", and what could not be read."""
 
-    targets: Mapping[str, Target | None] = field(default_factory=dict)
-    overrides: Mapping[str, Mapping[str, Target | None]] = field(default_factory=dict)
+    by_corpus: Mapping[str, Mapping[str, Target | None]]
     problems: tuple[FileProblem, ...] = ()
 
     def of(self, corpus: str) -> dict[str, Target]:
         """Return the targets of one corpus by metric."""
-        merged = {**self.targets, **self.overrides.get(corpus, {})}
+        merged = {**self.by_corpus.get("", {}), **self.by_corpus.get(corpus, {})}
         return {metric: target for metric, target in merged.items() if target is not None}
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """Return every metric that some corpus has a target for, in order of the catalogue."""
-        named = {*self.targets, *(name for each in self.overrides.values() for name in each)}
+        named = {name for each in self.by_corpus.values() for name in each}
         return tuple(name for name in CATALOGUE if name in named)
 
 
@@ -110,7 +109,7 @@ def load_targets(folders: Iterable[Path]) -> Targets:
 
     Never raises: what cannot be used is a problem with its file and line, and is left out.
     """
-    found: dict[str, dict[str, Target | None]] = {"": {}}
+    found: dict[str, dict[str, Target | None]] = {}
     problems: list[FileProblem] = []
     for file in (folder / FILE_NAME for folder in folders):
         if not file.is_file():
@@ -131,7 +130,7 @@ def load_targets(folders: Iterable[Path]) -> Targets:
                 if is_off or target:
                     found.setdefault(corpus, {})[metric] = target
         problems += reader.problems
-    return Targets(found.pop(""), found, tuple(problems))
+    return Targets(found, tuple(problems))
 
 
 class _Reader(EntryReader):

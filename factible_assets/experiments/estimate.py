@@ -233,9 +233,7 @@ class _Work:
 
 def _windows(characters: int) -> int:
     """Return how many calls a transcript takes: its windows, and one that merges several."""
-    limits = ReadingLimits()
-    step = limits.transcript.size - limits.transcript.overlap
-    windows = max(1, math.ceil((characters - limits.transcript.overlap) / step))
+    windows = ReadingLimits().transcript.count(characters)
     return windows if windows == 1 else windows + 1
 
 

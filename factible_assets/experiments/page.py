@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -128,8 +129,6 @@ def p_value(value: float | None) -> str:
 # --- Geometry -----------------------------------------------------------------------------------
 
 _STRIP_WIDTH, _PADDING = 180, 8.0
-_WIDTH, _HEIGHT = 460.0, 300.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 440.0, 16.0, 256.0
 _TICKS = 5
 """Steps of an axis, about."""
 
@@ -173,20 +172,17 @@ class Point(NamedTuple):
     words: str
 
 
-class Scatter(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Scatter:
     """What is gained against what it takes; a tick is its place and its label."""
 
+    width, height = 460.0, 300.0
+    left, right, top, bottom = 56.0, 440.0, 16.0, 256.0
     x_name: str
     y_name: str
     points: tuple[Point, ...]
     x_ticks: Sequence[tuple[float, str]]
     y_ticks: Sequence[tuple[float, str]]
-    width: float = _WIDTH
-    height: float = _HEIGHT
-    left: float = _LEFT
-    right: float = _RIGHT
-    top: float = _TOP
-    bottom: float = _BOTTOM
 
 
 def scatter(
@@ -199,8 +195,8 @@ def scatter(
     known = [(n, name, x, y) for n, name, x, y in values if x is not None and y is not None]
     if len(known) < 2:  # noqa: PLR2004 - one alone compares with nothing
         return None
-    across, x_ticks = _axis([x for _, _, x, _ in known], _LEFT, _RIGHT)
-    up, y_ticks = _axis([y for _, _, _, y in known], _BOTTOM, _TOP)
+    across, x_ticks = _axis([x for _, _, x, _ in known], Scatter.left, Scatter.right)
+    up, y_ticks = _axis([y for _, _, _, y in known], Scatter.bottom, Scatter.top)
     points = (
         Point(number, across(x), up(y), f"{name}: {y_name} {y:.3g}, {x_name} {x:.3g}")
         for number, name, x, y in known

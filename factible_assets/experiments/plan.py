@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -29,6 +29,7 @@ from factible_assets import config
 from factible_assets.config import FactCheckConfig, Knob, KnobError, Value, Values
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, yaml_files
 from factible_assets.errors import FactibleError
+from factible_assets.records import CallStage
 from factible_assets.services.reasoning import plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
@@ -58,13 +59,7 @@ Axis: TypeAlias = tuple[str, tuple[Value, ...]]
 
 # --- Knobs --------------------------------------------------------------------------------------
 
-MODEL_KNOBS: tuple[str, ...] = (
-    "model",
-    "model_claims",
-    "model_queries",
-    "model_evidence",
-    "model_verdicts",
-)
+MODEL_KNOBS: tuple[str, ...] = ("model", *(f"model_{stage}" for stage in get_args(CallStage)))
 """The knobs that are settings of the machine everywhere else."""
 
 

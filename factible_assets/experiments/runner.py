@@ -362,7 +362,7 @@ class _Work:
                         words.transcripts[0],
                         words.segments,
                         services,
-                        self.config,
+                        self.config.claims,
                         given=self.listed.given_claims,
                     )
                     claims = found.claims

@@ -37,8 +37,6 @@ from factible_assets.stages.urls import canonical_url
 from resources.archive.store import Archive
 from resources.errors import SetupError
 from resources.models.base import read_receipt
-from warehouse.errors import NotMaterializedError
-from warehouse.lake import Lake
 from warehouse.store import Warehouse
 
 _CODE_FOLDERS = (
@@ -97,9 +95,8 @@ class Place:
     """The machine of one experiment; what does not change while it runs is read once."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
         self._ratings = _digest_of(settings.rating_sets)
-        self._webs: dict[str, str] = {}
+        self._content_of = cache(lambda web: _web_content(web, settings))
 
     def keys(
         self,
@@ -114,9 +111,7 @@ class Place:
         Claims that are given are part of the subject, and nobody's answer.
         """
         said = video.model_dump(mode="json", exclude=_NEVER_AN_ANSWER)
-        if choice.web not in self._webs:
-            self._webs[choice.web] = _web_content(choice.web, self._settings)
-        web = self._webs[choice.web]
+        web = self._content_of(choice.web)
         makers = dict.fromkeys(STAGES, f"{web} {self._ratings}")
         home = choice.settings.home
         pulled = {name: read_receipt(home, name) for name in ("mpnet", "nli", "nli-base")}
@@ -142,7 +137,7 @@ def _web_content(web: str, settings: Settings) -> str:
         return f"live {' '.join(asked)} robots={settings.robots} wayback={settings.wayback}"
     if web == "miniature":
         folder = settings.project_corpora / "miniature_web"
-        return f"miniature {_digest_of(path for path in folder.rglob('*') if path.is_file())}"
+        return f"miniature {_digest_of(folder.rglob('*'))}"
     # Opening the archive would create it, and a dry run creates nothing.
     stored = settings.archive.exists()
     held = Archive(settings.archive, canonicalise=canonical_url).collections() if stored else {}
@@ -196,8 +191,11 @@ async def words_of(
     listed = corpora.find(video_id)
     has_file = listed is not None and listed.transcript is not None
     for place in (settings.warehouse, *([] if has_file else [own])):
-        if stored := await asyncio.to_thread(_stored_words, place, video_id):
-            return stored
+        if place.exists():
+            read = Warehouse(place).read_video
+            stored = await asyncio.to_thread(read, video_id, ["transcripts"])
+            if stored.sets:
+                return stored
     if not (has_file or asks):
         return None
     try:
@@ -207,12 +205,3 @@ async def words_of(
             failure.description or f"The transcript of {video_id} could not be obtained."
         ) from failure
     return rows
-
-
-def _stored_words(warehouse: Path | Lake, video_id: str) -> VideoRows | None:
-    if not warehouse.exists():
-        return None
-    try:
-        return Warehouse(warehouse).read_asset("transcripts", video_id)
-    except NotMaterializedError:
-        return None

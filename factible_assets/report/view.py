@@ -175,16 +175,14 @@ class _Shelves:
         self._in_order = in_order(data.evidence)
         self._anchors = {row.evidence_id: f"e{n}" for n, row in enumerate(self._in_order, 1)}
         self._publishers = {row.evidence_id: wording.publisher(row) for row in data.evidence}
-        self._evidence = _by_claim(self._in_order)
-        self._steps = _by_claim(sorted(data.steps, key=lambda step: step.position))
-        self._queries = _by_claim(sorted(data.queries, key=lambda query: query.rank))
-        self._prior = _by_claim(sorted(data.prior_fact_checks, key=lambda review: review.rank))
+        self._evidence = _grouped(self._in_order)
+        self._steps = _grouped(data.steps)
+        self._queries = _grouped(data.queries)
+        self._searches = _grouped(data.searches, "query_id")
+        self._prior = _grouped(data.prior_fact_checks)
         self._reviews = by_claim(data.reviews)
         self._rulings = data.rulings
-        self._changes = _by_claim(sorted(data.changes, key=lambda change: change.checked_at))
-        self._searches: dict[str, list[records.Search]] = defaultdict(list)
-        for search in sorted(data.searches, key=lambda search: (search.provider, search.page)):
-            self._searches[search.query_id].append(search)
+        self._changes = _grouped(data.changes)
         hashes = (row.content_hash or "" for row in data.evidence if row.status == "ok")
         kept = (each for each in dict.fromkeys(hashes) if each in self._texts)
         self._stored = {content_hash: f"text-{n}" for n, content_hash in enumerate(kept, 1)}
@@ -326,15 +324,14 @@ class _Shelves:
         return lines
 
 
-_Row = TypeVar(
-    "_Row", records.Evidence, records.PriorFactCheck, records.Query, records.Step, VerdictChange
-)
+_Row = TypeVar("_Row")
 
 
-def _by_claim(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
+def _grouped(rows: Iterable[_Row], by: str = "claim_id") -> dict[str, list[_Row]]:
+    """Group rows in the order in which they were read."""
     found: dict[str, list[_Row]] = defaultdict(list)
     for row in rows:
-        found[row.claim_id].append(row)
+        found[getattr(row, by)].append(row)
     return found
 
 

@@ -317,7 +317,7 @@ def _row(
         criterion=asked.rubric.name,
         outcome=judged.outcome,
         score=judged.score,
-        normalised=judged.normalised,
+        normalised=None if judged.score is None else asked.rubric.normalised(judged.score),
         reason=judged.reason,
         quote=judged.quote,
         provider=info.provider,

@@ -183,21 +183,18 @@ class PageLibrary:
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.concurrency)
-        self._wanted: dict[str, records.SearchHit] = {}
         self._pages: dict[str, records.Page] = {}
         self._once: Once[records.Page] = Once()
 
     async def get(self, hit: records.SearchHit) -> records.Page:
         """Return the page of a hit, fetched by the URL of whoever asked for it first."""
-        self._wanted.setdefault(hit.canonical_url, hit)
-        return await self._once.get(hit.canonical_url, partial(self._fetch, hit.canonical_url))
+        return await self._once.get(hit.canonical_url, partial(self._fetch, hit))
 
     def pages(self) -> tuple[records.Page, ...]:
         """Return the rows of all pages that were asked for and answered, by URL."""
         return tuple(self._pages[url] for url in sorted(self._pages))
 
-    async def _fetch(self, canonical: str) -> records.Page:
-        hit = self._wanted[canonical]
+    async def _fetch(self, hit: records.SearchHit) -> records.Page:
         if is_answer(hit):
             text, now = hit.snippet, datetime.now(UTC)
             fetched = FetchedPage(hit.url, "ok", now, hit.url, via="snippet", text=text)
@@ -209,7 +206,7 @@ class PageLibrary:
         )
         if page.content_hash is not None:
             self.texts[page.content_hash] = text
-        self._pages[canonical] = page
+        self._pages[hit.canonical_url] = page
         return page
 
 

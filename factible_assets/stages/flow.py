@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any, TypeVar, get_args
 
 from factible_assets import records
-from factible_assets.config import FactCheckConfig
+from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.rows import VideoRows
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.claims import build_claims
@@ -55,7 +55,7 @@ async def extract_claims(
     transcript: records.Transcript,
     segments: Sequence[records.TranscriptSegment],
     services: Services,
-    config: FactCheckConfig,
+    config: ClaimsConfig,
     *,
     given: ClaimDrafts | None = None,
     corrected: Callable[[tuple[records.Claim, ...]], tuple[records.Claim, ...]] = tuple,
@@ -73,11 +73,11 @@ async def extract_claims(
         judged = Judged(replace(given, refused=0))
         built = build_claims(given, transcript, segments, None, basis="given")
     else:
-        reasoner, most = services.reasoner, config.claims.max_claims
+        reasoner, most = services.reasoner, config.max_claims
         judged = await reasoner.extract_claims(video, transcript, segments, max_claims=most)
         found = judged.value
         basis = found.basis or reasoner.basis
-        built = build_claims(found, transcript, segments, config.claims, basis=basis)
+        built = build_claims(found, transcript, segments, config, basis=basis)
     claims = corrected(built)
     services.observer.claims_found(claims)
     return ClaimsResult(claims, judged.calls, perf_counter() - started, judged.value.refused)

@@ -65,6 +65,11 @@ def review_action_id(claim: str, reviewer: str, acted_at: datetime, position: in
     return _derive("a", claim, reviewer, acted_at.astimezone(UTC).isoformat(), str(position))
 
 
+def judgement_id(*asked: str) -> str:
+    """Identify a judgement by its criterion, subject and judge, and by what was shown to that."""
+    return _derive("j", *asked)
+
+
 def _derive(kind: str, *parts: str) -> str:
     digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{kind}{digest[:16]}"

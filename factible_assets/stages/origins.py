@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache
 from typing import TypeVar
 
 from factible_assets.records import Evidence
@@ -37,8 +38,7 @@ class StoryIndex:
     """
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self._texts = texts
-        self._shingles: dict[str, frozenset[int]] = {}
+        self._shingles = cache(lambda content_hash: shingles(texts.get(content_hash, "")))
 
     def share_origin(self, one: Evidence, other: Evidence) -> bool:
         """Tell whether two pieces of evidence tell one and the same story."""
@@ -48,14 +48,9 @@ class StoryIndex:
             return False
         if one.content_hash == other.content_hash:
             return True
-        first, second = self._of(one.content_hash), self._of(other.content_hash)
+        first, second = map(self._shingles, (one.content_hash, other.content_hash))
         shorter = min(len(first), len(second))
         return shorter > 0 and len(first & second) >= SHARED_STORY * shorter
-
-    def _of(self, content_hash: str) -> frozenset[int]:
-        if content_hash not in self._shingles:
-            self._shingles[content_hash] = shingles(self._texts.get(content_hash, ""))
-        return self._shingles[content_hash]
 
 
 def _is_unaddressed(row: Evidence) -> bool:

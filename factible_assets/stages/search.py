@@ -151,9 +151,8 @@ async def _ask(
                     title=storable(hit.title),
                     url=url,
                     canonical_url=canonical,
-                    domain=urls.domain_of(
-                        url
-                    ),  # none: left out by the choice of pages with its reason
+                    # Without one the choice of pages leaves it out, with its reason.
+                    domain=urls.domain_of(url),
                     snippet=storable(hit.snippet),
                     published_on=hit.published_on,
                     citation_count=hit.citation_count,

@@ -120,11 +120,6 @@ class Tally:
     reliable_supports: int = 0
     reliable_refutes: int = 0
 
-    @property
-    def total(self) -> int:
-        """Return the weight of everything definite."""
-        return self.supports + self.refutes + self.mixed
-
     def __add__(self, other: Tally) -> Tally:
         return Tally(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
@@ -178,7 +173,7 @@ def decide(counted: Tally, config: VerdictsConfig, basis: records.Basis) -> port
     0.5 for mixed; medium from 0.7. Every condition moves one way only as a weight grows, which
     `settled_vote` relies on.
     """
-    total = counted.total
+    total = counted.supports + counted.refutes + counted.mixed
     margin = (counted.supports - counted.refutes) / total if total else 0.0
     stance: records.Stance
     if _wins(counted.supports, counted.mixed, margin, config):

@@ -8,12 +8,12 @@ import dagster as dg
 import pytest
 
 from factible_assets.definitions import build_defs
-from factible_assets.evaluation.charts import INLINE_CHARACTERS
 from factible_assets.evaluation.measures import CATALOGUE, HEADLINES
 from factible_assets.evaluation.targets import FILE_NAME
 from factible_assets.settings import Settings
 from tests.assets.conftest import DEMO_VIDEO, Checked, Pipeline
 from tests.cli.stored import VIDEO_ID, store_sample
+from tests.evaluation.test_charts import INLINE_CHARACTERS
 
 CORPUS = "everyday-beliefs"
 

@@ -8,10 +8,10 @@ import pytest
 from factible_assets.assets.common import launcher_of
 from factible_assets.assets.transcripts import found_or_failure, video_or_failure
 from factible_assets.corpora.reading import CorporaReading, load_corpora
-from factible_assets.evaluation.charts import INLINE_CHARACTERS
 from factible_assets.settings import Settings
 from resources.transcripts.base import Outage
 from tests.assets.conftest import DEMO_VIDEO, Pipeline
+from tests.evaluation.test_charts import INLINE_CHARACTERS
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.corpora.format import ClaimEntry
-from factible_assets.evaluation.matching import Matcher, Matching, Pair
+from factible_assets.evaluation.matching import Pair
 from factible_assets.evaluation.measures import macro
 from factible_assets.evaluation.metrics.claims import (
     MatchedVideo,
@@ -26,8 +26,6 @@ from factible_assets.evaluation.metrics.claims import (
     spearman,
 )
 
-RULE = Matcher("optimal", "measure", 0.7)
-
 
 def video(
     matches: dict[int, int], gold: list[float | None], system: list[float | None]
@@ -36,7 +34,7 @@ def video(
         "v",
         tuple(SystemClaim(f"s{index}", value) for index, value in enumerate(system)),
         tuple(ClaimEntry(text=f"g{index}", importance=value) for index, value in enumerate(gold)),
-        Matching(RULE, tuple(Pair(row, matches[row], 0.9) for row in sorted(matches))),
+        tuple(Pair(row, matches[row]) for row in sorted(matches)),
     )
 
 

@@ -108,7 +108,7 @@ def test_a_mistake_is_told_with_its_file_line_and_remedy(
 def test_the_targets_that_come_with_the_project_can_be_used_and_are_no_corpus() -> None:
     targets = load_targets([ROOT / "corpora"])
     assert targets.problems == ()
-    assert set(targets.metrics) == set(targets.targets)
+    assert set(targets.metrics) == set(targets.by_corpus[""])
     assert set(targets.metrics) <= set(CATALOGUE)
     assert len(targets.metrics) >= 10
     reading = load_corpora([ROOT / "corpora"])

@@ -171,7 +171,7 @@ def test_an_experiment_computes_what_production_computes(
 
     async def produced() -> FlowResult:
         services = machine.services(Observer())
-        found = await extract_claims(video, words, (), services, config)
+        found = await extract_claims(video, words, (), services, config.claims)
         return await check_claims(video, found.claims, services, config)
 
     assert rows_of(ledger, "base", "verdicts", Verdict) == list(asyncio.run(produced()).verdicts)

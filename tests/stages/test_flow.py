@@ -577,7 +577,7 @@ async def test_five_claims_wait_for_their_services_side_by_side() -> None:
 async def test_claims_are_extracted_placed_and_ranked() -> None:
     world = World()
     transcript = from_text(VIDEO.video_id, "Cats purr. Dogs bark.")
-    found = await extract_claims(VIDEO, transcript, (), world.services(), CONFIG)
+    found = await extract_claims(VIDEO, transcript, (), world.services(), CONFIG.claims)
     assert [claim.text for claim in found.claims] == ["Cats purr", "Dogs bark"]
     assert [(claim.char_start, claim.char_end) for claim in found.claims] == [(0, 9), (11, 20)]
 

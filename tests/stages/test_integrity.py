@@ -33,7 +33,7 @@ def rows_from(world: World) -> VideoRows:
 
     async def run() -> VideoRows:
         services = world.services()
-        found = await extract_claims(VIDEO, transcript, segments, services, CONFIG)
+        found = await extract_claims(VIDEO, transcript, segments, services, CONFIG.claims)
         result = await check_claims(VIDEO, found.claims, services, CONFIG)
         return VideoRows(
             **result.parts()

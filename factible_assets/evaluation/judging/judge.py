@@ -25,7 +25,6 @@ The criteria have two sources:
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +38,7 @@ from factible_assets.reasoners.llm import prompts
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Claim, Criterion, Evidence, Transcript
+from factible_assets.stages import ids
 from resources.llm.base import BudgetExhaustedError, CallOutcome, ModelCall, ModelError, Part
 
 PROMPTS = Path(__file__).resolve().parent / "prompts"
@@ -55,7 +55,6 @@ SHOWN_SOURCES = 12
 _AROUND_CLAIM, _AROUND_QUOTE = 700, 350
 """Characters that are shown before and behind."""
 _LONGEST_SUMMARY = 3_000
-_ID_DIGITS = 16
 
 _Material: TypeAlias = Mapping[str, prompts.Piece | Sequence[prompts.Piece]]
 
@@ -149,41 +148,35 @@ def subjects_of(
     `page_texts` are by content hash.
     """
     title = prompts.Data("title", prompts.title_line(outcome.video.title) or "(none)")
-    for claim in outcome.ordered_claims:
-        claimed, ids = prompts.claim_pieces(claim), (claim.video_id, claim.claim_id)
-        said: _Material = {
-            "title": title,
-            "passage": _passage(claim, outcome.transcript),
-            "claim": claimed,
-        }
-        yield Subject("claim", claim.claim_id, *ids, said)
+    for claim in outcome.claims:
+        claimed, own = prompts.claim_pieces(claim), (claim.video_id, claim.claim_id)
+        said = _passage(claim, outcome.transcript)
+        shown: _Material = {"title": title, "passage": said, "claim": claimed}
+        yield Subject("claim", claim.claim_id, *own, shown)
         for query in outcome.queries:
             if query.claim_id == claim.claim_id and query.status == "ok":
                 kind = f"A web search for evidence on it, of the kind {query.query_type}:\n"
-                asked: _Material = {
-                    "claim": claimed,
-                    "query": [kind, prompts.Data("query", prompts.cut(query.text))],
-                }
-                yield Subject("query", query.query_id, *ids, asked)
+                words = prompts.Data("query", prompts.cut(query.text))
+                shown = {"claim": claimed, "query": [kind, words]}
+                yield Subject("query", query.query_id, *own, shown)
         for row in outcome.evidence:
             if row.claim_id == claim.claim_id and row.status == "ok":
                 shown = {"claim": claimed, "source": _source(row, 1, page_texts)}
-                yield Subject("evidence", row.evidence_id, *ids, shown)
+                yield Subject("evidence", row.evidence_id, *own, shown)
         read = [
             row for row in verdict_evidence if row.claim_id == claim.claim_id and row.status == "ok"
         ]
         for verdict in outcome.verdicts:
             if verdict.claim_id == claim.claim_id and verdict.status == "complete":
                 label = f"The label: {verdict.stance}, with {verdict.confidence} confidence.\n"
-                summary = prompts.Data(
-                    "explanation", prompts.cut(verdict.summary, _LONGEST_SUMMARY)
-                )
-                explained: _Material = {
+                words = prompts.Data("explanation", prompts.cut(verdict.summary, _LONGEST_SUMMARY))
+                reached = (label, "The explanation:\n", words)
+                shown = {
                     "claim": claimed,
                     "sources": _sources(read, page_texts),
-                    "verdict": [label, "The explanation:\n", summary],
+                    "verdict": reached,
                 }
-                yield Subject("verdict", claim.claim_id, *ids, explained)
+                yield Subject("verdict", claim.claim_id, *own, shown)
 
 
 def _passage(claim: Claim, transcript: Transcript | None) -> Sequence[prompts.Piece]:
@@ -267,26 +260,18 @@ class Inquiry:
     def judgement_id(self, judge: str) -> str:
         """Identify the judgement of this question by a judge (its provider and name)."""
         about = (self.rubric.name, self.subject.subject_id, judge)
-        parts = (*about, self.prompt.version, self.question_hash)
-        digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-        return f"j{digest[:_ID_DIGITS]}"
+        return ids.judgement_id(*about, self.prompt.version, self.question_hash)
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """What came of one question. `score` and `quote` are None unless the outcome is ok."""
 
-    inquiry: Inquiry
     outcome: CallOutcome
     reason: str
     score: int | None = None
     quote: str | None = None
     calls: tuple[ModelCall, ...] = ()
-
-    @property
-    def normalised(self) -> float | None:
-        """The score from 0 (worst) to 1 (best)."""
-        return None if self.score is None else self.inquiry.rubric.normalised(self.score)
 
 
 def inquiry(subject: Subject, rubric: Rubric) -> Inquiry:
@@ -294,8 +279,7 @@ def inquiry(subject: Subject, rubric: Rubric) -> Inquiry:
     prompt = prompts.load_prompt(rubric.name, PROMPTS)
     parts = prompt.fill("User", **subject.material)
     content = "\x1f".join((prompt.system, *(part.text for part in parts)))
-    digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-    return Inquiry(subject, rubric, prompt, parts, digest)
+    return Inquiry(subject, rubric, prompt, parts, ids.content_hash(content))
 
 
 async def judge(model: StageModel, asked: Inquiry) -> Judged:
@@ -326,12 +310,12 @@ async def judge(model: StageModel, asked: Inquiry) -> Judged:
         last = failure.calls[-1].outcome if failure.calls else "infra_error"
         outcome = "infra_error" if last == "ok" else last
         reason = plain(failure.reason) or "The service gave no reason."
-        return Judged(asked, outcome, reason, calls=tuple(calls))
+        return Judged(outcome, reason, calls=tuple(calls))
     if quote is None:
         reason = "The judge quoted twice what stands nowhere in the material."
-        return Judged(asked, "invalid", reason, calls=tuple(calls))
+        return Judged("invalid", reason, calls=tuple(calls))
     reason = clip(plain(answer.reason), REASON_WORDS) or "No reason was given."
-    return Judged(asked, "ok", reason, answer.score, quote, tuple(calls))
+    return Judged("ok", reason, answer.score, quote, tuple(calls))
 
 
 def found(quote: str, subject: Subject) -> str | None:

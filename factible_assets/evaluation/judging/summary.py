@@ -158,12 +158,12 @@ def human_scores(outcome: VideoOutcome, matcher: ClaimMatcher) -> Mapping[tuple[
     Claims are matched with the annotated ones that carry scores.
     """
     scored = [entry for entry in outcome.truth or () if entry.human_scores]
-    claims = outcome.ordered_claims
+    claims = outcome.claims
     if not scored or not claims:
         return {}
-    matching = matcher.match([each.text for each in claims], [each.text for each in scored])
+    pairs = matcher.match([each.text for each in claims], [each.text for each in scored])
     return {
         (claims[pair.system].claim_id, criterion): score
-        for pair in matching.pairs
+        for pair in pairs
         for criterion, score in scored[pair.gold].human_scores.items()
     }

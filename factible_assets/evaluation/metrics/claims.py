@@ -18,7 +18,7 @@ from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.figures import Ratio
 
 if TYPE_CHECKING:
-    from factible_assets.evaluation.matching import Matching
+    from factible_assets.evaluation.matching import Pair
 
 IMPORTANT: Final = 0.80
 """From this importance on, a claim is an important one (Factible, section 2.1.3)."""
@@ -34,22 +34,25 @@ class SystemClaim:
 
 @dataclass(frozen=True, slots=True)
 class MatchedVideo:
-    """One video's claims and their matching; what every metric of claims is computed from."""
+    """One video's claims and how they match, which every metric of claims is computed from.
+
+    Its `pairs` are one to one, in the system's order.
+    """
 
     video_id: str
     system: tuple[SystemClaim, ...]
     gold: tuple[ClaimEntry, ...]
-    matching: Matching
+    pairs: tuple[Pair, ...]
 
     def hits(self, k: int | None = None) -> list[bool]:
         """Tell of each of the first k system claims whether it was matched."""
-        matched = self.matching.gold_of
+        matched = {pair.system for pair in self.pairs}
         return [position in matched for position in range(len(self.system))][:k]
 
     @property
     def found(self) -> list[ClaimEntry]:
         """Return the gold claims that were matched, in the system's order."""
-        return [self.gold[pair.gold] for pair in self.matching.pairs]
+        return [self.gold[pair.gold] for pair in self.pairs]
 
 
 def precision_at_k(video: MatchedVideo, k: int | None = None) -> Ratio:
@@ -111,7 +114,7 @@ def ndcg_by_importance(video: MatchedVideo) -> Ratio:
     gold claims in order of importance (Järvelin and Kekäläinen, 2002). Undefined if no gold claim
     has importance.
     """
-    gained = {pair.system: _weight(video.gold[pair.gold]) for pair in video.matching.pairs}
+    gained = {pair.system: _weight(video.gold[pair.gold]) for pair in video.pairs}
     gains = [gained.get(rank, 0.0) for rank in range(len(video.system))]
     ideal = sorted(map(_weight, video.gold), reverse=True)
     return Ratio(_discounted(gains), _discounted(ideal))
@@ -158,7 +161,7 @@ def importance_pairs(video: MatchedVideo) -> list[tuple[float, float]]:
     """Return (system's, gold's) importance of each matched claim that has both."""
     pairs = (
         (video.system[pair.system].importance, video.gold[pair.gold].importance)
-        for pair in video.matching.pairs
+        for pair in video.pairs
     )
     return [(system, gold) for system, gold in pairs if system is not None and gold is not None]
 

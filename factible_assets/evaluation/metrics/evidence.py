@@ -88,7 +88,7 @@ def quote_grounding_rate(rows: VideoRows) -> Ratio:
     |stored quotes equal to page text[start:end]| / (|stored quotes| + |rejected quotes|). Checked
     against the stored text, not believed. Undefined if no quote was offered.
     """
-    texts = {page.content_hash: page.text for page in rows.page_texts}
+    texts = rows.texts
     stored = [row for row in rows.evidence if row.quote is not None]
     grounded = sum(
         texts.get(row.content_hash or "", "")[row.quote_start : row.quote_end] == row.quote

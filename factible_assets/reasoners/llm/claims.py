@@ -103,6 +103,10 @@ class Windowing:
     size: int
     overlap: int
 
+    def count(self, characters: int) -> int:
+        """Return in how many windows a text of so many characters is read."""
+        return max(1, math.ceil((characters - self.overlap) / (self.size - self.overlap)))
+
 
 WINDOWS = Windowing(size=24_000, overlap=1_500)
 
@@ -149,10 +153,9 @@ async def find_claims(
 
 def windows(text: str, windowing: Windowing) -> list[tuple[int, int]]:
     """Return the raw spans of equal windows that overlap, cover the text and split few words."""
-    if len(text) <= windowing.size:
+    count = windowing.count(len(text))
+    if count == 1:
         return [(0, len(text))]
-    step = windowing.size - windowing.overlap
-    count = math.ceil((len(text) - windowing.overlap) / step)
     length = math.ceil((len(text) - windowing.overlap) / count) + windowing.overlap
     starts = [index * (length - windowing.overlap) for index in range(count)]
 

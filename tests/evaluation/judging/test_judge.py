@@ -86,7 +86,6 @@ async def test_each_criterion_is_asked_of_a_real_wire_format(
         server, scoring(lambda _: 2, dialect), criterion=rubric.name, dialect=dialect
     )
     assert (judged.outcome, judged.score) == ("ok", 2)
-    assert judged.normalised == (0.0 if rubric.better == "lower" else 1.0)
     assert judged.reason == REASON
     (call,) = judged.calls
     assert call.input_tokens > 0
@@ -110,7 +109,7 @@ async def test_a_judge_that_never_answers_in_the_right_form_gives_no_score(
     server: MisbehavingServer,
 ) -> None:
     judged = await asked(server, say("openai", "Ten out of ten!"))
-    assert (judged.outcome, judged.score, judged.normalised) == ("invalid", None, None)
+    assert (judged.outcome, judged.score) == ("invalid", None)
     assert "no valid answer" in judged.reason
     assert {call.outcome for call in judged.calls} == {"invalid"}
 
@@ -144,7 +143,7 @@ async def test_an_outage_is_an_outcome_with_a_reason_and_never_a_score(
     server: MisbehavingServer, broken: Behaviour, dialect: Dialect
 ) -> None:
     judged = await asked(server, broken, dialect=dialect)
-    assert (judged.outcome, judged.score, judged.normalised) == ("infra_error", None, None)
+    assert (judged.outcome, judged.score) == ("infra_error", None)
     assert "gave no answer" in judged.reason
     assert "sk-canary" not in judged.reason
 

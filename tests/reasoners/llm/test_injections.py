@@ -118,7 +118,7 @@ async def checked(reasoner: Reasoner, attack: str = "", claim: Claim | None = No
     services, video = services_with(reasoner, attack, world), video_with(attack)
     claims: tuple[Claim, ...] = (claim,) if claim else ()
     if claim is None:
-        found = await extract_claims(video, transcript_with(attack), (), services, CONFIG)
+        found = await extract_claims(video, transcript_with(attack), (), services, CONFIG.claims)
         claims = found.claims
     return Outcome(claims, await check_claims(video, claims, services, CONFIG), world)
 
@@ -275,7 +275,7 @@ async def test_the_embedded_engine_makes_no_claim_that_an_attacked_transcript_do
     refusal = None
     try:
         claims = (
-            await extract_claims(video_with(ATTACKS[name]), transcript, (), services, CONFIG)
+            await extract_claims(video_with(ATTACKS[name]), transcript, (), services, CONFIG.claims)
         ).claims
     except ReasonerRefusalError as declined:
         refusal = declined.reason
