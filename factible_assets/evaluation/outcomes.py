@@ -55,8 +55,8 @@ def load_outcomes(
 
     Or only of these `videos`, in this order; those that the warehouse does not hold are left out.
     """
-    held = store.video_ids()
-    wanted = held if videos is None else [each for each in videos if each in set(held)]
+    held = dict.fromkeys(store.video_ids())
+    wanted = held if videos is None else [each for each in videos if each in held]
     outcomes = (outcome_of(video_id, store.read_video(video_id), reading) for video_id in wanted)
     return [outcome for outcome in outcomes if outcome is not None]
 

@@ -121,6 +121,8 @@ def read_beginning(text: str, output_type: type[Answer]) -> Answer | None:
         begun = from_json(text[max(0, text.find("{")) :], allow_partial=True)
     except ValueError:
         return None
+    if not isinstance(begun, dict):
+        return None
     for _ in range(2):
         try:
             return output_type.model_validate(begun)

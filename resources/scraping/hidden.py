@@ -160,7 +160,7 @@ def _compute(styles: Collection[Style]) -> None:
 
 _VARIABLE = re.compile(r"var\(\s*(--[\w-]+)\s*(?:,\s*([^()]*))?\)")
 _SUM = re.compile(r"(calc|min|max|clamp)\(([^()]*)\)")
-_NUMBER = re.compile(r"-?\d*\.?\d+")
+_FACTOR = re.compile(r"(/\s*)?(-?\d*\.?\d+)")
 _MOST_NESTED, _MOST_VALUE = 5, 1_000
 
 
@@ -175,7 +175,10 @@ def _summed(found: re.Match[str]) -> str:
         parts = re.split(r"\s([+-])\s", sums)
         total = 0.0
         for sign, part in zip(("+", *parts[1::2]), parts[::2], strict=True):
-            product = prod(float(each) for each in _NUMBER.findall(part))
+            factors = [(over, float(each)) for over, each in _FACTOR.findall(part)]
+            if any(over and not each for over, each in factors):
+                return found[0]
+            product = prod(1 / each if over else each for over, each in factors)
             if is_mixed and (unit := re.search(r"[a-z%]+", part)):
                 product *= _WIDTH / 100 if unit[0] == "%" else _UNITS[unit[0]][0]
             total += -product if sign == "-" else product

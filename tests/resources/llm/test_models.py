@@ -210,16 +210,18 @@ SILENT = {"hang", "slow drip"}
 @pytest.mark.parametrize(
     "answer",
     [
-        "I was in the office of the first person I met. " * 50,
-        "\n" * 600,
-        ", ".join(f'{{"claim": {each}, "text": "a", "priority": {each}}}' for each in range(40)),
+        '{"note": "' + "I was in the office of the first person I met. " * 50,
+        '{"note": "' + "\n" * 600,
+        '{"note": "'
+        + ", ".join(f'{{"claim": {each}, "text": "a", "priority": {each}}}' for each in range(40)),
+        "[" + "7, " * 600,
     ],
-    ids=["words", "line breaks", "counting on"],
+    ids=["words", "line breaks", "counting on", "no object"],
 )
 async def test_a_cut_off_answer_that_runs_in_circles_is_given_no_more_room(
     server: MisbehavingServer, dialect: Dialect, answer: str
 ) -> None:
-    server.on(CHAT[dialect], say(dialect, '{"note": "' + answer, finish="length"))
+    server.on(CHAT[dialect], say(dialect, answer, finish="length"))
     async with bound(server, dialect) as model:
         with pytest.raises(ModelError, match=r"200 tokens, saying the same again") as caught:
             await model.complete(ask())

@@ -52,6 +52,7 @@ def text_of(body: str, *, sheet: str = "") -> str:
         "DISPLAY : NONE !important",
         "--gone:none;display:var(--gone)",
         "font-size:calc(1px - 1px)",
+        "height:calc(100px / 100);overflow:hidden",
         "font:0/0 a",
         "font-size:2px",
         "opacity:1%",
