@@ -176,12 +176,6 @@ class Claim(Record, table="claims", key="claim_id", order="rank, claim_id"):
     end_seconds: Seconds | None = None
     basis: ClaimBasis
 
-    @property
-    def place_in_time(self) -> tuple[float, ...]:
-        """Where the video makes it, for sorting: what has no time comes last."""
-        start = self.start_seconds
-        return start is None, start or 0.0, self.char_start or 0, self.rank
-
     @model_validator(mode="after")
     def _location_is_whole(self) -> Self:
         known = [self.char_start is None, self.char_end is None, self.match_score is None]
@@ -193,6 +187,12 @@ class Claim(Record, table="claims", key="claim_id", order="rank, claim_id"):
         elif self.start_seconds is not None:
             raise ValueError("a claim that was not located has no time")
         return self
+
+    @property
+    def place_in_time(self) -> tuple[float, ...]:
+        """Where the video makes it, for sorting: what has no time comes last."""
+        start = self.start_seconds
+        return start is None, start or 0.0, self.char_start or 0, self.rank
 
 
 class Query(Record, table="queries", key="query_id", order="claim_id, rank, query_id"):

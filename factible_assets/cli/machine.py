@@ -174,7 +174,7 @@ def models_pull(
 
     Every file is checked against its digest. A pull that stopped goes on where it was.
 
-    Example: factible models pull mpnet
+    Example: factible models pull nli
     """
     settings = load_settings()
     model = known_models()[name]

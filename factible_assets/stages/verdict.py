@@ -54,7 +54,7 @@ to that of a full reliable source: .61 for the tone of one page rated medium, .7
 plainly. Fitted in November 2026 to Brier scores on AVeriTeC, Climate-FEVER, VitaminC and annotated
 claims with a recorded web; with any of the four left out, the same is chosen."""
 _LEANING_MIXED = 0.5
-_LEANING_MEDIUM = 0.7
+_LEANING_MEDIUM = 0.75
 """Probability from which a leaning is called medium; it is never called high (DESIGN)."""
 
 
@@ -170,7 +170,7 @@ def decide(counted: Tally, config: VerdictsConfig, basis: records.Basis) -> port
     The confidence score is |margin|·min(1, side/3) with the winning side's weight, for mixed
     min(1, (min(S, R) + M)/3), and 0 for unclear; high from 0.7, medium from 0.4. The embedded
     engine's is the probability that its leaning is right: |margin|·(0.25 + 0.65·min(1, side/0.7)),
-    0.5 for mixed; medium from 0.7. Every condition moves one way only as a weight grows, which
+    0.5 for mixed; medium from 0.75. Every condition moves one way only as a weight grows, which
     `settled_vote` relies on.
     """
     total = counted.supports + counted.refutes + counted.mixed
