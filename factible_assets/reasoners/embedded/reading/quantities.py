@@ -60,8 +60,8 @@ _BOUNDS: dict[Bound, re.Pattern[str]] = {
     ),
 }
 _BOUNDS_OF_YEAR: dict[Bound, re.Pattern[str]] = {
-    "at_least": re.compile(r"\b(after|since|later than)\s*$"),
-    "at_most": re.compile(r"\b(before|prior to|by|until)\s*$"),
+    "at_least": re.compile(r"\b(after|since|later than)( the)?\s*$"),
+    "at_most": re.compile(r"\b(before|prior to|by|until)( the)?\s*$"),
 }
 
 _OF_MORE = re.compile(r"\s+of (?:its|his|her|their|the|these|those)\b")
@@ -70,7 +70,8 @@ _OF_MORE = re.compile(r"\s+of (?:its|his|her|their|the|these|those)\b")
 _WORDS_AFTER = re.compile(r"(?: [a-z][a-z'-]*){1,3}", re.IGNORECASE)
 """What a number counts is among the next words: "747 officially confirmed cases"."""
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_DECADE = 10
+_DECADE, _YEARS = 10, 100
+_CENTURY = re.compile(r"[- ]centur(?!y fox)")
 
 _CLOSE, _CLOSE_ABOUT = 0.05, 0.15
 """Relative difference up to which numbers agree, and the same after "about"."""
@@ -104,15 +105,17 @@ class Quantity:
 
 def find_quantities(text: str) -> list[Quantity]:
     """List the quantities of a text (folded text is fine), in order."""
-    return [_quantity(text, number) for number in find_numbers(text)]
+    return [_quantity(text, number) for number in find_numbers(text.replace("mid-1", "mid 1"))]
 
 
 def _quantity(text: str, number: Number) -> Quantity:
     raw = text[number.start : number.end]
     before = text[max(0, number.start - _REACH) : number.start]
     value, unit, dimension, factor, half = number.value, number.unit, str(number.kind), 1.0, 0.0
+    if dimension == "ordinal" and _CENTURY.match(text, number.end):
+        dimension, value, half = "year", _YEARS * (value - 1) + 1, (_YEARS - 1) / 2
     if dimension == "year":
-        half = (_DECADE - 1) / 2 if raw.endswith("s") else 0.0
+        half = (_DECADE - 1) / 2 if raw.endswith("s") else half
         bound = _bound(before, _BOUNDS_OF_YEAR)
         return Quantity(value + half, dimension, bound, half, number.start, number.end)
     if dimension == "plain":
