@@ -229,7 +229,7 @@ def asset_rows(stage: Stage, result: FlowResult) -> AssetRows:
         rows=result.of_asset(stage),
         code_version=CODE_VERSION,
         duration_seconds=timing.span_seconds if timing else 0.0,
-        first_result_seconds=timing.first_end_seconds if timing else None,
+        first_result_seconds=timing.first_result_seconds if timing else None,
     )
 
 

@@ -204,6 +204,7 @@ async def check_claims(
         case, verdict = await strategy.check(check)
         if verdict is not None:
             verdict = verdict.model_copy(update={"strategy": strategy.name})
+            watch.reach("verdicts")
             services.observer.verdict_reached(check.claim, verdict)
         return case, verdict
 

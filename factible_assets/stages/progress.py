@@ -28,11 +28,11 @@ ALL_STAGES: tuple[Stage, ...] = get_args(Stage)
 
 @dataclass(frozen=True, slots=True)
 class StageTiming:
-    """How long a stage took: its work, from first start to last end, and up to its first end."""
+    """How long a stage took: its work, from first start to last end, and up to its first result."""
 
     work_seconds: float
     span_seconds: float
-    first_end_seconds: float
+    first_result_seconds: float
 
 
 class Stopwatch:
@@ -41,6 +41,7 @@ class Stopwatch:
     def __init__(self) -> None:
         self._started = perf_counter()
         self._spans: dict[Stage, list[tuple[float, float]]] = {}
+        self._reached: dict[Stage, float] = {}
 
     @contextmanager
     def time(self, stage: Stage) -> Iterator[None]:
@@ -51,6 +52,10 @@ class Stopwatch:
         finally:
             self._spans.setdefault(stage, []).append((started, perf_counter()))
 
+    def reach(self, stage: Stage) -> None:
+        """Note a stage's result, if it is the first: work on it may have ended before."""
+        self._reached.setdefault(stage, perf_counter())
+
     def timings(self) -> dict[Stage, StageTiming]:
         """Return what was measured, in the order of the stages, without those never worked on."""
         found = {}
@@ -58,7 +63,8 @@ class Stopwatch:
             if spans := self._spans.get(stage):
                 starts, ends = zip(*spans, strict=True)
                 work = sum(ends) - sum(starts)
-                found[stage] = StageTiming(work, max(ends) - min(starts), min(ends) - self._started)
+                first = self._reached.get(stage, min(ends)) - self._started
+                found[stage] = StageTiming(work, max(ends) - min(starts), first)
         return found
 
 
