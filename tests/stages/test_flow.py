@@ -18,7 +18,7 @@ from factible_assets.rows import VideoRows
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.origins import label_origins
 from factible_assets.stages.ports import QueryDraft
-from factible_assets.stages.progress import ALL_STAGES, Stage
+from factible_assets.stages.progress import ALL_STAGES, Stage, Stopwatch
 from tests.stages.words import from_text
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
 
@@ -613,3 +613,19 @@ async def test_long_pages_are_weighed_beside_the_event_loop(
     await check(world, claims)
     assert threads
     assert threading.main_thread() not in threads
+
+
+def test_a_stage_whose_work_ends_before_its_result_is_timed_by_the_result() -> None:
+    watch = Stopwatch()
+    with watch.time("verdicts"):
+        pass
+    with watch.time("verdicts"):
+        sum(range(100_000))
+    assert (
+        watch.timings()["verdicts"].first_result_seconds < watch.timings()["verdicts"].span_seconds
+    )
+    watch.reach("verdicts")
+    timing = watch.timings()["verdicts"]
+    assert timing.first_result_seconds >= timing.span_seconds
+    watch.reach("verdicts")
+    assert watch.timings()["verdicts"] == timing
