@@ -42,7 +42,7 @@ from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
 from warehouse.store import Snapshot, Warehouse
 
-CODE_VERSION = "3"
+CODE_VERSION = "4"
 
 Described = dict[str, Any]
 
@@ -380,9 +380,7 @@ def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict
             "verdicts": _table("verdicts", **of_verdicts),
             **_chart("outcomes", counted(words, (*STANCE_WORDS.values(), "incomplete"))),
             **_chart("seconds by stage", spans, " s"),
-            "cost of all stages after the claims (USD)": round(
-                sum(call.cost_usd for call in result.llm_calls), 6
-            ),
+            "cost of all stages after the claims (USD)": round(result.cost_usd, 6),
             "by confidence": common.counts_by([verdict.confidence for verdict in reached]),
             "incomplete": sum(verdict.status == "incomplete" for verdict in reached),
             "disagreements": sum(verdict.disagreement for verdict in reached),

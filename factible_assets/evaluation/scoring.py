@@ -142,8 +142,7 @@ def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
         kept = min(len(found), len(sentences))
         places = ((2 * part + 1) * len(sentences) // (2 * kept) for part in range(kept))
         trivial = matched_to(tuple(SystemClaim(sentences[place].text) for place in places))
-    judgements, levels = [], []
-    verdicts = {verdict.claim_id: verdict for verdict in outcome.verdicts}
+    judgements, levels, verdicts = [], [], outcome.verdict_of
     for pair in matched.pairs if outcome.ran("verdicts") else ():
         entry, verdict = gold[pair.gold], verdicts.get(found[pair.system].claim_id)
         stance = verdict.stance if verdict else None

@@ -170,7 +170,7 @@ class _Shelves:
         self._texts = data.texts
         self._links = source_links(data)
         self._pages = {page.page_id: page for page in data.pages}
-        self._verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
+        self._verdicts = data.verdict_of
         self._ratings = {rating.domain: rating for rating in data.ratings}
         self._in_order = in_order(data.evidence)
         self._anchors = {row.evidence_id: f"e{n}" for n, row in enumerate(self._in_order, 1)}
