@@ -25,6 +25,7 @@ from factible_assets.launchpad import run_config_for, settled
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Video
 from factible_assets.running.standing import input_tags
+from factible_assets.services import reasoning
 from factible_assets.services import web as web_choice
 from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
@@ -258,6 +259,15 @@ def test_the_reasoner_follows_from_the_wish_and_the_keys(
     assert choice.kind == kind
     assert (choice.remark is None) == (remark is None)
     assert (remark or "") in (choice.remark or "")
+
+
+def test_a_model_that_reads_pages_is_named_until_one_was_pulled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = settings(tmp_path, **NO_KEY)
+    assert "factible models pull nli" in (choose_reasoner("auto", made).remark or "")
+    monkeypatch.setattr(reasoning, "model_path", lambda home, name: home / name)
+    assert "models pull" not in (choose_reasoner("auto", made).remark or "")
 
 
 @pytest.mark.parametrize("given", [NO_KEY, {"model": "gpt-4-turbo"}])

@@ -206,10 +206,12 @@ def choose_reasoner(wish: str, settings: Settings) -> ReasonerChoice:
     if wish == "embedded":
         return ReasonerChoice("embedded")
     if wish == "auto" and not names_models(settings):
+        small = "; factible models pull nli fetches a small one that only reads pages"
         return ReasonerChoice(
             "embedded",
             "No language model is set up, so the embedded engine judges, and its verdicts are "
-            "automatic leanings. Set OPENAI_API_KEY, or FACTIBLE_MODEL for a model without a key.",
+            "automatic leanings. Set OPENAI_API_KEY, or FACTIBLE_MODEL for a model without a key"
+            f"{'' if stance_model_in_use(settings.home) else small}.",
         )
     plan = plan_models(settings)
     if plan.missing and wish == "llm":
