@@ -383,6 +383,7 @@ RULES: tuple[Rule, ...] = (
     _never("phrases that deny what follows", "denies_what_follows"),
     _never("phrases that deny what precedes", "denies_what_precedes"),
     _never("phrases that only look like denials", "not_denials"),
+    _without_part("what denies a part only", statements, "_PARTLY", NEVER),
     _never("set aside: who is meant otherwise", "set_aside"),
     _never(
         "a sentence that answers the one before",

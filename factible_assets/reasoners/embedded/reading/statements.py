@@ -427,6 +427,13 @@ _LIGHT_VERB = re.compile(
 """Verbs that are no content words, for which others stand: "makes tired", "causes tiredness"."""
 _NOT_ELSE = re.compile(r",\s+(?:and )?not\b")
 """Before what a statement is set against: "mammals, not fish"."""
+_WHOLLY = re.compile(
+    r"\b(?:(?<!at )all|every\w*|always|entirely|completely|fully|totally|wholly|alone|only|sole"
+    r"|evenly|uniform\w*|equally|alike)\b",
+    re.IGNORECASE,
+)
+_PARTLY = re.compile(rf"(?:\bnot|n['\u2019]t)\b[^.,;]*?{_WHOLLY.pattern}", re.IGNORECASE)
+"""A denial that all is so, or always, or so alone: it leaves open whether some is."""
 _IS_NOT = re.compile(r"\b(?:is|are|was|were)(?: not|n['\u2019]t)\b")
 _LETTERED = re.compile(rf"\b({'|'.join(sorted(NAMED_BY_LETTER))}) ([A-Z]\d*)\b")
 SWEEPING = re.compile(
@@ -598,6 +605,7 @@ def _decide(
     says_no = says_no and statement.focus.isdisjoint(lacking)
     if (
         not is_heard
+        or (says_no and _PARTLY.search(statement.raw) and not _WHOLLY.search(claim.text))
         or statement.says == "open"
         or (shared == 0 and not says_no)
         or (denies_else and shared == 1 and _LIGHT_VERB.search(claim.about) is None)
