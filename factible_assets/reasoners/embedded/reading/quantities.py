@@ -71,7 +71,8 @@ _WORDS_AFTER = re.compile(r"(?: [a-z][a-z'-]*){1,3}", re.IGNORECASE)
 """What a number counts is among the next words: "747 officially confirmed cases"."""
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _DECADE, _YEARS = 10, 100
-_CENTURY = re.compile(r"[- ]centur(?!y fox)")
+_CENTURY = re.compile(r"[- ]centur(?!y fox)")  # the film studio is no time
+_MID = re.compile(r"\bmid-(?=\d)")
 
 _CLOSE, _CLOSE_ABOUT = 0.05, 0.15
 """Relative difference up to which numbers agree, and the same after "about"."""
@@ -105,7 +106,7 @@ class Quantity:
 
 def find_quantities(text: str) -> list[Quantity]:
     """List the quantities of a text (folded text is fine), in order."""
-    return [_quantity(text, number) for number in find_numbers(text.replace("mid-1", "mid 1"))]
+    return [_quantity(text, number) for number in find_numbers(_MID.sub("mid ", text))]
 
 
 def _quantity(text: str, number: Number) -> Quantity:

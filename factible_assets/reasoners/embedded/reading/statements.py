@@ -429,11 +429,11 @@ _NOT_ELSE = re.compile(r",\s+(?:and )?not\b")
 """Before what a statement is set against: "mammals, not fish"."""
 _WHOLLY = re.compile(
     r"\b(?:(?<!at )all|every\w*|always|entirely|completely|fully|totally|wholly|alone|only|sole"
-    r"|evenly|uniform\w*|equally|alike)\b",
+    r"|just|merely|simply|evenly|uniform\w*|equally|alike|until|without)\b",
     re.IGNORECASE,
 )
-_PARTLY = re.compile(rf"(?:\bnot|n['\u2019]t)\b[^.,;]*?{_WHOLLY.pattern}", re.IGNORECASE)
-"""A denial that all is so, or always, or so alone: it leaves open whether some is."""
+_PARTLY = re.compile(rf"(?:not|n['\u2019]t)\b[^.,;]*?{_WHOLLY.pattern}", re.IGNORECASE)
+"""A denial that all is so, or so alone, until or without something: it leaves open what is."""
 _IS_NOT = re.compile(r"\b(?:is|are|was|were)(?: not|n['\u2019]t)\b")
 _LETTERED = re.compile(rf"\b({'|'.join(sorted(NAMED_BY_LETTER))}) ([A-Z]\d*)\b")
 SWEEPING = re.compile(

@@ -31,6 +31,7 @@ from factible_assets.reasoners.embedded.reading.quantities import (
         ("since 2010", "in 2005", "conflicts"),
         ("in the 1980s", "in 1984", "agrees"),
         ("in the 1970s", "in the mid-1950s", "conflicts"),
+        ("in the 1990s", "in the mid-2000s", "conflicts"),
         ("in the 19th century", "in 1850", "agrees"),
         ("in the 19th century", "in 1925", "conflicts"),
         ("before the 17th century", "in the 16th century", "agrees"),
