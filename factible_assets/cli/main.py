@@ -189,6 +189,8 @@ class Program(TyperGroup):
                 traceback.print_exception(error)
             typer.echo(f"factible: {words}", err=True)
             raise typer.Exit(code) from error
+        finally:
+            vars(wishes).update(vars(Wishes()))
 
 
 app = typer.Typer(

@@ -69,7 +69,7 @@ class Wishes:
 
 
 wishes = Wishes()
-"""Of the command that runs; main.py begins anew with each."""
+"""Of the command that runs; main.py begins anew with each, and ends with none."""
 
 
 def stdout(stream: Any = None, *, silent: bool = False) -> Console:
