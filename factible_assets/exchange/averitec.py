@@ -197,7 +197,6 @@ def _result(
 ) -> dict[str, Any] | None:
     if verdict is None or verdict.stance is None:
         return None
-    links = source_links(data)
     answers: dict[str, list[dict[str, Any]]] = {
         query.query_id: []
         for query in data.queries
@@ -205,15 +204,16 @@ def _result(
     }
     # A verdict that outlived a failed re-check rests on quotes of queries that are no more.
     others: list[dict[str, Any]] = []
-    for row in data.evidence:
-        if row.claim_id == claim.claim_id and row.quote is not None:
-            answer = {
-                "text": row.quote,
-                "kind": "extractive",
-                "source_url": links[row.evidence_id] or row.canonical_url,
-                "medium": "PDF" if row.via == "pdf" else "Web text",
-            }
-            answers.get(row.query_id, others).append(answer)
+    quoted = [row for row in data.evidence if row.claim_id == claim.claim_id and row.quote]
+    links = source_links(data, quoted)
+    for row in quoted:
+        answer = {
+            "text": row.quote,
+            "kind": "extractive",
+            "source_url": links[row.evidence_id] or row.canonical_url,
+            "medium": "PDF" if row.via == "pdf" else "Web text",
+        }
+        answers.get(row.query_id, others).append(answer)
     none = [{"text": UNANSWERED, "kind": "unanswerable"}]
     questions = [
         {"text": query.text, "answers": answers[query.query_id] or none}

@@ -405,12 +405,14 @@ def _rating(stance: Stance, words: str, explanation: str) -> dict[str, Any]:
 
 def _citations(data: ReportData, claim: Claim, stance: Stance) -> Iterator[dict[str, Any]]:
     """Yield the quotes that a rating rests on; what settles nothing speaks for unclear alone."""
-    links = source_links(data)
-    for row in data.evidence:
-        if row.claim_id != claim.claim_id or row.quote is None:
-            continue
-        if row.stance == "unclear" and stance != "unclear":
-            continue
+    quoted = [
+        row
+        for row in data.evidence
+        if row.claim_id == claim.claim_id and row.quote is not None
+        if row.stance != "unclear" or stance == "unclear"
+    ]
+    links = source_links(data, quoted)
+    for row in quoted:
         page = {
             "@type": "WebPage",
             "name": row.title,

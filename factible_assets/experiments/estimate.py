@@ -31,14 +31,11 @@ from factible_assets.services.reasoning import plan_models
 from factible_assets.services.search import search_names
 from factible_assets.settings import Settings
 from factible_assets.strategies import strategy_named
-from resources.llm.registry import ModelInfo
+from resources.llm.registry import CHARACTERS_PER_TOKEN, ModelInfo
 from resources.statements import statements
 from warehouse.store import Warehouse
 
 _ASK = statements("factible_assets.experiments", "experiments.sql")
-
-CHARACTERS_PER_TOKEN = 4
-"""Of English text, roughly; used only where no call was recorded."""
 
 UNKNOWN_TRANSCRIPT = 15_000
 """Characters of a transcript that is not at hand: some twenty minutes of speech."""

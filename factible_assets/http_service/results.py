@@ -158,7 +158,7 @@ _OF_VIDEO = {"video_id", "title", "url", "channel", "duration_seconds", "publish
 
 def result_of(data: ReportData) -> models.VideoResult:
     """Arrange the rows of a video for a client."""
-    verdict_of, rulings, links = data.verdict_of, data.rulings, source_links(data)
+    verdict_of, rulings, links = data.verdict_of, data.rulings, source_links(data, data.evidence)
     sources: dict[str, list[models.Source]] = {}
     for evidence in data.evidence:
         link = links[evidence.evidence_id] or evidence.canonical_url

@@ -8,14 +8,14 @@ addresses a reader may be sent to. What does not: connections (warehouse/), arra
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as percent_encoded
 from urllib.parse import urlsplit
 
-from factible_assets.records import Claim, ReviewAction
+from factible_assets.records import Claim, Evidence, ReviewAction
 from factible_assets.rows import Materialization, VerdictChange, VideoRows
 from factible_assets.stages.reviews import by_claim, latest
 from resources.statements import statements
@@ -167,8 +167,8 @@ def _fragment_term(words: list[str]) -> str:
     return percent_encoded(" ".join(words), safe="", errors="replace").replace("-", "%2D")
 
 
-def source_links(rows: VideoRows) -> dict[str, str | None]:
-    """Return by evidence id the address at which a source was read, None if none may be linked.
+def source_links(rows: VideoRows, evidence: Sequence[Evidence]) -> dict[str, str | None]:
+    """Return by id the address at which each source was read, None if none may be linked.
 
     That is where its page was in the end, if that is its own site; else where a search found it. A
     canonical URL is an identity, and not every site answers to it: it comes last.
@@ -176,7 +176,7 @@ def source_links(rows: VideoRows) -> dict[str, str | None]:
     pages = {page.page_id: page.final_url for page in rows.pages}
     hits = {hit.hit_id: hit.url for hit in rows.hits}
     links = {}
-    for row in rows.evidence:
+    for row in evidence:
         final = safe_url(pages.get(row.page_id or ""))
         host = (urlsplit(final).hostname or "") if final else ""
         is_own = host == row.domain or host.endswith(f".{row.domain}")

@@ -168,7 +168,7 @@ class _Shelves:
     def __init__(self, data: ReportData) -> None:
         self._data = data
         self._texts = data.texts
-        self._links = source_links(data)
+        self._links = source_links(data, data.evidence)
         self._pages = {page.page_id: page for page in data.pages}
         self._verdicts = data.verdict_of
         self._ratings = {rating.domain: rating for rating in data.ratings}

@@ -38,12 +38,9 @@ from factible_assets.settings import Settings
 from resources.cache.answers import CachingModel
 from resources.cache.store import DiskCache
 from resources.llm.base import BudgetExhaustedError
-from resources.llm.registry import ModelInfo
+from resources.llm.registry import CHARACTERS_PER_TOKEN, ModelInfo
 from warehouse.beside import judge_usage, read_judgements
 from warehouse.store import Warehouse
-
-_CHARACTERS_PER_TOKEN = 4
-"""Of English text, roughly; used only where no call was recorded."""
 
 _SHAPE_TOKENS, _ANSWER_TOKENS = 150, 150
 _WORKERS = 8
@@ -115,7 +112,7 @@ class JudgingPlan:
             given, written = recorded or (_SHAPE_TOKENS, _ANSWER_TOKENS)
             shown = 0 if recorded else sum(each.characters for each in ahead)
             tokens = (
-                round(shown / _CHARACTERS_PER_TOKEN + given * len(ahead)),
+                round(shown / CHARACTERS_PER_TOKEN + given * len(ahead)),
                 round(written * len(ahead)),
             )
             plans.append(

@@ -27,6 +27,8 @@ PROJECT_MODELS = Path(__file__).with_name("models.yaml")
 
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 _MILLION = 1_000_000
+CHARACTERS_PER_TOKEN = 4
+"""Of English text, roughly; for estimates where no call was recorded."""
 _STRICT = ConfigDict(extra="forbid")
 
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]

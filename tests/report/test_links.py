@@ -74,16 +74,14 @@ def test_a_page_is_linked_at_the_address_that_answered_if_it_is_on_its_domain(
     hit = samples.hit("h1", FOUND)
     row = samples.evidence(0, "a.example", page_id="p1")
     pages = [samples.page("p1", final)] if final else []
-    assert source_links(VideoRows(evidence=[row], hits=[hit], pages=pages)) == {
-        row.evidence_id: expected
-    }
+    assert source_links(VideoRows(hits=[hit], pages=pages), [row]) == {row.evidence_id: expected}
 
 
 @pytest.mark.parametrize("found", ["https://u:p@a.example/", "javascript:alert(1)"])
 def test_a_source_whose_address_must_not_be_followed_is_linked_at_its_identity(found: str) -> None:
     row = samples.evidence(0, "a.example")
     rows = VideoRows(evidence=[row], hits=[samples.hit("h1", found)])
-    assert source_links(rows) == {row.evidence_id: row.canonical_url}
+    assert source_links(rows, rows.evidence) == {row.evidence_id: row.canonical_url}
 
 
 @pytest.mark.parametrize(
