@@ -26,7 +26,6 @@ from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.reading.denials import fold_evenly
 from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
 from factible_assets.reasoners.embedded.reading.statements import (
-    JOINT,
     SUBJECT,
     SWEEPING,
     ClaimWords,
@@ -170,7 +169,7 @@ class StatementsAndTone:
     def _leaning(self, claim: str, denial: str, selection: Selection) -> float:
         """Return how far a page leans to a claim, in [-1, 1.15]; -1 if no passage is near it."""
         told = [
-            " ".join(_told(each.text) for each in passage.sentences)
+            " ".join(each.text for each in passage.sentences if not each.text.endswith("?"))
             for passage in selection.passages
         ]
         if not (told := [text for text in told if text.strip()]):
@@ -203,16 +202,6 @@ def _is_as_sweeping(claim: str, passages: Sequence[Passage]) -> bool:
 def _sets_right(text: str) -> bool:
     """Tell whether a text sets right what is believed: its tone is then that of the belief."""
     return load_lexicon().corrects.search(fold_evenly(text)) is not None
-
-
-def _told(sentence: str) -> str:
-    """Return what a sentence says without its clauses that say nothing: who asks, who knows not."""
-    unknown = load_lexicon().unknown
-    if sentence.endswith("?"):
-        return ""
-    if not unknown.search(fold_evenly(sentence)):
-        return sentence
-    return " ".join(each for each in JOINT.split(sentence) if not unknown.search(fold_evenly(each)))
 
 
 def uncapitalised(claim: str) -> str:

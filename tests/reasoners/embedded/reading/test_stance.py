@@ -193,11 +193,6 @@ def test_a_denial_refutes(claim: str, text: str) -> None:
             "opposite",
         ),
         (
-            "The Earth is the only planet with a moon",
-            "Both Mars and the Earth have moons, and Jupiter has 95.",
-            "opposite",
-        ),
-        (
             "Australia has the longest coastline of any country",
             "With 202,080 kilometres, Canada has the longest coastline in the world.",
             "another",
@@ -424,7 +419,6 @@ TEA = "Drinking green tea every day prevents strokes."
         "The link between daily green tea and strokes has never been studied.",
         "The effect of daily green tea on strokes is an open question.",
         "It is too early to say that drinking green tea every day prevents strokes.",
-        "The jury is still out on green tea and strokes.",
         "More research is needed to show that drinking green tea every day prevents strokes.",
         "Results on green tea and strokes are expected in 2031.",
         "So far there are no data on green tea and strokes.",
