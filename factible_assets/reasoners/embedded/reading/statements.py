@@ -419,12 +419,6 @@ SUBJECT = re.compile(
 )
 """A pronoun that a statement is about: what the page's title names."""
 _OWNER = re.compile(r"^(?:its|his|her|their) ", re.IGNORECASE)
-_LIGHT_VERB = re.compile(
-    r"\b(?:(?:is|are|was|were)(?! \w+ing\b)|makes?|made|has|have|had|gets?|got|gives?|gave|takes?"
-    r"|took)\b",
-    re.IGNORECASE,
-)
-"""Verbs that are no content words, for which others stand: "makes tired", "causes tiredness"."""
 _NOT_ELSE = re.compile(r",\s+(?:and )?not\b")
 """Before what a statement is set against: "mammals, not fish"."""
 _WHOLLY = re.compile(
@@ -608,7 +602,7 @@ def _decide(
         or (says_no and _PARTLY.search(statement.raw) and not _WHOLLY.search(claim.text))
         or statement.says == "open"
         or (shared == 0 and not says_no)
-        or (denies_else and shared == 1 and _LIGHT_VERB.search(claim.about) is None)
+        or (denies_else and shared == 1)
         # What "is not Z" may be Y.
         or (denies_else and _IS.search(claim.about) and _IS_NOT.search(statement.raw))
     ):
