@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz, process, utils
 
-from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.text import content_stems
 from factible_assets.reasoners.llm.answers import (
     TIER_RANGES,
@@ -282,8 +281,7 @@ def says_the_same(one: str, other: str) -> bool:
     """Tell whether two claims are one: the same figures, negations and words but few.
 
     A word that stands in the place of another one ("unsafe" for "safe", "men" for "women") makes
-    two claims of them, unless both are listed as the same; so does another order where the claim
-    compares.
+    two claims of them; so does another order where the claim compares.
     """
     if Counter(_FIGURE.findall(one)) != Counter(_FIGURE.findall(other)):
         return False
@@ -292,9 +290,7 @@ def says_the_same(one: str, other: str) -> bool:
     first, second = content_stems(one), content_stems(other)
     if _COMPARES.search(one) and first != second:
         return False
-    gone, come = set(first) - set(second), set(second) - set(first)
-    synonyms = load_lexicon().synonyms
-    if come and any(come.isdisjoint(synonyms.get(word, ())) for word in gone):
+    if set(first) - set(second) and set(second) - set(first):
         return False
     ratio = fuzz.token_sort_ratio(one, other, processor=utils.default_process)
     return bool(ratio >= _PARAPHRASE)
