@@ -250,7 +250,7 @@ judged AS (
         AND used.verdict_run_id = reached.run_id
 )
 -- Evidence has a stance where its status is ok, and nowhere else. What follows from other counts is
--- not counted, and nothing takes a selection of its own by FILTER: a fifth of the time of all.
+-- not counted, and nothing takes a selection of its own by FILTER: a tenth of the time of all.
 SELECT
     evidence.domain,
     arg_max(evidence.rating, evidence.checked_at) AS rating,
