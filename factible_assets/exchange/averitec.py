@@ -204,7 +204,9 @@ def _result(
     }
     # A verdict that outlived a failed re-check rests on quotes of queries that are no more.
     others: list[dict[str, Any]] = []
-    quoted = [row for row in data.evidence if row.claim_id == claim.claim_id and row.quote]
+    quoted = [
+        row for row in data.evidence if row.claim_id == claim.claim_id and row.quote is not None
+    ]
     links = source_links(data, quoted)
     for row in quoted:
         answer = {

@@ -271,7 +271,7 @@ SELECT
         AND evidence.stance <> judged.stance
     THEN 1 END) AS opposing,
     count(CASE WHEN evidence.status = 'no_evidence' THEN 1 END) AS without_evidence,
-    sources - read - without_evidence - count(CASE WHEN evidence.status = 'skipped' THEN 1 END) AS failed,
+    count(CASE WHEN evidence.status = 'infra_error' THEN 1 END) AS failed,
     sources - read - without_evidence - failed AS skipped,
     avg(CASE WHEN evidence.stance IS NOT NULL THEN evidence.relevance END) AS mean_relevance,
     sum(evidence.rejected_quotes)::BIGINT AS rejected_quotes

@@ -168,8 +168,13 @@ class StatementsAndTone:
 
     def _leaning(self, claim: str, denial: str, selection: Selection) -> float:
         """Return how far a page leans to a claim, in [-1, 1.15]; -1 if no passage is near it."""
+        unknown = load_lexicon().unknown
         told = [
-            " ".join(each.text for each in passage.sentences if not each.text.endswith("?"))
+            " ".join(
+                each.text
+                for each in passage.sentences
+                if not (each.text.endswith("?") or unknown.search(fold_evenly(each.text)))
+            )
             for passage in selection.passages
         ]
         if not (told := [text for text in told if text.strip()]):

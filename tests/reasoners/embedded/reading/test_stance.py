@@ -419,6 +419,7 @@ TEA = "Drinking green tea every day prevents strokes."
         "The link between daily green tea and strokes has never been studied.",
         "The effect of daily green tea on strokes is an open question.",
         "It is too early to say that drinking green tea every day prevents strokes.",
+        "The jury is still out on green tea and strokes.",
         "More research is needed to show that drinking green tea every day prevents strokes.",
         "Results on green tea and strokes are expected in 2031.",
         "So far there are no data on green tea and strokes.",
