@@ -133,7 +133,7 @@ JOINT = re.compile(
 _CONCEDED = re.compile(r"^\W*(?:even )?(?:although|though|while)\b[^,]{3,100}, ", re.IGNORECASE)
 """What a sentence grants before it says what it says: "Although many think …, ..."."""
 _COORDINATED = re.compile(
-    r";\s|,\s+(?:and(?!\s+not\b)|or|so)\s|\s(?:but|whereas|while|yet)\s|" + _VERB_AFTER_AND,
+    r";\s|,\s+(?:and(?!\s+not\b)|or|so)\s|\s(?:but|whereas|while|yet(?! to\b))\s|" + _VERB_AFTER_AND,
     re.IGNORECASE,
 )
 """Where a sentence goes on to another statement, which is not about the same."""
@@ -340,7 +340,8 @@ class ClaimWords:
     """A claim as statements are held against it.
 
     `text` is the whole claim, `about` what it says first, without denials, `stems` its content
-    words, `names` the stems of its names, `subject` the first of its content words.
+    words, `names` the stems of its names, `subject` the first of its content words, `denied` the
+    words that only those of its clauses have that deny, where others do not.
     """
 
     text: str
@@ -353,6 +354,12 @@ class ClaimWords:
     names: frozenset[str]
     quantities: tuple[Quantity, ...]
     role: Role | None
+    denied: frozenset[str] = frozenset()
+
+    def as_told_by(self, words: frozenset[str]) -> ClaimWords:
+        """Return the claim as who says these words speaks of it: perhaps not of what it denies."""
+        is_of_rest = bool(self.denied) and self.denied.isdisjoint(words)
+        return replace(self, is_denied=False) if is_of_rest else self
 
     @property
     def is_plain(self) -> bool:
@@ -392,10 +399,17 @@ def read_claim(claim: str) -> ClaimWords:
             break
         end = word.end
     subject = found.text[:end]
+    # "… and do not drink" alone would be an order.
+    first, *further = _COORDINATED.split(claim)
+    clauses = [without_denials(each) for each in (first, *(f"{subject} {x}" for x in further))]
+    of_denied, of_others = (
+        content_words(" ".join(each.text for each in clauses if each.is_denied is denied))
+        for denied in (True, False)
+    )
     return ClaimWords(
         text,
         found.text,
-        found.is_denied,
+        any(each.is_denied for each in clauses) if further else found.is_denied,
         _COORDINATED.search(claim) is not None or " and " in claim,
         subject,
         tuple(stems),
@@ -405,6 +419,7 @@ def read_claim(claim: str) -> ClaimWords:
         ),
         quantities,
         role_in(found.text),
+        of_denied - of_others - content_words(subject) if of_others else frozenset(),
     )
 
 
@@ -515,14 +530,15 @@ def read_statements(
         least = _NEAR_SAID if shared >= _LEAST_SAID else unsaid
         speaks = is_named or statement.says == "denies"
         is_heard = (speaks and near >= least) or (is_answer and near >= _ANSWERED)
-        decided = _decide(claim, statement, title, shared, near, is_heard=is_heard)
+        meant = claim.as_told_by(content_words(statement.about))
+        decided = _decide(meant, statement, title, shared, near, is_heard=is_heard)
         is_repeated = lists_myths and statement.says == "asserts"
         if decided is not None and not (
             (decided.side != "refutes" and (is_repeated or statement.span in of_others))
             or (decided.ground == "number" and has_all_numbers)
         ):
             decisions.append(replace(decided, passage=number))
-        against = against or is_repeated or _is_against(claim, statement, title, near, roughly)
+        against = against or is_repeated or _is_against(meant, statement, title, near, roughly)
     is_stated = any(each.side == "supports" for each in decisions)
     for place, (near, is_of_one, excludes) in elsewhere.items():
         against = against or is_of_one
