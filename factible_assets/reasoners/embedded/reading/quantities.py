@@ -48,11 +48,11 @@ Bound = Literal["exact", "about", "at_least", "at_most"]
 _TO_NUMBER = r"\s*(\w+\s){0,2}$"
 _BOUNDS: dict[Bound, re.Pattern[str]] = {
     "at_least": re.compile(
-        r"\b(more than|over|at least|above|exceed\w*|greater than|upwards? of|minimum of"
-        r"|no (less|fewer) than)" + _TO_NUMBER
+        r"\b(more than|over|at least|above|exceed\w*|(greater|higher) than|upwards? of"
+        r"|minimum of|no (less|fewer) than)" + _TO_NUMBER
     ),
     "at_most": re.compile(
-        r"\b(less than|under|at most|below|up to|fewer than|no more than|maximum of)" + _TO_NUMBER
+        r"\b((less|lower|fewer) than|under|at most|below|up to|no more than|maximum of)" + _TO_NUMBER
     ),
     "about": re.compile(
         r"(\b(about|around|roughly|nearly|almost|approximately|some|estimated|close to|circa)|~)"
@@ -75,7 +75,7 @@ _CENTURY = re.compile(r"[- ]centur(?!y fox)")  # the film studio is no time
 _MID = re.compile(r"\bmid-(?=\d)")
 
 _CLOSE, _CLOSE_ABOUT = 0.05, 0.15
-"""Relative difference up to which numbers agree, and the same after "about"."""
+"""Relative difference up to which a number may be rounded, and up to which it is about another."""
 _LIKE_SIZE = 2.0
 """How many times as large a bare number may be as a bound that it is held against."""
 _FAR = 0.3
@@ -222,8 +222,20 @@ def _close(wanted: Quantity, found: Quantity) -> bool:
         return found.value >= wanted.value * (1 - _CLOSE * (found.bound != "exact"))
     if wanted.bound == "at_most" and found.bound != "at_least":
         return found.value <= wanted.value * (1 + _CLOSE * (found.bound != "exact"))
-    tolerance = _CLOSE_ABOUT if "about" in {wanted.bound, found.bound} else _CLOSE
-    return difference <= tolerance * max(abs(wanted.value), abs(found.value))
+    greatest = max(abs(wanted.value), abs(found.value))
+    if "about" in {wanted.bound, found.bound}:
+        return difference <= _CLOSE_ABOUT * greatest
+    # 300 may be 309, and 162 seats are not 169.
+    return difference <= min(_CLOSE * greatest, max(map(_rounding, (wanted, found))))
+
+
+def _rounding(quantity: Quantity) -> float:
+    """Return half a unit of the last digit that is no zero: how far a rounded number may be off."""
+    step = 2 * quantity.half_step or 1.0
+    digits = round(quantity.value / step)
+    while digits and digits % 10 == 0:
+        digits, step = digits // 10, step * 10
+    return step / 2
 
 
 _COUNTED = 20
