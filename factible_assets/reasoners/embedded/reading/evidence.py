@@ -18,7 +18,7 @@ from factible_assets.reasoners.embedded.page_text import instructs_reader
 from factible_assets.reasoners.embedded.reading.denials import fold_evenly
 from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages
 from factible_assets.reasoners.embedded.reading.stance import PageStance, StanceModel
-from factible_assets.reasoners.embedded.reading.statements import STATED, Ground
+from factible_assets.reasoners.embedded.reading.statements import STATED, Ground, content_words
 from factible_assets.records import Evidence
 from factible_assets.stages.argument import argue
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt, VerdictDraft, Vote
@@ -82,13 +82,19 @@ def _quotes(
 ) -> tuple[str, ...]:
     """Quote the deciding sentences, or the sentence of the page that comes nearest to the claim.
 
-    Headings and questions are quoted only where there is nothing else.
+    Headings, questions and sentences without a word of the claim are quoted only where there is
+    nothing else.
     """
     passages = selection.passages
     spans = [span for place, span in said.quotes if passages[place].in_page]
     sentences = [each for passage in passages if passage.in_page for each in passage.sentences]
     if sentences and not said.quotes:
-        sentences = [each for each in sentences if STATED.search(each.text)] or sentences
+        wanted = content_words(claim)
+        sentences = [
+            each
+            for each in sentences
+            if STATED.search(each.text) and not wanted.isdisjoint(content_words(each.text))
+        ] or sentences
         vectors = embedder.embed([claim, *(each.text for each in sentences)])
         nearest = sentences[int(np.argmax(vectors[1:] @ vectors[0]))]
         spans = [(nearest.start, nearest.end)]

@@ -52,7 +52,8 @@ _BOUNDS: dict[Bound, re.Pattern[str]] = {
         r"|minimum of|no (less|fewer) than)" + _TO_NUMBER
     ),
     "at_most": re.compile(
-        r"\b((less|lower|fewer) than|under|at most|below|up to|no more than|maximum of)" + _TO_NUMBER
+        r"\b((less|lower|fewer) than|under|at most|below|up to|no more than|maximum of)"
+        + _TO_NUMBER
     ),
     "about": re.compile(
         r"(\b(about|around|roughly|nearly|almost|approximately|some|estimated|close to|circa)|~)"
