@@ -177,7 +177,7 @@ def _indexed(url: str, file: Path) -> tuple[str, str, str, str | None]:
 
 
 def _build_app(resources: _Resources, index: sqlite3.Connection) -> ASGIApp:
-    from starlette.requests import Request  # noqa: PLC0415 - see start
+    from starlette.requests import ClientDisconnect, Request  # noqa: PLC0415 - see start
     from starlette.responses import JSONResponse, Response  # noqa: PLC0415
 
     async def answer(request: Request) -> Response:
@@ -196,8 +196,9 @@ def _build_app(resources: _Resources, index: sqlite3.Connection) -> ASGIApp:
         return Response(content, resource.status, headers)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        response = await answer(Request(scope, receive))
-        await response(scope, receive, send)
+        with suppress(ClientDisconnect):  # of a check that is stopped
+            response = await answer(Request(scope, receive))
+            await response(scope, receive, send)
 
     return app
 

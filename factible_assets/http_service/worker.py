@@ -20,7 +20,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -33,6 +32,7 @@ from factible_assets.wording import counted, verdict_words
 from warehouse.errors import WarehouseError
 
 if TYPE_CHECKING:
+    from factible_assets.running.launch import Watch
     from factible_assets.running.result import Checked
 
 
@@ -100,8 +100,11 @@ class Teller(Observer):
 
 
 @contextlib.contextmanager
-def _interrupted_when_unwanted() -> Iterator[None]:
-    """Interrupt this process when its stdin closes, once: twice would leave its run as it is."""
+def _interrupted_when_unwanted() -> Iterator[threading.Event]:
+    """Interrupt this process when its stdin closes, once: twice would leave its run as it is.
+
+    Whoever knows that the run is over sets the event: then there is nothing left to cancel.
+    """
     over = threading.Event()
 
     def watch() -> None:
@@ -112,7 +115,16 @@ def _interrupted_when_unwanted() -> Iterator[None]:
 
     threading.Thread(target=watch, name="cancellation", daemon=True).start()
     try:
-        yield
+        yield over
+    finally:
+        over.set()
+
+
+@contextlib.contextmanager
+def _until_the_end(teller: Teller, over: threading.Event) -> Iterator[Teller]:
+    """Lend a run who tells of it, and note its end: its report is written after that."""
+    try:
+        yield teller
     finally:
         over.set()
 
@@ -126,8 +138,8 @@ def carry_out(order: Order, stream: TextIO) -> bool:
     checked: Checked | None = None
     try:
         settings = load_settings(order.home)
-        with _interrupted_when_unwanted():
-            checked = _check(order, settings, teller)
+        with _interrupted_when_unwanted() as over:
+            checked = _check(order, settings, lambda _: _until_the_end(teller, over))
         failures = checked.failures
     except KeyboardInterrupt:
         pass  # before it started, or as it ended
@@ -156,7 +168,7 @@ def carry_out(order: Order, stream: TextIO) -> bool:
     return True
 
 
-def _check(order: Order, settings: Settings, teller: Teller) -> Checked:
+def _check(order: Order, settings: Settings, watch: Watch) -> Checked:
     # Loading Dagster takes seconds, in which the client has already heard of the run.
     from factible_assets.running import launch, review  # noqa: PLC0415
 
@@ -165,7 +177,7 @@ def _check(order: Order, settings: Settings, teller: Teller) -> Checked:
             order.video_id,
             settings=settings,
             config=order.config,
-            watch=lambda _: nullcontext(teller),
+            watch=watch,
             run_id=order.run_id,
             tags=order.tags,
         )
@@ -173,7 +185,7 @@ def _check(order: Order, settings: Settings, teller: Teller) -> Checked:
         review.open_claim(order.video_id, order.claim_id, settings),
         (),
         rerun=True,
-        watch=lambda _: nullcontext(teller),
+        watch=watch,
         say=lambda _: None,
         run_id=order.run_id,
     ).checked

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import os
+import sys
+import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factible_assets.http_service import worker
 from factible_assets.http_service.models import PROGRESS, update
 from factible_assets.http_service.worker import Teller
 from tests.report import samples
@@ -50,6 +56,23 @@ def test_a_listener_that_is_gone_disturbs_no_run() -> None:
             raise BrokenPipeError
 
     Teller(Gone(), lambda: 1).claims_found([samples.claim(0)])
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+def test_who_hangs_up_after_the_end_of_a_run_cancels_nothing(
+    is_over: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, writer = os.pipe()
+    cancelled = contextlib.nullcontext() if is_over else pytest.raises(KeyboardInterrupt)
+    with os.fdopen(reader) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        with cancelled, worker._interrupted_when_unwanted() as over:
+            with worker._until_the_end(Teller(io.StringIO(), lambda: 1), over):
+                if not is_over:
+                    os.close(writer)
+                    time.sleep(10)
+            os.close(writer)
+            time.sleep(0.2)
 
 
 @given(total=st.integers(0, 50), data=st.data())
