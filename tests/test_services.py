@@ -50,11 +50,13 @@ from factible_assets.services.web import (
 from factible_assets.settings import Endpoint, SearchProvider, Settings, variable
 from factible_assets.stages.ports import Observer, ReasonerOutageError, Services
 from factible_assets.stages.reliability import rate
+from resources.archive.store import Archive
 from resources.cache.store import DiskCache
 from resources.errors import SetupError
 from resources.llm import backend
 from resources.llm.backend import Batching
 from resources.models.base import Receipt, ReceiptFile
+from resources.scraping.base import FetchedPage
 from resources.search.base import SearchRequest
 from resources.transcripts.base import VideoDetails
 from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VIDEO, transcript
@@ -620,6 +622,19 @@ async def test_prior_fact_checks_need_a_key_and_can_be_switched_off(tmp_path: Pa
                 "archive", settings(tmp_path, **key), stack, DiskCache(tmp_path)
             )
             assert stored.fact_checks is None
+
+
+async def test_a_collection_that_the_archive_does_not_have_is_no_web(tmp_path: Path) -> None:
+    url, moment = "https://a.example/honey", datetime(2026, 1, 2, tzinfo=UTC)
+    page = FetchedPage(url, "ok", moment, text="Honey never spoils.")
+    made, cache = settings(tmp_path), DiskCache(tmp_path)
+    async with AsyncExitStack() as stack:
+        with pytest.raises(SetupError, match="no collection hony. It is empty"):
+            await open_web("archive:hony", made, stack, cache)
+        Archive(made.archive).add_page(page, "honey")
+        with pytest.raises(SetupError, match="no collection hony. It has honey"):
+            await open_web("archive:hony", made, stack, cache)
+        await open_web("archive:honey", made, stack, cache)
 
 
 async def test_the_list_of_suffixes_is_read_beside_the_event_loop(

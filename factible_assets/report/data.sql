@@ -32,7 +32,7 @@ SELECT videos.video_id, videos.title, videos.channel, videos.duration_seconds, v
 FROM current_videos AS videos
 LEFT JOIN current_materializations AS judged
     ON judged.video_id = videos.video_id AND judged.asset = 'verdicts'
-LEFT JOIN (SELECT video_id, count(*) AS changes FROM verdict_changes GROUP BY video_id)
+LEFT JOIN (SELECT video_id, count(*) AS changes FROM verdict_changes WHERE change = 'flip' GROUP BY video_id)
     AS turned ON turned.video_id = videos.video_id
 LEFT JOIN (SELECT video_id, sum(cost_usd) AS cost_usd FROM llm_calls GROUP BY video_id)
     AS paid ON paid.video_id = videos.video_id

@@ -72,7 +72,8 @@ async def open_web(
 ) -> OpenWeb:
     """Open the web of a run: live, miniature, archive, or archive:NAME; the stack closes it.
 
-    Raises SetupError: The live web was asked for, and is not set up or not correctly.
+    Raises SetupError: The live web was asked for, and is not set up or not correctly, or a
+    collection that the archive does not have.
     """
     # Reads the list of public suffixes, which takes .2 s, beside what the run does first.
     asyncio.get_running_loop().run_in_executor(None, registrable_domain, "host.example")
@@ -86,6 +87,12 @@ async def open_web(
         return OpenWeb(MergedSearch([serper]), PageFetcher(http), registries.RegistryAges(()))
     archive = Archive(settings.archive, canonicalise=canonical_url)
     collection = chosen.partition(":")[2]
+    if collection and collection not in (there := await asyncio.to_thread(archive.collections)):
+        known = f"It has {', '.join(sorted(there))}." if there else "It is empty."
+        raise SetupError(
+            f"The archive has no collection {collection}. {known} Name one that is there, or bring "
+            f"pages in with: factible archive import FOLDER --collection {collection}"
+        )
     collections = (collection,) if collection else None
     stored = ArchivedWeb(archive, collections)
     return OpenWeb(stored, stored, registries.RegistryAges(()))

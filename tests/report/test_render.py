@@ -356,6 +356,13 @@ def test_verdicts_that_turned_are_told_at_their_claim_and_together() -> None:
     assert page.all("//article[1]//ul[@class='history']") == []
 
 
+@pytest.mark.parametrize(("change", "turned"), [("flip", True), ("confidence", False)])
+def test_a_verdict_that_only_grew_surer_did_not_turn(change: str, turned: bool) -> None:
+    page = Page(samples.report_data(changes=samples.changes(change=change), checks=3))
+    assert ("2 verdicts turned in 3 checks" in page.text()) == turned
+    assert "These changed, the newest last." in page.text("//section[@id='history']")
+
+
 def test_a_report_of_one_check_has_no_history(page: Page) -> None:
     assert page.all("//section[@id='history']") == []
 
