@@ -478,6 +478,11 @@ def occasion(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> Occasion:
     return Occasion(f"run of {tmp_path}", "v1", logging.getLogger("factible"))
 
 
+HONEY = FetchedPage(
+    "https://a.example/honey", "ok", datetime(2026, 1, 2, tzinfo=UTC), text="Honey never spoils."
+)
+
+
 @asynccontextmanager
 async def opened(tmp_path: Path, occasion: Occasion, **wishes: Any) -> AsyncIterator[Services]:
     resource = FactCheckServices(home=str(tmp_path / "home"))
@@ -491,6 +496,7 @@ async def test_pages_of_a_collection_are_rated_as_the_run_wishes_else_as_the_cor
 ) -> None:
     entry = '{id: abcDEF_-123, web: "archive:mine", pages_rating: low}'
     listed = corpus(tmp_path, entry).find("abcDEF_-123")
+    Archive(Settings(home=tmp_path / "home").archive).add_page(HONEY, "mine")
     async with opened(tmp_path, occasion, listed=listed, pages_rating=wish) as services:
         assert [each.rating for each in services.ratings.lookup("nobody-knows.example")] == [rating]
 
@@ -625,14 +631,12 @@ async def test_prior_fact_checks_need_a_key_and_can_be_switched_off(tmp_path: Pa
 
 
 async def test_a_collection_that_the_archive_does_not_have_is_no_web(tmp_path: Path) -> None:
-    url, moment = "https://a.example/honey", datetime(2026, 1, 2, tzinfo=UTC)
-    page = FetchedPage(url, "ok", moment, text="Honey never spoils.")
     made, cache = settings(tmp_path), DiskCache(tmp_path)
     async with AsyncExitStack() as stack:
-        with pytest.raises(SetupError, match="no collection hony. It is empty"):
+        with pytest.raises(SetupError, match=r"no collection hony\. It is empty"):
             await open_web("archive:hony", made, stack, cache)
-        Archive(made.archive).add_page(page, "honey")
-        with pytest.raises(SetupError, match="no collection hony. It has honey"):
+        Archive(made.archive).add_page(HONEY, "honey")
+        with pytest.raises(SetupError, match=r"no collection hony\. It has honey"):
             await open_web("archive:hony", made, stack, cache)
         await open_web("archive:honey", made, stack, cache)
 
