@@ -44,7 +44,7 @@ QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)[
 MIN_QUOTE_CHARACTERS = 12
 """Letters and digits of the shortest quote: a lone word stands in every text and shows nothing."""
 MIN_QUOTE_WORDS = 4
-"""Words of the shortest quote; in scripts without spaces two characters count as a word."""
+"""Words of the shortest quote that is no sentence; without spaces two characters are a word."""
 _REACH = 400
 """Characters on either side of a quote in which the ends of its sentence are looked for."""
 _SENTENCE_ENDS = re.compile(
@@ -378,11 +378,16 @@ class QuoteFinder:
 
         Exactly as given, else without the marks around it and forgiving white space, invisible
         characters and the shape of quotation marks and dashes. Fewer than twelve letters and
-        digits, or than four words, are no quote.
+        digits are no quote, nor are fewer than four words that are no sentence.
         """
         words = len(_WORD.findall(quote)) + len(_UNSPACED.findall(quote)) // 2
-        if words < MIN_QUOTE_WORDS or sum(map(str.isalnum, quote)) < MIN_QUOTE_CHARACTERS:
+        if sum(map(str.isalnum, quote)) < MIN_QUOTE_CHARACTERS:
             return None
+        if words < MIN_QUOTE_WORDS:
+            # "Bats are blind."
+            said = rf"(?:^|(?<=[.!?] )){re.escape(quote.strip())}(?<=[.!])(?=\s|$)"
+            place = re.search(said, self._text, re.MULTILINE)
+            return None if place is None else place.span()
         bare = (quote.strip(_WRAPPING), quote.strip(f".{_WRAPPING}"))
         for wanted in (quote, *bare):
             start = self._text.find(wanted)

@@ -160,6 +160,22 @@ def test_a_quote_that_is_cut_out_of_its_denial_is_widened_to_its_sentence(
     assert words["quote"] == (kept or offered)
 
 
+@pytest.mark.parametrize(
+    ("text", "is_quote"),
+    [
+        ("Bats are blind.", True),
+        ("They sleep by day.\nBats are blind.\nThey eat fruit.", True),
+        ("They sleep by day. Bats are blind. They eat fruit.", True),
+        ("It is a myth: Bats are blind.", False),
+        ("Many think that Bats are blind. They are not.", False),
+    ],
+)
+def test_three_words_are_a_quote_where_they_are_a_sentence(text: str, is_quote: bool) -> None:
+    place = QuoteFinder(text).find("Bats are blind.")
+    assert (place is not None) == is_quote
+    assert place is None or text[slice(*place)] == "Bats are blind."
+
+
 def test_twelve_verbatim_characters_are_no_quote() -> None:
     text = "Sugar makes children hyperactive, as trials show."
     assert check_words(draft("supports", "Sugar makes chil"), text).get("quote") is None
