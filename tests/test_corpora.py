@@ -230,7 +230,7 @@ def test_all_problems_of_a_file_are_told_at_once(folder: Path) -> None:
       - {id: three}
     """
     found = problems(load_corpus(corpus(folder, text)))
-    assert sorted(line or 0 for line, _ in found) == [1, 6, 6, 7, 8]
+    assert sorted(line or 0 for line, _ in found) == [1, 4, 6, 6, 7, 8]
 
 
 def test_an_entry_with_a_problem_is_withheld_and_the_others_stay(folder: Path) -> None:

@@ -149,7 +149,8 @@ def load_corpora(folders: Iterable[Path]) -> CorporaReading:
         for entry in corpus.videos:
             first = seen.setdefault(entry.video.video_id, entry)
             if first is not entry and not corpus.on_demand:
-                problems.append(_repeated(entry, first))
+                words = _listed_before(entry.video.video_id, first.file, first.line)
+                problems.append(FileProblem(entry.file, entry.line, words))
     annotated = _ground_truth(truths, seen, problems)
     corpora = (
         replace(
@@ -231,13 +232,9 @@ def _ground_truth(
     return annotated
 
 
-def _repeated(entry: CorpusVideo, first: CorpusVideo) -> FileProblem:
-    return FileProblem(
-        entry.file,
-        entry.line,
-        f"The video {entry.video.video_id!r} is listed before, in {first.file}, line "
-        f"{first.line}. Remove one of the two entries.",
-    )
+def _listed_before(video_id: str, file: Path, line: int) -> str:
+    words = f"The video {video_id!r} is listed before, in {file}, line {line}."
+    return f"{words} Remove one of the two entries."
 
 
 # --- One file -----------------------------------------------------------------------------------
@@ -260,25 +257,29 @@ class _Reader(EntryReader):
         head = head or CorpusFile()
         name = head.corpus or self.file.stem
         # The entries of a withheld file are read too, so that all problems are told at once.
-        videos: dict[str, CorpusVideo] = {}
-        for index in range(len(listed) if isinstance(listed, list) else 0):
-            entry = self._video(("videos", index), name, head.web)
-            if entry is not None:
-                first = videos.setdefault(entry.video.video_id, entry)
-                if first is not entry:
-                    self.problems.append(_repeated(entry, first))
+        places: dict[str, Place] = {}
+        videos = [
+            self._video(("videos", index), name, head.web, places)
+            for index in range(len(listed) if isinstance(listed, list) else 0)
+        ]
         if not is_whole:
             return None
-        found = tuple(videos.values())
+        found = tuple(each for each in videos if each is not None)
         return Corpus(name, head.description, head.web, self.file, found, head.on_demand)
 
-    def _video(self, place: Place, corpus: str, web: str) -> CorpusVideo | None:
+    def _video(
+        self, place: Place, corpus: str, web: str, places: dict[str, Place]
+    ) -> CorpusVideo | None:
         before = len(self.problems)
         inside = self.document.repeated_keys(self.file, lambda at: at[: len(place)] == place)
         self.problems += inside
-        entry = self.entry(VideoEntry, self.document.at(place), place)
+        entry = self._usable(place)
         if entry is None:
             return None
+        first = places.setdefault(entry.video_id, place)
+        if first != place:
+            line = self.document.line(first)
+            self.report(place, _listed_before(entry.video_id, self.file, line))
         transcript = self._existing(entry.transcript, (*place, "transcript"))
         if entry.transcript is None and not is_video_id(entry.video_id):
             self.report(
@@ -313,6 +314,23 @@ class _Reader(EntryReader):
             media=media,
         )
 
+    def _usable(self, place: Place) -> VideoEntry | None:
+        """Return an entry; of a wrong one what it refers to, which is looked up all the same."""
+        before, data = len(self.problems), self.document.at(place)
+        entry = self.entry(VideoEntry, data, place)
+        if entry is not None or not isinstance(data, dict):
+            return entry
+        named = {key: data[key] for key in _REFERRING if key in data}
+        if "claims" in data:  # the claims count, not a file besides
+            named.pop("ground_truth", None)
+        entry = self.entry(VideoEntry, named, place)
+        self.problems[before:] = dict.fromkeys(self.problems[before:])
+        if entry is None:
+            for key in _FILES:
+                if isinstance(named.get(key), str):
+                    self._existing(named[key], (*place, key))
+        return entry
+
     def _own_ground_truth(self, entry: VideoEntry, path: Path) -> tuple[ClaimEntry, ...]:
         truth = load_ground_truth(path)
         self.problems.extend(truth.problems)
@@ -337,10 +355,11 @@ class _Reader(EntryReader):
             words = f"{name!r} leads out of the folder of this file. Put the file that is meant "
             self.report(place, f"{words}there.")
             return None
-        if path.is_file():
+        if path.is_file() and path.stat().st_size:
             return path
         words = f"There is no file {name!r} beside this one (looked for as {path}). Correct it."
-        self.report(place, words)
+        empty = f"The file {name!r} is empty. Put something into it."
+        self.report(place, empty if path.is_file() else words)
         return None
 
     def report_repeated_claims(self, claims: Iterable[tuple[Place, ClaimEntry]]) -> None:
@@ -353,6 +372,10 @@ class _Reader(EntryReader):
                 words = f"The claim {shown(claim.text)} stands before, on line {line}."
                 self.report(place, f"{words} Remove one of the two.")
 
+
+_FILES: Final = ("transcript", "media", "ground_truth")
+_REFERRING: Final = ("id", "url", *_FILES)
+"""What an entry says of other things, which is looked up whatever else is wrong with it."""
 
 _OF_VIDEO: Final = (Video.model_fields.keys() & VideoEntry.model_fields.keys()) - {"title", "url"}
 """What an entry says of its video in the words of the record."""

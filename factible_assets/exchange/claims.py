@@ -20,7 +20,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,16 +135,38 @@ def _key(one: StatedClaim) -> str:
 def read_claim_list(text: str, file: Path) -> Stated:
     """Read a table of claims; a row may be a problem. PlacedError: there is no column `claim`."""
     delimiter = max((",", ";", "\t"), key=text.partition("\n")[0].count)
-    reader = csv.DictReader(io.StringIO(text), delimiter=delimiter)
-    names = {name.strip().casefold(): name for name in reader.fieldnames or () if name}
+    reader = csv.DictReader(io.StringIO(text), delimiter=delimiter, strict=True)
+    header: Sequence[str] = ()
+    with suppress(csv.Error):  # a first line that cannot be read names no column
+        header = reader.fieldnames or ()
+    names = {name.strip().casefold(): name for name in header if name}
+    folded = [name.strip().casefold() for name in header]
     if "claim" not in names:
         raise PlacedError(
             1,
             f"There is no column claim, but {', '.join(names) or 'nothing'}. Name the column of "
             "the claims so in the first line.",
         )
-    for row in reader:
+    for column in COLUMNS:
+        if folded.count(column) > 1:
+            raise PlacedError(1, f"There are two columns {column}. Rename one in the first line.")
+    while True:
+        before = reader.line_num
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            words = f"This row cannot be read ({error})."
+            remedy = "Close its quotation marks, and write those inside a text twice."
+            yield FileProblem(file, before + 1, f"{words} {remedy}")
+            continue
         line = reader.line_num
+        if None in row:  # where DictReader keeps the cells that no column names
+            words = f"This row has more cells than the {len(header)} columns of the first line."
+            remedy = f"Put text that contains {delimiter!r} in quotation marks."
+            yield FileProblem(file, line, f"{words} {remedy}")
+            continue
         told = {
             column: (row.get(names.get(column, "")) or "").strip() or None for column in COLUMNS
         }

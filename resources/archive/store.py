@@ -56,12 +56,12 @@ _KEPT_AS_THEY_ARE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did. A second import of the same files finds everything `unchanged`."""
+    """What an import did. A second import finds `unchanged` what the files hold in one copy."""
 
     added: int = 0
     """Pages whose text is new."""
     updated: int = 0
-    """Pages whose text was replaced by a newer or longer one."""
+    """Pages whose text was replaced by a newer, longer or corrected one."""
     unchanged: int = 0
     searches: int = 0
     hits: int = 0
@@ -117,12 +117,17 @@ class Archive:
     ) -> ImportReport:
         """Import a folder or JSONL, all or nothing; ArchiveImportError: a bad line, or no pages."""
         steps = sources.read_folder(source) if source.is_dir() else sources.read_jsonl(source)
-        return self.store(steps, collection, progress)
+        return self.store(steps, collection, progress, met=set())
 
     def store(
-        self, steps: Iterable[sources.Step], collection: str, progress: Progress | None = None
+        self,
+        steps: Iterable[sources.Step],
+        collection: str,
+        progress: Progress | None = None,
+        *,
+        met: set[str] | None = None,
     ) -> ImportReport:
-        """Store entries, all or nothing."""
+        """Store entries, all or nothing; of an import `met` are the pages that it has met."""
         if _COLLECTION_NAME.fullmatch(collection) is None:
             raise sources.ArchiveError(
                 f"{collection[:80]!r} cannot name a collection. Use letters, digits, dots, "
@@ -134,7 +139,7 @@ class Archive:
             for entry, done, total in steps:
                 match entry:
                     case FetchedPage():
-                        problems = self._store_page(connection, entry, collection, tally)
+                        problems = self._store_page(connection, entry, collection, tally, met)
                     case sources.NewSearch():
                         problems = self._store_search(connection, entry, collection)
                         tally["searches"] += 1
@@ -153,14 +158,18 @@ class Archive:
         page: FetchedPage,
         collection: str,
         tally: Counter[str],
+        met: set[str] | None,
     ) -> list[str]:
         """Store a page and count it; return why that cannot be done, if it cannot."""
         canonical = self._key(page.url)
         if canonical is None or not page.text.strip():
             return [f"{page.url[:200]!r} is no address, or its page has no text."]
+        is_anew = met is not None and canonical not in met
+        if met is not None:
+            met.add(canonical)
         values = {"collection": collection, "canonical_url": canonical}
         known = connection.execute(_SQL["find_page_to_replace"], values).fetchone()
-        if known is not None and not _replaces(page, known):
+        if known is not None and not _replaces(page, known, is_anew=is_anew):
             tally["unchanged"] += 1
             return []
         more = {
@@ -352,15 +361,16 @@ class Archive:
 # --- Rows ---------------------------------------------------------------------------------------
 
 
-def _replaces(page: FetchedPage, known: sqlite3.Row) -> bool:
+def _replaces(page: FetchedPage, known: sqlite3.Row, *, is_anew: bool) -> bool:
     if not known["has_text"]:
         return True
     if known["text"] == page.text:
         return False
     if page.retrieved_at != UNDATED:
         return known["retrieved_at"] is None or _stamp(page.retrieved_at) > known["retrieved_at"]
-    # Two undated copies of one page: one was cut off, so the longer one is the page.
-    return known["retrieved_at"] is None and len(page.text) > len(known["text"])
+    # What somebody imports anew corrects what was there. Of two undated copies of one import one
+    # was cut off, so the longer one is the page.
+    return known["retrieved_at"] is None and (is_anew or len(page.text) > len(known["text"]))
 
 
 def _stamp(moment: datetime) -> str | None:

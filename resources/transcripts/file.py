@@ -344,7 +344,8 @@ def _number(segment: dict[str, Any], number: int, *keys: str) -> float:
         seconds = math.nan
     if isinstance(value, bool) or not abs(seconds) <= _MAX_TIME:
         problem = f"Segment {number} has no readable {keys[0]} ({value!r})."
-        raise PlacedError(None, f"{problem} Write seconds as a number, such as 12.5.")
+        unit = "milliseconds as a number, such as 12500" if keys[0].endswith("Ms") else ""
+        raise PlacedError(None, f"{problem} Write {unit or 'seconds as a number, such as 12.5'}.")
     return seconds
 
 

@@ -11,6 +11,7 @@ from factible_assets.corpora.format import CorpusError
 from factible_assets.corpora.reading import load_corpus
 from factible_assets.exchange.claims import read_claim_list
 from factible_assets.exchange.importing import import_corpus
+from resources.lines import PlacedError
 from tests.exchange.entries import Read
 
 FILE = Path("list.csv")
@@ -36,6 +37,33 @@ def test_rows_that_cannot_be_used_are_problems_with_their_line_and_stop_no_other
         (2, "There is no claim in this row"),
         (4, "The date is 'yesterday'"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "told"),
+    [
+        ("Honey, if sealed, never spoils.,true\nTea cools.,\n", 2, "more cells than the 2 columns"),
+        (
+            'Tea cools.,\n"Honey never spoils,true\nThe Moon is cheese.,false\n',
+            3,
+            "quotation marks",
+        ),
+        ('"Honey" never spoils,true\nTea cools.,\n', 2, "quotation marks"),
+    ],
+)
+def test_a_row_of_which_commas_or_quotation_marks_make_another_is_told_and_not_guessed(
+    rows: str, line: int, told: str
+) -> None:
+    found = Read(read_claim_list(f"claim,label\n{rows}", FILE))
+    assert [each.claim.text for each in found.claims] == ["Tea cools."]
+    (problem,) = found.problems
+    assert problem.line == line
+    assert told in problem.sentence
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    with pytest.raises(PlacedError, match="two columns claim"):
+        Read(read_claim_list("claim,Claim\nHoney keeps.,Tea cools.\n", FILE))
 
 
 @pytest.mark.parametrize(("text", "named"), [("", "nothing"), ("text,day\na,b\n", "text, day")])

@@ -218,6 +218,24 @@ def test_of_two_undated_copies_the_longer_one_stays(archive: Archive) -> None:
     assert found.text == "a text that was cut off here"
 
 
+def test_an_undated_text_that_is_imported_anew_replaces_the_one_before(
+    archive: Archive, tmp_path: Path
+) -> None:
+    def imported(*texts: str) -> str:
+        lines = (json.dumps({"url": "https://a.org/page", "text": text}) for text in texts)
+        file = tmp_path / "pages.jsonl"
+        file.write_text("\n".join(lines), encoding="utf-8")
+        archive.import_from(file, "w")
+        found = archive.page("https://a.org/page")
+        assert found is not None
+        return found.text
+
+    assert imported("Honey never, ever spoils.") == "Honey never, ever spoils."
+    assert imported("Honey spoils.") == "Honey spoils."
+    for copies in (("cut off", "cut off here"), ("cut off here", "cut off")):
+        assert imported(*copies) == "cut off here"
+
+
 def test_what_the_archive_keeps_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "archive.sqlite"
     Archive(path).add_page(page("a", "lasting words"), "w")

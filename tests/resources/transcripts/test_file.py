@@ -269,6 +269,11 @@ def test_one_damaged_byte_does_not_turn_the_other_accents_into_two_letters() -> 
         (b'[{"text": "a", "start": "soon"}]', "", "'soon'"),
         (b'[{"text": "a", "start": NaN}]', "", "12.5"),
         (b'[{"text": "a"}]', "", "Segment 1 has no readable start"),
+        (
+            b'{"events": [{"tStartMs": "x", "segs": [{"utf8": "a"}]}]}',
+            "",
+            "Write milliseconds as a number, such as 12500.",
+        ),
     ],
 )
 def test_a_bad_file_is_refused_with_a_sentence(data: bytes, extension: str, sentence: str) -> None:
