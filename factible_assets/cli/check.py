@@ -169,6 +169,7 @@ def _check(
     # After the note, for loading Dagster takes seconds.
     from factible_assets.cli.progress import watching
     from factible_assets.running.check import check_and_report
+    from factible_assets.services.reasoning import names_models
 
     checked = check_and_report(
         video_id,
@@ -181,17 +182,17 @@ def _check(
     )
     for failure in checked.failures:
         complain(failure)
-    _show(checked)
+    _show(checked, may_cost=config.reasoner != "embedded" and names_models(settings))
     raise Exit(checked.code)
 
 
-def _show(checked: Checked) -> None:
+def _show(checked: Checked, *, may_cost: bool = False) -> None:
     found = "No claim that can be checked was found in the transcript."
     none = found if "claims" in checked.data.sets else "Its claims are not known yet."
     result(
         as_document(checked),
         _verdicts_table(checked) if checked.data.claims else none,
-        f"cost: {_cost_words(checked)}",
+        f"cost: {_cost_words(checked, may_cost=may_cost)}",
         f"report: {checked.report.absolute().as_uri()}",
     )
     if any(verdict.basis == "embedded" for verdict in checked.data.verdicts):
@@ -225,12 +226,12 @@ def _confidence(verdict: Verdict) -> str:
     return f"{shown} {score:.2f}" if shown and score is not None else shown or "–"
 
 
-def _cost_words(checked: Checked) -> str:
+def _cost_words(checked: Checked, *, may_cost: bool) -> str:
     calls = checked.data.llm_calls
     ever = f"; all checks of this video: {dollars(checked.cost_ever)}" if checked.cost_ever else ""
     if not calls:
         where = "what failed may have cost something: factible sql 'from costs'"
-        return f"{where if checked.failures else 'nothing, no model was asked'}{ever}"
+        return f"{where if checked.failures and may_cost else 'nothing, no model was asked'}{ever}"
     kept = sum(call.cache_hit for call in calls)
     unpriced = sum(not call.price_known for call in calls)
     parts = [counted(len(calls), "model call")]

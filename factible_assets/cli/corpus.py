@@ -306,8 +306,9 @@ def info() -> None:
         note(f"The archive {settings.archive} is empty; fill it with: factible archive import")
         return
     headings = ("collection", "pages with text")
-    shown = table(headings, counts.items(), title=f"{settings.archive}", numbers=headings[1:])
-    result({"archive": settings.archive, "collections": counts}, shown)
+    shown = table(headings, counts.items(), numbers=headings[1:])
+    document = {"archive": settings.archive, "collections": counts}
+    result(document, plain(str(settings.archive)), shown)
 
 
 def _open_archive(settings: Settings) -> Archive:

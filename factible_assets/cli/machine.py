@@ -156,7 +156,12 @@ def cache_clear(
     kept = _open_cache()
     cleared = kept.clear(kind)
     kept.close()
-    lines = (f"{name}: {counted(number, 'answer')} forgotten" for name, number in cleared.items())
+    stuck = ", ".join(name for name, number in cleared.items() if number is None)
+    if stuck:
+        words = f"Of the cache {load_settings().cache} these were not cleared: {stuck}."
+        remedy = "Check its permissions, and that nothing else uses it."
+        raise FactibleError(words, remedy, ExitCode.ENVIRONMENT)
+    lines = (f"{name}: {counted(n or 0, 'answer')} forgotten" for name, n in cleared.items())
     result(cleared, *lines)
 
 

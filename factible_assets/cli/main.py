@@ -20,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 import factible_assets
-from factible_assets.cli.output import EXIT_CODES, Wishes, print_json, told, wishes
+from factible_assets.cli.output import EXIT_CODES, Wishes, complain, print_json, told, wishes
 from factible_assets.errors import leave
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
@@ -187,7 +187,7 @@ class Program(TyperGroup):
                 raise  # what the parser says by itself
             if wishes.debug:
                 traceback.print_exception(error)
-            typer.echo(f"factible: {words}", err=True)
+            complain(words)
             raise typer.Exit(code) from error
         finally:
             vars(wishes).update(vars(Wishes()))

@@ -22,6 +22,7 @@ load one in order to catch its errors.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -96,12 +97,22 @@ def stderr() -> Console:
 def note(words: str) -> None:
     """Say something beside the result, on stderr; nothing with --quiet."""
     if not wishes.quiet:
-        typer.echo(words, err=True)
+        _say(words)
 
 
 def complain(words: str) -> None:
     """Say what failed though the command goes on, on stderr, also with --quiet."""
-    typer.echo(f"factible: {words}", err=True)
+    _say(f"factible: {words}")
+
+
+def _say(words: str) -> None:
+    try:
+        typer.echo(words, err=True)
+    except BrokenPipeError:
+        # Whoever read along has gone, from stdout too where both are one pipe; the work goes on.
+        out, err, nowhere = sys.stdout.fileno(), sys.stderr.fileno(), os.open(os.devnull, os.O_RDWR)
+        for each in (out, err) if os.path.sameopenfile(out, err) else (err,):
+            os.dup2(nowhere, each)
 
 
 def result(document: Any, *shown: Any) -> None:

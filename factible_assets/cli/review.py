@@ -146,6 +146,15 @@ def review(
         *([] if sign is None else [Wish("sign", sign, reason=ruling)]),
         *(Wish(kind, each) for kind, given in texts.items() for each in given),
     ]
+    for option, given, partner, wanted in (
+        ("--ruling", ruling, "--sign", sign),
+        ("--said", said, "--add-claim", add_claim),
+        ("--type", query_type, "--add-query", add_query),
+        ("--opposite", opposite or None, "--add-query", add_query),
+        ("--reason", reason, "a change", asked or None),
+    ):
+        lone = given is not None and wanted is None
+        _refuse(lone, f"{option} goes with {partner}.", "Give both, or leave it out.")
     settings = load_settings()
     if history:
         _refuse(asked, "--history shows what was done and changes nothing.")

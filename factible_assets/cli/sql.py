@@ -128,6 +128,10 @@ def sql(
         return
     text = sys.stdin.read().strip() or None if query in {None, "-"} else query
     frame = _answer(store, _storable(text or ".tables"), given)
+    if b";" in _beginnings(_storable(text or "")).rstrip(b";"):
+        # Only now, for what is wrong with one of them says more.
+        words = "These are several questions, and one is answered at a time."
+        raise FactibleError(words, "Ask each by itself, or join them with union all.")
     if text is None:
         note("Views and tables; ask one with: factible sql 'from NAME limit 5'")
     _write(frame, form, output)
@@ -296,8 +300,13 @@ def _encoded(frame: pl.DataFrame, form: Format) -> bytes:
 
 def is_complete(text: str) -> bool:
     """Tell whether a statement ends here: with a semicolon that is in no text and no comment."""
-    places = [place for place, _ in duckdb.tokenize(text)]
-    return bool(places) and text.encode()[places[-1] :].startswith(b";")
+    return _beginnings(text).endswith(b";")
+
+
+def _beginnings(text: str) -> bytes:
+    """Return the first byte of each word and sign: semicolons in texts and comments are none."""
+    written = text.encode()
+    return b"".join(written[place : place + 1] for place, _ in duckdb.tokenize(text))
 
 
 def _talk(store: Warehouse, form: Format, given: dict[str, Any], history: Path) -> None:

@@ -66,6 +66,12 @@ _REASONED: Final[Mapping[records.ReviewKind, tuple[str, str]]] = {
     "sign": ("A ruling needs its words.", "--ruling TEXT"),
 }
 
+_NOTHING_TO_TAKE_BACK: Final[Mapping[records.ReviewKind, str]] = {
+    "assign": "The claim is assigned to nobody.",
+    "assess": "No assessment stands on the claim in these words.",
+    "sign": "No ruling stands on the claim in these words.",
+}
+
 _JUDGING: frozenset[records.ReviewKind] = frozenset({"assess", "sign", "overrule_source"})
 _SHORTEST_PREFIX = 4
 _TURN_SECONDS = 60
@@ -437,11 +443,17 @@ def _query(file: ClaimFile, wish: Wish, asked: dict[str, str]) -> dict[str, Any]
     return fields
 
 
-def _opinion(file: ClaimFile, wish: Wish, _: Sequence[records.ReviewAction]) -> dict[str, Any]:
+def _opinion(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) -> dict[str, Any]:
     if wish.kind == "note":
         return {"value": _words(wish.text, "A note")}
     given = plain(wish.text or "")
     if given.lower() == "none":
+        words = None if wish.kind == "assign" else file.claim.claim_id
+        _refuse(
+            reviews.latest(wish.kind, [*file.actions, *done], words) is None,
+            _NOTHING_TO_TAKE_BACK[wish.kind],
+            "factible review VIDEO CLAIM lists what is in force.",
+        )
         return {"value": None}
     if wish.kind == "assign":
         return {"value": _words(given, "The name of a person")}

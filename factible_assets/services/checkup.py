@@ -23,6 +23,8 @@ from typing import Any
 from factible_assets.services import reasoning, search, web
 from factible_assets.services.ratings import rating_directory
 from factible_assets.settings import SearchProvider, Settings, unknown_variables, withheld_keys
+from resources.archive.sources import ArchiveError
+from resources.archive.store import Archive
 from resources.errors import SetupError
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
 from resources.scraping.browser import UNSANDBOXED, is_sandboxed
@@ -43,8 +45,8 @@ _VIDEO = "jNQXAC9IVRw"
 _IMPATIENT = RetryPolicy(attempts=1)
 
 _ON_THIS_MACHINE = {
-    *("settings", "keys", "data folder", "warehouse", "cache", "rating sets"),
-    *("browser", "stance model"),
+    *("settings", "keys", "data folder", "warehouse", "archive", "cache"),
+    *("rating sets", "browser", "stance model"),
 }
 _OFFLINE = (
     "What works offline: transcript files checked against pages of your own (--pages FOLDER), the "
@@ -134,6 +136,7 @@ def _kept_here(settings: Settings) -> list[Finding]:
         *([Finding("keys", False, None, *told)] if withheld else []),
         _folder("data folder", settings.home, "Set FACTIBLE_HOME to a folder you may write to."),
         _warehouse(settings),
+        *_archive(settings.archive),
         _folder("cache", settings.cache, "Correct its permissions, or remove it."),
     ]
 
@@ -164,6 +167,15 @@ def _warehouse(settings: Settings) -> Finding:
             return Finding("warehouse", True, True, f"{path} can be opened.")
     except WarehouseError as error:
         return Finding("warehouse", True, False, str(error))
+
+
+def _archive(path: Path) -> Iterator[Finding]:
+    try:
+        if path.exists():
+            Archive(path).collections()
+            yield Finding("archive", True, True, f"{path} can be opened.")
+    except ArchiveError as error:
+        yield Finding("archive", True, False, str(error))
 
 
 def _rating_sets(settings: Settings) -> Finding:

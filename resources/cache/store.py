@@ -146,18 +146,19 @@ class AnswerTable:
         now = time.time()
         settled_since = now - self._settle_seconds
         moments = {"unused_since": unused_since, "now": now, "settled_since": settled_since}
-        return self._forget("forget_unused", "forget_expired", moments=moments)
+        return self._forget("forget_unused", "forget_expired", moments=moments) or 0
 
-    def clear(self) -> int:
-        """Forget everything, give the room back, and return how many values there were."""
+    def clear(self) -> int | None:
+        """Forget everything, give the room back; return how many values there were, None if not."""
         found, _ = self.count()
-        self._forget("forget_all", moments={})
+        if self.path.exists() and self._forget("forget_all", moments={}) is None:
+            return None
         for file in self.path.parent.glob(f"{self.path.name}.damaged-*"):
             with suppress(OSError):
                 file.unlink()
         return found
 
-    def _forget(self, *statements: str, moments: Mapping[str, float]) -> int:
+    def _forget(self, *statements: str, moments: Mapping[str, float]) -> int | None:
         def forget(connection: sqlite3.Connection) -> int:
             gone = sum(connection.execute(_SQL[name], moments).rowcount for name in statements)
             with suppress(sqlite3.OperationalError):  # another process reads: it is reused later
@@ -165,7 +166,7 @@ class AnswerTable:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return gone
 
-        return (self._attempt(forget) if self.path.exists() else None) or 0
+        return self._attempt(forget) if self.path.exists() else None
 
     def close(self) -> None:
         """Close the file. It is opened again when it is needed."""
@@ -382,8 +383,8 @@ class DiskCache(AbstractAsyncContextManager["DiskCache"]):
             for count, oldest in [table.count()]
         ]
 
-    def clear(self, kind: Kind | None = None) -> dict[Kind, int]:
-        """Forget one kind, or everything; return how many values that were."""
+    def clear(self, kind: Kind | None = None) -> dict[Kind, int | None]:
+        """Forget one kind, or everything; return how many values that were, None: still there."""
         return {each: self._tables[each].clear() for each in KINDS if kind in {None, each}}
 
     def trim(self, unused_for: timedelta) -> dict[Kind, int]:

@@ -26,6 +26,12 @@ def test_pages_are_imported_and_counted(factible: Run, tmp_path: Path) -> None:
     assert "mine" in factible("archive", "info").stdout
 
 
+def test_the_path_of_the_archive_is_a_line_of_its_own(factible: Run, tmp_path: Path) -> None:
+    factible("archive", "import", jsonl(tmp_path / "pages.jsonl", PAGE))
+    path = json.loads(factible("archive", "info", "--json").stdout)["archive"]
+    assert factible("archive", "info").stdout.splitlines()[0] == path
+
+
 def test_importing_again_changes_nothing(factible: Run, tmp_path: Path) -> None:
     source = jsonl(tmp_path / "pages.jsonl", PAGE)
     factible("archive", "import", source)

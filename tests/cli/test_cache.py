@@ -63,6 +63,13 @@ def test_everything_is_forgotten(factible: Run, home: Path) -> None:
     assert sum(kept(factible).values()) == 0
 
 
+def test_what_cannot_be_cleared_is_told_and_no_success(factible: Run, home: Path) -> None:
+    (home / "cache" / "pages.sqlite").mkdir(parents=True)
+    result = factible("cache", "clear")
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert f"{home / 'cache'} these were not cleared: pages." in result.stderr
+
+
 def test_a_kind_that_does_not_exist_is_wrong_usage(factible: Run) -> None:
     result = factible("cache", "clear", "--kind", "cookies")
     assert result.exit_code == 2

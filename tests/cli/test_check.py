@@ -221,7 +221,10 @@ def test_a_check_that_found_no_claim_says_so_instead_of_an_empty_table(
     assert "No claim that can be checked was found in the transcript." in shown
     assert "confidence" not in shown
     assert "no model was asked" in shown
-    _show(replace(checked, data=replace(checked.data, sets={}), failures=("claims: no answer",)))
+    failed = replace(checked, data=replace(checked.data, sets={}), failures=("claims: no answer",))
+    _show(failed)
+    assert "no model was asked" in capsys.readouterr().out, "the embedded engine costs nothing"
+    _show(failed, may_cost=True)
     shown = capsys.readouterr().out
     assert "no model was asked" not in shown, "it may have been, and been paid"
     assert "Its claims are not known yet." in shown

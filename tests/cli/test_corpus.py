@@ -37,6 +37,26 @@ def test_a_wrong_key_is_named_with_its_file_and_line(factible: Run, tmp_path: Pa
     assert "channel" in line
 
 
+def test_every_problem_is_told_at_once(factible: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.vtt").touch()
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "corpus: m\nvideos:\n  - id: talk one\n    transcript: no.vtt\n    claims:\n"
+        "      - text: A\n        stance: maybe\n  - id: t2\n    transcript: no.vtt\n"
+        "  - id: t2\n    transcript: empty.vtt\n  - id: t3\n    chanel: x\n"
+        "    transcript: no.vtt\n",
+        encoding="utf-8",
+    )
+    problems = json.loads(factible("corpus", "validate", file, "--json").stdout)
+    told = [(each["line"], each["problem"]) for each in problems]
+    for line, words in (
+        *((3, "'talk one' is not usable"), (4, "no file"), (7, "stance"), (9, "no file")),
+        *((10, "listed before"), (11, "is empty"), (13, "chanel"), (14, "no file")),
+    ):
+        assert sum(at == line and words in problem for at, problem in told) == 1, told
+    assert len(told) == 8
+
+
 def test_problems_can_be_read_as_json(factible: Run, tmp_path: Path) -> None:
     talk(tmp_path)
     file = tmp_path / "mine.yaml"

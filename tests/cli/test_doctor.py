@@ -128,14 +128,16 @@ def test_a_data_folder_or_a_warehouse_that_cannot_be_used_is_a_finding(
 ) -> None:
     home.mkdir()
     (home / "warehouse.duckdb").write_text("this is no database, and it is long enough" * 99)
+    (home / "archive.sqlite").write_text("nor is this, and it is long enough" * 99)
     (home / "cache").write_text("a file in the way")
     result = factible("doctor", "--json")
     assert result.exit_code == 1
     found = findings(result.stdout)
     assert found["data folder"]["answers"] is True
     assert found["warehouse"]["answers"] is False
+    assert "file is not a database" in found["archive"]["sentence"]
     assert found["cache"]["answers"] is False
-    assert "warehouse, cache" in result.stderr
+    assert "warehouse, archive, cache" in result.stderr
 
 
 def test_a_browser_that_is_not_where_it_is_said_to_be_is_a_finding(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -235,6 +236,24 @@ def test_a_run_that_is_left_inside_of_duckdb_does_not_change_the_exit_status() -
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (5, "told\n", "")
+
+
+@pytest.mark.parametrize("is_one_pipe", [False, True])
+def test_who_stops_reading_what_is_said_meanwhile_ends_nothing(is_one_pipe: bool) -> None:
+    program = (
+        "from factible_assets.cli.output import note, result\n"
+        "for _ in range(3): note('still at it')\n"
+        "result(None, 'done')"
+    )
+    reads, writes = os.pipe()
+    os.close(reads)
+    stdout = writes if is_one_pipe else subprocess.PIPE
+    ended = subprocess.run(
+        [sys.executable, "-c", program], stdout=stdout, stderr=writes, text=True, check=False
+    )
+    os.close(writes)
+    assert ended.returncode == 0
+    assert ended.stdout == (None if is_one_pipe else "done\n")
 
 
 def test_json_on_stdout_is_json_alone(factible: Run) -> None:

@@ -144,6 +144,9 @@ def test_a_wish_that_cannot_be_granted_says_why(
         (Wish("add_claim", "New.", said="nobody said it"), "stands 0 times in the transcript"),
         (Wish("overrule_source", "https://no.example/", value="low"), "was read for the claim"),
         (Wish("assign", ""), "The name of a person is empty"),
+        (Wish("assign", "none"), "is assigned to nobody"),
+        (Wish("assess", "None"), "No assessment stands"),
+        (Wish("sign", "none"), "No ruling stands"),
     ],
 )
 def test_what_is_done_to_a_claim_must_make_sense(opened: ClaimFile, wish: Wish, words: str) -> None:
@@ -218,6 +221,24 @@ def test_options_without_a_claim_or_beside_the_history_are_wrong_usage(
 ) -> None:
     assert factible("review", VIDEO_ID, "--note", "x").exit_code == 2
     assert factible("review", VIDEO_ID, "1", "--history", "--note", "x").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "partner"),
+    [
+        (["--ruling", "It boils."], "--sign"),
+        (["--said", "it boils"], "--add-claim"),
+        (["--type", "context"], "--add-query"),
+        (["--opposite"], "--add-query"),
+        (["--reason", "it boils"], "a change"),
+    ],
+)
+def test_an_option_without_what_it_goes_with_is_wrong_usage(
+    factible: Run, store: Warehouse, option: list[str], partner: str
+) -> None:
+    result = factible("review", VIDEO_ID, "1", *option)
+    assert result.exit_code == 2
+    assert f"{option[0]} goes with {partner}." in result.stderr
 
 
 def test_opinions_and_corrections_are_recorded_and_reported_without_a_run(

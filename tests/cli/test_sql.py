@@ -252,6 +252,16 @@ def test_a_question_that_asks_nothing_has_no_answer(factible: Run, query: str) -
     assert (result.exit_code, result.stdout) == (0, "")
 
 
+def test_of_several_questions_none_is_answered_alone(factible: Run) -> None:
+    several = factible("sql", "select 1 as first; select 2 as second", "-f", "csv")
+    assert (several.exit_code, several.stdout) == (4, "")
+    assert "one is answered at a time" in several.stderr
+    one = factible(
+        "sql", "pivot (select 1 a, ';' b) on a using max(b) ; ; -- one; only", "-f", "csv"
+    )
+    assert (one.exit_code, one.stdout) == (0, "1\n;\n")
+
+
 def test_no_odd_text_or_number_stops_the_command(factible: Run) -> None:
     for value in ("1" * 5_000, "[" * 50_000, "a\udcff"):
         result = factible("sql", "-p", f"x={value}", "select length($x) as n", "-f", "json")

@@ -96,6 +96,19 @@ def test_runs_can_be_narrowed_to_a_job_a_video_and_how_they_ended(
     assert found("--job", "fact_check", "--video", "b-talk") == []
 
 
+def test_runs_keep_their_ids_and_their_videos_where_there_is_little_room(
+    factible: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_instance(Settings(home=prepare(home))) as instance:
+        status = dg.DagsterRunStatus.SUCCESS
+        run = dg.DagsterRun("fact_check", status=status, tags={PARTITION_TAG: "talk"})
+        instance.add_run(run)
+    monkeypatch.setattr("factible_assets.cli.output._WIDTH", 60)
+    shown = factible("runs").stdout
+    assert run.run_id[:8] in shown
+    assert "talk" in shown
+
+
 def test_an_unknown_status_of_runs_is_wrong_usage(factible: Run) -> None:
     result = factible("runs", "--status", "done")
     assert result.exit_code == 2

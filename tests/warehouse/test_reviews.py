@@ -64,6 +64,17 @@ def test_the_view_says_what_the_flow_keeps_to(in_memory: Warehouse, count: int) 
     assert len(rows) == len(expected)
 
 
+def test_a_withdrawn_ruling_stands_no_longer_and_its_withdrawal_is_none(
+    in_memory: Warehouse,
+) -> None:
+    signed = act(1, "sign", value="Refuted", stance="refutes", target="factible", reason="No.")
+    rulings = "SELECT ruling, stands FROM signed_rulings"
+    in_memory.write_rows({"review_actions": [signed]})
+    assert in_memory.query(rulings).rows() == [("Refuted", True)]
+    in_memory.write_rows({"review_actions": [act(2, "sign")]})
+    assert in_memory.query(rulings).rows() == [("Refuted", False)]
+
+
 def test_the_first_run_that_kept_to_an_act_is_remembered_and_with_its_sets(
     in_memory: Warehouse,
 ) -> None:

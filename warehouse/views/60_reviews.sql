@@ -149,7 +149,7 @@ SELECT
     acts.reviewer AS signed_by,
     acts.organisation,
     acts.acted_at AS signed_at,
-    acts.value IS NOT NULL AND row_number() OVER newest_first = 1 AS stands,
+    row_number() OVER newest_first = 1 AS stands,
     verdicts.stance AS machine_stance,
     verdicts.confidence AS machine_confidence,
     acts.action_id
@@ -162,12 +162,13 @@ WHERE acts.action = 'sign'
 WINDOW newest_first AS (
     PARTITION BY acts.video_id, acts.claim_id
     ORDER BY acts.acted_at DESC, acts.position DESC, acts.action_id DESC
-);
-COMMENT ON VIEW signed_rulings IS 'Every ruling that a person signed on a claim, beside the machine''s verdict on it; of each claim the latest stands.';
+)
+QUALIFY acts.value IS NOT NULL;
+COMMENT ON VIEW signed_rulings IS 'Every ruling that a person signed on a claim, beside the machine''s verdict on it; of each claim the latest stands, unless it was withdrawn.';
 COMMENT ON COLUMN signed_rulings.video_id IS 'The video.';
 COMMENT ON COLUMN signed_rulings.claim_id IS 'The claim, in the words on which it was signed.';
 COMMENT ON COLUMN signed_rulings.claim IS 'Those words.';
-COMMENT ON COLUMN signed_rulings.ruling IS 'The label of the ruling; null: those before it were withdrawn. Text from outside.';
+COMMENT ON COLUMN signed_rulings.ruling IS 'The label of the ruling. Text from outside.';
 COMMENT ON COLUMN signed_rulings.stance IS 'What that label says: supports, refutes, mixed or unclear.';
 COMMENT ON COLUMN signed_rulings.scale IS 'The scale that the label is of.';
 COMMENT ON COLUMN signed_rulings.prose IS 'The ruling in prose. Text from outside.';
