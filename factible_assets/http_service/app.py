@@ -27,7 +27,7 @@ from fastapi.security import HTTPBearer
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import compile_path
+from starlette.routing import Match
 
 import factible_assets
 from factible_assets.errors import ExitCode, FactibleError
@@ -248,12 +248,12 @@ def video(video_id: VideoId, house: InHouse) -> models.VideoResult:
 @routes.get(
     "/videos/{video_id}/history",
     tags=["results"],
-    summary="Show the checks of a video, and the verdicts that turned",
+    summary="Show the checks of a video, and the verdicts that changed",
 )
 def video_history(
     video_id: VideoId, house: InHouse, limit: Limit = 50, offset: Offset = 0
 ) -> models.VideoHistory:
-    """Show the checks of a video and the verdicts that turned, the newest first."""
+    """Show the checks of a video and the verdicts that changed, the newest first."""
     return house.results.history(video_id, limit=limit, offset=offset)
 
 
@@ -369,15 +369,16 @@ async def _refused(request: Request, error: Exception) -> Response:
         error = HTTPException(404, words)
     elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         # The router names the methods of the first route at this address alone.
-        headers["Allow"] = ", ".join(
-            sorted(
-                method.upper()
-                for path, operations in request.app.openapi()["paths"].items()
-                if compile_path(path)[0].match(request.url.path)
-                for method in operations
-            )
-        )
-        words = f"{request.method} is not answered here; /openapi.json lists what is."
+        allowed = {
+            method
+            for router in (request.app, open_routes, routes, pages, desk.routes)
+            for route in router.routes
+            if route.matches(request.scope)[0] != Match.NONE
+            for method in getattr(route, "methods", ())
+        }
+        allowed |= {"HEAD"} if "GET" in allowed else set()  # the walls see to it
+        headers["Allow"] = ", ".join(sorted(allowed))
+        words = f"{request.method} is not answered here; these are: {headers['Allow']}."
         error = HTTPException(405, words)
     if request.url.path.startswith(walls.DESK):
         answer: Response = desk.refused(request, error.status_code, title, error.detail)

@@ -61,12 +61,17 @@ class FactCheckRequest(BaseModel):
     )
     max_claims: int | None = Field(
         5,
+        strict=True,
         ge=1,
         le=MOST_CLAIMS,
         description="The most important claims that are checked; null for the most there are.",
     )
-    max_queries_per_claim: int = Field(2, ge=1, le=5, description="Searches per claim.")
-    max_results_per_query: int = Field(3, ge=1, le=10, description="Sources read per search.")
+    max_queries_per_claim: int = Field(
+        2, strict=True, ge=1, le=5, description="Searches per claim."
+    )
+    max_results_per_query: int = Field(
+        3, strict=True, ge=1, le=10, description="Sources read per search."
+    )
     detach: bool = Field(
         False,
         description="Whether the run goes on when nobody follows it any more. Otherwise a client "
@@ -168,7 +173,7 @@ class Check(BaseModel):
 
 
 class VideoHistory(BaseModel):
-    """The checks of a video and the verdicts that turned between them, the newest first."""
+    """The checks of a video and the verdicts that changed between them, the newest first."""
 
     video_id: str
     total_checks: int

@@ -8,6 +8,7 @@ An answer is made from one connection: a copy that is swapped in meanwhile is se
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from warehouse.errors import WarehouseError
 from warehouse.lake import Lake
 from warehouse.store import Warehouse
 
+_LOG = logging.getLogger("factible.serve")
 _PATIENCE_SECONDS = 10.0
 _KEPT_VIDEOS = 16
 _ASK = statements("factible_assets.http_service", "results.sql")
@@ -87,7 +89,7 @@ class PublishedResults:
         part = {"limit": limit, "offset": offset}
         with self.opened(video_id) as now:
             (totals,) = ask(now, "totals", _ASK, video_id=video_id)
-            if not totals["total_checks"]:
+            if not totals.pop("videos"):
                 raise _unknown(video_id)
             checks = ask(now, "checks", _ASK, video_id=video_id, **part)
             changes = ask(now, "changes", _ASK, video_id=video_id, **part)
@@ -144,6 +146,7 @@ class PublishedResults:
                     now = stack.enter_context(copy.snapshot())
                 yield now
         except WarehouseError as error:
+            _LOG.error("The published copy of the warehouse cannot be read: %s", error)
             raise HTTPException(
                 503,
                 "The published copy of the warehouse cannot be read now; check a video again, "

@@ -47,5 +47,6 @@ LIMIT $limit OFFSET $offset
 
 -- name: totals
 SELECT
+    (SELECT count(*) FROM current_videos WHERE video_id = $video_id) AS videos,
     (SELECT count(DISTINCT run_id) FROM verdicts WHERE video_id = $video_id) AS total_checks,
     (SELECT count(*) FROM verdict_changes WHERE video_id = $video_id) AS total_changes

@@ -256,11 +256,12 @@ class Runs:
         detached: bool = True,
         experiment_name: str = "default",
         claim_id: str | None = None,
+        listing: Callable[[], object] | None = None,
     ) -> Run:
         """Launch a run, or join the one that is doing the same for the same video.
 
         `client` may cancel it, and pays for it. Of one claim, the knobs of its last check count
-        instead of `config`.
+        instead of `config`. `listing` lists a new video, once nothing stands in its way.
 
         Raises HTTPException: It is no video (404), it is being checked with other settings (409),
         all workers are busy or the client's quota is used up (429), or the service is being stopped
@@ -268,7 +269,7 @@ class Runs:
         """
         order = models.Order(
             run_id=str(uuid.uuid4()),
-            video_id=await asyncio.to_thread(self.meant_video, video),
+            video_id=video if listing else await asyncio.to_thread(self.meant_video, video),
             home=self.settings.home,
             config=config,
             experiment_name=experiment_name,
@@ -290,8 +291,9 @@ class Runs:
             if same.order.model_dump(include=work) != order.model_dump(include=work):
                 raise HTTPException(
                     409,
-                    f"{order.video_id} is being checked with other settings. Follow that run with "
-                    f"GET /api/v1/runs/{same.run_id}/events, or ask again when it is over.",
+                    f"{order.video_id} is being checked with other settings, by the run "
+                    f"{same.run_id}. Follow that run, or ask again when it is over.",
+                    {"Location": f"/api/v1/runs/{same.run_id}"},
                 )
             same.detached = same.detached or detached
             return same
@@ -317,6 +319,12 @@ class Runs:
         over = [each for each in self._runs.values() if each.is_over]
         for old in over[: max(0, len(over) - KEPT_RUNS)]:
             del self._runs[old.run_id]
+        if listing is not None:
+            try:
+                await asyncio.to_thread(listing)
+            except BaseException:  # also where its client is gone
+                del self._runs[run.run_id]
+                raise
         run.task = asyncio.create_task(self._attend(run), name=f"run {run.run_id}")
         return run
 

@@ -23,7 +23,7 @@ from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -185,11 +185,16 @@ class Walls:
         except HTTPException as problem:
             await refuse(problem, scope, receive, guarded)
             return
+        if scope.get("method") == "HEAD":
+            scope = {**scope, "method": "GET"}  # the server leaves out the body
         await self.app(scope, receive, guarded)
 
 
 async def refuse(problem: HTTPException, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with what is wrong; a browser that wants a page is sent to give its token first."""
+    """Answer with what is wrong; a browser that wants a page is sent to give its token first.
+
+    What else is wrong with what it asks of the desk is said on a page.
+    """
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
@@ -202,6 +207,12 @@ async def refuse(problem: HTTPException, scope: Scope, receive: Receive, send: S
         query = scope["query_string"].decode("latin-1")
         wanted = path + (f"?{query}" if query else "") if is_read else DESK
         answer = RedirectResponse(f"{SIGN_IN}?{urlencode({'to': wanted})}", status_code=303)
+    elif path.startswith(DESK) and accepts_pages:
+        from factible_assets.http_service.desk.routes import refused  # noqa: PLC0415 - it needs us
+
+        status = HTTPStatus(problem.status_code)
+        answer = refused(Request(scope), status, status.phrase, problem.detail)
+        answer.headers.update(problem.headers or {})
     await answer(scope, receive, send)
 
 

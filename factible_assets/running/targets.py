@@ -153,8 +153,8 @@ def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
         if title not in {None, listed.video.title}:
             raise FactibleError(
                 f"This transcript is listed with the title {listed.video.title!r}, in "
-                f"{listed.file}, line {listed.line}.",
-                "Leave --title out, or change the title there and check again with --force.",
+                f"{listed.file.name}, line {listed.line}.",
+                "Leave the title out, or change it there and check the video anew.",
             )
         return Target(listed.video.video_id)
     named = title or words.title or re.sub(r"[\s_-]+", " ", path.stem).strip()

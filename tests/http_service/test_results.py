@@ -62,6 +62,18 @@ def test_history_counts_every_check(serve: Serve, home: Path) -> None:
     assert not client.get(f"/api/v1/videos/{item['video_id']}").json()["is_finished"]
 
 
+def test_a_listed_video_without_verdicts_has_an_empty_history(serve: Serve, home: Path) -> None:
+    warehouse = store_sample(home)
+    with warehouse.connection() as connection:
+        connection.execute("DELETE FROM verdicts")
+    warehouse.publish(home / "published.duckdb")
+    client = serve()
+    assert client.get("/api/v1/videos").json()["items"][0]["checked_at"] is None
+    history = client.get(f"/api/v1/videos/{VIDEO_ID}/history")
+    assert history.status_code == 200
+    assert (history.json()["total_checks"], history.json()["checks"]) == (0, [])
+
+
 def test_the_report_is_a_page_under_its_own_strict_policy(serve: Serve, published: str) -> None:
     client = serve()
     long, short = (
@@ -86,7 +98,7 @@ def test_a_running_check_does_not_keep_readers_waiting(serve: Serve, home: Path)
 
 @pytest.mark.parametrize("name", ["not a database", ""])
 def test_a_copy_that_cannot_be_read_is_said_in_a_sentence(
-    serve: Serve, home: Path, name: str
+    serve: Serve, home: Path, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     store_sample(home)
     (home / "published.duckdb").write_bytes(name.encode() * 1000)
@@ -98,6 +110,12 @@ def test_a_copy_that_cannot_be_read_is_said_in_a_sentence(
     assert answer.status_code == 503
     assert "published copy" in answer.json()["detail"]
     assert str(home) not in answer.text
+    caplog.clear()
+    desk = client.get("/desk")
+    assert desk.status_code == 200
+    assert 'action="/desk/checks"' in desk.text, "a new check publishes a new copy"
+    assert "published copy" in desk.text
+    assert [each.name for each in caplog.records] == ["factible.serve"]
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,7 @@ def test_other_settings_for_a_video_that_is_being_checked_are_a_conflict(
         refused = client.post(STREAM, json={"video_url": VIDEO, "max_claims": 9})
         assert refused.status_code == 409
         assert run_id in refused.json()["detail"]
+        assert refused.headers["location"] == f"/api/v1/runs/{run_id}"
         script.worker().complete()
 
 
@@ -332,6 +333,10 @@ def test_what_is_no_video_is_answered_with_a_sentence_and_launches_nothing(
         ([], "must be a JSON object"),
         ({"video_url": VIDEO, "max_claims": 0}, "max_claims is 0: it should be greater"),
         ({"video_url": VIDEO, "max_claims": 21}, "max_claims is 21"),
+        (
+            {"video_url": VIDEO, "max_claims": True},
+            "max_claims is True: it should be a valid integer",
+        ),
         ({"video_url": VIDEO, "max_queries_per_claim": 6}, "max_queries_per_claim is 6"),
         ({"video_url": VIDEO, "max_results_per_query": 11}, "max_results_per_query is 11"),
         ({"video_url": VIDEO, "experiment_name": "a\nb"}, "experiment_name"),

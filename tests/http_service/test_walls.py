@@ -128,9 +128,54 @@ def test_a_body_that_is_no_request_is_answered_with_a_sentence(serve: Serve, bod
 
 
 def test_a_method_that_is_not_answered_is_told_which_are(serve: Serve) -> None:
-    refused = serve().put("/api/v1/runs/00000000-0000-4000-8000-000000000000")
-    assert refused.status_code == 405
-    assert refused.headers["allow"] == "DELETE, GET"
+    client = serve()
+    answered = {
+        "/api/v1/runs/00000000-0000-4000-8000-000000000000": "DELETE, GET, HEAD",
+        "/desk": "GET, HEAD",
+        "/desk/sign-in": "GET, HEAD, POST",
+        "/": "GET, HEAD",
+        "/docs": "GET, HEAD",
+        "/openapi.json": "GET, HEAD",
+    }
+    for path, methods in answered.items():
+        refused = client.put(path)
+        assert (refused.status_code, refused.headers["allow"]) == (405, methods), path
+        assert f"these are: {methods}" in refused.text
+
+
+def test_the_head_of_a_page_can_be_asked_for_alone(serve: Serve) -> None:
+    client = serve()
+    for path in ("/desk", "/docs", "/api/v1/videos"):
+        head = client.head(path)
+        assert (head.status_code, head.content) == (200, b""), path
+        assert head.headers["content-length"] == client.get(path).headers["content-length"]
+
+
+def test_people_on_the_desk_are_refused_on_a_page(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walls, "MOST_FORM_BYTES", 1000)
+    client = serve(serve_requests_per_minute=4)
+    own = {"Origin": str(client.base_url).rstrip("/"), "Accept": "text/html"}
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    large, small = b"link=" + b"x" * 2000, b"link=x"
+    asked = [
+        (413, large, own | form),
+        (415, small, own | {"Content-Type": "text/plain"}),
+        (403, small, own | form | {"Origin": "https://evil.example"}),
+    ]
+    for status, content, headers in asked:
+        refused = client.post("/desk/checks", content=content, headers=headers)
+        assert refused.status_code == status
+        assert refused.headers["content-type"].startswith("text/html"), status
+        assert 'role="alert"' in refused.text
+    for _ in range(3):
+        slowed = client.get("/desk", headers=own)
+    assert slowed.status_code == 429
+    assert 'role="alert"' in slowed.text
+    assert int(slowed.headers["retry-after"]) >= 1
+    program = client.post("/desk/checks", content=large, headers=own | form | {"Accept": "*/*"})
+    assert program.headers["content-type"] == "application/problem+json"
 
 
 def test_too_many_requests_are_slowed_down(serve: Serve) -> None:

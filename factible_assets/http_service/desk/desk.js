@@ -26,7 +26,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const judge = ({ claim, verdict }) => {
     const outcome = verdict.stance in GLYPHS ? verdict.stance : "incomplete";
-    const leaning = verdict.basis === "embedded" && outcome !== "incomplete" ? "leaning " : "";
+    const leaning = verdict.basis === "embedded" && !["unclear", "incomplete"].includes(outcome) ? "leaning " : "";
     const glyph = make("span", `glyph ${outcome}`, GLYPHS[outcome]);
     glyph.setAttribute("aria-hidden", "true");
     const badge = make("span", `badge ${outcome}`, glyph, leaning + (WORDS[outcome] ?? outcome));

@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args
@@ -36,7 +37,7 @@ from factible_assets.http_service.auth import SESSION_SECONDS
 from factible_assets.http_service.desk import pages
 from factible_assets.http_service.desk.pages import Viewer, claim_path
 from factible_assets.http_service.desk.pages import video_path as path_of_video
-from factible_assets.http_service.models import FactCheckRequest, validation_sentence
+from factible_assets.http_service.models import MOST_CLAIMS, FactCheckRequest, validation_sentence
 from factible_assets.http_service.runs import ByClient, House, InHouse
 from factible_assets.http_service.walls import CARDS, DESK, SESSION, SIGN_IN, SIGN_OUT
 from factible_assets.records import QueryType, ReviewKind
@@ -44,13 +45,13 @@ from factible_assets.report.render import claims_as_markdown
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.running import review
 from factible_assets.running.result import stored_result
-from factible_assets.running.targets import enlist, resolve
+from factible_assets.running.targets import Target, enlist, resolve
 from factible_assets.stages.reviews import OPINIONS
 from factible_assets.wording import outcome_words, plain, verdict_words
 from warehouse.store import Warehouse
 
 _VIDEOS = 25
-_LONGEST_SEARCH = 300
+_LONGEST_SEARCH = _LONGEST_TITLE = 300
 _LONGEST_NAME = 50
 """Characters of a file's name, of up to four bytes each, of the 255 that a file system takes."""
 
@@ -120,13 +121,22 @@ def shown(made: tuple[str, str], *, status: int = 200, framed: bool = False) -> 
     return HTMLResponse(page, status_code=status, headers=headers)
 
 
-_PLAIN_TITLES = {403: "This is not allowed", 405: "Not found", 422: "This cannot be done"}
+_PLAIN_TITLES = {
+    403: "This is not allowed",
+    405: "Not found",
+    409: "This cannot be done now",
+    413: "This is too large",
+    415: "This cannot be read",
+    422: "This cannot be done",
+    429: "This cannot be done now",
+}
 """What HTTP calls these is no help to whoever filled in a form."""
 
 
 def refused(request: Request, status: int, title: str, detail: str) -> HTMLResponse:
     """Say on a page why something was not done."""
-    client = getattr(request.state, "client", None)
+    # The walls of Dagster's UI stand around two applications, and name none.
+    client = getattr(request.state, "client", None) if "app" in request.scope else None
     viewer = _viewer(request, request.app.state.house, client) if client and client.id else None
     back = request.url.path.rpartition("/")[0] if request.method == "POST" else DESK
     back = back if back.startswith(f"{DESK}/videos/") else DESK
@@ -189,15 +199,22 @@ def _own(to: str) -> str:
 @routes.get(DESK)
 def start(house: InHouse, viewer: Looking, page: Number = 1) -> HTMLResponse:
     """Show where a check begins, and what was checked."""
-    found = house.results.videos(limit=_VIDEOS, offset=_VIDEOS * (page - 1))
+    videos, total, unread = [], 0, None
+    try:
+        found = house.results.videos(limit=_VIDEOS, offset=_VIDEOS * (page - 1))
+        videos, total = [video.model_dump() for video in found.items], found.total
+    except HTTPException as error:
+        # The check that makes the list readable again begins here.
+        unread = error.detail
     return shown(
         pages.page(
             "start",
             viewer,
-            videos=[video.model_dump() for video in found.items],
+            videos=videos,
+            unread=unread,
             runs=house.runs.all()[:5],
             number=page,
-            pages=-(-found.total // _VIDEOS),
+            pages=-(-total // _VIDEOS),
         )
     )
 
@@ -205,30 +222,36 @@ def start(house: InHouse, viewer: Looking, page: Number = 1) -> HTMLResponse:
 @routes.post(f"{DESK}/checks")
 async def check(house: InHouse, client: ByClient, form: Filled) -> Response:
     """Start a check of a link, or of a transcript."""
-    web = None
-    if form.files.get("transcript"):
-        video, web = await asyncio.to_thread(_listed, form, house)
-    else:
-        video = form.get("link")
-    if not video:
+    brings = bool(form.files.get("transcript"))
+    link = "transcript" if brings else form.get("link")
+    if not link:
         raise HTTPException(422, "Give the link of a video, or a transcript.")
+    most = form.get("max_claims") or str(MOST_CLAIMS)
     try:
-        asked = FactCheckRequest.model_validate(
-            {"video_url": video, "max_claims": form.get("max_claims") or None}
-        )
+        asked = FactCheckRequest.model_validate_strings({"video_url": link, "max_claims": most})
     except ValidationError as error:
         raise HTTPException(422, validation_sentence(error.errors())) from error
     config = asked.config()
-    if web is not None:
-        # The pages that somebody brings are rated as `factible check --pages` does.
-        search = config.search.model_copy(update={"web": web, "pages_rating": "medium"})
-        config = config.model_copy(update={"search": search})
-    run = await house.runs.start(video, config, client)
+    if not brings:
+        run = await house.runs.start(link, config, client)
+        return _there(f"{DESK}/runs/{run.run_id}")
+    if (size := len(form.get("title"))) > _LONGEST_TITLE:
+        raise HTTPException(
+            422, f"The title has {size} characters. Give one of {_LONGEST_TITLE} at most."
+        )
+    with tempfile.TemporaryDirectory(prefix="factible-desk-") as place:
+        target, web = await asyncio.to_thread(_brought, form, Path(place), house)
+        if web is not None:
+            # The pages that somebody brings are rated as `factible check --pages` does.
+            search = config.search.model_copy(update={"web": web, "pages_rating": "medium"})
+            config = config.model_copy(update={"search": search})
+        listing = partial(enlist, target, house.settings, web, "medium" if web else None)
+        run = await house.runs.start(target.video_id, config, client, listing=listing)
     return _there(f"{DESK}/runs/{run.run_id}")
 
 
-def _listed(form: Form, house: House) -> tuple[str, str | None]:
-    """List a transcript that somebody brought, with its pages; return its id and their web."""
+def _brought(form: Form, place: Path, house: House) -> tuple[Target, str | None]:
+    """Lay out a transcript that somebody brought; return its video, and the web of its pages."""
     from factible_assets.stages.urls import canonical_url  # noqa: PLC0415
     from resources.archive.sources import ArchiveError  # noqa: PLC0415
     from resources.archive.store import Archive  # noqa: PLC0415
@@ -237,28 +260,28 @@ def _listed(form: Form, house: House) -> tuple[str, str | None]:
     settings = house.settings
     settings.ensure_home()
     web = None
-    with tempfile.TemporaryDirectory(prefix="factible-desk-") as place:
-        name, content = form.files["transcript"][0]
-        file = Path(place) / f"transcript-{Path(name).stem[:_LONGEST_NAME]}{Path(name).suffix[:8]}"
-        file.write_bytes(content)
-        brought = form.files.get("pages", [])
+    folder = place / "pages"
+    for each in (folder, place / "transcript"):
+        each.mkdir()
+    name, content = form.files["transcript"][0]
+    # A name of dots alone is a folder's.
+    stem = Path(name).stem[:_LONGEST_NAME].strip(". ") or "transcript"
+    file = place / "transcript" / f"{stem}{Path(name).suffix[:8]}"
+    file.write_bytes(content)
+    brought = form.files.get("pages", [])
+    for number, (page, text) in enumerate(brought):
+        (folder / f"{number:03}-{page[-_LONGEST_NAME:]}").write_bytes(text)
+    try:
+        target = resolve(str(file), form.get("title") or None, settings)
         if brought:
-            folder = Path(place) / "pages"
-            folder.mkdir()
-            for number, (page, text) in enumerate(brought):
-                (folder / f"{number:03}-{page[-_LONGEST_NAME:]}").write_bytes(text)
             together = b"\0".join(text for _, text in brought)
             collection = f"desk-{digest(together)}"
             web = f"archive:{collection}"
-        try:
-            target = resolve(str(file), form.get("title") or Path(name).stem, settings)
-            if brought:
-                archive = Archive(settings.archive, canonicalise=canonical_url)
-                archive.import_from(folder, collection)
-        except (TranscriptError, ArchiveError) as error:
-            raise HTTPException(422, str(error).replace(place, "")) from error
-        enlist(target, settings, web, "medium" if web else None)
-    return target.video_id, web
+            archive = Archive(settings.archive, canonicalise=canonical_url)
+            archive.import_from(folder, collection)
+    except (TranscriptError, ArchiveError) as error:
+        raise HTTPException(422, str(error).replace(str(place), "")) from error
+    return target, web
 
 
 @routes.get(f"{DESK}/runs/{{run_id}}")
@@ -337,7 +360,7 @@ def claim_page(
     client: ByClient,
     viewer: Looking,
     recorded: Literal["kept", "waits"] | None = None,
-) -> HTMLResponse:
+) -> Response:
     """Show one claim, what can be done with it, and what other videos said.
 
     A claim that was reworded is found by its former ids too.
@@ -353,6 +376,8 @@ def claim_page(
         except FactibleError:
             raise error from None
         path, video = claim_path(video_id, file.claim.claim_id), path_of_video(video_id)
+        if file.claim.claim_id != claim_id:  # it was asked for by its number, or a part of its id
+            return _there(f"{path}?{request.url.query}".rstrip("?"))
         values = {"text": file.claim.text, "gone": file.gone, "path": path, "video": video}
         return shown(pages.page("gone", viewer, **values))
     claim_id = report.claims[0].claim.claim_id
@@ -421,9 +446,15 @@ async def act(
         raise HTTPException(422, "This form asks for nothing that can be done.")
     kind, now = await asyncio.to_thread(_record, video_id, claim_id, form, viewer.name, house)
     if form.get("again"):
-        return await check_claim(video_id, now, house, client)
+        try:
+            return await check_claim(video_id, now, house, client)
+        except HTTPException as error:
+            words = f"What you did is recorded. The claim is not checked again now: {error.detail}"
+            raise HTTPException(error.status_code, words, error.headers) from error
     recorded = "kept" if kind in OPINIONS else "waits"
-    response = _there(f"{claim_path(video_id, claim_id)}?recorded={recorded}#review")
+    # A former id leads to the page of the claim too, a number or a part of an id does not.
+    own = now if claim_id.isdecimal() or now.startswith(claim_id) else claim_id
+    response = _there(f"{claim_path(video_id, own)}?recorded={recorded}#review")
     # The files of reports are for others than who waits here.
     response.background = BackgroundTask(stored_result, video_id, settings=house.settings)
     return response

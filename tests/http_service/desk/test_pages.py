@@ -6,6 +6,7 @@ import json
 import os
 import re
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,16 @@ import pytest
 
 from factible_assets.http_service.models import update
 from factible_assets.settings import Settings
+from tests.chromium import needs_browser
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
 from tests.http_service.conftest import Serve
 from tests.http_service.desk.many import store_many
 from tests.http_service.doubles import Script, wait_until
 from tests.report import samples
+from tests.report.browser import chromium
 from tests.report.page import Page
+from warehouse.beside import read_actions
+from warehouse.store import Warehouse
 
 CLAIM = samples.claim(0).claim_id
 CLAIM_PATH = f"/desk/videos/{VIDEO_ID}/claims/{CLAIM}"
@@ -199,6 +204,131 @@ def test_a_transcript_is_checked_against_the_pages_that_come_with_it(
     assert refused.status_code == 422
 
 
+def bring(client: httpx.Client, name: str = "my_talk.txt", **fields: str) -> httpx.Response:
+    """Send the form of a check with a transcript, always the same words."""
+    origin = {"Origin": str(client.base_url).rstrip("/")}
+    file = {"transcript": (name, b"Honey keeps for years in a closed jar.")}
+    return client.post("/desk/checks", data=fields, files=file, headers=origin)
+
+
+def test_a_transcript_that_is_listed_needs_no_title_and_takes_no_other(
+    serve: Serve, script: Script
+) -> None:
+    script.at_once = True
+    client = serve()
+
+    def finished(run: str) -> bool:
+        return "Done." in client.get(run).text
+
+    assert bring(client, title="On honey").status_code == 303
+    for number, name in enumerate(("my_talk.txt", "a copy.txt"), start=1):
+        again = bring(client, name, title=" ")
+        assert again.status_code == 303, again.text
+        worker = script.worker(number)
+        assert worker.order.video_id == script.worker().order.video_id
+        wait_until(partial(finished, again.headers["location"]))
+    other = bring(client, title="On bees")
+    assert other.status_code == 422
+    assert "On honey" in other.text
+    assert "Leave the title out" in other.text
+    assert str(worker.order.home) not in other.text
+    assert "--" not in Page(other.text).all("//p[@role='alert']")[0].text_content()
+
+
+def test_a_new_transcript_without_a_title_is_called_as_its_file(
+    serve: Serve, script: Script
+) -> None:
+    assert bring(serve()).status_code == 303
+    order = script.worker().order
+    assert order.video_id.startswith("my-talk-")
+    assert "title: my talk" in (Settings(home=order.home).home_corpora / "local.yaml").read_text()
+
+
+def test_what_is_refused_lists_no_video(serve: Serve, home: Path, script: Script) -> None:
+    client = serve(serve_max_runs=1)
+    assert bring(client, max_claims="99").status_code == 422
+    assert bring(client, title="x" * 301).status_code == 422
+    assert send(client, "/desk/checks", link="everyday-beliefs-talk").status_code == 303
+    assert bring(client).status_code == 429
+    assert not (Settings(home=home).home_corpora / "local.yaml").exists()
+    script.worker().complete()
+    wait_until(lambda: bring(client, title="x" * 300).status_code == 303)
+
+
+def test_what_was_recorded_is_said_where_the_check_behind_it_is_refused(
+    serve: Serve, home: Path, script: Script, published: str
+) -> None:
+    client = serve(serve_max_runs=1)
+    assert send(client, "/desk/checks", link=VIDEO_ID).status_code == 303
+    query = {"act": "add_query", "text": "honey jar years", "again": "1"}
+    conflict = send(client, f"{CLAIM_PATH}/acts", **query)
+    script.worker().complete()
+    wait_until(lambda: send(client, f"{CLAIM_PATH}/check").status_code == 303)
+    script.worker(1).complete()
+    wait_until(
+        lambda: send(client, "/desk/checks", link="everyday-beliefs-talk").status_code == 303
+    )
+    busy = send(client, f"{CLAIM_PATH}/acts", **query | {"text": "honey spoils"})
+    assert (conflict.status_code, busy.status_code) == (409, 429)
+    for refused, why in ((conflict, "is being checked with other settings"), (busy, "at once")):
+        said = Page(refused.text).all("//p[@role='alert']")[0].text_content()
+        assert said.startswith("What you did is recorded. The claim is not checked again now: ")
+        assert why in said
+        assert "/api/" not in said
+    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    assert [each.value for each in acts] == ["honey jar years", "honey spoils"]
+
+
+def test_a_number_or_the_beginning_of_an_id_leads_to_the_page_of_the_claim(
+    serve: Serve, published: str
+) -> None:
+    client = serve()
+    claims = f"/desk/videos/{VIDEO_ID}/claims"
+    paths = {f"{claims}/{samples.claim(number).claim_id}" for number in range(5)}
+    first = client.get(f"{claims}/1")
+    assert first.status_code == 303
+    assert first.headers["location"] in paths
+    assert client.get(CLAIM_PATH[:-2]).headers["location"] == CLAIM_PATH
+    for short in (f"{claims}/1", first.headers["location"][:-2]):
+        noted = send(client, f"{short}/acts", act="note", text=short)
+        assert noted.headers["location"] == f"{first.headers['location']}?recorded=kept#review"
+
+
+def test_the_timeline_of_a_claims_page_leads_to_the_other_claims(
+    serve: Serve, published: str
+) -> None:
+    page = Page(serve().get(CLAIM_PATH).text)
+    marks = page.all("//*[contains(@class, 'timeline')]//@href")
+    glances = page.all("//nav[@class='glance']//@href")
+    assert len(marks) == 5
+    assert sorted(map(str, marks)) == sorted(map(str, glances))
+
+
+@needs_browser
+def test_a_live_verdict_is_said_as_everywhere_else(serve: Serve, script: Script) -> None:
+    client = serve()
+    run = send(client, "/desk/checks", link="everyday-beliefs-talk").headers["location"]
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(f"{client.base_url}{run}".replace("//desk", "/desk"))
+        for number, outcome in enumerate(("unclear", "refutes", "incomplete")):
+            verdict = samples.verdict(number, outcome, basis="embedded")
+            made = {
+                "claim": samples.claim(number).model_dump(mode="json"),
+                "verdict": verdict.model_dump(mode="json"),
+            }
+            event = update("verdict_reached", "Said.", reached=number + 1, total_claims=3, **made)
+            script.worker().say(event)
+        page.wait_for_selector("#claims li >> nth=2")
+        said = [badge.text_content() for badge in page.query_selector_all("#claims .badge")]
+        assert said == ["?unclear", "✕leaning refuted", "!incomplete"]
+        assert page.reload() is not None
+        page.wait_for_selector("#claims li >> nth=2")
+        again = [badge.inner_text() for badge in page.query_selector_all("#claims .badge")]
+        assert ["leaning" in each for each in again] == [False, True, False]
+    script.worker().complete()
+
+
 def test_one_claim_is_checked_again(serve: Serve, script: Script, published: str) -> None:
     client = serve()
     started = send(client, f"{CLAIM_PATH}/check")
@@ -218,6 +348,15 @@ def test_words_are_found_in_claims_and_quotes_by_their_beginnings(
     assert page.all(f"//section[@aria-labelledby='found-claims']//a[@href='{CLAIM_PATH}']")
     assert not Page(client.get("/desk/search?q=unspoken").text).all("//table")
     assert client.get("/desk/search?q=%F0%9F%90%9D+!!&page=3").status_code == 200
+
+
+def test_a_page_of_what_was_found_that_there_is_not_leads_to_the_first(
+    serve: Serve, published: str
+) -> None:
+    said = Page(serve().get("/desk/search?q=honey&page=100000").text).all("//main")[0]
+    assert "There is no page 100000" in said.text_content()
+    assert "Nothing says" not in said.text_content()
+    assert "/desk/search?q=honey" in said.xpath(".//@href")
 
 
 def test_a_claim_is_taken_away(serve: Serve, published: str) -> None:
