@@ -45,7 +45,7 @@ _UNITS = (
 _SCALES = {stem(word): row[:2] for row in _UNITS for word in row[2].split()}
 
 Bound = Literal["exact", "about", "at_least", "at_most"]
-_TO_NUMBER = r"\s*(\w+\s){0,2}$"
+_TO_NUMBER = r"\s*(\w+\s){0,2}(us)?$"
 _BOUNDS: dict[Bound, re.Pattern[str]] = {
     "at_least": re.compile(
         r"\b(more than|over|at least|above|exceed\w*|(greater|higher) than|upwards? of"
