@@ -357,10 +357,12 @@ class ClaimWords:
     role: Role | None
     denied: frozenset[str] = frozenset()
 
-    def as_told_by(self, words: frozenset[str]) -> ClaimWords:
-        """Return the claim as who says these words speaks of it: perhaps not of what it denies."""
-        is_of_rest = bool(self.denied) and self.denied.isdisjoint(words)
-        return replace(self, is_denied=False) if is_of_rest else self
+    def as_told_by(self, statement: Statement) -> ClaimWords:
+        """Return the claim as a statement speaks of it: perhaps not of what the claim denies."""
+        of_denied = not self.denied.isdisjoint(content_words(statement.about))
+        # What denies none of the other words may well mean what the claim denies.
+        of_rest = statement.says != "denies" or bool(_met(self, statement.focus))
+        return replace(self, is_denied=False) if self.denied and of_rest and not of_denied else self
 
     @property
     def is_plain(self) -> bool:
@@ -531,7 +533,7 @@ def read_statements(
         least = _NEAR_SAID if shared >= _LEAST_SAID else unsaid
         speaks = is_named or statement.says == "denies"
         is_heard = (speaks and near >= least) or (is_answer and near >= _ANSWERED)
-        meant = claim.as_told_by(content_words(statement.about))
+        meant = claim.as_told_by(statement)
         decided = _decide(meant, statement, title, shared, near, is_heard=is_heard)
         is_repeated = lists_myths and statement.says == "asserts"
         if decided is not None and not (
