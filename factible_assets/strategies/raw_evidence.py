@@ -182,21 +182,21 @@ async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFil
                 answer = await judge_veracity(desk, rows, questions)
             note.got = f"{answer.veracity}, {answer.confidence} confidence"
             for each in answer.sources:
-                if 0 < each.source <= len(rows):
+                # A side without a quote that shows it is not taken.
+                if 0 < each.source <= len(rows) and rows[each.source - 1].quote:
                     said[rows[each.source - 1].evidence_id] = each.stance
             named = answer.veracity
             if named == "unsettled" or CARRIERS[VERACITY[named]] & set(said.values()):
                 level = named
             else:
-                note.reason = "It is not believed: no source that exists takes this side."
+                note.reason = "It is not believed: no source that can be quoted takes this side."
     except ports.BudgetSpentError:
         raise
     except ports.ReasonerError as error:
         failure = error
-    # A side without a quote that shows it is not taken.
     taken = tuple(
         row.model_copy(update={"stance": stance, "stance_confidence": 1.0})
-        if row.quote and (stance := said.get(row.evidence_id, "unclear")) != "unclear"
+        if (stance := said.get(row.evidence_id, "unclear")) != "unclear"
         else row
         for row in gathered.evidence
     )

@@ -178,7 +178,15 @@ async def test_a_level_that_no_source_bears_is_not_believed_nor_are_its_words() 
         assert (verdict.stance, verdict.veracity) == ("unclear", None)
         assert verdict.summary != VERDICT["explanation"]
         (judged,) = (step for step in steps if step.step == "judge")
-        assert judged.reason == "It is not believed: no source that exists takes this side."
+        assert judged.reason == "It is not believed: no source that can be quoted takes this side."
+
+
+async def test_a_level_that_no_quote_bears_is_not_believed() -> None:
+    unquoted = {"relevant": True, "quotes": [], "summary": "It speaks of the ban."}
+    result, _ = await checked(world_with(2), told(SummaryAnswer=unquoted))
+    (verdict,) = result.verdicts
+    assert (verdict.stance, verdict.veracity) == ("unclear", None)
+    assert verdict.summary != VERDICT["explanation"]
 
 
 async def test_a_summary_is_held_against_its_passage_and_not_the_whole_document() -> None:

@@ -72,7 +72,9 @@ def without_denials(clause: str) -> Proposition:
                 cuts.append((*match.span(), stays))
                 count += is_denial
                 if is_denial and pattern is lexicon.negations:
-                    after = (word.norm for word in tokenise(clause[match.end() :]))
+                    # "Lions, but not tigers, live in groups": up to the comma.
+                    near = re.split(r"[,;()]", clause[match.end() :], maxsplit=1)[0]
+                    after = (word.norm for word in tokenise(near))
                     denied = takewhile(
                         lambda word: not is_stop_word(word), dropwhile(is_stop_word, after)
                     )

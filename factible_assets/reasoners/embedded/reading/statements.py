@@ -34,6 +34,7 @@ from factible_assets.reasoners.embedded.reading.quantities import (
 )
 from factible_assets.reasoners.embedded.text import (
     NAMED_BY_LETTER,
+    Word,
     content_stems,
     fold,
     is_stop_word,
@@ -123,10 +124,16 @@ class Decision:
 _VERB_AFTER_AND = (
     r"\s+and\s+(?=(?:do|does|did|is|are|was|were|can|could|cannot|will|would|has|have|had)\b)"
 )
+_BARE_DENIAL = (
+    r",\s+(?=(?:the )?(?:\w+ )?\w+ (?:(?:is|are|was|were|do|does|did|has|have|can|could|will)"
+    r"(?: not|n['\u2019]t)|cannot)\W*$)"
+)
+"""Before what is denied of another in its fewest words: "Iron is magnetic, copper is not"."""
 JOINT = re.compile(
     r";\s+|:\s+|\s[\u2013\u2014]\s"
     r"|,?\s+(?:but|so that|although|though|whereas|while|unless|because|since)\s+(?!of\b)"
-    r"|,\s+(?:and(?!\s+not\b)|so|or|yet|which|who|as|making|with)\s+|" + _VERB_AFTER_AND,
+    r"|,\s+(?:and(?!\s+not\b)|so|or|yet|which|who|as|making|with)\s+|"
+    f"{_BARE_DENIAL}|{_VERB_AFTER_AND}",
     re.IGNORECASE,
 )
 """Where one clause of a sentence ends and the next begins."""
@@ -437,8 +444,22 @@ SUBJECT = re.compile(
 )
 """A pronoun that a statement is about: what the page's title names."""
 _OWNER = re.compile(r"^(?:its|his|her|their) ", re.IGNORECASE)
-_NOT_ELSE = re.compile(r",\s+(?:and )?not\b")
-"""Before what a statement is set against: "mammals, not fish"."""
+_NOT_ELSE = re.compile(r"(?:,\s+|\band |\bbut |\bthough |\()not\b|\bnot\b[^,.;]*\bbut\b")
+"""Before what a statement is set against: "mammals, not fish", "not at London but at Hastings"."""
+_FORMER = re.compile(
+    r"\b(?:until (?!now\b|today\b)|used to |former(?:ly)?\b|previously\b|in the past\b"
+    r"|once (?!an?\b|every\b|per\b|in\b|the\b|it\b|they\b))",
+    re.IGNORECASE,
+)
+"""What was, and says nothing of what is: "Lagos was the capital until 1991"."""
+_PAST = re.compile(
+    r"\b(?:was|were|had|did|once|used|former\w*|until|been|\w{3,}ed)\b", re.IGNORECASE
+)
+_RANK = re.compile(
+    r"(?:\b(second|third|fourth|fifth|sixth|\d+(?:nd|rd|th))[- ])?\b(?:most|\w{2,}est)\b",
+    re.IGNORECASE,
+)
+"""A superlative, behind its rank if it has one: K2 is the second highest, not the highest."""
 _WHOLLY = re.compile(
     r"\b(?:(?<!at )all|every\w*|always|entirely|completely|fully|totally|wholly|alone|only|sole"
     r"|just|merely|simply|evenly|uniform\w*|equally|alike|until|without)\b",
@@ -908,17 +929,35 @@ def _met(claim: ClaimWords, words: Set[str]) -> set[str]:
 def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
     """Tell whether a statement compares if the claim does: "faster than", not "as fast as".
 
-    Nor may it speak of vitamin C alone if the claim does of vitamin A, or of some for all.
+    Nor may it speak of vitamin C alone if the claim does of vitamin A, of the second highest for
+    the highest, of some for all, or of what was for what is.
     """
-    ours, theirs = (set(_LETTERED.findall(each)) for each in (claim.text, statement.raw))
-    if ours and theirs and ours.isdisjoint(theirs):
+    for names in (_LETTERED, _RANK):
+        ours, theirs = (set(names.findall(each)) for each in (claim.text, statement.raw))
+        if ours and theirs and ours.isdisjoint(theirs):
+            return False
+    if _FORMER.search(statement.raw) and not _PAST.search(claim.text):
         return False
     if SWEEPING.search(claim.text) and not SWEEPING.search(statement.raw):
         return False
     return _THAN.search(claim.text) is None or _THAN.search(statement.raw) is not None
 
 
-_TURNING, _LESS = re.compile(r" (?:than|around|orbits?) "), re.compile(r"\bless (\w{3,})\w")
+_TURNING = re.compile(r" (?:than|around|orbits?|before|after|(?:north|south|east|west) of) ")
+_LESS = re.compile(r"\bless (\w{3,})\w")
+_LINK = re.compile(r"\W*(?:only |\w+ly )?(of|to|from|in|with|by|against|for|as|on|at)\b")
+_MUTUAL = frozenset(
+    map(
+        stem,
+        word_set(
+            "related similar equal equals border borders differ differs different meet met married"
+            " marry neighbour neighbor resemble near close linked link associated association same"
+            " connected correlated opposite adjacent cousin brother sister sibling twin friend"
+            " partner ally share interact compete mixed joined combined together fought played"
+        ),
+    )
+)
+"""What holds of two whoever is named first."""
 _BOUND = re.compile(
     r"\b(?:more|less|fewer) than (?=\d|half\b|an? (?:dozen|hundred|thousand|\w+illion|third)\b"
     r"|(?:two|three|four|five|six|seven|eight|nine|ten|twenty)\b)"
@@ -948,7 +987,40 @@ def _turns(claim: ClaimWords, statement: Statement) -> bool:
     )
     first, second = more - less, less - more
     is_exchanged = bool(first & their_less and second & their_more and not second & their_less)
+    is_exchanged = is_exchanged or _is_reversed(claim.about, statement.about)
     return is_exchanged != _has_opposite(ours, theirs)
+
+
+def _is_reversed(ours: str, theirs: str) -> bool:
+    """Tell whether who does and to whom it is done change places: "A beat B", "B beat A".
+
+    They do around one word that both have, where those beside it are exchanged and the voice is the
+    same, or where they are not and it is another: "A bought B", "A was bought by B".
+    """
+    told = tokenise(theirs)
+    for word in tokenise(ours):
+        same = [each for each in told if stem(each.norm) == stem(word.norm)]
+        is_verb = not (is_stop_word(word.norm) or ours[word.start].isupper())
+        if len(same) != 1 or not is_verb or stem(word.norm) in _MUTUAL:
+            continue
+        if same[0].norm.endswith(("er", "or")) != word.norm.endswith(("er", "or")):
+            continue
+        doer, done, link = _beside(ours, word)
+        *theirs_beside, their_link = _beside(theirs, same[0])
+        links = {link, their_link} - {"by", ""}
+        is_same_voice = (link == "by") == (their_link == "by")
+        reversed_so = [done, doer] if is_same_voice else [doer, done]
+        is_told = doer and done and doer != done and (link == their_link or not links)
+        if is_told and theirs_beside == reversed_so:
+            return True
+    return False
+
+
+def _beside(text: str, word: Word) -> tuple[str, str, str]:
+    """Return the content words beside a word, and the preposition behind it; empty if none."""
+    before, after = content_stems(text[: word.start]), content_stems(text[word.end :])
+    link = _LINK.match(text, word.end)
+    return (before or [""])[-1], (after or [""])[0], "" if link is None else link[1]
 
 
 def _has_opposite(about: str, said_about: str) -> bool:
