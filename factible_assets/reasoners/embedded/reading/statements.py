@@ -141,7 +141,7 @@ _CONCEDED = re.compile(r"^\W*(?:even )?(?:although|though|while)\b[^,]{3,100}, "
 """What a sentence grants before it says what it says: "Although many think …, ..."."""
 _COORDINATED = re.compile(
     r";\s|,\s+(?:and(?!\s+not\b)|or|so)\s|\s(?:but|whereas|while|yet(?! to\b))\s|"
-    + _VERB_AFTER_AND,
+    f"{_BARE_DENIAL}|{_VERB_AFTER_AND}",
     re.IGNORECASE,
 )
 """Where a sentence goes on to another statement, which is not about the same."""
