@@ -44,6 +44,8 @@ if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no
 _DEMO = "everyday-beliefs-talk"
 _DEMO_CLAIMS = 12
 """Enough that true, false, mixed and unsettled claims of the talk are among them."""
+_SHOWN_REASONS, _SHOWN_CHARACTERS = 3, 400
+"""Of why verdicts lack something; the report has them all."""
 
 
 @arguments.takes_knobs
@@ -197,8 +199,18 @@ def _show(checked: Checked, *, may_cost: bool = False) -> None:
     )
     if any(verdict.basis == "embedded" for verdict in checked.data.verdicts):
         note("These are automatic leanings of the embedded engine; the report shows the quotes.")
+    verdicts = checked.data.verdicts
     if checked.code is ExitCode.INCOMPLETE:
         note("Some verdicts are incomplete because services failed; check the video again.")
+    elif any(each.recheck_due for each in verdicts):
+        note("Some verdicts lack what services that failed would have said; check the video again.")
+    reasons = Counter(
+        each.reason.removesuffix(" Check the claim again.")
+        for each in verdicts
+        if each.reason and (each.recheck_due or each.stance in {None, "unclear"})
+    )
+    for reason, times in reasons.most_common(_SHOWN_REASONS):
+        note(f"  {counted(times, 'verdict')}: {plain(reason, _SHOWN_CHARACTERS)}")
 
 
 def _verdicts_table(checked: Checked) -> Table:

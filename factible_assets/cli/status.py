@@ -77,7 +77,9 @@ def status() -> None:
             f"{claims['claims']:,}, of which {claims['verdicts']:,} have a verdict and "
             f"{claims['incomplete']:,} wait for services that failed"
         )
-        spent = f"{dollars(cost['usd'])} for {counted(cost['calls'], 'model call')}, all runs"
+        unpriced = f" ({cost['unpriced']:,} without a listed price)" if cost["unpriced"] else ""
+        calls = counted(cost["calls"], "model call")
+        spent = f"{dollars(cost['usd'])} for {calls}{unpriced}, all runs"
         last = claims["last_checked_at"]
         rows += [
             ("videos", checked),

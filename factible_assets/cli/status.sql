@@ -28,7 +28,14 @@ SELECT
         'incomplete': count(*) FILTER (latest_status = 'incomplete'),
         'last_checked_at': max(checked_at)
     } AS claims,
-    (SELECT {'usd': coalesce(sum(cost_usd), 0), 'calls': count(*)} FROM llm_calls) AS cost,
+    (
+        SELECT {
+            'usd': coalesce(sum(cost_usd), 0),
+            'calls': count(*),
+            'unpriced': count(*) FILTER (NOT price_known)
+        }
+        FROM llm_calls
+    ) AS cost,
     (SELECT count(*) FROM recheck_plan WHERE decision = 'planned') AS due
 FROM verdicts
 

@@ -186,7 +186,7 @@ class _Work:
             "queries": math.ceil(claims / together),
             # Who would stop at enough sources waits for none of them: each may be read alone.
             "evidence": pages
-            if config.evidence.enough_origins is not None
+            if config.evidence.enough_origins is not None or not config.evidence.together
             else claims * math.ceil(pages_of_claim / together),
             "verdicts": claims,
         }

@@ -474,7 +474,7 @@ def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) ->
     if draft is not None and words and draft.stance == opinion.vote.stance:
         return words
     if not opinion.rows and opinion.declined:
-        return "Nothing that was read speaks of the claim."
+        return f"{opinion.declined}; nothing else that was found speaks of the claim."
     if not opinion.rows:
         many = f"None of the {silent} sources that were read"
         return f"{many if silent > 1 else 'No source that was found'} speaks of the claim."

@@ -44,7 +44,7 @@ class CallPolicy:
     write_seconds: float = 30.0
     answer_seconds: float = 180.0
     """From sending to the last byte; models answer all at once, so silence is no sign."""
-    validation_retries: int = 3
+    validation_retries: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,9 +89,10 @@ class ModelCall(BaseModel):
 
     Tokens are those that the server reported; `output_tokens` include `thought_tokens`, None where
     it does not tell them apart, and `input_tokens` include `cached_tokens`, read from the
-    provider's own cache. Without `usage_reported` the tokens of an answer, and its cost, are
-    estimated, those of a failed request 0; without `price_known` the cost is 0 for want of a
-    figure. Latency is in seconds, without the waiting for a slot, a rate limit or a retry.
+    provider's own cache. Without `usage_reported` the tokens and the cost are estimated: where
+    the answer was lost, of what was read alone, and 0 for a request that was turned away; without
+    `price_known` the cost is 0 for want of a figure. Latency is in seconds, without the waiting for
+    a slot, a rate limit or a retry.
 
     `request_id` is the request's own, wherever the call is told of again. A `cache_hit` was made by
     an earlier question: nothing was sent, and the cost is what it once was. `trimmed_characters`

@@ -66,7 +66,7 @@ class _Message(BaseModel):
 class _Completion(BaseModel):
     """The part of a chat completion that is read; servers differ in the rest."""
 
-    message: _Message = Field(validation_alias=AliasPath("choices", 0, "message"))
+    message: _Message | None = Field(None, validation_alias=AliasPath("choices", 0, "message"))
     finish: str | None = Field(None, validation_alias=AliasPath("choices", 0, "finish_reason"))
     usage: Any = None
 
@@ -141,20 +141,24 @@ class OpenAIBackend(backend.Backend):
         try:
             completion = _Completion.model_validate_json(content)
         except ValidationError:
-            # Some gateways put an error into an answer of status 200.
-            failed = backend.ErrorBody(HTTPStatus.OK, content)
-            if failed.code or failed.type:
-                sentence = self._clean(failed.message)
-                raise backend.BackendError("passing", f"it failed: {sentence}", lost=True) from None
-            raise backend.malformed("chat completion") from None
+            completion = _Completion()
         said, ended = completion.message, completion.finish
         try:
             usage = backend.Usage(**_Usage.model_validate(completion.usage).model_dump())
         except ValidationError:
             usage = backend.Usage()
+        told = usage if usage.input_tokens is not None else None
+        if said is None:
+            # Some gateways put an error into an answer of status 200.
+            failed = backend.ErrorBody(HTTPStatus.OK, content)
+            error = backend.malformed("chat completion")
+            if failed.code or failed.type:
+                error.reason = f"it failed: {self._clean(failed.message)}"
+            error.usage = told
+            raise error
         if ended == "error":
             # So OpenRouter ends an answer that its provider broke off.
-            raise backend.BackendError("passing", "the answer broke off", lost=True, usage=usage)
+            raise backend.BackendError("passing", "the answer broke off", lost=True, usage=told)
         refusal = said.refusal
         if ended == "content_filter":
             refusal = refusal or "the service's content filter stopped the answer"

@@ -402,9 +402,11 @@ class _Conversation(Generic[base.Answer]):
                     reply = await self._ask(prompt, request)
                 except backend.BackendError as error:
                     turn.refused = error.crowded
-                    usage, known = error.usage or backend.Usage(0, 0), error.usage is not None
+                    # It was read, at least, if the server worked on it.
+                    read = backend.Usage(expected if error.lost else 0, 0)
+                    usage, known = error.usage or read, error.usage is not None
                     call = self._call(prompt, name, usage, started, reported=known)
-                    if not error.lost:
+                    if known or not error.lost:
                         reserved.spent = call.cost_usd
                     outcome = "refused" if error.kind == "refused" else "infra_error"
                     await self._record(call, outcome=outcome, reason=error.reason)

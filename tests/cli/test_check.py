@@ -196,6 +196,19 @@ def test_a_failed_recheck_beside_a_good_verdict_leaves_the_check_incomplete(home
     assert checked.code is ExitCode.INCOMPLETE
 
 
+def test_why_verdicts_are_incomplete_is_said_below_them(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_sample(home)
+    checked = stored_result(VIDEO_ID, settings=Settings(home=home))
+    assert checked is not None
+    _show(checked)
+    (why,) = {each.reason for each in checked.data.verdicts if each.status == "incomplete"}
+    said = capsys.readouterr().err
+    assert "Some verdicts are incomplete because services failed" in said
+    assert f"1 verdict: {why}" in said
+
+
 def test_what_was_completely_checked_is_shown_again_without_a_run(
     factible: Run, home: Path, tmp_path: Path
 ) -> None:

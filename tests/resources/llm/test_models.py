@@ -132,17 +132,16 @@ async def test_an_invalid_answer_is_asked_for_again_with_the_error_shown(
 
 
 @both
-async def test_an_answer_that_stays_invalid_is_given_up_after_three_corrections(
+async def test_an_answer_that_stays_invalid_is_given_up_after_one_correction(
     server: MisbehavingServer, dialect: Dialect
 ) -> None:
     server.on(CHAT[dialect], say(dialect, '{"stance": "perhaps", "score": 3}'))
     async with bound(server, dialect) as model:
-        with pytest.raises(ModelError, match=r"in 4 tries.*stance") as caught:
+        with pytest.raises(ModelError, match=r"in 2 tries.*stance") as caught:
             await model.complete(ask())
-    assert server.count(CHAT[dialect]) == 4
-    assert [call.outcome for call in caught.value.calls] == ["invalid"] * 4
-    assert sum(call.input_tokens for call in caught.value.calls) == 480
-    assert len(bodies(server, dialect)[3]["messages"]) == 4, "older corrections are forgotten"
+    assert server.count(CHAT[dialect]) == 2
+    assert [call.outcome for call in caught.value.calls] == ["invalid"] * 2
+    assert sum(call.input_tokens for call in caught.value.calls) == 240
 
 
 @both
@@ -636,13 +635,32 @@ async def test_a_budget_stops_a_run_cleanly_and_is_never_passed(server: Misbehav
     assert len(server.asked) >= 8, "reservations are returned when a call costs less"
 
 
+async def test_an_answer_without_a_choice_costs_what_the_server_says_that_it_does(
+    server: MisbehavingServer,
+) -> None:
+    empty = openai_answer("") | {"choices": []}
+    server.on(CHAT["openai"], respond_json(empty), say("openai"))
+    budget = Budget("this run", Ceiling(0.01))
+    async with bound(server) as model:
+        answer = await model.complete(ask(), budget=budget)
+    assert [(call.outcome, call.input_tokens) for call in answer.calls] == [
+        ("infra_error", 120),
+        ("ok", 120),
+    ]
+    assert budget.spent == pytest.approx(sum(call.cost_usd for call in answer.calls))
+
+
 async def test_a_lost_answer_counts_against_the_budget_and_a_rejection_does_not(
     server: MisbehavingServer,
 ) -> None:
     server.on(CHAT["openai"], fail(503), hang(), say("openai"))
     budget = Budget("this run", Ceiling(0.01))
     async with bound(server, policy=replace(PATIENT, answer_seconds=0.5)) as model:
-        await model.complete(ask(), budget=budget)
+        answer = await model.complete(ask(), budget=budget)
+    rejected, unheard, _ = answer.calls
+    assert (rejected.input_tokens, rejected.cost_usd) == (0, 0)
+    assert (unheard.input_tokens > 0, unheard.cost_usd > 0) == (True, True), "the prompt, at least"
+    assert not unheard.usage_reported
     lost = budget.spent - 0.00018
     assert 200 * 2 < lost * 1e6 < 600 * 2, "the prompt's estimate and the whole limit of the answer"
 
