@@ -360,6 +360,10 @@ def _none(*_: object, **__: object) -> int:
     return -1
 
 
+def _itself(claim: statements.ClaimWords, _: object) -> statements.ClaimWords:
+    return claim
+
+
 _with_subject = statements._with_subject
 
 
@@ -411,6 +415,10 @@ RULES: tuple[Rule, ...] = (
     Rule("opposites", {"opposites": {}}),
     Rule("words of little topic", {"light": frozenset()}),
     _without_part("who compares says than", statements, "_compares_alike", _yes),
+    _without_part("who does and to whom", statements, "_is_reversed", _no),
+    _without_part("what was is not", statements, "_FORMER", NEVER),
+    _without_part("the second is not the first", statements, "_RANK", NEVER),
+    _without_part("a clause's denial is its own", statements.ClaimWords, "as_told_by", _itself),
     _without_part("another name in its place", statements, "_said_of_others", lambda *_: {}),
     _without_part("kinds of which nothing is two", statements, "_is_of_another_kind", _no),
     _without_part("figures that the page has too", statements, "numbers_stated", _none),

@@ -324,6 +324,10 @@ class Runs:
                 await asyncio.to_thread(listing)
             except BaseException:  # also where its client is gone
                 del self._runs[run.run_id]
+                # Somebody may have joined it meanwhile.
+                words = "The video could not be listed. Start its check again."
+                run.tell(models.error_update(words, run.run_id))
+                run.end("failure")
                 raise
         run.task = asyncio.create_task(self._attend(run), name=f"run {run.run_id}")
         return run

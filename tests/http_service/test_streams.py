@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import subprocess
 import sys
+import threading
+from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 
+from factible_assets.config import FactCheckConfig
 from factible_assets.http_service import runs
+from factible_assets.http_service.auth import Client, Clients
 from factible_assets.http_service.models import RunInfo, update
+from factible_assets.settings import Settings
 from tests.http_service.conftest import BOTH, OTHER_TOKEN, TOKEN, Serve, bearer
 from tests.http_service.doubles import DEADLINE_SECONDS, Script, events_of, wait_until
 
@@ -154,6 +160,30 @@ def test_who_asks_for_the_same_joins_the_run_and_hears_all_of_it(
     assert heard[-1].name == "complete"
     assert first.headers["location"] == second.headers["location"]
     assert len(script.workers) == 1
+
+
+async def test_who_joins_a_run_whose_video_cannot_be_listed_hears_its_end(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path)
+    clients = Clients.of(settings, beyond_loopback=False)
+    house = runs.Runs(settings, clients, Script().launch)
+    begun, joined, loop = asyncio.Event(), threading.Event(), asyncio.get_running_loop()
+
+    def fails() -> None:
+        loop.call_soon_threadsafe(begun.set)
+        joined.wait(DEADLINE_SECONDS)
+        raise OSError(28, "No space left on device")
+
+    start = partial(house.start, VIDEO, FactCheckConfig(), Client("a"))
+    first = asyncio.create_task(start(listing=fails))
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        await begun.wait()
+        second = await start(listing=fails)
+        joined.set()
+        with pytest.raises(OSError, match="No space left"):
+            await first
+        said = [event.message async for _, event in second.follow()]
+    assert said == ["The video could not be listed. Start its check again."]
+    assert second.info.status == "failure"
 
 
 def test_other_settings_for_a_video_that_is_being_checked_are_a_conflict(
