@@ -235,7 +235,9 @@ def _verdicts_table(checked: Checked) -> Table:
 
 def _confidence(verdict: Verdict) -> str:
     shown, score = sureness(verdict), verdict.confidence_score
-    return f"{shown} {score:.2f}" if shown and score is not None else shown or "–"
+    # A leaning's number is a share of right ones among its like, and looks surer than its word.
+    is_told = shown and score is not None and verdict.basis != "embedded"
+    return f"{shown} {score:.2f}" if is_told else shown or "–"
 
 
 def _cost_words(checked: Checked, *, may_cost: bool) -> str:

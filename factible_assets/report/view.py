@@ -109,8 +109,9 @@ def arrange(data: ReportData) -> ReportView:
     claims = [shelves.claim_view(claim, number) for number, claim in enumerate(data.in_time, 1)]
     by_id = {view.claim.claim_id: view for view in claims}
     # Those that take a side with most confidence, if there are others; what does not hold first.
+    sure = (view for view in claims if view.confidence in {"medium", "high"})
     sided = sorted(
-        (view for view in claims if view.outcome in {"supports", "refutes"}),
+        (view for view in sure if view.outcome in {"supports", "refutes"}),
         key=lambda view: (
             view.outcome == "refutes",
             (view.verdict and view.verdict.confidence_score) or 0.0,

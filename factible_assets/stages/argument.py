@@ -46,11 +46,13 @@ _LEADS: Mapping[tuple[str, Stance], str] = {
     ("unclear", "unclear"): "Of what was read,",
 }
 """What goes before a source, by outcome and the source's side."""
+_INNER = str.maketrans('\u201c\u201d"', "\u2018\u2019'")
+"""Quotation marks inside others."""
 _CITED = re.compile(r"\[\d+\]")
 _TAKE: Mapping[Stance, str] = {"supports": "bear{s} it out", "refutes": "contradict{s} it"}
 _UNOPPOSED: Mapping[Stance, str] = {
-    "supports": "nothing that was read stands against it",
-    "refutes": "nothing that was read speaks for it",
+    "supports": "none was read as contradicting it",
+    "refutes": "none was read as bearing it out",
 }
 
 
@@ -74,7 +76,8 @@ class Voice:
         head = f"{self.lead} {named} {self.says}".strip()
         if not (quoted and self.words):
             return f"{head}."
-        return f"{head}: “{self.words}”" if self.is_quote else f"{head}: {self.words}"
+        inner = self.words.translate(_INNER)
+        return f"{head}: “{inner}”" if self.is_quote else f"{head}: {self.words}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +142,9 @@ def _balance(outcome: str, sides: Mapping[Stance, Collection[Evidence]]) -> str 
     if outcome == "unclear" and sides:
         if not sides.keys() - {"unclear"}:
             silent = len(sides["unclear"])
-            many = f"None of the {silent} sources that touch on it takes a side."
-            return many if silent > 1 else "The one source that touches on it takes no side."
+            many = f"None of the {silent} sources on its subject was read as taking a side."
+            lone = "The one source on its subject was not read as taking a side."
+            return many if silent > 1 else lone
         is_divided = {"supports", "refutes"} <= sides.keys()
         much = "The two sides weigh too much alike" if is_divided else "That weighs too little"
         return f"{much} to settle it."

@@ -49,13 +49,13 @@ _REACH = 400
 """Characters on either side of a quote in which the ends of its sentence are looked for."""
 _SENTENCE_ENDS = re.compile(
     "(?:[!?…]|(?<!\\b[A-Z])(?<!\\b[A-Z][a-z])(?<!\\bMrs)(?<!\\bProf)\\.)[\"'\u201d\u2019)\\]»]*"
-    "(?=\\s+(?:[^\\sa-z\\d]|\\Z))|[\u3002\uff01\uff1f]"
+    "(?:\\[\\d+\\])*(?=\\s+(?:[^\\sa-z\\d]|\\Z)|\\s*[\\n\\r])|[\u3002\uff01\uff1f]"
     "|(?<![:,;\uff1a])(?<![:,;\uff1a]\\s)[\\n\\r\u2028\u2029](?=\\s*[^\\sa-z])"
 )
 """None is the full stop of an abbreviation or before a figure, nor a line's end behind a colon: who
 denies what follows may stand before it."""
 _ASKED_OR_QUOTED = ("?", '"', "\u201d", "\u201c", "»", "\uff1f")
-_AFTER = 9  # Characters behind an end that show that it is one.
+_AFTER = 20  # Characters behind an end that show that it is one.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _MIN_SNIPPET_WORDS = 5
 _FOUND_SHARE = 0.1

@@ -220,9 +220,11 @@ def select_hits(
         chosen.update((each.hit.canonical_url, each) for each in (*wanted, *others[:count]))
         for each in others[count:]:
             word, least = each.rating.rating.replace("_", " "), minimum.replace("_", " ")
-            reason = f"Its rating is {word}, below the minimum {least}."
+            reason = f"It is rated {word}; only sources rated {least} or better are read."
             if _reaches(each.rating.rating, minimum):
-                reason = f"The query's limit of {limit} sources was filled with better ones."
+                reason = (
+                    f"The query's limit of {limit} sources was filled by others, rated as well."
+                )
             skipped.setdefault(each.hit.canonical_url, (each, reason))
     left = tuple(each for url, each in skipped.items() if url not in chosen)
     return tuple(chosen.values()), left

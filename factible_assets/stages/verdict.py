@@ -337,12 +337,19 @@ def form_opinion(
         case=case,
         basis=basis,
         rows=rows,
-        vote=seen if doubt else least,
+        vote=_as_plain(seen if doubt else least, rows),
         origins=independent_weight(rows, lambda _: 1, stories),
         doubt=f"{'; '.join(doubt)}. Check the claim again." if doubt else None,
         reserve=reserve,
         declined=f"The model declined to read {numbered(declined, 'source')}" if declined else None,
     )
+
+
+def _as_plain(vote: ports.Vote, rows: Iterable[records.Evidence]) -> ports.Vote:
+    """Tone alone makes nobody sure, of however many sources: what they share is their topic."""
+    own = [row.ground for row in rows if row.stance == vote.stance]
+    only_leans = bool(own) and {*own} == {"tone"}
+    return replace(vote, confidence="low") if only_leans else vote
 
 
 def conclude(

@@ -96,8 +96,11 @@ def test_an_incomplete_verdict_has_a_reason_and_no_side(page: Page) -> None:
     assert "The search for “question 4” at archive, page 1: no answer in 10 s" in words
 
 
-def test_confidence_is_a_word_and_a_number_and_only_of_a_verdict_with_a_side(page: Page) -> None:
-    assert "medium, 0.54" in page.text("//article[1]")
+def test_confidence_is_a_word_and_of_a_model_s_verdict_a_number(page: Page) -> None:
+    told = (samples.verdict(0, "supports", basis="llm"),)
+    assert "medium, 0.54" in Page(samples.report_data(verdicts=told)).text("//article[1]")
+    assert "medium" in page.text("//article[1]")
+    assert "0.54" not in page.text("//article[1]//p[@class='verdict']")
     assert page.text("//article[4]//p[@class='verdict']").endswith("Unclear")
     assert not page.all("//article[4]//*[@class='confidence']")
 
@@ -136,7 +139,9 @@ def test_an_argument_says_where_nothing_stands_against_it() -> None:
     words = Page(samples.report_data(evidence=rows)).text("//article[1]")
     kind = "high reliability, encyclopedia"
     assert f"a.example ({kind}) seems to bear the claim out: {samples.QUOTE}" in words
-    assert "2 independent sources seem to bear it out, and nothing that was read stands" in words
+    assert (
+        "2 independent sources seem to bear it out, and none was read as contradicting it" in words
+    )
 
 
 def test_a_signed_ruling_stands_beside_the_verdict_with_who_signed_it() -> None:

@@ -61,7 +61,7 @@ def sentences(outcome: str, *rows: Evidence) -> list[str]:
                 "a.example leans towards the claim by its tone",
                 (
                     "In all, 2 independent sources lean towards it, "
-                    "and nothing that was read stands against it."
+                    "and none was read as contradicting it."
                 ),
             ],
         ),
@@ -78,13 +78,13 @@ def sentences(outcome: str, *rows: Evidence) -> list[str]:
             [row("a.example", "unclear", relevance=0.2), row("b.example", "unclear")],
             [
                 "Of what was read, b.example comes closest",
-                "None of the 2 sources that touch on it takes a side.",
+                "None of the 2 sources on its subject was read as taking a side.",
             ],
         ),
         (
             "unclear",
             [row("far.example", "unclear", relevance=0.3)],
-            ["The one source that touches on it takes no side."],
+            ["The one source on its subject was not read as taking a side."],
         ),
         (
             "unclear",

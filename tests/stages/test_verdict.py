@@ -459,9 +459,7 @@ def test_a_page_that_denies_the_claim_plainly_outweighs_one_that_leans_towards_i
     )
 
 
-def test_one_plain_page_or_several_that_lean_are_of_medium_confidence_and_a_lone_one_of_low() -> (
-    None
-):
+def test_one_plain_page_is_of_medium_confidence_and_pages_that_only_lean_of_low() -> None:
     def confidence(*grounds: Ground) -> str | None:
         rows = [
             a_source(f"s{at}", "supports", "medium", confidence=CONFIDENCE[each], ground=each)
@@ -469,8 +467,8 @@ def test_one_plain_page_or_several_that_lean_are_of_medium_confidence_and_a_lone
         ]
         return verdict_on(rows, basis="embedded").confidence
 
-    assert confidence("tone") == "low"
-    assert confidence("assertion") == confidence("tone", "tone") == "medium"
+    assert confidence("tone") == confidence("tone", "tone", "tone") == "low"
+    assert confidence("assertion") == confidence("tone", "assertion") == "medium"
 
 
 @example(

@@ -28,7 +28,7 @@ from factible_assets.reasoners.embedded.claims.wording import (
     write_claim,
 )
 from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
-from factible_assets.reasoners.embedded.text import find_numbers, is_english
+from factible_assets.reasoners.embedded.text import content_stems, find_numbers, is_english
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, ReasonerRefusalError
 
@@ -58,6 +58,9 @@ _NEAREST, _AROUND, _ALIKE = 5, 3, 0.5
 _DUPLICATE = 0.85
 _BLOCK = 512
 _FEWEST_CONTENT_WORDS, _MOST_VERBS = 2, 2
+
+_CONTEXT_WORDS = 4
+"""Content words from which the sentence before says what a claim points at."""
 
 _EVEN_WORDING = 2.0
 """Wording at which a sentence is as likely a claim as not."""
@@ -247,6 +250,7 @@ def _draft(sentences: Sequence[Sentence], candidate: _Candidate, worth: float) -
     # The sentence before goes with a claim that points back at it, or takes it up.
     place = candidate.place
     leans = place and (is_open(candidate.text) or leans_back(sentences[place].text))
+    before = sentences[place - 1].text if leans else ""
     return ClaimDraft(
         text=candidate.text,
         importance=round(_USUAL_IMPORTANCE + _IMPORTANCE_SPREAD * (worth - _USUAL_WORTH), 3),
@@ -254,7 +258,7 @@ def _draft(sentences: Sequence[Sentence], candidate: _Candidate, worth: float) -
             1 / (1 + math.exp(_EVEN_WORDING - candidate.wording + candidate.against)), 3
         ),
         category=categorise(candidate.signs, dated=dated),
-        context=sentences[place - 1].text if leans else None,
+        context=before if len(content_stems(before)) >= _CONTEXT_WORDS else None,
         char_start=candidate.sentence.start,
         char_end=candidate.sentence.end,
     )

@@ -19,7 +19,7 @@ from factible_assets.reasoners.embedded.reading.denials import fold_evenly
 from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages
 from factible_assets.reasoners.embedded.reading.stance import PageStance, StanceModel
 from factible_assets.reasoners.embedded.reading.statements import STATED, Ground, content_words
-from factible_assets.records import Evidence
+from factible_assets.records import Evidence, Stance
 from factible_assets.stages.argument import argue
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt, VerdictDraft, Vote
 
@@ -34,14 +34,21 @@ _SNIPPET_TRUST = 0.7
 
 _GROUNDS: dict[Ground, str] = {
     "assertion": "It says much the same.",
-    "denial": "It speaks of the same by way of a denial.",
+    "denial": "It says that it is not so.",
     "number": "It gives a different figure.",
-    "opposite": "It says the opposite of the same thing.",
+    "opposite": "It says the opposite.",
     "another": "It says so of another.",
     "divided": "It reports findings both ways.",
     "tone": "It leans so by its tone, and nowhere says so plainly.",
     "inference": "An inference model reads it so.",
 }
+_OTHERWISE: dict[tuple[Ground, Stance], str] = {
+    ("assertion", "refutes"): "It says what the claim denies.",
+    ("denial", "supports"): "It says much the same, by a denial.",
+    ("opposite", "supports"): "It says much the same, by the opposite.",
+    ("number", "supports"): "It gives such a figure.",
+}
+"""Where a ground is on the other side than mostly."""
 
 
 def read_page(
@@ -60,9 +67,12 @@ def read_page(
     said = model.read(claim, selection, title=page.title)
     if said.stance == "unclear" and selection.relevance < LEAST_RELEVANCE:
         return None
+    quotes, nearness = _quotes(claim, page.text, said, selection, embedder)
     places = [place for place, _ in said.quotes] or range(len(selection.passages))
     in_page = any(selection.passages[place].in_page for place in places)
-    words = [_GROUNDS[said.ground]] if said.ground is not None else []
+    words = []
+    if said.ground is not None:
+        words = [_OTHERWISE.get((said.ground, said.stance), _GROUNDS[said.ground])]
     if words and not in_page:
         words.append("Only the search result's excerpt says so.")
     if instructs_reader(page.text) or instructs_reader(page.snippet):
@@ -70,24 +80,26 @@ def read_page(
     return EvidenceDraft(
         stance=said.stance,
         stance_confidence=round(said.confidence * (1.0 if in_page else _SNIPPET_TRUST), 4),
-        relevance=round(selection.relevance, 4),
+        # A page that takes no side speaks of the claim as far as its quote does.
+        relevance=round(min(selection.relevance, nearness), 4),
         summary=" ".join(words),
-        quotes=_quotes(claim, page.text, said, selection, embedder),
+        quotes=quotes,
         ground=said.ground,
     )
 
 
 def _quotes(
     claim: str, text: str, said: PageStance, selection: Selection, embedder: Embedder
-) -> tuple[str, ...]:
+) -> tuple[tuple[str, ...], float]:
     """Quote the deciding sentences, or the sentence of the page that comes nearest to the claim.
 
-    Headings, questions and sentences without a word of the claim are quoted only where there is
-    nothing else.
+    Beside the latter stands its cosine with the claim, 1 beside the others. Headings, questions and
+    sentences without a word of the claim are quoted only where there is nothing else.
     """
     passages = selection.passages
     spans = [span for place, span in said.quotes if passages[place].in_page]
     sentences = [each for passage in passages if passage.in_page for each in passage.sentences]
+    nearness = 1.0
     if sentences and not said.quotes:
         wanted = content_words(claim)
         sentences = [
@@ -96,9 +108,11 @@ def _quotes(
             if STATED.search(each.text) and not wanted.isdisjoint(content_words(each.text))
         ] or sentences
         vectors = embedder.embed([claim, *(each.text for each in sentences)])
-        nearest = sentences[int(np.argmax(vectors[1:] @ vectors[0]))]
+        near = vectors[1:] @ vectors[0]
+        nearest = sentences[int(np.argmax(near))]
         spans = [(nearest.start, nearest.end)]
-    return tuple(dict.fromkeys(text[start:end] for start, end in spans))[:_QUOTES]
+        nearness = float(near.max()) if said.stance == "unclear" else 1.0
+    return tuple(dict.fromkeys(text[start:end] for start, end in spans))[:_QUOTES], nearness
 
 
 # --- Verdicts -----------------------------------------------------------------------------------

@@ -87,6 +87,6 @@ def test_markup_and_orders_in_a_page_do_not_reach_the_summary() -> None:
 def test_a_verdict_without_a_side_says_so_once() -> None:
     assert draft_verdict([row(1, "unclear")], vote("unclear", 0.0, "low")).summary == (
         "Of what was read, source1.example (high reliability) comes closest: “Page 1 says so.” "
-        "The one source that touches on it takes no side. "
+        "The one source on its subject was not read as taking a side. "
         "Judged automatically, by the wording of the sources."
     )
