@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -374,20 +375,28 @@ def plain_value(value: Any) -> Value:
     return plain
 
 
-def config_of(values: Mapping[str, object]) -> FactCheckConfig:
-    """Return the knobs of a run; those that are not given keep their defaults.
+def placed(values: Mapping[str, object], beside: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return values of knobs as JSON has them, in their sections, in place of those `beside` them.
 
-    Raises KeyError for an unknown knob, KnobError for a value out of its range.
+    Raises KeyError for an unknown knob.
     """
-    nested: dict[str, Any] = {}
+    nested = deepcopy(dict(beside or {}))
     for name, value in values.items():
         *sections, knob = knobs()[name].place
         inner = nested
         for section in sections:
             inner = inner.setdefault(section, {})
         inner[knob] = value
+    return nested
+
+
+def config_of(values: Mapping[str, object]) -> FactCheckConfig:
+    """Return the knobs of a run; those that are not given keep their defaults.
+
+    Raises KeyError for an unknown knob, KnobError for a value out of its range.
+    """
     try:
-        return FactCheckConfig.model_validate(nested)
+        return FactCheckConfig.model_validate(placed(values))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = tuple(str(step) for step in first["loc"])

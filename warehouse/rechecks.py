@@ -132,6 +132,12 @@ def remember_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -
     warehouse.write(lambda opened: enter(opened, _TABLE, rows, again="keep"), alone=[_TABLE])
 
 
+def forget_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -> None:
+    """Forget a launch that somebody stopped: it was no attempt that failed."""
+    place = [planned.video_id, to_utc(at)]
+    warehouse.write(lambda opened: opened.execute(_ASK["forget"], place), alone=[_TABLE])
+
+
 def _launch(planned: PlannedVideo, tick: datetime) -> dict[str, object]:
     taken = ("video_id", "position", "reason", "with_queries", "estimated_cost_usd")
     return {name: getattr(planned, name) for name in taken} | {"planned_at": tick}

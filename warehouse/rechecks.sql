@@ -10,6 +10,9 @@ SET videos_per_night = $videos, cost_per_night_usd = $cost, minimum_age_days = $
 WHERE (videos_per_night, cost_per_night_usd, minimum_age_days, next_tick_at)
     IS DISTINCT FROM ($videos, $cost, $age, coalesce($next, next_tick_at))
 
+-- name: forget
+DELETE FROM recheck_launches WHERE video_id = ? AND planned_at = ?
+
 -- name: launched
 SELECT launches.video_id, planned_at, position, reason, with_queries, estimated_cost_usd,
     videos.corpus

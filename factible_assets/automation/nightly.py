@@ -22,21 +22,23 @@ programs. The address of a webhook is a secret: it stands in no log and in no er
 import asyncio
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from pydantic import ValidationError
 
 from factible_assets.checks.verdict_changes import read_changes
-from factible_assets.config import FactCheckConfig
+from factible_assets.config import FactCheckConfig, placed
 from factible_assets.launchpad import run_config_for
 from factible_assets.partitions import PARTITION_TAG, videos
 from factible_assets.records import Video
 from factible_assets.rows import VerdictChange
-from factible_assets.services.alive import end_dead_runs, failures_of_run
+from factible_assets.services.alive import end_dead_runs, failures_of_run, knobs_of_run
 from factible_assets.services.dagster_internals import cron_string_iterator, is_valid_cron_string
 from factible_assets.services.resource import FactCheckServices
 from factible_assets.settings import Settings, SettingsError
@@ -69,9 +71,25 @@ _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_
 # --- Re-checks ----------------------------------------------------------------------------------
 
 
-def recheck_config(knobs: FactCheckConfig | None = None) -> FactCheckConfig:
-    """Return the knobs of a re-check: those given, with everything asked anew."""
-    return (knobs or FactCheckConfig()).model_copy(update={"renew": True})
+def recheck_config(
+    last: Mapping[str, Any] | None = None, given: Mapping[str, object] | None = None
+) -> FactCheckConfig:
+    """Return the knobs of a re-check: those of the last check, with everything asked anew.
+
+    Another web, strategy or date limit would turn verdicts though nothing in the world has changed.
+    `last` are as JSON; the defaults take their place if they are none of this version's, or do not
+    go together with what is `given` by name.
+    """
+    try:
+        return FactCheckConfig.model_validate({**placed(given or {}, last), "renew": True})
+    except ValidationError:
+        return FactCheckConfig.model_validate({**placed(given or {}), "renew": True})
+
+
+def last_knobs(store: Warehouse, instance: dg.DagsterInstance, video_id: str) -> dict[str, Any]:
+    """Return the knobs with which a video was judged last; none where nobody knows them."""
+    judged = store.current_sets(video_id).get("verdicts")
+    return knobs_of_run(instance, judged.run_id if judged else None)
 
 
 def recheck_limits(settings: Settings) -> RecheckLimits:
@@ -129,15 +147,20 @@ def launches_for(
     return [launch for launch in launches if launch.video_id in there]
 
 
-def run_requests(launches: Sequence[Launch]) -> Iterator[dg.RunRequest]:
-    """Return a run request per video. Its key makes sure that a tick launches nothing twice."""
+def run_requests(
+    launches: Sequence[Launch], knobs_of: Callable[[str], Mapping[str, Any]]
+) -> Iterator[dg.RunRequest]:
+    """Return a run request per video, with the knobs of its last check.
+
+    Its key makes sure that a tick launches nothing twice.
+    """
     for launch in launches:
         assets = RECHECK_ASSETS if launch.with_queries else RENEWED
         yield dg.RunRequest(
             run_key=f"{launch.planned_at:%Y-%m-%dT%H:%MZ} {launch.video_id}",
             partition_key=launch.video_id,
             asset_selection=[dg.AssetKey(name) for name in assets],
-            run_config=run_config_for(recheck_config(), assets),
+            run_config=run_config_for(recheck_config(knobs_of(launch.video_id)), assets),
             tags={
                 **run_tags(launch.video_id, launch.corpus, LAUNCHED_BY),
                 "reason": launch.reason[:200],
@@ -280,7 +303,8 @@ def nightly(
         launches = launches_for(store, context.instance, settings, tick)
         for launch in launches:
             context.log.info("%d. %s: %s", launch.position, launch.video_id, launch.reason)
-        return list(run_requests(launches)) or dg.SkipReason(
+        known = partial(last_knobs, store, context.instance)
+        return list(run_requests(launches, known)) or dg.SkipReason(
             "No video is due; the view recheck_plan says why."
         )
 

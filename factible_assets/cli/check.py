@@ -446,8 +446,9 @@ def recheck(
 ) -> None:
     """Check videos again: what is incomplete first, then low confidence, then the oldest.
 
-    Claims and queries stay; searches, pages, evidence and verdicts are renewed. Without ids, what
-    the nightly schedule would check now is checked, within its limits.
+    Claims, queries and the options of the last check stay, but for those that are given; searches,
+    pages, evidence and verdicts are renewed. Without ids, what the nightly schedule would check now
+    is checked, within its limits.
 
     Example: factible recheck --plan
 
@@ -458,14 +459,15 @@ def recheck(
     from factible_assets.cli.progress import watching
     from factible_assets.running.check import chosen_videos, next_plan, recheck_videos
 
-    config = arguments.checked_config(arguments.given_knobs(context), "recheck")
+    given = arguments.given_knobs(context)
+    arguments.checked_config(given, "recheck")
     settings = load_settings()
     named = [bare_id(each) for each in videos or ()]
     if plan:
         _show_plan(next_plan(settings, limit, named))
         return
     rows = chosen_videos(settings, named, limit)
-    runs = recheck_videos(settings, rows, config, remember=not named, watch=watching)
+    runs = recheck_videos(settings, rows, given, remember=not named, watch=watching)
     done = []
     for place, row in enumerate(rows, start=1):
         why = "as you asked" if named else plain(row.reason)

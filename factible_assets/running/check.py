@@ -9,7 +9,7 @@ each. What does not: which video is meant (targets.py), the run itself (launch.p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ from factible_assets.running.standing import Standing, still_standing
 from factible_assets.services.alive import turn
 from factible_assets.settings import Settings
 from factible_assets.wording import WAITING, counted
-from warehouse.rechecks import PlannedVideo, read_plan, remember_launch
+from warehouse.rechecks import PlannedVideo, forget_launch, read_plan, remember_launch
 from warehouse.store import Warehouse
 
 Say: TypeAlias = Callable[[str], None]
@@ -103,6 +103,16 @@ def _row(video_id: str, checked: Checked | None, failure: str) -> dict[str, Any]
     }
 
 
+def _is_of_these(video_id: str, settings: Settings, config: FactCheckConfig) -> bool:
+    """Tell whether a stored check is of the claim as it is worded and dated now, by these knobs."""
+    with open_instance(settings) as instance:
+        still = still_standing(video_id, instance, settings=settings, config=config)
+        given = nightly.last_knobs(Warehouse(settings.warehouse), instance, video_id)
+    return still.claims is not None and nightly.recheck_config(given) == nightly.recheck_config(
+        config.model_dump(mode="json", exclude={"claims"})
+    )
+
+
 def check_claim_list(
     video_ids: Sequence[str],
     *,
@@ -117,7 +127,8 @@ def check_claim_list(
 
     A claim that cannot be checked is its own failure and stops no other. Each entry of `video_ids`
     is a claim; `watch` opens a watcher of each run, several of them in threads of their own; with
-    `fresh`, what is complete is checked again.
+    `fresh`, what is complete is checked again, as is what was found of other words or by other
+    knobs.
 
     Raises FactibleError: It was interrupted. What was complete by then is stored.
     """
@@ -125,7 +136,9 @@ def check_claim_list(
     def one(video_id: str) -> tuple[dict[str, Any], ExitCode]:
         try:
             stored = None if fresh else stored_result(video_id, settings=settings)
-            if stored is None or not stored.data.is_finished:
+            if stored is None or not (
+                stored.data.is_finished and _is_of_these(video_id, settings, config)
+            ):
                 stored = check_and_report(
                     video_id, settings=settings, config=config, watch=watch, say=say
                 )
@@ -217,29 +230,37 @@ def _plan(
 def recheck_videos(
     settings: Settings,
     rows: Sequence[PlannedVideo],
-    config: FactCheckConfig,
+    given: Mapping[str, object],
     *,
     remember: bool,
     watch: Watch,
 ) -> Iterator[Checked]:
     """Check videos again, as `chosen_videos` gives them, one after the other.
 
-    With `remember`, the plan is to know of them as launched by it.
+    Each has the knobs of its last check, but for those that are `given` by name. With `remember`,
+    the plan is to know of them as launched by it, if nobody stops them.
 
     Raises FactibleError: A run was stopped.
     """
     store = Warehouse(settings.warehouse)
     for row in rows:
+        with open_instance(settings) as instance:
+            last = nightly.last_knobs(store, instance, row.video_id)
         if remember:
             remember_launch(store, row, row.planned_for)
-        yield check_video(
-            row.video_id,
-            settings=settings,
-            config=nightly.recheck_config(config),
-            watch=watch,
-            claims=store.read_current(Claim, row.video_id),
-            assets=nightly.RECHECK_ASSETS if row.with_queries else nightly.RENEWED,
-            job_name=nightly.RECHECK_JOB,
-            tags=nightly.run_tags(row.video_id, row.corpus, "factible recheck"),
-            remedy="What was complete is stored; run the same command to go on.",
-        )
+        try:
+            yield check_video(
+                row.video_id,
+                settings=settings,
+                config=nightly.recheck_config(last, given),
+                watch=watch,
+                claims=store.read_current(Claim, row.video_id),
+                assets=nightly.RECHECK_ASSETS if row.with_queries else nightly.RENEWED,
+                job_name=nightly.RECHECK_JOB,
+                tags=nightly.run_tags(row.video_id, row.corpus, "factible recheck"),
+                remedy="What was complete is stored; run the same command to go on.",
+            )
+        except (FactibleError, KeyboardInterrupt) as error:
+            if not isinstance(error, FactibleError) or error.code is ExitCode.INTERRUPTED:
+                forget_launch(store, row, row.planned_for)
+            raise

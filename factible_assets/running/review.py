@@ -725,20 +725,19 @@ def _check_again(
     say: Say,
     run_id: str | None,
 ) -> Checked:
+    from factible_assets.automation.nightly import last_knobs  # noqa: PLC0415 - Dagster
     from factible_assets.running.launch import check_video, open_instance  # noqa: PLC0415 - Dagster
     from factible_assets.running.standing import INPUT_TAGS, claims_wait  # noqa: PLC0415
 
     settings = file.settings
     with Warehouse(settings.warehouse).snapshot() as now, open_instance(settings) as instance:
         waits = claims_wait(now, file.video_id)
-        sets = map(now.current_sets(file.video_id).get, ("claims", "verdicts"))
-        made, judged = (instance.get_run_by_id(each.run_id) if each else None for each in sets)
-    # The knobs of the run that checked the video last; Dagster keeps them as plain JSON.
-    ops: Any = judged.run_config.get("ops", {}) if judged else {}
+        found = now.current_sets(file.video_id).get("claims")
+        made = instance.get_run_by_id(found.run_id) if found else None
+        given = last_knobs(now, instance, file.video_id)
     ids = [claim.claim_id for claim in claims] or [file.claim.claim_id]
     alone = {"renew": False, "only_claims": tuple(ids)}
     try:
-        given = ops.get("claim_checks", {}).get("config", {})
         config = FactCheckConfig.model_validate({**given, **alone})
     except ValidationError:
         say("The knobs of the last check are none of this version's; the defaults are used.")

@@ -261,6 +261,17 @@ def newest_runs(
     return rows
 
 
+def knobs_of_run(instance: dg.DagsterInstance, run_id: str | None) -> dict[str, Any]:
+    """Return the knobs with which a run checked claims, as JSON; none if Dagster has it no more.
+
+    What only that run was to do, such as to renew everything, is left out.
+    """
+    run = instance.get_run_by_id(run_id) if run_id else None
+    ops: Any = run.run_config.get("ops", {}) if run else {}
+    given = ops.get("claim_checks", {}).get("config", {})
+    return {name: each for name, each in given.items() if name not in {"renew", "only_claims"}}
+
+
 def failures_of_run(instance: dg.DagsterInstance, run_id: str) -> tuple[str, ...]:
     """Return a sentence for each step that failed in a run, else for the run: one at least.
 

@@ -21,6 +21,7 @@ from factible_assets.automation.nightly import (
     launches_for,
     next_tick,
     nightly,
+    recheck_config,
     run_requests,
     send,
 )
@@ -116,10 +117,29 @@ def test_the_schedule_asks_for_one_tagged_run_per_video(
 
 
 def test_queries_that_a_service_failed_to_write_are_in_the_run() -> None:
-    (request,) = run_requests([Launch("v", TICK, 1, "why", True, 0.0, "talks")])
+    launches = [Launch("v", TICK, 1, "why", True, 0.0, "talks")]
+    (request,) = run_requests(launches, lambda _: {})
     assert {key.to_user_string() for key in request.asset_selection or ()} == set(RECHECK_ASSETS)
     assert {*RECHECK_ASSETS} - {*RENEWED} == {"queries"}
     assert request.tags["corpus"] == "talks"
+
+
+def test_a_night_asks_with_the_knobs_of_the_last_check() -> None:
+    launches = [Launch(each, TICK, 1, "why", False, 0.0) for each in ("v", "w")]
+    known = {"v": {"strategy": "best", "search": {"web": "miniature"}}, "w": {"no_such_knob": 1}}
+    configs = [
+        request.run_config["ops"]["claim_checks"]["config"]
+        for request in run_requests(launches, lambda video_id: known[video_id])
+    ]
+    assert [each["strategy"] for each in configs] == ["best", "standard"]
+    assert [each["search"]["web"] for each in configs] == ["miniature", "auto"]
+    assert all(each["renew"] for each in configs)
+
+
+def test_what_is_given_by_name_takes_the_place_of_the_last_check_s_knobs() -> None:
+    last = {"search": {"web": "miniature", "max_results": 4}}
+    search = recheck_config(last, {"web": "archive"}).search
+    assert (search.web, search.max_results) == ("archive", 4)
 
 
 def test_a_folder_where_nothing_was_checked_is_skipped_with_a_sentence(

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from factible_assets.cli.main import app
+from factible_assets.errors import ExitCode, FactibleError
 from tests.warehouse.samples import asset_rows, fact_check, incomplete_verdict
 from warehouse.rows import Stamp
 from warehouse.store import Warehouse
@@ -72,6 +73,19 @@ def test_the_plan_as_json_has_every_column_of_the_view(home: Path) -> None:
 def test_a_limit_holds_for_the_command_and_not_for_the_nights(home: Path) -> None:
     rows = json.loads(run("--plan", "--json", "--limit", "0")[1])
     assert {row["decision"] for row in rows} == {"over_limit", "too_fresh"}
+    assert json.loads(run("--plan", "--json")[1])[0]["decision"] == "planned"
+
+
+def test_a_recheck_that_was_stopped_is_no_attempt_that_failed(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise FactibleError("Interrupted.", "Run the same command.", ExitCode.INTERRUPTED)
+
+    monkeypatch.setattr("factible_assets.running.check.check_video", stopped)
+    store = Warehouse(home / "warehouse.duckdb")
+    assert run()[0] == run()[0] == ExitCode.INTERRUPTED
+    assert store.query("FROM recheck_launches").is_empty()
     assert json.loads(run("--plan", "--json")[1])[0]["decision"] == "planned"
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
+from factible_assets.running.launch import open_instance
+from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.conftest import factible as factible  # noqa: PLC0414 - a fixture
 from tests.cli.conftest import home as home  # noqa: PLC0414 - a fixture
@@ -33,3 +36,31 @@ def test_a_list_is_checked_at_once_and_kept(factible: Run, tmp_path: Path) -> No
         assert [row["label"] for row in csv.DictReader(file)] == ["False", "True"]
     again = factible(*command)
     assert json.loads(again.stdout)["claims"] == list(found.values())
+
+
+def test_a_claim_that_is_worded_otherwise_or_asked_otherwise_is_checked_again(
+    factible: Run, home: Path, tmp_path: Path
+) -> None:
+    few = ("--max-queries", "1", "--max-results", "3", "--reasoner", "embedded", "--json")
+
+    def check(claim: str, *options: str) -> dict[str, Any]:
+        (tmp_path / "one.csv").write_text(f"id,claim\n1,{claim}\n2,Sugar is sweet.\n", "utf-8")
+        result = factible("claims", "check", tmp_path / "one.csv", *few, *options)
+        assert result.exit_code == 0, result.stderr
+        (row,) = (each for each in json.loads(result.stdout)["claims"] if each["claim"] == claim)
+        return row
+
+    here = ("--web", "miniature")
+    wrong = check("Goldfish have a memory of three seconds.", *here)
+    right = check("Honey found in ancient tombs can still be eaten.", *here)
+    assert (wrong["stance"], right["stance"]) == ("refutes", "supports")
+    assert wrong["video_id"] == right["video_id"]
+    elsewhere = check("Honey found in ancient tombs can still be eaten.", "--web", "archive")
+    assert elsewhere["stance"] == "unclear"
+    check("Honey found in ancient tombs can still be eaten.", *here)
+    again = factible("recheck", right["video_id"], "--json")
+    assert again.exit_code == 0, again.stderr
+    with open_instance(Settings(home=home)) as instance:
+        config = instance.get_runs(limit=1)[0].run_config["ops"]["claim_checks"]["config"]
+    assert (config["renew"], config["search"]["web"]) == (True, "miniature")
+    assert "unclear" not in again.stdout
