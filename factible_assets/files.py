@@ -34,6 +34,15 @@ def file_stem(video_id: str) -> str:
     return video_id if safe == video_id else f"{safe}-{digest(video_id.encode())}"
 
 
+INDEX = "index.html"
+
+
+def report_name(video_id: str) -> str:
+    """Return the file name of a video's report; a video may be called index, as the index is."""
+    stem = file_stem(video_id)
+    return f"{stem}-video.html" if f"{stem}.html".casefold() == INDEX else f"{stem}.html"
+
+
 def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> Path:
     """Write a file so that a reader finds the old one or the new one, never half of it.
 

@@ -32,10 +32,12 @@ from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
 from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
+from factible_assets.files import digest
 from factible_assets.records import Verdict
 from factible_assets.running.targets import enlist, resolve, unchecked
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import balance_words, clock, counted, dollars, plain, sureness
+from resources.lines import PlacedError, read_text
 
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
     from factible_assets.running.result import Checked
@@ -289,6 +291,38 @@ def as_document(checked: Checked) -> dict[str, Any]:
 claims_app = Typer()
 
 
+def _list_name(stem: str) -> str:
+    """Return a file's name as part of a corpus's; letters that it cannot have are told apart."""
+    safe = re.sub(r"[^A-Za-z0-9_-]+", "-", stem)[:50].strip("-")
+    is_whole = all(each.isascii() or not each.isalnum() for each in stem)
+    return safe if is_whole and safe else f"{safe[:39]}-{digest(stem.encode())}".strip("-")
+
+
+def _refuse_another_list(file: Path, kept: Path) -> None:
+    """Refuse to put a list in the place of one that has none of its claims: it is another."""
+    from factible_assets.exchange.claims import StatedClaim, read_claim_list
+
+    if not kept.exists():
+        return
+    try:
+        stated = list(read_claim_list(read_text(file), file))
+    except PlacedError:
+        return  # who imports it says what is wrong with it
+    new = {each.claim.text for each in stated if isinstance(each, StatedClaim)}
+    old = {
+        claim.text
+        for corpus in load_corpus(kept).corpora
+        for entry in corpus.videos
+        for claim in entry.claims or ()
+    }
+    if new and old and not new & old:
+        raise FactibleError(
+            f"{kept} keeps another list of this name, none of whose {counted(len(old), 'claim')} "
+            f"is in {file}.",
+            "Rename the file to keep both, or replace the other with --force.",
+        )
+
+
 @claims_app.command("check")
 @arguments.keeps_claims
 def check_list(
@@ -321,17 +355,15 @@ def check_list(
     config = arguments.checked_config(arguments.given_knobs(context))
     settings = load_settings()
     settings.ensure_home()
+    # A name of its own: a corpus that somebody keeps is never overwritten.
+    name = f"claims-{_list_name(file.stem)}"
+    if not force:
+        _refuse_another_list(file, settings.home_corpora / f"{name}.yaml")
     done = import_corpus(
-        file,
-        settings.home_corpora,
-        form="csv",
-        # A name of its own: a corpus that somebody keeps is never overwritten.
-        name=f"claims-{re.sub(r'[^A-Za-z0-9_-]+', '-', file.stem)[:50].strip('-')}",
-        limit=limit,
-        replace=True,
+        file, settings.home_corpora, form="csv", name=name, limit=limit, replace=True
     )
     for sentence in done.left_out:
-        note(f"  left out: {plain(sentence)}")
+        complain(f"left out: {plain(sentence)}")
     (corpus,) = load_corpus(done.file).corpora
     given = {
         entry.video.video_id: {"claim": claim.text, "date": claim.said_on, "label": claim.label}
@@ -363,7 +395,7 @@ def check_list(
     shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
     cells = ([row[name] for name in shown] for row in rows)
     drawn = table(shown, cells, title=done.name, numbers=shown[-2:])
-    result({"corpus": done.name, "claims": rows}, drawn)
+    result({"corpus": done.name, "claims": rows, "left_out": done.left_out}, drawn)
     raise Exit(gravest(code for _, code in found.values()))
 
 

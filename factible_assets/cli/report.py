@@ -57,7 +57,8 @@ def report(
         )
     if video is None and output is not None:
         raise UsageError("--output names the file of one report.", "Leave it out, or name a video.")
-    from factible_assets.report.writing import INDEX, publish_all, write_report
+    from factible_assets.files import INDEX
+    from factible_assets.report.writing import publish_all, write_report
     from factible_assets.running.result import stored_data, stored_result
 
     settings = load_settings()

@@ -34,6 +34,7 @@ from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import Stated, StatedClaim
 from factible_assets.exchange.json_items import whole
+from factible_assets.files import report_name
 from factible_assets.methods.scales import stance_of_rating
 from factible_assets.records import Basis, Claim, ReviewAction, Stance, Verdict
 from factible_assets.report.data import ReportData, source_links
@@ -271,7 +272,7 @@ def reviews_of_results(
 ) -> Export:
     """Write the complete verdicts of checked videos, and the rulings on them, as reviews.
 
-    Each points to its claim in `BASE/VIDEO.html`, where the HTML reports are published, or to where
+    Each points to its claim in the HTML report, which is published below the base, or to where
     `{video}` and `{claim}` in the base lead; without one to reports beside the file.
     """
     return exported(checked, partial(_review, base_url), _document, only=only)
@@ -298,7 +299,7 @@ def reviews_of_corpus(name: str, claims: Iterable[tuple[CorpusVideo, ClaimEntry]
         annotators = claim.review_publisher or f"Annotators of the corpus {name}"
         node = {
             "@type": "ClaimReview",
-            "url": claim.review_url or f"{quote(video.video_id)}.html",
+            "url": claim.review_url or report_name(video.video_id),
             "claimReviewed": claim.text,
             "inLanguage": video.language,
             "author": {"@type": "Organization", "name": annotators},
@@ -360,7 +361,7 @@ def _review(
         return None
     video = data.video
     video_id, claim_id = quote(video.video_id, safe=""), quote(claim.claim_id, safe="")
-    url = f"{video_id}.html#claim-{claim_id}"
+    url = f"{report_name(video.video_id)}#claim-{claim_id}"
     if base_url and "{claim}" in base_url:
         url = base_url.replace("{video}", video_id).replace("{claim}", claim_id)
     elif base_url:

@@ -80,10 +80,13 @@ def corpus_of_claims(
         suffix, words = _transcript_of(claim.text)
         if video_id in entries:
             line = first_lines[video_id]
-            sentence = (
-                f"The claim {claim.text[:60]!r} (id {video_id}) stands before"
-                f"{f', on line {line}' if line else ''}. Remove one of the two."
-            )
+            where = f" on line {line}" if line else " before"
+            sentence = f"The claim {claim.text[:60]!r} stands{where} too. Remove one of the two."
+            if (entries[video_id].claims or (claim,))[0].text != claim.text:
+                sentence = (
+                    f"The claim {claim.text[:60]!r} has the id {one.key} of another,{where}. Give "
+                    "each an id of its own."
+                )
             problems.append(FileProblem(file, one.line, sentence))
             continue
         first_lines[video_id] = one.line

@@ -56,6 +56,11 @@ def import_corpus(
     """
     given = detect(path) if form == "auto" else form
     named = _name(name, path)
+    there = listing.corpus(named) if listing else None
+    if there and not there.on_demand and there.file.parent.resolve() != destination.resolve():
+        raise CorpusError(
+            f"{there.file}: there is a corpus {named!r} already. Give another name with --name."
+        )
     if given == "published":
         made = read_published(path, named, web or "archive", listing)
         return write_corpus(destination, *made, replace=replace)

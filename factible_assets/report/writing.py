@@ -20,7 +20,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from factible_assets.files import file_stem, write_whole
+from factible_assets.files import INDEX, report_name, write_whole
 from factible_assets.report.data import QUESTIONS, ReportData, ask, read_report_data
 from factible_assets.report.render import document, environment, render_report
 from factible_assets.report.view import ID, count_outcomes
@@ -29,7 +29,6 @@ from factible_assets.wording import GLYPHS, OUTCOME_WORDS, clock, day, outcome_w
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
-INDEX = "index.html"
 """The index of all videos in a folder of reports."""
 
 _VIDEOS_AT_ONCE = 10
@@ -61,10 +60,7 @@ _ANCHOR = 5
 
 def report_path(folder: Path, video_id: str) -> Path:
     """Return where the report of a video is written in a folder of reports."""
-    stem = file_stem(video_id)
-    # A video may be called index; the index of all videos is.
-    name = f"{stem}-video.html" if f"{stem}.html".casefold() == INDEX else f"{stem}.html"
-    return folder / name
+    return folder / report_name(video_id)
 
 
 def write_report(data: ReportData, path: Path) -> Path:

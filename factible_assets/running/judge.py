@@ -221,11 +221,12 @@ async def run_judging(
         clients = await stack.enter_async_context(reasoning.model_clients(settings, models))
         client = clients.model(info.name, provider=info.provider)
 
-        async def ask(asked: Inquiry) -> Judged:
-            account = budget.account(f"the video {asked.subject.video_id}")
-            model = CachingModel(client, cache, account)
+        async def ask(task: Task) -> Judged:
+            account = budget.account(f"the video {task.asked.subject.video_id}")
+            # What made no score is asked for anew, not taken from where it is kept.
+            model = CachingModel(client, cache, account, renews=task.known is not None)
             return await judge(
-                reasoning.stage_model(settings, reasoning.JUDGE, model, ANSWER_TOKENS), asked
+                reasoning.stage_model(settings, reasoning.JUDGE, model, ANSWER_TOKENS), task.asked
             )
 
         try:
@@ -239,7 +240,7 @@ async def run_judging(
 async def _ask_all(
     store: Warehouse,
     judging: JudgingPlan,
-    ask: Callable[[Inquiry], Awaitable[Judged]],
+    ask: Callable[[Task], Awaitable[Judged]],
     listener: Listener | None,
 ) -> JudgingResult:
     judging_id = uuid4().hex[:16]
@@ -254,7 +255,7 @@ async def _ask_all(
         while waiting:
             task = waiting.popleft()
             try:
-                judged = await ask(task.asked)
+                judged = await ask(task)
             except BudgetExhaustedError as error:
                 # The ceiling of a video may be reached, and not that of the judging.
                 left, stopped = left + 1, error.reason

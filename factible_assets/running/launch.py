@@ -301,7 +301,7 @@ def check_video(
     try:
         fitting_strategy(config.strategy, config.reasoner, settings)
     except SetupError as error:
-        raise FactibleError(str(error), code=ExitCode.FAILED) from error
+        raise FactibleError(str(error), code=ExitCode.ENVIRONMENT) from error
     run_id = run_id or str(uuid.uuid4())
     if not settings.warehouse.exists():
         # It takes a second: while Dagster opens its own. No daemon, which would be cut off half-way

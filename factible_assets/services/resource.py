@@ -201,7 +201,8 @@ class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         a report that cannot be written is a sentence in the metadata and a warning in the log.
         """
         # Templates load only where a report is written.
-        from factible_assets.report.writing import INDEX, publish_report, report_path
+        from factible_assets.files import INDEX
+        from factible_assets.report.writing import publish_report, report_path
 
         folder = Path(self.folder)
         path: Path | None = report_path(folder, video_id)

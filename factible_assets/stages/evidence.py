@@ -61,6 +61,7 @@ _MIN_SNIPPET_WORDS = 5
 _FOUND_SHARE = 0.1
 """Share of a snippet's words from which a page is the one that was found. Recorded pages have .19
 or more of theirs; of excuses that sites send, .98 have less of any."""
+_TELLING_TITLE, _LONG_PAGE = 3, 100  # Words of a title by which a page is known, and of a page.
 _BLOCK_CHARACTERS = 1_000
 _TELLING_LENGTH = 4  # shorter words stand in every block
 _GAP = "\n[…]\n"
@@ -114,8 +115,17 @@ def store_page(
 
 
 def _is_another(hit: records.SearchHit, fetched: FetchedPage) -> bool:
-    """Tell whether a page lacks what was found there, but for words of its title."""
-    titles = set(_WORD.findall(f"{hit.title} {fetched.title}".casefold()))
+    """Tell whether a page lacks what was found there, but for words of its title.
+
+    A long one of the title that was found is no other: a snippet may be of what its text leaves
+    out, and excuses are short.
+    """
+    texts = (hit.title, fetched.title or "")
+    found, come = (set(_WORD.findall(each.casefold())) for each in texts)
+    is_long = len(fetched.text.split()) >= _LONG_PAGE
+    if is_long and len(found) >= _TELLING_TITLE and 2 * len(found & come) > len(found):
+        return False
+    titles = found | come
     words = {each for each in _WORD.findall(hit.snippet.casefold()) if len(each) >= _TELLING_LENGTH}
     sought, text = words - titles, fetched.text.casefold()
     held = sum(each in text for each in sought)

@@ -241,15 +241,21 @@ class CachingModel:
     calls that led to no answer, and, with an estimate of what was read, those that were on their
     way when the run was killed. Whoever waits for a question that another one is asking already
     gets the answer without its calls: each is paid, and reported, once. `budget` bounds what is
-    asked anew. The owner of the cache closes it.
+    asked anew; who `renews` takes no kept answer. The owner of the cache closes it.
     """
 
     def __init__(
-        self, model: StructuredModel, cache: DiskCache, budget: Budget | None = None
+        self,
+        model: StructuredModel,
+        cache: DiskCache,
+        budget: Budget | None = None,
+        *,
+        renews: bool = False,
     ) -> None:
         self._model = model
         self._cache = cache
         self._budget = budget
+        self._renews = renews
         self._once: Once[base.ModelAnswer[Any]] = Once(kept=False)
         self._untold: dict[str, _Calls] = {}
         """The calls of answers and errors that nobody was told of yet, by the question's key."""
@@ -275,7 +281,7 @@ class CachingModel:
         known = found if isinstance(found, dict) else {}
         calls = from_json(_Calls, known.get("calls")) or ()
         restored = tuple(call.as_cache_hit() for call in calls)
-        if known.get("answer") is not None:
+        if known.get("answer") is not None and not self._renews:
             value = from_json(request.output_type, known["answer"])
             if value is not None:
                 self._untold[key] = restored

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -126,7 +127,10 @@ def test_queries_that_a_service_failed_to_write_are_in_the_run() -> None:
 
 def test_a_night_asks_with_the_knobs_of_the_last_check() -> None:
     launches = [Launch(each, TICK, 1, "why", False, 0.0) for each in ("v", "w")]
-    known = {"v": {"strategy": "best", "search": {"web": "miniature"}}, "w": {"no_such_knob": 1}}
+    known: dict[str, dict[str, Any]] = {
+        "v": {"strategy": "best", "search": {"web": "miniature"}},
+        "w": {"no_such_knob": 1},
+    }
     configs = [
         request.run_config["ops"]["claim_checks"]["config"]
         for request in run_requests(launches, lambda video_id: known[video_id])

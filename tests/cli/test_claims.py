@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from factible_assets.errors import ExitCode, gravest
+from factible_assets.running import check
 from tests.cli.conftest import Run
+
+
+def unasked(video_ids: Sequence[str], **_: object) -> list[tuple[dict[str, Any], ExitCode]]:
+    return [(check._row(each, None, "Nobody was asked."), ExitCode.DONE) for each in video_ids]
 
 
 def test_a_list_that_is_not_there_is_a_sentence(factible: Run, home: Path) -> None:
@@ -28,6 +38,39 @@ def test_a_knob_out_of_its_range_is_refused(factible: Run, tmp_path: Path) -> No
     file.write_text("claim\nHoney keeps.\n", encoding="utf-8")
     result = factible("claims", "check", file, "--max-results", "99")
     assert result.exit_code == 2
+
+
+def test_another_list_of_the_same_name_is_not_overwritten(
+    factible: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "check_claim_list", unasked)
+    for folder, claim in (("x", "Honey keeps."), ("y", "The seas rise.")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "list.csv").write_text(f"claim\n{claim}\n", encoding="utf-8")
+    assert factible("claims", "check", tmp_path / "x" / "list.csv").exit_code == 0
+    kept = (home / "corpora" / "claims-list.yaml").read_text("utf-8")
+    refused = factible("claims", "check", tmp_path / "y" / "list.csv")
+    assert refused.exit_code == ExitCode.BAD_INPUT
+    assert "keeps another list of this name, none of whose 1 claim" in refused.stderr
+    assert (home / "corpora" / "claims-list.yaml").read_text("utf-8") == kept
+    both = tmp_path / "x" / "list.csv"
+    both.write_text("claim\nHoney keeps.\nThe seas rise.\n", encoding="utf-8")
+    assert factible("claims", "check", both).exit_code == 0
+    for name in ("\u4e3b\u5f20.csv", "\u0423\u0442\u0432.csv"):
+        (tmp_path / name).write_text("claim\nHoney keeps.\n", encoding="utf-8")
+        factible("claims", "check", tmp_path / name)
+    assert len(list((home / "corpora").glob("claims-*.yaml"))) == 3
+
+
+def test_a_row_that_is_left_out_is_told_though_nothing_else_is(
+    factible: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "check_claim_list", unasked)
+    file = tmp_path / "list.csv"
+    file.write_text("claim,date\nHoney keeps.,\nThe seas rise.,yesterday\n", encoding="utf-8")
+    result = factible("claims", "check", file, "--json", "-q")
+    assert "The date is 'yesterday'" in result.stderr
+    assert "yesterday" in json.loads(result.stdout)["left_out"][0]
 
 
 def test_a_claim_that_failed_counts_before_those_that_are_incomplete() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from factible_assets.running.launch import open_instance
+from factible_assets.services.alive import knobs_of_run
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.conftest import factible as factible  # noqa: PLC0414 - a fixture
@@ -47,8 +48,10 @@ def test_a_claim_that_is_worded_otherwise_or_asked_otherwise_is_checked_again(
         (tmp_path / "one.csv").write_text(f"id,claim\n1,{claim}\n2,Sugar is sweet.\n", "utf-8")
         result = factible("claims", "check", tmp_path / "one.csv", *few, *options)
         assert result.exit_code == 0, result.stderr
-        (row,) = (each for each in json.loads(result.stdout)["claims"] if each["claim"] == claim)
-        return row
+        rows: dict[str, dict[str, Any]] = {
+            each["claim"]: each for each in json.loads(result.stdout)["claims"]
+        }
+        return rows[claim]
 
     here = ("--web", "miniature")
     wrong = check("Goldfish have a memory of three seconds.", *here)
@@ -61,6 +64,6 @@ def test_a_claim_that_is_worded_otherwise_or_asked_otherwise_is_checked_again(
     again = factible("recheck", right["video_id"], "--json")
     assert again.exit_code == 0, again.stderr
     with open_instance(Settings(home=home)) as instance:
-        config = instance.get_runs(limit=1)[0].run_config["ops"]["claim_checks"]["config"]
-    assert (config["renew"], config["search"]["web"]) == (True, "miniature")
+        run = instance.get_runs(limit=1)[0]
+        assert knobs_of_run(instance, run.run_id)["search"]["web"] == "miniature"
     assert "unclear" not in again.stdout

@@ -16,6 +16,7 @@ from factible_assets.exchange.claim_review import (
     reviews_of_corpus,
     reviews_of_results,
 )
+from factible_assets.files import report_name
 from factible_assets.methods.scales import stance_of_rating
 from factible_assets.report.data import Outlived, ReportData
 from tests.exchange.entries import DAYS, STANCES, TRIMMED, URLS, Read, claims_of, stored
@@ -204,6 +205,12 @@ def reviews(data: ReportData, **options: Any) -> list[dict[str, Any]]:
     assert document["@context"] == "https://schema.org"
     found: list[dict[str, Any]] = document["@graph"]
     return found
+
+
+def test_a_review_points_at_the_file_that_its_report_has() -> None:
+    data = samples.report_data(videos=(samples.video(video_id="claims-list.7a76"),))
+    url = reviews(data, base_url="https://site.example")[0]["url"]
+    assert url.partition("#")[0] == f"https://site.example/{report_name('claims-list.7a76')}"
 
 
 def test_every_review_has_what_search_engines_require_and_says_that_a_machine_made_it() -> None:

@@ -92,7 +92,24 @@ def test_what_cannot_be_used_is_left_out_and_told(tmp_path: Path) -> None:
     text = " ".join(done.left_out)
     assert f"{file}:2: " in text
     assert f"{file}:4: " in text
-    assert f"{file}:3: The claim 'Honey keeps.' (id some.1) stands before, on line 1" in text
+    assert f"{file}:3: The claim 'Honey keeps.' stands on line 1 too" in text
+
+
+def test_an_id_that_two_claims_share_is_told_from_a_claim_that_stands_twice(tmp_path: Path) -> None:
+    file = tmp_path / "some.csv"
+    file.write_text("id,claim\na,Honey keeps.\na,The seas rise.\n")
+    (told,) = import_corpus(file, tmp_path / "home").left_out
+    assert "The claim 'The seas rise.' has the id a of another, on line 2" in told
+
+
+def test_a_corpus_that_another_folder_has_is_not_named_twice(tmp_path: Path) -> None:
+    file = tmp_path / "some.jsonl"
+    file.write_text(FEVER)
+    import_corpus(file, tmp_path / "shipped", name="beliefs")
+    listing = load_corpora([tmp_path / "shipped"])
+    with pytest.raises(CorpusError, match="there is a corpus 'beliefs' already"):
+        import_corpus(file, tmp_path / "home", name="beliefs", listing=listing)
+    import_corpus(file, tmp_path / "shipped", name="beliefs", listing=listing)
 
 
 def test_of_a_million_mistakes_the_first_are_told(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from factible_assets.files import INDEX
 from factible_assets.report.writing import (
-    INDEX,
     choices,
     publish_all,
     publish_report,

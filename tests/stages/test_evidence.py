@@ -281,6 +281,18 @@ def test_a_page_without_the_words_that_the_search_had_read_there_is_an_outage(
     assert (row.status, bool(text)) == (status, status == "ok")
 
 
+def test_a_long_page_of_the_title_that_was_found_is_no_other() -> None:
+    title, snippet = "Does sugar excite children?", "Other checks: goldfish, bananas, lightning."
+    hit = a_hit("https://a.example/x").model_copy(update={"title": title, "snippet": snippet})
+    for words, title_there, status in (
+        (120, title, "ok"),
+        (120, "Please wait", "infra_error"),
+        (20, title, "infra_error"),
+    ):
+        fetched = page("u", text="Sweets do nothing. " * (words // 3), title=title_there)
+        assert store_page(hit, fetched, limit=9_999, topics=[])[0].status == status
+
+
 def test_a_page_under_the_limit_is_kept_whole() -> None:
     assert keep_relevant(PAGE, len(PAGE), ["anything"]) == PAGE
 

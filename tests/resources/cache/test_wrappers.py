@@ -389,6 +389,15 @@ async def test_a_kept_answer_is_marked_and_names_what_all_its_calls_once_took(
     assert inner.asked == 1
 
 
+async def test_who_renews_takes_no_kept_answer_and_keeps_the_new_one(cache: DiskCache) -> None:
+    inner = CountingModel(lambda budget: Reading(stance="refutes", score=0.5))
+    await CachingModel(inner, cache).complete(question())
+    renewed = await CachingModel(inner, cache, renews=True).complete(question())
+    assert (inner.asked, renewed.calls[-1].cache_hit) == (2, False)
+    await CachingModel(inner, cache).complete(question())
+    assert inner.asked == 2
+
+
 async def test_another_prompt_setting_or_model_is_another_question(cache: DiskCache) -> None:
     inner = CountingModel(lambda budget: Reading(stance="refutes"))
     model = CachingModel(inner, cache)

@@ -33,6 +33,8 @@ _MARKER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _SPEAKER = re.compile(r"(?:>>+|.*:)\Z", re.DOTALL)
+_DIRECTIONS = dict.fromkeys([0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], " ")
+"""Marks of a writing's direction, which stand between words as white space does."""
 _TOKEN = re.compile(r"\S+")
 _TERMINAL = re.compile(r"""(?P<stop>[.!?\u2026]+)["'\u201d\u2019)\]]*\Z""")
 _OPENING_MARKS = "\"'\u201c\u2018([-\u2013\u2014\u2022*"
@@ -113,7 +115,7 @@ def split_sentences(
         Sentences in order, without overlap, that together hold every word outside markers.
     """
     markers = list(_MARKER.finditer(text))
-    masked = _MARKER.sub(lambda marker: " " * len(marker.group()), text)
+    masked = _MARKER.sub(lambda marker: " " * len(marker.group()), text.translate(_DIRECTIONS))
     found = [
         _Token(each.start(), each.end(), _bare(each.group())) for each in _TOKEN.finditer(masked)
     ]

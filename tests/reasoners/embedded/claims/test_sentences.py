@@ -25,6 +25,11 @@ def test_sentences_end_at_stops() -> None:
     ]
 
 
+def test_marks_of_direction_hide_no_stop() -> None:
+    said = "Bananas glow.\u200f Everest is 8,849 metres high.\u200e Goldfish\u202c forget."
+    assert _texts(said) == ["Bananas glow.", "Everest is 8,849 metres high.", "Goldfish forget."]
+
+
 @pytest.mark.parametrize(
     "text",
     [
