@@ -58,7 +58,7 @@ _UNOPPOSED: Mapping[Stance, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """The source that speaks loudest on one side: `{lead} {source} {says}: {words}`.
+    """The source that speaks loudest on one side: `{lead} {source} {says}{link}{words}`.
 
     `words` are its quote (`is_quote`), else what was read in it.
     """
@@ -70,14 +70,19 @@ class Voice:
     words: str
     is_quote: bool
 
+    @property
+    def link(self) -> str:
+        """What leads from what it does to its words: who only leans is quoted for want of better."""
+        return ", and comes closest with: " if self.is_quote and self.says == _LEANS else ": "
+
     def sentence(self, *, quoted: bool = True) -> str:
         """Say it in plain text, with its words or without."""
         named = f"{publisher(self.evidence)} ({source_words(self.evidence)})"
         head = f"{self.lead} {named} {self.says}".strip()
         if not (quoted and self.words):
             return f"{head}."
-        inner = self.words.translate(_INNER)
-        return f"{head}: “{inner}”" if self.is_quote else f"{head}: {self.words}"
+        words = f"“{self.words.translate(_INNER)}”" if self.is_quote else self.words
+        return f"{head}{self.link}{words}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,17 @@ def test_a_source_of_which_only_the_snippet_was_read_says_so() -> None:
     assert "search snippet only) bears the claim out" in voice.sentence(quoted=False)
 
 
+def test_who_only_leans_is_quoted_as_what_comes_closest_and_quotes_in_quotes_have_other_marks() -> (
+    None
+):
+    said = row("a.example", "supports", basis="embedded", ground="tone", quote='He said "so".')
+    (voice,) = argue("supports", [said]).voices
+    assert voice.sentence().endswith(
+        "leans towards the claim by its tone, and comes closest with: \u201cHe said 'so'.\u201d"
+    )
+    assert voice.sentence(quoted=False).endswith("leans towards the claim by its tone.")
+
+
 def test_the_numbers_of_footnotes_are_not_said() -> None:
     voice = argue("supports", [row("a.example", "supports", quote="It is so.[19][2]")]).voices[0]
     assert voice.words == "It is so."
