@@ -120,9 +120,7 @@ def test_a_source_of_which_only_the_snippet_was_read_says_so() -> None:
     assert "search snippet only) bears the claim out" in voice.sentence(quoted=False)
 
 
-def test_who_only_leans_is_quoted_as_what_comes_closest_and_quotes_in_quotes_have_other_marks() -> (
-    None
-):
+def test_who_only_leans_is_quoted_as_what_comes_closest() -> None:
     said = row("a.example", "supports", basis="embedded", ground="tone", quote='He said "so".')
     (voice,) = argue("supports", [said]).voices
     assert voice.sentence().endswith(
