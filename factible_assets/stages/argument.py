@@ -72,7 +72,7 @@ class Voice:
 
     @property
     def link(self) -> str:
-        """What leads from what it does to its words: who only leans is quoted for want of better."""
+        """What leads to its words, which are of one that only leans for want of better."""
         return ", and comes closest with: " if self.is_quote and self.says == _LEANS else ": "
 
     def sentence(self, *, quoted: bool = True) -> str:
