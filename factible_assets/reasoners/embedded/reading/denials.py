@@ -41,6 +41,8 @@ _AUXILIARY = re.compile(
     r"(?:ca(?=n't)|can|could|wo(?=n't)|will|would|is|are|was|were|has|have|had|should|may|might"
     r"|must|do|does|did)"
 )
+_LESS, _LACKED = "less", {"flight": ("flight", "fly"), "tooth": ("tooth", "teeth")}
+"""How "flightless" ends, and by which words what lacks it may be told."""
 _STANDS_FOR = {"ca": "can", "wo": "will", "do": "", "does": "", "did": ""}
 
 
@@ -75,9 +77,14 @@ def without_denials(clause: str) -> Proposition:
                     # "Lions, but not tigers, live in groups": up to the comma.
                     near = re.split(r"[,;()]", clause[match.end() :], maxsplit=1)[0]
                     after = (word.norm for word in tokenise(near))
-                    denied = takewhile(
-                        lambda word: not is_stop_word(word), dropwhile(is_stop_word, after)
-                    )
+                    denied = [
+                        *takewhile(
+                            lambda word: not is_stop_word(word), dropwhile(is_stop_word, after)
+                        )
+                    ]
+                    if match.group() == _LESS:
+                        lacked = tokenise(clause[: match.start()])[-1].norm
+                        denied = list(_LACKED.get(lacked, (lacked,)))
                     focus = frozenset(map(stem, denied))
     kept, place = [], 0
     for start, end, instead in sorted(cuts):

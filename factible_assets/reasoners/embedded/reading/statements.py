@@ -242,8 +242,8 @@ _ROLE = re.compile(
     re.IGNORECASE,
 )
 _IS = re.compile(
-    r"\b(?:(is|are|remains|(?:overtook|surpassed|replaced) [^.,;]+ as(?= the ))"
-    r"|(?:was|were) \w+(?: in (?:the )?\d+s?)? as(?= the )|was|were|became|has been)\s+"
+    r"\b(?:(is|are|remains|has been|have been|(?:overtook|surpassed|replaced) [^.,;]+ as(?= the ))"
+    r"|(?:was|were) \w+(?: in (?:the )?\d+s?)? as(?= the )|was|were|became)\s+"
 )
 _HOLDS = re.compile(rf"{_IS.pattern}|\b(?:(has|have)|had)\s+(?=the )")
 _ROLE_ENDS = re.compile(
@@ -269,7 +269,8 @@ _PLACE_OF_ONE = re.compile(
     r"(?: \w+ly)? (?:in|from|by))(?: the)? $"
 )
 _IS_SOMEWHERE = (
-    "is|are|was|were|been|lies?|stands?|located|situated|belong(?:s|ed)?|comes?|came|originate[sd]?"
+    "is|are|was|were|been|lies?|stands?|sits?|rises?|located|situated|found|belong(?:s|ed)?|comes?"
+    "|came|originate[sd]?"
 )
 _LAST_NAME = re.compile(r"(?:[A-Z][\w\u2019'-]* ?)+$")
 _AT_LAST = re.compile(r"(?: (?:in|around|on(?: [A-Z]\w+)? \d+,?) (?:[A-Z]\w+ )?\d{3,4})?\W*\Z")
@@ -307,7 +308,7 @@ def role_in(text: str) -> Role | None:
     before, after = text[: link.start()].strip(" ,"), text[link.end() :]
     role, holder = _ROLE_ENDS.split(after)[0], before
     if _ROLE.search(before) is not None:
-        role, holder = before, after
+        role, holder = before, re.split(r"[,;:(]", after)[0]
     # "By area the largest …", "is therefore the largest …"
     if (named := _ROLE.search(role)) is not None and named[0].lower().startswith("the "):
         role = role[named.start() :]
@@ -633,7 +634,9 @@ def _decide(
     is_answer = statement.answers and says_no and not claim.is_denied
     # What is denied stands for a word that the statement lacks, or for none of the claim's.
     denies_else = says_no and statement.focus and not _met(claim, statement.focus)
-    if denies_else and shared == 1 and _NOT_ELSE.search(statement.raw):
+    # "A flightless bird" denies that it flies, and nothing else of it.
+    lacks = any(f"{each}less" in statement.raw for each in statement.focus)
+    if denies_else and (lacks or (shared == 1 and _NOT_ELSE.search(statement.raw))):
         says_no = denies_else = False
     lacking = content_words(" ".join(_WITHOUT.findall(claim.about)))
     says_no = says_no and statement.focus.isdisjoint(lacking)
@@ -867,7 +870,8 @@ def _is_said_of(other: str, name: str, link: re.Match[str], raw: str) -> bool:
     """
     deed, who = link["verb"] or _IS_SOMEWHERE, re.escape(other)
     verb = next((each for each in _WORKS if deed in each.split("|")), deed)
-    place = rf"(?: the)?(?:(?: [A-Z]\w+)+,(?: in)?| \w+ern)? {who}\b"  # "Paris, France"
+    # "in Paris, France", "in southern France", "in the north of France"
+    place = rf"(?: the)?(?:(?: [A-Z]\w+)+,(?: in)?| \w+ern| [\w-]+ of(?: the)?)? {who}\b"
     said = rf"\b(?:{verb})\b(?:(?! and | than )[^.,;])* (?:in|of|to|from|by){place}"
     if link.re is _DEED_OF_ONE or " by " in link[0]:
         said += rf"|\b(?:is|was) by{place}|\b{who} (?:\w+ ){{1,3}}credited with {deed[:-2]}ing\b"
