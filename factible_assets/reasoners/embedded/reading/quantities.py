@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import takewhile
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
 from typing import Literal
 
 from factible_assets.reasoners.embedded.text import Number, find_numbers, is_stop_word, stem
@@ -77,6 +77,8 @@ _MID = re.compile(r"\bmid-(?=\d)")
 
 _CLOSE, _CLOSE_ABOUT = 0.05, 0.15
 """Relative difference up to which a number may be rounded, and up to which it is about another."""
+_RANGE = re.compile(r"\s*(?:and|to|or|[-\u2013])\s*")
+"""Between two numbers of one unit: "18 to 22 hours"."""
 _LIKE_SIZE = 2.0
 """How many times as large a bare number may be as a bound that it is held against."""
 _FAR = 0.3
@@ -107,7 +109,12 @@ class Quantity:
 
 def find_quantities(text: str) -> list[Quantity]:
     """List the quantities of a text (folded text is fine), in order."""
-    return [_quantity(text, number) for number in find_numbers(_MID.sub("mid ", text))]
+    found = find_numbers(_MID.sub("mid ", text))
+    for at, (first, last) in enumerate(pairwise(found)):
+        is_like = first.kind == last.kind and last.unit and not first.unit
+        if is_like and _RANGE.fullmatch(text[first.end : last.start]):
+            found[at] = replace(first, unit=last.unit, kind=last.kind)
+    return [_quantity(text, number) for number in found]
 
 
 def _quantity(text: str, number: Number) -> Quantity:

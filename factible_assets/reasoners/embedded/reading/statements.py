@@ -132,7 +132,7 @@ _BARE_DENIAL = (
 JOINT = re.compile(
     r";\s+|:\s+|\s[\u2013\u2014]\s"
     r"|,?\s+(?:but|so that|although|though|whereas|while|unless|because|since)\s+(?!of\b)"
-    r"|,\s+(?:and(?!\s+not\b)|so|or|yet|which|who|as|making|with)\s+|"
+    r"|,\s+(?:and(?!\s+not\b)|so|or|yet|which|who|where|as|making|with)\s+|"
     f"{_BARE_DENIAL}|{_VERB_AFTER_AND}",
     re.IGNORECASE,
 )
@@ -461,6 +461,8 @@ _RANK = re.compile(
     re.IGNORECASE,
 )
 """A superlative, behind its rank if it has one: K2 is the second highest, not the highest."""
+_MOST = re.compile(r"\b(\w{2,}est|(?:most|least) \w+) (\w{3,})", re.IGNORECASE)
+"""A superlative and its noun: the largest hot desert may not be the largest desert."""
 _WHOLLY = re.compile(
     r"\b(?:(?<!at )all|every\w*|always|entirely|completely|fully|totally|wholly|alone|only|sole"
     r"|just|merely|simply|evenly|uniform\w*|equally|alike|until|without)\b",
@@ -934,7 +936,8 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
     """Tell whether a statement compares if the claim does: "faster than", not "as fast as".
 
     Nor may it speak of vitamin C alone if the claim does of vitamin A, of the second highest for
-    the highest, of some for all, or of what was for what is.
+    the highest, of the largest hot desert for the largest, of some for all, or of what was for what
+    is.
     """
     for names in (_LETTERED, _RANK):
         ours, theirs = (set(names.findall(each)) for each in (claim.text, statement.raw))
@@ -942,6 +945,10 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
             return False
     if _FORMER.search(statement.raw) and not _PAST.search(claim.text):
         return False
+    if most := _MOST.search(claim.text):
+        narrower = rf"\b{most[1]} (?!{most[2]})[\w-]+ {most[2]}"
+        if re.search(narrower, statement.raw, re.IGNORECASE):
+            return False
     if SWEEPING.search(claim.text) and not SWEEPING.search(statement.raw):
         return False
     return _THAN.search(claim.text) is None or _THAN.search(statement.raw) is not None

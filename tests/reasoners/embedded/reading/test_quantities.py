@@ -39,6 +39,8 @@ from factible_assets.reasoners.embedded.reading.quantities import (
         ("it costs $3", "it costs $30", "conflicts"),
         ("10 percent", "between 30 and 50 percent, or 70 percent", "silent"),
         ("40 percent", "45 percent", "silent"),
+        ("up to 15 hours", "between 18 and 22 hours", "silent"),
+        ("18 hours", "18 to 22 hours", "agrees"),
         ("five chambers", "four chambers", "conflicts"),
         ("it has three hearts", "two of its hearts pump blood", "silent"),
         ("40 percent", "a lot", "silent"),
