@@ -223,7 +223,8 @@ def select_hits(
             reason = f"It is rated {word}; only sources rated {least} or better are read."
             if _reaches(each.rating.rating, minimum):
                 reason = (
-                    f"The query's limit of {limit} sources was filled by others, rated as well."
+                    f"The query's limit of {limit} sources was filled by others, rated as well "
+                    "or better."
                 )
             skipped.setdefault(each.hit.canonical_url, (each, reason))
     left = tuple(each for url, each in skipped.items() if url not in chosen)
