@@ -327,7 +327,7 @@ def check_video(
         stack.enter_context(turn(instance, video_id, watcher.waiting))
         stack.enter_context(mark_alive(instance, run_id))
         inputs = input_tags(video_id, settings, config)
-        result = _supervised(
+        result = supervised(
             lambda: job.execute_in_process(
                 partition_key=video_id,
                 instance=instance,
@@ -369,15 +369,18 @@ def _create_warehouse(settings: Settings) -> None:
         Warehouse(settings.warehouse).ensure_exists()
 
 
-def _supervised(
-    work: Callable[[], Result], run_id: str, instance: dg.DagsterInstance, watcher: Observer
+def supervised(
+    work: Callable[[], Result],
+    run_id: str,
+    instance: dg.DagsterInstance,
+    watcher: Observer | None = None,
 ) -> Result:
     """Do the work of a run, and stop it when a person or Dagster's UI asks for it.
 
     Dagster marks a run as canceled only if it was marked as canceling before it ended; a bare
     Ctrl-C becomes a failure. So signals are heard in the main thread, and the run goes on in
-    another. The first Ctrl-C (or SIGTERM) lets it close what it has open; the second leaves at
-    once, with a KeyboardInterrupt.
+    another. The first Ctrl-C (or SIGTERM) lets it close what it has open; where somebody watches,
+    the second leaves at once, with a KeyboardInterrupt.
     """
     future: Future[Result] = Future()
 
@@ -397,26 +400,41 @@ def _supervised(
             if not thread.is_alive():
                 break
             is_look = tick % _TICKS_PER_LOOK == 0
-            if is_look:
+            if is_look and watcher is not None:
                 cursor = _tell_stored(instance, run_id, watcher, cursor)
             if not stopped and (signals or is_look):
                 stopped = _stop(instance, run_id, watcher, is_asked=bool(signals))
-            if len(signals) > 1:
-                run = instance.get_run_by_id(run_id)
-                if run is not None and not run.is_finished:
-                    instance.report_run_canceled(run)
+            if len(signals) > 1 and watcher is not None:
+                _end_canceled(instance, run_id)
                 raise KeyboardInterrupt
-        _tell_stored(instance, run_id, watcher, cursor)
+        if watcher is not None:
+            _tell_stored(instance, run_id, watcher, cursor)
+    if stopped:
+        _end_canceled(instance, run_id, failed=True)
     return future.result()
 
 
-def _stop(instance: dg.DagsterInstance, run_id: str, watcher: Observer, *, is_asked: bool) -> bool:
+def _end_canceled(instance: dg.DagsterInstance, run_id: str, *, failed: bool = False) -> None:
+    """Record that a run was canceled: one that goes on, or that `failed` for having been stopped.
+
+    Dagster says that it failed if somebody marked it as canceled before it had ended.
+    """
+    run = instance.get_run_by_id(run_id)
+    ended = run is not None and run.is_finished
+    if run is not None and (run.status is dg.DagsterRunStatus.FAILURE if failed else not ended):
+        instance.report_run_canceled(run)
+
+
+def _stop(
+    instance: dg.DagsterInstance, run_id: str, watcher: Observer | None, *, is_asked: bool
+) -> bool:
     """Let a run stop that a person or Dagster wants to end; tell whether it does."""
     run = instance.get_run_by_id(run_id)
     # Before a run has started, Dagster forgets that it was marked.
     if run is None or run.status in _BEFORE or not (is_asked or run.status in _ENDING):
         return False
-    watcher.stopping()
+    if watcher is not None:
+        watcher.stopping()
     if not run.is_finished and run.status not in _ENDING:
         instance.report_run_canceling(run)
     STOPS.ask(run_id)

@@ -24,7 +24,6 @@ from typing import IO, Any
 import dagster as dg
 
 from factible_assets.services.alive import mark_alive, pid_of
-from factible_assets.services.dagster_internals import capture_interrupts
 from factible_assets.settings import load_settings
 
 DEFINITIONS = "factible_assets.definitions"
@@ -101,8 +100,15 @@ class WarmRunLauncher(dg.DefaultRunLauncher):
 
 def _work(run_id: str) -> None:
     # Loaded before the fork, and by no other process.
-    from factible_assets.running.launch import open_instance  # noqa: PLC0415
+    from factible_assets.running.launch import open_instance, supervised  # noqa: PLC0415
     from factible_assets.services.dagster_internals import _execute_run_command_body  # noqa: PLC0415
 
-    with capture_interrupts(), open_instance(load_settings()) as instance:
-        _execute_run_command_body(run_id, instance, lambda _: None, set_exit_code_on_failure=False)
+    with open_instance(load_settings()) as instance:
+        # Dagster's own interrupts would be taken for failures that another try may cure.
+        supervised(
+            lambda: _execute_run_command_body(
+                run_id, instance, lambda _: None, set_exit_code_on_failure=False
+            ),
+            run_id,
+            instance,
+        )

@@ -20,9 +20,6 @@ from dagster._config import ConfigScalar, ConfigScalarKind, PostProcessingError
 # An instance of one folder, with other parts than its dagster.yaml names.
 from dagster._core.instance.ref import InstanceRef
 
-# Lets a worker end its run where Ctrl-C or a termination interrupts it.
-from dagster._utils.interrupts import capture_interrupts
-
 # The ticks of a schedule as Dagster itself counts them, summer time included.
 from dagster._utils.schedules import cron_string_iterator, is_valid_cron_string
 
@@ -104,7 +101,6 @@ __all__ = [
     "PostProcessingError",
     "SqliteEventLogStorage",
     "_execute_run_command_body",
-    "capture_interrupts",
     "cron_string_iterator",
     "is_valid_cron_string",
     "keep_what_databases_need",

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from unittest.mock import Mock
 
 import dagster as dg
+import pytest
+from dagster._core.definitions.reconstruct import ReconstructableRepository
 from dagster._core.test_utils import create_run_for_test
 
+from factible_assets.config import ClaimsConfig, FactCheckConfig
+from factible_assets.launchpad import run_config_for
+from factible_assets.partitions import PARTITION_TAG, videos
+from factible_assets.records import METHOD
 from factible_assets.running.launch import open_instance, prepare_instance
 from factible_assets.running.warm import DEFINITIONS, WarmRunLauncher
-from factible_assets.services.alive import end_dead_runs, pid_of
+from factible_assets.services.alive import STOPPED, end_dead_runs, failures_of_run, pid_of
 from factible_assets.settings import Settings
+from tests.assets.conftest import DEMO_VIDEO
 
 RUN = "00000000-0000-4000-8000-000000000002"
 WORKER = """
@@ -28,6 +37,63 @@ with dg.DagsterInstance.from_config(sys.argv[1]) as instance:
     except KeyboardInterrupt:
         print("interrupted", flush=True)
 """
+
+
+@pytest.mark.parametrize(("step", "is_forced"), [("claims", False), ("claim_checks", True)])
+def test_a_run_that_is_terminated_is_canceled_and_not_tried_again(
+    tmp_path: Path, step: str, is_forced: bool
+) -> None:
+    settings = Settings(home=tmp_path / "home", web="miniature")
+    settings.ensure_home()
+    recon = ReconstructableRepository.for_module(DEFINITIONS, "defs", None)
+    job = recon.get_reconstructable_job("fact_check")
+    with open_instance(settings) as instance:
+        instance.add_dynamic_partitions(str(videos.name), [DEMO_VIDEO])
+        config = FactCheckConfig(claims=ClaimsConfig(max_claims=12), reasoner="embedded")
+        run_id = instance.create_run_for_job(
+            job_def=job.get_definition(),
+            run_config=run_config_for(config, METHOD),
+            tags={PARTITION_TAG: DEMO_VIDEO},
+            job_code_origin=job.get_python_origin(),
+            status=dg.DagsterRunStatus.STARTING,
+        ).run_id
+        environment = {
+            **os.environ,
+            "FACTIBLE_HOME": str(settings.home),
+            "FACTIBLE_WEB": "miniature",
+        }
+        program = "import sys; from factible_assets.running.warm import _work; _work(sys.argv[1])"
+        with subprocess.Popen(
+            [sys.executable, "-c", program, run_id],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as worker:
+            deadline = time.monotonic() + 120
+            while step not in started(instance, run_id):
+                assert worker.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            if is_forced:
+                instance.report_run_canceled(run_of(instance, run_id))
+            else:
+                assert instance.run_launcher.terminate(run_id)
+            worker.wait(120)
+        assert run_of(instance, run_id).status is dg.DagsterRunStatus.CANCELED
+        assert started(instance, run_id).count(step) == 1
+        assert failures_of_run(instance, run_id) == (f"{step}: {STOPPED}",)
+
+
+def run_of(instance: dg.DagsterInstance, run_id: str) -> dg.DagsterRun:
+    run = instance.get_run_by_id(run_id)
+    assert run is not None
+    return run
+
+
+def started(instance: dg.DagsterInstance, run_id: str) -> list[str]:
+    kinds = {dg.DagsterEventType.STEP_START, dg.DagsterEventType.STEP_RESTARTED}
+    events = [entry.dagster_event for entry in instance.all_logs(run_id, of_type=kinds)]
+    return [event.step_key for event in events if event is not None and event.step_key]
 
 
 def test_a_folder_of_an_earlier_version_starts_its_runs_warm_and_one_that_was_edited_as_it_says(
