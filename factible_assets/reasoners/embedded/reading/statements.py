@@ -205,6 +205,7 @@ def _of_sentence(
         label = _MYTH.match(fold_evenly(part))
         clause = part[label.end() :].strip() if label else part
         found = without_denials(clause)
+        is_long = len(tokenise(found.text)) >= _SHORTEST
         words = lexicon.not_denials.sub(" ", fold_evenly(clause))
         says: Says = "denies" if found.is_denied else "asserts"
         # Whoever calls a denial a myth asserts.
@@ -213,9 +214,10 @@ def _of_sentence(
             says = "divided"
         elif leaves_open or (not found.denials and lexicon.reports.search(words)):
             says = told or "open"
-        elif folded.endswith("...") or lexicon.unknown.search(fold_evenly(clause)):
+        elif folded.endswith(("...", "\u2026")) or lexicon.unknown.search(fold_evenly(clause)):
             says = "open"
-        elif not (is_stated or comment or asks):
+        # A heading names a claim, and a list item; one that denies means it.
+        elif not (is_stated or comment or asks or (found.is_denied and is_long)):
             continue
         elif comment == "denies":
             says = told or says
