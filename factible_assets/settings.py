@@ -595,6 +595,15 @@ class Settings(BaseSettings):
         """Return what questions are put to: the copy for readers, the warehouse where none is."""
         return self.published if self.published.exists() else self.warehouse
 
+    def refuse_lost_warehouse(self) -> None:
+        """Raise FactibleError if the warehouse is gone and its copy is not: no other is begun."""
+        if self.published.exists() and not self.warehouse.exists():
+            raise FactibleError(
+                f"The warehouse {self.warehouse} is gone, and its published copy is still there.",
+                f"Put it back with: factible restore. To begin anew, move {self.published} away.",
+                ExitCode.FAILED,
+            )
+
     @property
     def cache_policy(self) -> CachePolicy:
         """How long answers are kept, and how much room they have."""

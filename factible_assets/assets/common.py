@@ -12,7 +12,7 @@ import dagster as dg
 
 from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.partitions import videos
-from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, LlmCall, Video
+from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, METHOD, LlmCall, Video
 from factible_assets.rows import VideoRows
 from factible_assets.wording import cell, plain, table
 from warehouse.errors import NotMaterializedError
@@ -76,7 +76,8 @@ def stored(now: Warehouse, video_id: str, *assets: str, also: Sequence[str] = ()
     Dagster would open the warehouse once more for each input; a step opens it once.
     """
     found = now.read_video(video_id, {*assets, *also})
-    for missing in sorted(set(assets) - found.sets.keys()):
+    for missing in (each for each in METHOD if each in {*assets} - found.sets.keys()):
+        # The first of all: the others are made of it.
         raise final_failure(str(NotMaterializedError(missing, video_id)))
     return found
 
@@ -98,7 +99,8 @@ def is_last_try(context: dg.AssetExecutionContext) -> bool:
 def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> None:
     """Make a run findable by its video, title, channel and corpus, however it was launched.
 
-    What its launcher has said already stays. `more` are further tags, such as how many claims.
+    What its launcher has said already stays. `more` are further tags, such as how many claims: what
+    a run that is executed again has of the one before is not of it.
     """
     known: Any = context.run.tags
     tags = {
@@ -109,7 +111,11 @@ def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> 
         "launched_by": launcher_of(known),
         **more,
     }
-    new = {key: str(value) for key, value in tags.items() if value and key not in known}
+    new = {
+        key: str(value)
+        for key, value in tags.items()
+        if value and (key not in known or (key in more and known[key] != str(value)))
+    }
     if new:
         context.instance.add_run_tags(context.run.run_id, new)
         # The steps of a process share its run: the next one need not write the same.

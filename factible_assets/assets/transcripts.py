@@ -47,8 +47,7 @@ def found_or_failure(
 def video_or_failure(reading: CorporaReading, video_id: str) -> Video:
     """Return what is known of a video: its corpus entry, or nothing but its YouTube id.
 
-    Raises dagster.Failure: no corpus lists it and it is no YouTube id. Tried again only if some
-    file could not be read.
+    Raises dagster.Failure: no corpus lists it and it is no YouTube id. Never tried again.
     """
     listed = reading.find(video_id)
     if listed is not None:
@@ -57,7 +56,7 @@ def video_or_failure(reading: CorporaReading, video_id: str) -> Video:
         return Video(video_id=video_id, title=video_id, url=watch_url(video_id))
     if reading.problems:
         problems = "; ".join(str(problem) for problem in reading.problems)
-        raise dg.Failure(
+        raise common.final_failure(
             f"The video {video_id!r} is in no corpus that could be read, and some could not: "
             f"{problems}"
         )

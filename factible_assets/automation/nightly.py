@@ -323,6 +323,8 @@ def nightly(
 
 _SHOWN = 10
 _REFUSED = 300
+_WEBHOOK_SECONDS = 8.0
+"""So that the runs of one tick, five at most, can all be told of within Dagster's minute."""
 
 Message = Mapping[str, Any]
 
@@ -342,6 +344,8 @@ def _notifications(settings: Settings) -> list[dg.SensorDefinition]:
 
     @dg.run_status_sensor(
         name="notify_flips",
+        # Those of the command line and of the service too, which belong to no code location.
+        monitor_all_code_locations=True,
         run_status=dg.DagsterRunStatus.SUCCESS,
         minimum_interval_seconds=30,
         default_status=status,
@@ -361,6 +365,7 @@ def _notifications(settings: Settings) -> list[dg.SensorDefinition]:
 
     @dg.run_failure_sensor(
         name="notify_failures",
+        monitor_all_code_locations=True,
         minimum_interval_seconds=30,
         default_status=status,
         description="Tells the webhook in FACTIBLE_NOTIFY_URL when a run failed.",
@@ -402,11 +407,13 @@ def failure_message(video_id: str | None, job: str, run_id: str, reason: str) ->
 
 
 async def send(url: str, message: Message) -> str | None:
-    """Send a message; return why it could not be delivered, None if it was.
+    """Send a message, once; return why it could not be delivered, None if it was.
+
+    Whoever answers late may have taken it, and Dagster ends a sensor after a minute.
 
     The webhook may be on an own network: its address, and no other, is exempt from the guard.
     """
-    from resources.http import HttpClient, HttpFailureError  # noqa: PLC0415 - only for who is told
+    from resources.http import HttpClient, HttpFailureError, RetryPolicy  # noqa: PLC0415 - if told
     from resources.network_guard import NameTable, NetworkGuard  # noqa: PLC0415
 
     try:
@@ -416,8 +423,13 @@ async def send(url: str, message: Message) -> str | None:
     body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
     headers = {"Content-Type": "application/json"}
     try:
-        async with HttpClient(guard=guard) as http:
+        async with (
+            asyncio.timeout(_WEBHOOK_SECONDS),
+            HttpClient(guard=guard, retry=RetryPolicy(attempts=1)) as http,
+        ):
             answer = await http.post(url, content=body, headers=headers)
+    except TimeoutError:
+        return f"The webhook in FACTIBLE_NOTIFY_URL did not answer in {_WEBHOOK_SECONDS:g} seconds."
     except HttpFailureError as failure:
         return f"The webhook in FACTIBLE_NOTIFY_URL was not reached: {failure.reason}."
     if answer.status >= _REFUSED:

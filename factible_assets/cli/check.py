@@ -103,7 +103,7 @@ def check(
     An id that begins with a dash follows two dashes: factible check --json -- -LDjqcvSbP4
     """
     from factible_assets.cli.corpus import import_pages
-    from factible_assets.running.result import stored_result
+    from factible_assets.running.result import is_behind, stored_result
 
     if pages is not None and web is not None:
         raise UsageError("--pages and --web both say where to look.", "Give one of them.")
@@ -121,7 +121,10 @@ def check(
     if meant.remark:
         note(meant.remark)
     is_plain = pages is None and not knobs and not force
-    stored = stored_result(meant.video_id, settings=settings) if is_plain else None
+    stored = None
+    if is_plain:
+        behind = is_behind(meant.video_id, settings)
+        stored = stored_result(meant.video_id, settings=settings, publishes=behind)
     if stored is not None and stored.data.is_finished:
         when = f"{stored.data.checked_at:%Y-%m-%d %H:%M} UTC"
         note(f"Checked before, on {when}; --force checks it again.")

@@ -372,4 +372,5 @@ def migrate_home(
         f"{rows:,} rows of {len(moved)} tables are in {lake}, each table as it was.",
         f"{path} stays as it is. To use the lake, set from now on:",
         f"FACTIBLE_WAREHOUSE={lake}\nFACTIBLE_LAKE_DATA={lake.data}",
+        *(["A password belongs into PGPASSWORD or ~/.pgpass."] if "postgres" in str(lake) else []),
     )

@@ -277,7 +277,9 @@ class _Shelves:
                 "anchor": anchor,
                 "title": row.title.strip() or row.canonical_url,
                 "link": link,
-                "at_quote": quote_url(link, row.quote) if link and row.quote else None,
+                "at_quote": quote_url(link, row.quote)
+                if link and row.quote and row.via != "snippet"
+                else None,
                 "stored": stored,
                 "rating_reasons": rating.reasons if rating else (),
                 "passage": passage,

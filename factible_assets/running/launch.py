@@ -292,12 +292,7 @@ def check_video(
     stored.
     Raises KeyboardInterrupt: The run was to stop, did not at once, and was left.
     """
-    if settings.published.exists() and not settings.warehouse.exists():
-        raise FactibleError(
-            f"The warehouse {settings.warehouse} is gone, and its published copy is still there. "
-            f"Put it back with: factible restore. To begin anew, move {settings.published} away.",
-            code=ExitCode.FAILED,
-        )
+    settings.refuse_lost_warehouse()
     try:
         fitting_strategy(config.strategy, config.reasoner, settings)
     except SetupError as error:

@@ -15,6 +15,7 @@ from factible_assets.report.writing import publish_data, read_index_data
 from factible_assets.rows import VerdictChange
 from factible_assets.settings import Settings
 from resources.statements import statements
+from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.running", "questions.sql")
@@ -59,6 +60,20 @@ def stored_data(video_id: str, settings: Settings) -> ReportData | None:
     if not settings.warehouse.exists():
         return None
     return read_report_data(Warehouse(settings.warehouse), video_id)
+
+
+def is_behind(video_id: str, settings: Settings) -> bool:
+    """Tell whether the copy for readers lacks what the warehouse has of a video.
+
+    So it is after a run that could not publish it, for want of room, say.
+    """
+    live, copy = settings.warehouse, settings.published
+    if not (isinstance(live, Path) and isinstance(copy, Path) and live.exists() and copy.exists()):
+        return False
+    try:
+        return Warehouse(live).current_sets(video_id) != Warehouse(copy).current_sets(video_id)
+    except WarehouseError:  # what cannot be read lacks everything
+        return True
 
 
 def stored_result(

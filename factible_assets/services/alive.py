@@ -30,6 +30,7 @@ import dagster as dg
 from filelock import FileLock, Timeout
 
 from factible_assets.partitions import PARTITION_TAG
+from factible_assets.settings import load_settings
 
 DEAD = (
     "The process of this run is gone: it was killed, or the machine went down. What was complete "
@@ -197,6 +198,8 @@ class _Watched(dg.Executor):
         if video_id is None:
             yield from self._inner.execute(plan_context, execution_plan)
             return
+
+        load_settings().refuse_lost_warehouse()
 
         def waiting() -> None:
             plan_context.log.info("%s is being checked; this run waits for it.", video_id)

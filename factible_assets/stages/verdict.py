@@ -328,9 +328,11 @@ def form_opinion(
         asked = numbered(len(partial), "search", "searches")
         gaps.append(f"{asked} were answered in part ({_reasons(partial)})")
     missed = "; ".join(gaps) or None
-    doubt = [*_gaps(case), *([missed] if missed and settled is None else [])]
+    # Who has read nothing at all has found out nothing, however little what is missing weighs.
+    is_blind = not any(row.status in {"ok", "no_evidence"} for row in case.evidence)
+    doubt = [*_gaps(case), *([missed] if missed and (settled is None or is_blind) else [])]
     least, most = settled or (seen, seen)
-    reserve = missed if any(row.page_due for row in rows) else None
+    reserve = missed if not rows or any(row.page_due for row in rows) else None
     if least.confidence != most.confidence:
         reserve = f"{missed}, which could change the confidence, not the stance"
     return Opinion(

@@ -175,6 +175,10 @@ def _moment(value: object) -> datetime | None:
 # --- Folders ------------------------------------------------------------------------------------
 
 
+_DOCUMENTS = frozenset({".pdf", ".doc", ".docx", ".odt", ".rtf", ".epub"})
+"""What somebody may take for a page that is read."""
+
+
 def read_folder(folder: Path) -> Iterator[Step]:
     """Yield the saved pages of a folder and its subfolders; `done` and `total` count files.
 
@@ -182,19 +186,20 @@ def read_folder(folder: Path) -> Iterator[Step]:
     browser noted when it saved the page ("saved from url", "Page saved with SingleFile url"). The
     address that a page claims for itself is not believed, because anyone can write one: without a
     browser's note, a page has an address under a host that cannot exist (RFC 2606, `.invalid`).
-    Hidden files are left out, links to folders are not followed. Raises ArchiveImportError if the
-    folder holds nothing of this kind, or a malformed JSONL file.
+    Hidden files are left out, links to folders and out of the folder are not followed. Raises
+    ArchiveImportError if the folder holds nothing of this kind, or a malformed JSONL file.
     """
     wanted = HTML_SUFFIXES | TEXT_SUFFIXES | {JSONL_SUFFIX}
     files: list[Path] = []
+    place = folder.resolve()
     for root, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         shown = (Path(root, name) for name in names if not name.startswith("."))
-        files += (path for path in shown if path.suffix.lower() in wanted)
-    if not files:
+        own = (path for path in shown if path.resolve().is_relative_to(place))
+        files += (path for path in own if path.suffix.lower() in wanted | _DOCUMENTS)
+    if not any(path.suffix.lower() in wanted for path in files):
         remedy = "Put .html, .txt, .md or .jsonl files into it."
         raise ArchiveImportError(f"{folder}: The folder holds no pages. {remedy}")
-    place = folder.resolve()
     # Two folders of one name are two places.
     mark = hashlib.sha256(str(place).encode("utf-8", "surrogatepass")).hexdigest()[:8]
     for done, path in enumerate(sorted(files), start=1):
@@ -202,6 +207,9 @@ def read_folder(folder: Path) -> Iterator[Step]:
         if path.suffix.lower() == JSONL_SUFFIX:
             for step in read_jsonl(path):
                 yield step[0], done, len(files)
+        elif path.suffix.lower() in _DOCUMENTS:
+            words = "documents of this kind are not read from a folder; save it as .txt or .html."
+            yield f"{path}: {words}", done, len(files)
         else:
             address = f"https://{LOCAL_HOST}/{quote(inside, errors='replace')}"
             yield _saved_page(path, address), done, len(files)

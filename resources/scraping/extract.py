@@ -354,7 +354,8 @@ def storable(text: str) -> str:
     return _UNSEEN.sub("", _TURNED.sub(lambda found: found[1][::-1], text))
 
 
-_TURNED = re.compile("\u202e([^\u202c\n]*)\u202c?")
+_TURNED = re.compile("\u202e([^\u202c\n<]*)\u202c?")
+"""What is turned round up to where that ends: with its line, and in markup with its element."""
 _UNSEEN = re.compile(
     "[\0\u00ad\u034f\u061c\u115f\u1160\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]|(?<=[ -\u024f])[\u200c\u200d]"

@@ -250,6 +250,15 @@ def test_a_missing_source_that_could_change_the_answer_makes_it_incomplete() -> 
     assert "b was down" in verdict.reason
 
 
+def test_who_has_read_nothing_for_services_that_failed_has_found_out_nothing() -> None:
+    down = a_source("down", None, rating="unknown")
+    assert verdict_on([down]).status == "incomplete", "though it could decide nothing by itself"
+    silent = {"status": "no_evidence", "stance": None, "reason": "It does not speak of it."}
+    read = a_source("a").model_copy(update=silent)
+    beside = verdict_on([read, down])
+    assert (beside.status, beside.stance, beside.recheck_due) == ("complete", "unclear", True)
+
+
 def test_a_missing_source_that_could_change_nothing_is_counted_and_no_more() -> None:
     rows = [a_source(f"s{number}") for number in range(12)]
     verdict = verdict_on([*rows, a_source("down", None)])
