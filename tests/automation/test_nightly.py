@@ -33,7 +33,7 @@ from factible_assets.rows import VerdictChange
 from factible_assets.running.launch import check_video, open_instance
 from factible_assets.settings import Settings, SettingsError, load_settings
 from tests.assets.conftest import DEMO_VIDEO
-from tests.servers import MisbehavingServer, respond
+from tests.servers import MisbehavingServer, hang, respond
 from tests.shortcuts import unused_instance
 from tests.warehouse.samples import (
     FIRST_CHECK,
@@ -245,6 +245,17 @@ async def test_a_webhook_on_an_own_network_is_told_in_json() -> None:
     assert (body["event"], len(body["flips"])) == ("verdict_flips", 12)
     assert body["text"].startswith("12 verdicts of Talk turned.")
     assert "and 2 more" in body["text"]
+
+
+async def test_a_webhook_that_falls_silent_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("factible_assets.automation.nightly._WEBHOOK_SECONDS", 0.5)
+    async with MisbehavingServer() as server:
+        server.on("/hook", hang())
+        message = failure_message("v", "recheck", "0123456789", "search: no credits")
+        said = await send(f"http://127.0.0.1:{server.port}/hook", message)
+        assert said is not None
+        assert "did not answer in 0.5 seconds" in said
+        assert len(server.asked) == 1
 
 
 async def test_what_cannot_be_told_says_so_without_the_secret_address() -> None:

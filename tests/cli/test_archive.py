@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from factible_assets.cli.corpus import import_pages
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
@@ -74,3 +76,18 @@ def test_a_changed_folder_is_another_collection(tmp_path: Path) -> None:
     page.write_text("another", encoding="utf-8")
     assert import_pages(folder, settings) != first
     assert first.startswith("pages-my-pages-")
+
+
+def test_of_a_folder_documents_are_told_and_links_out_of_it_are_not_followed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (tmp_path / "secret.txt").write_text("Nobody was to read this.", encoding="utf-8")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "honey.txt").write_text("Honey keeps for years.", encoding="utf-8")
+    (folder / "study.pdf").write_bytes(b"%PDF-1.4")
+    import_pages(folder, Settings(home=tmp_path / "home"))
+    said = capsys.readouterr().err
+    assert "1 page added" in said
+    assert "study.pdf: documents of this kind are not read from a folder" in said

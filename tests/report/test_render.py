@@ -285,6 +285,13 @@ def test_a_quote_leads_to_its_page_at_the_quote_and_to_the_stored_text(page: Pag
     assert shown.text_content() == samples.PAGE
 
 
+def test_a_quote_of_a_snippet_leads_to_no_page_that_was_never_read() -> None:
+    rows = (samples.evidence(0, "a.example", via="snippet"),)
+    page = Page(samples.report_data(evidence=rows))
+    assert page.text("(//article[1]//li[@class='source'])[1]//blockquote").count(samples.QUOTE) == 1
+    assert "The quote on the page" not in page.text("//article[1]")
+
+
 def test_a_quote_that_no_stored_text_holds_stands_alone_with_a_warning() -> None:
     page = Page(samples.report_data(page_texts=()))
     first = "(//article[1]//li[@class='source'])[1]"

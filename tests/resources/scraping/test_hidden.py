@@ -183,6 +183,13 @@ def test_a_text_is_stored_as_it_is_seen() -> None:
     assert storable("नम\u200dस्ते, c\u200do\u200cn") == "नम\u200dस्ते, con"
 
 
+def test_what_is_turned_round_ends_with_its_element() -> None:
+    page = f"<html><head><title>a \u202e evil</title></head><body><p>{SEEN * 2}</p></body></html>"
+    found = extract_html(page, "http://x.test")
+    assert SEEN.strip() in found.text
+    assert found.title == "a live"
+
+
 def test_what_machines_are_told_is_not_read_in_the_place_of_what_people_see() -> None:
     article = f'{{"@type":"Article","articleBody":"{PLANTED}"}}'
     told = f'<script type="application/ld+json">{article}</script>'
