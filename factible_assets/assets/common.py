@@ -12,7 +12,7 @@ import dagster as dg
 
 from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.partitions import videos
-from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, METHOD, LlmCall, Video
+from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, LlmCall, Video
 from factible_assets.rows import VideoRows
 from factible_assets.wording import cell, plain, table
 from warehouse.errors import NotMaterializedError
@@ -76,9 +76,10 @@ def stored(now: Warehouse, video_id: str, *assets: str, also: Sequence[str] = ()
     Dagster would open the warehouse once more for each input; a step opens it once.
     """
     found = now.read_video(video_id, {*assets, *also})
-    for missing in (each for each in METHOD if each in {*assets} - found.sets.keys()):
+    if missing := {*assets} - found.sets.keys():
         # The first of all: the others are made of it.
-        raise final_failure(str(NotMaterializedError(missing, video_id)))
+        first = min(missing, key=list(ASSET_RECORDS).index)
+        raise final_failure(str(NotMaterializedError(first, video_id)))
     return found
 
 

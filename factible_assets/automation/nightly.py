@@ -23,6 +23,7 @@ import asyncio
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -65,6 +66,10 @@ IN_FLIGHT = [
 ]
 """Runs in these states may still write: nothing is launched beside them."""
 
+FORGOTTEN = (
+    "The options of the last check are not known any more, or do not fit this version or what is "
+    "given now; the defaults are used, so verdicts may turn for that."
+)
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
 
@@ -72,22 +77,28 @@ _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_
 
 
 def recheck_config(
-    last: Mapping[str, Any] | None = None, given: Mapping[str, object] | None = None
+    last: Mapping[str, Any] | None,
+    given: Mapping[str, object] | None = None,
+    *,
+    say: Callable[[str], object],
 ) -> FactCheckConfig:
     """Return the knobs of a re-check: those of the last check, with everything asked anew.
 
     Another web, strategy or date limit would turn verdicts though nothing in the world has changed.
-    `last` are as JSON; the defaults take their place if they are none of this version's, or do not
-    go together with what is `given` by name.
+    `last` are as JSON, None if nobody knows them; those that are `given` by name take their place.
+    `say` is told where the defaults must do.
     """
-    try:
-        return FactCheckConfig.model_validate({**placed(given or {}, last), "renew": True})
-    except ValidationError:
-        return FactCheckConfig.model_validate({**placed(given or {}), "renew": True})
+    if last is not None:
+        with suppress(ValidationError):
+            return FactCheckConfig.model_validate({**placed(given or {}, last), "renew": True})
+    say(FORGOTTEN)
+    return FactCheckConfig.model_validate({**placed(given or {}), "renew": True})
 
 
-def last_knobs(store: Warehouse, instance: dg.DagsterInstance, video_id: str) -> dict[str, Any]:
-    """Return the knobs with which a video was judged last; none where nobody knows them."""
+def last_knobs(
+    store: Warehouse, instance: dg.DagsterInstance, video_id: str
+) -> dict[str, Any] | None:
+    """Return the knobs with which a video was judged last; None where nobody knows them."""
     judged = store.current_sets(video_id).get("verdicts")
     return knobs_of_run(instance, judged.run_id if judged else None)
 
@@ -147,8 +158,14 @@ def launches_for(
     return [launch for launch in launches if launch.video_id in there]
 
 
+def _told(say: Callable[[str], object], video_id: str, words: str) -> None:
+    say(f"{video_id}: {words}")
+
+
 def run_requests(
-    launches: Sequence[Launch], knobs_of: Callable[[str], Mapping[str, Any]]
+    launches: Sequence[Launch],
+    knobs_of: Callable[[str], Mapping[str, Any] | None],
+    say: Callable[[str], object],
 ) -> Iterator[dg.RunRequest]:
     """Return a run request per video, with the knobs of its last check.
 
@@ -156,11 +173,13 @@ def run_requests(
     """
     for launch in launches:
         assets = RECHECK_ASSETS if launch.with_queries else RENEWED
+        told = partial(_told, say, launch.video_id)
+        knobs = recheck_config(knobs_of(launch.video_id), say=told)
         yield dg.RunRequest(
             run_key=f"{launch.planned_at:%Y-%m-%dT%H:%MZ} {launch.video_id}",
             partition_key=launch.video_id,
             asset_selection=[dg.AssetKey(name) for name in assets],
-            run_config=run_config_for(recheck_config(knobs_of(launch.video_id)), assets),
+            run_config=run_config_for(knobs, assets),
             tags={
                 **run_tags(launch.video_id, launch.corpus, LAUNCHED_BY),
                 "reason": launch.reason[:200],
@@ -276,7 +295,7 @@ def nightly(
             "Check a video again from the search onward. Claims stay, and so do queries, except "
             "those that a service failed to write; everything after them is renewed."
         ),
-        config=run_config_for(recheck_config(), RECHECK_ASSETS),
+        config=run_config_for(FactCheckConfig(renew=True), RECHECK_ASSETS),
     )
     ticks = dg.DefaultScheduleStatus
     status = ticks.RUNNING if settings.recheck_schedule == "on" else ticks.STOPPED
@@ -304,7 +323,7 @@ def nightly(
         for launch in launches:
             context.log.info("%d. %s: %s", launch.position, launch.video_id, launch.reason)
         known = partial(last_knobs, store, context.instance)
-        return list(run_requests(launches, known)) or dg.SkipReason(
+        return list(run_requests(launches, known, context.log.warning)) or dg.SkipReason(
             "No video is due; the view recheck_plan says why."
         )
 

@@ -502,7 +502,7 @@ def recheck(
         _show_plan(next_plan(settings, limit, named))
         return
     rows = chosen_videos(settings, named, limit)
-    runs = recheck_videos(settings, rows, given, remember=not named, watch=watching)
+    runs = recheck_videos(settings, rows, given, remember=not named, watch=watching, say=note)
     done = []
     for place, row in enumerate(rows, start=1):
         why = "as you asked" if named else plain(row.reason)

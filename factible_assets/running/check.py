@@ -107,10 +107,10 @@ def _is_of_these(video_id: str, settings: Settings, config: FactCheckConfig) -> 
     """Tell whether a stored check is of the claim as it is worded and dated now, by these knobs."""
     with open_instance(settings) as instance:
         still = still_standing(video_id, instance, settings=settings, config=config)
-        given = nightly.last_knobs(Warehouse(settings.warehouse), instance, video_id)
-    return still.claims is not None and nightly.recheck_config(given) == nightly.recheck_config(
-        config.model_dump(mode="json", exclude={"claims"})
-    )
+        last = nightly.last_knobs(Warehouse(settings.warehouse), instance, video_id)
+    given = config.model_dump(mode="json", exclude_none=True)
+    alike = last is not None and {**given, **last} == given
+    return still.claims is not None and alike
 
 
 def check_claim_list(
@@ -234,6 +234,7 @@ def recheck_videos(
     *,
     remember: bool,
     watch: Watch,
+    say: Say,
 ) -> Iterator[Checked]:
     """Check videos again, as `chosen_videos` gives them, one after the other.
 
@@ -252,7 +253,7 @@ def recheck_videos(
             yield check_video(
                 row.video_id,
                 settings=settings,
-                config=nightly.recheck_config(last, given),
+                config=nightly.recheck_config(last, given, say=say),
                 watch=watch,
                 claims=store.read_current(Claim, row.video_id),
                 assets=nightly.RECHECK_ASSETS if row.with_queries else nightly.RENEWED,

@@ -725,7 +725,7 @@ def _check_again(
     say: Say,
     run_id: str | None,
 ) -> Checked:
-    from factible_assets.automation.nightly import last_knobs  # noqa: PLC0415 - Dagster
+    from factible_assets.automation.nightly import FORGOTTEN, last_knobs  # noqa: PLC0415 - Dagster
     from factible_assets.running.launch import check_video, open_instance  # noqa: PLC0415 - Dagster
     from factible_assets.running.standing import INPUT_TAGS, claims_wait  # noqa: PLC0415
 
@@ -738,10 +738,11 @@ def _check_again(
     ids = [claim.claim_id for claim in claims] or [file.claim.claim_id]
     alone = {"renew": False, "only_claims": tuple(ids)}
     try:
-        config = FactCheckConfig.model_validate({**given, **alone})
+        config = FactCheckConfig.model_validate({**(given or {}), **alone})
     except ValidationError:
-        say("The knobs of the last check are none of this version's; the defaults are used.")
-        config = FactCheckConfig.model_validate(alone)
+        given, config = None, FactCheckConfig.model_validate(alone)
+    if given is None:
+        say(FORGOTTEN)
     reviewer = {"reviewer": actions[0].reviewer} if actions else {}
     # What its claims come from is what those come from that are kept.
     comes_from = {tag: made.tags.get(tag, "") if made else "" for tag in INPUT_TAGS}

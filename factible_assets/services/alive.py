@@ -264,13 +264,15 @@ def newest_runs(
     return rows
 
 
-def knobs_of_run(instance: dg.DagsterInstance, run_id: str | None) -> dict[str, Any]:
-    """Return the knobs with which a run checked claims, as JSON; none if Dagster has it no more.
+def knobs_of_run(instance: dg.DagsterInstance, run_id: str | None) -> dict[str, Any] | None:
+    """Return the knobs with which a run checked claims, as JSON; None if Dagster has it no more.
 
     What only that run was to do, such as to renew everything, is left out.
     """
     run = instance.get_run_by_id(run_id) if run_id else None
-    ops: Any = run.run_config.get("ops", {}) if run else {}
+    if run is None:
+        return None
+    ops: Any = run.run_config.get("ops", {})
     given = ops.get("claim_checks", {}).get("config", {})
     return {name: each for name, each in given.items() if name not in {"renew", "only_claims"}}
 
@@ -288,13 +290,7 @@ def failures_of_run(instance: dg.DagsterInstance, run_id: str) -> tuple[str, ...
         if event is None:
             continue
         data = event.step_failure_data
-        error, causes = data.error, [silent]
-        while error is not None:
-            causes.append(error.message.strip())
-            error = error.cause
-        # A sentence of ours stands between Dagster's words and what it was made of.
-        own = (each.partition(": ")[2] for each in causes if each.startswith(_OWN))
-        words = next(own, causes[-1])
+        words = _cause(data.error) or silent
         if data.user_failure_data and data.user_failure_data.description:
             words = data.user_failure_data.description
         steps.append(f"{event.step_key}: {words}")
@@ -302,4 +298,20 @@ def failures_of_run(instance: dg.DagsterInstance, run_id: str) -> tuple[str, ...
         return tuple(steps)
     found = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.RUN_FAILURE)
     events = (record.event_log_entry.dagster_event for record in found.records)
-    return tuple(event.message or silent for event in events if event) or (silent,)
+    failures = (
+        # Before its first step: what went wrong stands in the error alone.
+        _cause(getattr(event.event_specific_data, "error", None)) or event.message or silent
+        for event in events
+        if event
+    )
+    return tuple(failures) or (silent,)
+
+
+def _cause(error: Any) -> str | None:
+    """Return our own sentence among what an error was made of, else the innermost cause."""
+    causes = []
+    while error is not None:
+        causes.append(error.message.strip())
+        error = error.cause
+    own = (each.partition(": ")[2] for each in causes if each.startswith(_OWN))
+    return next(own, causes[-1] if causes else None)

@@ -13,6 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from factible_assets.automation.nightly import (
+    FORGOTTEN,
     RECHECK_ASSETS,
     RENEWED,
     SCHEDULE,
@@ -119,7 +120,7 @@ def test_the_schedule_asks_for_one_tagged_run_per_video(
 
 def test_queries_that_a_service_failed_to_write_are_in_the_run() -> None:
     launches = [Launch("v", TICK, 1, "why", True, 0.0, "talks")]
-    (request,) = run_requests(launches, lambda _: {})
+    (request,) = run_requests(launches, lambda _: {}, print)
     assert {key.to_user_string() for key in request.asset_selection or ()} == set(RECHECK_ASSETS)
     assert {*RECHECK_ASSETS} - {*RENEWED} == {"queries"}
     assert request.tags["corpus"] == "talks"
@@ -131,18 +132,27 @@ def test_a_night_asks_with_the_knobs_of_the_last_check() -> None:
         "v": {"strategy": "best", "search": {"web": "miniature"}},
         "w": {"no_such_knob": 1},
     }
+    said: list[str] = []
     configs = [
         request.run_config["ops"]["claim_checks"]["config"]
-        for request in run_requests(launches, lambda video_id: known[video_id])
+        for request in run_requests(launches, lambda video_id: known[video_id], said.append)
     ]
     assert [each["strategy"] for each in configs] == ["best", "standard"]
     assert [each["search"]["web"] for each in configs] == ["miniature", "auto"]
     assert all(each["renew"] for each in configs)
+    assert [each.partition(":")[0] for each in said] == ["w"], "whose options are none of today's"
+
+
+def test_options_that_nobody_knows_are_not_taken_for_the_defaults_in_silence() -> None:
+    said: list[str] = []
+    assert recheck_config(None, say=said.append).renew
+    assert recheck_config({}, say=said.append).renew
+    assert said == [FORGOTTEN]
 
 
 def test_what_is_given_by_name_takes_the_place_of_the_last_check_s_knobs() -> None:
     last = {"search": {"web": "miniature", "max_results": 4}}
-    search = recheck_config(last, {"web": "archive"}).search
+    search = recheck_config(last, {"web": "archive"}, say=print).search
     assert (search.web, search.max_results) == ("archive", 4)
 
 

@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Any
 
 from factible_assets.assets.claim_checks import asset_rows
-from factible_assets.automation.nightly import RECHECK_ASSETS, RENEWED, recheck_config
+from factible_assets.automation.nightly import RECHECK_ASSETS, RENEWED
 from factible_assets.config import FactCheckConfig
 from factible_assets.records import Claim, LlmCall, Query, Stance, Video
 from factible_assets.stages.flow import check_claims
@@ -191,7 +191,7 @@ class Month:
     ) -> None:
         """Do what a run does: the flow over the real clients, and one write."""
         self.clock[0] = moment.timestamp()
-        config = FactCheckConfig() if first else recheck_config()
+        config = FactCheckConfig(renew=not first)
         if config.renew:
             self.cache.renew()
         selected = tuple(stage for stage in ALL_STAGES if stage in stages)

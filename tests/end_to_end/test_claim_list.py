@@ -65,5 +65,7 @@ def test_a_claim_that_is_worded_otherwise_or_asked_otherwise_is_checked_again(
     assert again.exit_code == 0, again.stderr
     with open_instance(Settings(home=home)) as instance:
         run = instance.get_runs(limit=1)[0]
-        assert knobs_of_run(instance, run.run_id)["search"]["web"] == "miniature"
+        knobs = knobs_of_run(instance, run.run_id)
+        assert knobs is not None
+        assert knobs["search"]["web"] == "miniature"
     assert "unclear" not in again.stdout

@@ -45,30 +45,9 @@ def test_a_run_that_is_terminated_is_canceled_and_not_tried_again(
 ) -> None:
     settings = Settings(home=tmp_path / "home", web="miniature")
     settings.ensure_home()
-    recon = ReconstructableRepository.for_module(DEFINITIONS, "defs", None)
-    job = recon.get_reconstructable_job("fact_check")
     with open_instance(settings) as instance:
-        instance.add_dynamic_partitions(str(videos.name), [DEMO_VIDEO])
-        config = FactCheckConfig(claims=ClaimsConfig(max_claims=12), reasoner="embedded")
-        run_id = instance.create_run_for_job(
-            job_def=job.get_definition(),
-            run_config=run_config_for(config, METHOD),
-            tags={PARTITION_TAG: DEMO_VIDEO},
-            job_code_origin=job.get_python_origin(),
-            status=dg.DagsterRunStatus.STARTING,
-        ).run_id
-        environment = {
-            **os.environ,
-            "FACTIBLE_HOME": str(settings.home),
-            "FACTIBLE_WEB": "miniature",
-        }
-        program = "import sys; from factible_assets.running.warm import _work; _work(sys.argv[1])"
-        with subprocess.Popen(
-            [sys.executable, "-c", program, run_id],
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as worker:
+        run_id = queued(instance)
+        with worker_of(settings, run_id) as worker:
             deadline = time.monotonic() + 120
             while step not in started(instance, run_id):
                 assert worker.poll() is None
@@ -82,6 +61,48 @@ def test_a_run_that_is_terminated_is_canceled_and_not_tried_again(
         assert run_of(instance, run_id).status is dg.DagsterRunStatus.CANCELED
         assert started(instance, run_id).count(step) == 1
         assert failures_of_run(instance, run_id) == (f"{step}: {STOPPED}",)
+
+
+def test_a_run_begins_no_warehouse_in_the_place_of_one_that_is_lost(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home", web="miniature")
+    settings.ensure_home()
+    Path(str(settings.published)).write_bytes(b"what is left")
+    with open_instance(settings) as instance:
+        run_id = queued(instance)
+        with worker_of(settings, run_id) as worker:
+            worker.wait(120)
+        assert run_of(instance, run_id).status is dg.DagsterRunStatus.FAILURE
+        (why,) = failures_of_run(instance, run_id)
+    assert "Put it back with: factible restore" in why
+    assert not settings.warehouse.exists()
+
+
+def queued(instance: dg.DagsterInstance) -> str:
+    recon = ReconstructableRepository.for_module(DEFINITIONS, "defs", None)
+    job = recon.get_reconstructable_job("fact_check")
+    instance.add_dynamic_partitions(str(videos.name), [DEMO_VIDEO])
+    config = FactCheckConfig(claims=ClaimsConfig(max_claims=12), reasoner="embedded")
+    return instance.create_run_for_job(
+        job_def=job.get_definition(),
+        run_config=run_config_for(config, METHOD),
+        tags={PARTITION_TAG: DEMO_VIDEO},
+        job_code_origin=job.get_python_origin(),
+        status=dg.DagsterRunStatus.STARTING,
+    ).run_id
+
+
+def worker_of(settings: Settings, run_id: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from factible_assets.running.warm import _work; _work(sys.argv[1])",
+            run_id,
+        ],
+        env={**os.environ, "FACTIBLE_HOME": str(settings.home), "FACTIBLE_WEB": "miniature"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
 
 
 def run_of(instance: dg.DagsterInstance, run_id: str) -> dg.DagsterRun:
