@@ -3,14 +3,13 @@
 What belongs here: the translation between pydantic models (config.py, and those of single jobs) and
 the config schemas that the launchpad shows. What does not: the knobs themselves.
 
-A value that its knob does not allow is refused when a run is launched, before anything is done.
-What only several knobs together can break (a period without days) is found by `settled`, in the
-step, as a failure that is not tried again.
+A value that its knob does not allow, or that knobs together do not (a period without days), is
+refused when a run is launched, before anything is done.
 """
 
 import functools
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import dagster as dg
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -25,8 +24,6 @@ from factible_assets.services.dagster_internals import (
 )
 from factible_assets.stages.progress import ALL_STAGES
 
-Model = TypeVar("Model", bound=BaseModel)
-
 _KINDS = {
     "boolean": ConfigScalarKind.BOOL,
     "integer": ConfigScalarKind.INT,
@@ -39,57 +36,37 @@ _KIND_WORDS = {ConfigScalarKind.STRING: "Text", ConfigScalarKind.INT: "Integer"}
 _REMEDY = "Correct it in the launchpad and launch again."
 
 
-def settled(model: type[Model], given: Mapping[str, Any]) -> Model:
-    """Return the knobs as given in the launchpad.
+def _refusing(made: Any, name: str, knob: FieldInfo, values: Mapping[str, Any]) -> Any:
+    """Have a type of Dagster's refuse what the knob would refuse; of a group, what its knobs would.
 
-    Raises dagster.Failure: a value is out of range; the sentence names the knob. Never retried.
+    `values` is the JSON Schema of what the knob can be.
     """
-    try:
-        return model.model_validate(given)
-    except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(str(part) for part in problem['loc'])}: {_words(problem['msg'])}"
-            for problem in error.errors()
-        )
-        raise dg.Failure(
-            f"The run config is not valid: {problems}. {_REMEDY}", allow_retries=False
-        ) from error
+    annotation: Any = knob.annotation
+    adapter: TypeAdapter[Any] = TypeAdapter(
+        Annotated[annotation, *knob.metadata] if knob.metadata else annotation
+    )
 
-
-class _KnobType(ConfigScalar):
-    """The type of one knob, which refuses what its model would refuse."""
-
-    def __init__(self, key: str, knob: FieldInfo, values: Mapping[str, Any]) -> None:
-        self._name, self._knob, self._range = key.rsplit(".", 1)[-1], knob, _range(values)
-        annotation: Any = knob.annotation
-        self._adapter: TypeAdapter[Any] = TypeAdapter(
-            Annotated[annotation, *knob.metadata] if knob.metadata else annotation
-        )
-        kind = _KINDS.get(values["type"], ConfigScalarKind.STRING)
-        words = f"{_KIND_WORDS.get(kind, kind.value.title())} {self._range}".strip()
-        # Dagster wants the names of all types to differ.
-        super().__init__(key=key, given_name=f"{words} ({key})", scalar_kind=kind)
-
-    def post_process(self, value: Any) -> Any:
-        """Return the value as it is.
-
-        Raises PostProcessingError: the knob does not allow it.
-        """
+    def post_process(value: Any) -> Any:
         try:
-            self._adapter.validate_python(value)
+            adapter.validate_python(value)
         except ValidationError as error:
             found = error.errors()[0]
+            problem = found["msg"].removeprefix("Value error, ")
             # Said in the words of the knob where pydantic's are no use.
-            problem = f"{_words(found['msg']).rstrip('.')}."
-            if self._range:
-                problem = f"it goes {self._range}."
-            elif found["type"] == "string_pattern_mismatch" and self._knob.description:
-                problem = self._knob.description
+            if _range(values):
+                problem = f"it goes {_range(values)}"
+            elif found["type"] in {"string_pattern_mismatch", "string_too_short"}:
+                problem = knob.description or problem
+            of_group = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+            which = found["loc"][0] if of_group else name
             # Without its cause, as the UI prints the stack of every error in the chain.
             raise PostProcessingError(
-                f"{self._name} cannot be {value!r}: {problem} {_REMEDY}"
+                f"{which} cannot be {found['input']!r}: {problem.rstrip('.')}. {_REMEDY}"
             ) from None
         return value
+
+    made.post_process = post_process
+    return made
 
 
 def launchpad_schema(
@@ -114,12 +91,13 @@ def launchpad_schema(
 
 def _field(key: str, knob: FieldInfo, values: Mapping[str, Any], *, nullable: bool) -> dg.Field:
     """Return a knob as a field; `values` is the JSON Schema of what it can be beside null."""
-    annotation = knob.annotation
+    name, annotation = key.rsplit(".", 1)[-1], knob.annotation
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         words = (annotation.__doc__ or "").partition("\n")[0]
-        group = dg.Shape(launchpad_schema(annotation))  # type: ignore[no-untyped-call]
         # With its defaults written out, a group is shown whole and not folded away.
         shown = to_jsonable_python(annotation(), exclude_none=True)
+        group = dg.Shape(launchpad_schema(annotation))  # type: ignore[no-untyped-call]
+        group = _refusing(group, name, knob, values)
         return dg.Field(group, default_value=shown, description=words)
     # The range stands in the description, unless that says it itself.
     described = knob.description or ""
@@ -133,11 +111,15 @@ def _field(key: str, knob: FieldInfo, values: Mapping[str, Any], *, nullable: bo
         # The launchpad offers the words, and knows without asking what is none of them.
         made: Any = _enum(choices)
     elif values["type"] == "array":
-        made = dg.Array(str)
+        made = _refusing(dg.Array(str), name, knob, values)
     elif annotation in {str, bool, int, float} and not knob.metadata:
         made = annotation
     else:
-        made = _KnobType(key, knob, values)
+        kind = _KINDS.get(values["type"], ConfigScalarKind.STRING)
+        words = f"{_KIND_WORDS.get(kind, kind.value.title())} {_range(values)}".strip()
+        # Dagster wants the names of all types to differ.
+        scalar = ConfigScalar(key=key, given_name=f"{words} ({key})", scalar_kind=kind)
+        made = _refusing(scalar, name, knob, values)
     made = dg.Noneable(made) if nullable else made
     if knob.is_required():
         # In place, to be filled in: an empty text is refused at launch, as its knob says.
@@ -159,10 +141,6 @@ def _range(values: Mapping[str, Any]) -> str:
     if lowest is None:
         return ""
     return f"at least {lowest:,}" if highest is None else f"from {lowest:,} to {highest:,}"
-
-
-def _words(message: str) -> str:
-    return message.removeprefix("Value error, ")
 
 
 CLAIMS_SCHEMA = launchpad_schema(config.ExtractionConfig)

@@ -24,7 +24,7 @@ from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.checks.verdict_changes import FLIPS, RunChanges, check_result, read_changes
 from factible_assets.config import FactCheckConfig
 from factible_assets.evaluation.charts import bars, counted
-from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, settled
+from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA
 from factible_assets.partitions import videos
 from factible_assets.records import Claim, Evidence, PriorFactCheck, Rating, Search, Stance, Video
 from factible_assets.rows import Materialization, VideoRows
@@ -106,7 +106,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     observer: dg.ResourceParam[Observer],
 ):
     """Check every claim of one video; yields a result for each selected asset."""
-    knobs = settled(FactCheckConfig, context.op_execution_context.op_config)
+    knobs = FactCheckConfig.model_validate(context.op_execution_context.op_config)
     names = {key.to_user_string() for key in context.selected_asset_keys}
     selected = tuple(stage for stage in ALL_STAGES if stage in names)
     store = warehouse.store()

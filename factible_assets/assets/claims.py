@@ -12,7 +12,7 @@ import dagster as dg
 
 from factible_assets.assets import common
 from factible_assets.config import ExtractionConfig
-from factible_assets.launchpad import CLAIMS_SCHEMA, settled
+from factible_assets.launchpad import CLAIMS_SCHEMA
 from factible_assets.records import Claim, LlmCall
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
 from factible_assets.stages.claims import corrected_claims
@@ -48,7 +48,7 @@ async def claims(  # type: ignore[no-untyped-def]
 
     What reviewers made of them holds for either, and alone where the claims that stand are kept.
     """
-    knobs = settled(ExtractionConfig, context.op_execution_context.op_config)
+    knobs = ExtractionConfig.model_validate(context.op_execution_context.op_config)
     store, video_id = warehouse.store(), common.video_of(context)
     with store.snapshot() as now:
         transcripts = common.stored(now, video_id, "transcripts")

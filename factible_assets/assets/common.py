@@ -59,6 +59,10 @@ def final_failure(sentence: str) -> dg.Failure:
 
 def video_of(context: dg.AssetExecutionContext) -> str:
     """Return the id of the video of this partition; fail for good in a run of none."""
+    if context.has_partition_key_range and not context.has_partition_key:
+        raise final_failure(
+            "A run is of one video. Launch a backfill of these partitions with a run for each."
+        )
     # Dagster's UI starts checks alone, and without asking for a partition.
     if not (context.has_partition_key and context.selected_asset_keys):
         raise final_failure(

@@ -25,7 +25,7 @@ from factible_assets.evaluation.measures import CATALOGUE
 from factible_assets.evaluation.outcomes import UnknownCorpusError
 from factible_assets.evaluation.scoring import Evaluation, evaluate_corpora
 from factible_assets.evaluation.targets import FILE_NAME, Assessment, Targets, assess, load_targets
-from factible_assets.launchpad import launchpad_schema, settled
+from factible_assets.launchpad import launchpad_schema
 from factible_assets.partitions import PARTITION_TAG
 from factible_assets.services.resource import CorporaResource, FactCheckServices, ReportsResource
 from factible_assets.wording import cell, number, table
@@ -92,7 +92,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         """Score what the warehouse holds."""
         from factible_assets.evaluation.matching import default_matcher  # noqa: PLC0415 - of models
 
-        config = settled(EvaluationConfig, context.op_execution_context.op_config)
+        config = EvaluationConfig.model_validate(context.op_execution_context.op_config)
         store = warehouse.store()
         reading = corpora.read()
         for problem in reading.problems:

@@ -27,7 +27,7 @@ from factible_assets.corpora.format import CorpusError
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video
 from factible_assets.exchange import ImportFormat
-from factible_assets.launchpad import launchpad_schema, run_config_for, settled
+from factible_assets.launchpad import launchpad_schema, run_config_for
 from factible_assets.partitions import videos
 from factible_assets.records import METHOD
 from factible_assets.services.alive import end_dead_runs
@@ -135,7 +135,7 @@ def list_video(
     context: dg.OpExecutionContext, services: FactCheckServices, corpora: CorporaResource
 ) -> None:
     """List the video in a corpus of the data folder, and add its partition."""
-    config = settled(AddVideoConfig, context.op_config)
+    config = AddVideoConfig.model_validate(context.op_config)
     video_id = _listed(config, services.settings(), corpora.read())
     listed = corpora.read().find(video_id)
     name = listed.video.corpus if listed else None
@@ -197,7 +197,7 @@ def add_video() -> None:
 def check_request(run: dg.DagsterRun) -> dg.RunRequest | dg.SkipReason:
     """Return what is launched after a run of `add_video`: the check of its video, if wanted."""
     given: Any = run.run_config
-    config = settled(AddVideoConfig, given["ops"][list_video.name]["config"])
+    config = AddVideoConfig.model_validate(given["ops"][list_video.name]["config"])
     video_id = run.tags.get("video")
     if video_id is None or not config.check:
         return dg.SkipReason("The video was to be added only.")
@@ -271,7 +271,7 @@ def import_into_corpora(
     """
     from factible_assets.exchange.importing import import_corpus as import_from  # noqa: PLC0415 - readers of formats load late
 
-    config, settings = settled(ImportConfig, context.op_config), services.settings()
+    config, settings = ImportConfig.model_validate(context.op_config), services.settings()
     settings.ensure_home()
     try:
         done = import_from(
