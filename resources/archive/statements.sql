@@ -89,8 +89,13 @@ ORDER BY
     documents.id
 
 -- name: show_documents
-SELECT id, url, title, snippet, has_text, published_on FROM documents
-WHERE id IN (SELECT value FROM json_each(:ids))
+-- What stands around the words of a query takes the square of their number to find: of a book its
+-- opening is shown.
+SELECT
+    id, url, title, published_on,
+    iif(length(text) > 100000, substr(text, 1, 300), snippet) AS snippet,
+    length(text) BETWEEN 1 AND 100000 AS has_excerpt
+FROM documents WHERE id IN (SELECT value FROM json_each(:ids))
 
 -- name: show_snippets
 SELECT rowid, snippet(documents_fts, 2, '', '', ' … ', 48) AS around

@@ -249,7 +249,7 @@ class Archive:
             rows = {row["id"]: row for row in connection.execute(_SQL["show_documents"], ids)}
             around: dict[int, str] = {}
             if values["expression"]:
-                ids["ids"] = json.dumps([each for each, row in rows.items() if row["has_text"]])
+                ids["ids"] = json.dumps([each for each, row in rows.items() if row["has_excerpt"]])
                 snippets = connection.execute(_SQL["show_snippets"], {**values, **ids})
                 around = {row["rowid"]: " ".join(row["around"].split()) for row in snippets}
         return tuple(

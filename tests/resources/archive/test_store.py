@@ -66,6 +66,14 @@ def test_the_snippet_shows_the_words_around_the_match(archive: Archive) -> None:
     assert len(hit.snippet.split()) < 60
 
 
+def test_of_a_book_its_opening_is_shown(archive: Archive) -> None:
+    # 30,000 places of the words: what stands around the best of them takes a minute to find.
+    archive.add_page(page("book", "The book. " + "the moon landing was filmed " * 10_000), "w")
+    (hit,) = search(archive, "moon landing filmed")
+    assert hit.snippet.startswith("The book. the moon")
+    assert len(hit.snippet) == 300
+
+
 def test_a_recorded_query_gives_its_hits_first_and_in_their_order(archive: Archive) -> None:
     archive.add_page(page("match", "coffee stunts growth " * 5), "w")
     recorded = NewSearch(
