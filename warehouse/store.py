@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -211,8 +212,8 @@ class Warehouse:
         """Return what stands of a video: its newest rows, and what its verdicts rest on.
 
         Unlike that of `read_video`, the evidence of a verdict that outlived a failed re-check is
-        that which it was reached from; of a claim without a verdict it is the newest. Pages and
-        texts are those of the evidence.
+        that which it was reached from; of a claim without a verdict it is the newest. Hits,
+        pages and texts are those of the evidence.
         """
         with self.snapshot() as now, now.connection(read_only=True) as connection:
             rows = now.read_video(video_id)
@@ -224,12 +225,14 @@ class Warehouse:
             hashes = {row.content_hash for row in evidence if row.content_hash}
             texts = {each: text for each, text in rows.texts.items() if each in hashes}
             texts |= stored_texts(connection, hashes - texts.keys())
+            newest = partial(_rows, connection, "newest", video_id=video_id)
+            hit_ids = sorted({row.hit_id for row in evidence})
             page_ids = sorted({row.page_id for row in evidence if row.page_id})
-            pages = _rows(
-                connection, "newest_pages", records.Page, video_id=video_id, page_ids=page_ids
-            )
+            hits = newest(records.SearchHit, key="hit_id", ids=hit_ids)
+            pages = newest(records.Page, key="page_id", ids=page_ids)
         return replace(
             rows,
+            hits=tuple(hits),
             evidence=tuple(evidence),
             pages=tuple(pages),
             page_texts=tuple(
@@ -367,6 +370,7 @@ def _rows(
     record: type[AnyRecord],
     *,
     view: str = "",
+    key: str = "",
     **values: Any,
 ) -> list[AnyRecord]:
     sql = _QUESTIONS[question].format(
@@ -374,6 +378,7 @@ def _rows(
         table=record.table,
         view=view or f"current_{record.table}",
         order=", ".join(record.order),
+        key=key,
     )
     return [from_row(record, row) for row in connection.execute(sql, values).fetchall()]
 

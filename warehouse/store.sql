@@ -14,11 +14,11 @@ ORDER BY {order}
 -- Calls may be entered before or after the set of their stage.
 SELECT {columns} FROM {table} WHERE video_id = $video_id AND run_id = $run_id ORDER BY {order}
 
--- name: newest_pages
+-- name: newest
 SELECT {columns}
-FROM pages
-WHERE video_id = $video_id AND list_contains($page_ids, page_id)
-QUALIFY row_number() OVER (PARTITION BY page_id ORDER BY checked_at DESC) = 1
+FROM {table}
+WHERE video_id = $video_id AND list_contains($ids, {key})
+QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY checked_at DESC) = 1
 ORDER BY {order}
 
 -- name: current_sets

@@ -311,7 +311,7 @@ def evidence_row(
         "bias": rating.bias,
         "source_class": rating.source_class,
         "status": status,
-        "reason": " ".join(each for each in told if each) or None,
+        "reason": " ".join(each.rstrip(".") + "." for each in told if each) or None,
     }
     return records.Evidence.model_validate(common | columns)
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 import duckdb
 import pytest
 
-from factible_assets.records import Claim, Evidence, LlmCall, PageText, Query, Record, Verdict
+from factible_assets.records import Claim, Evidence, LlmCall, PageText, Query, Record, SearchHit, Verdict
 from tests.warehouse.samples import (
     PAGE,
     QUOTE,
@@ -158,7 +158,9 @@ def test_evidence_may_refer_to_a_text_that_was_stored_before(in_memory: Warehous
 
 def test_a_failed_recheck_leaves_the_last_good_verdict_in_place(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v", claims=2), stamp=stamp(1))
+    found = in_memory.read_current(SearchHit, "v")
     failed = {
+        "search_hits": asset_rows(),
         "evidence": asset_rows(failed_evidence("v", 1), failed_evidence("v", 2)),
         "verdicts": asset_rows(incomplete_verdict("v", 1), incomplete_verdict("v", 2)),
     }
@@ -173,7 +175,9 @@ def test_a_failed_recheck_leaves_the_last_good_verdict_in_place(in_memory: Wareh
     reason = incomplete_verdict("v").reason
     assert shown == [("complete", "run-1", "incomplete", reason, "run-2", second)]
     # The evidence shown beside a verdict is what it rests on, not what failed since.
-    assert list(in_memory.read_standing("v").evidence) == [evidence("v", 1), evidence("v", 2)]
+    standing = in_memory.read_standing("v")
+    assert list(standing.evidence) == [evidence("v", 1), evidence("v", 2)]
+    assert list(standing.hits) == found != in_memory.read_current(SearchHit, "v") == []
     assert {row.status for row in in_memory.read_current(Evidence, "v")} == {"infra_error"}
 
     in_memory.write_assets("v", fact_check("v"), stamp=stamp(3))
