@@ -72,6 +72,7 @@ _INSTANCE_TEMPLATE = Path(__file__).with_name("dagster.yaml")
 _OWN_TEMPLATES = {
     hashlib.sha256(_INSTANCE_TEMPLATE.read_bytes()).hexdigest(),
     # Those of earlier versions, which are replaced.
+    "ae87dcf75d58b0574905e666587acaf7f4f788ed0a834ce006c73f32d059e1c8",
     "d4a3f3d53c6fad0e1f0a8ddb3b632b4cd138f4042bd5285157f07b5d8a4b81a0",
     "7a128218cc2263a09b553744a914b79e3ddb7148a859f28cc04caaa8b7ae4bbc",
     "0293ce8012746386800935cd123cd1eb7f0d308cc3b011033800aaccb51c7f81",

@@ -18,6 +18,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import warnings
 from multiprocessing.process import BaseProcess
 from typing import IO, Any
 
@@ -28,6 +29,7 @@ from factible_assets.settings import load_settings
 
 DEFINITIONS = "factible_assets.definitions"
 _LOADED = (
+    __name__,
     DEFINITIONS,
     "dagster._cli.api",
     "factible_assets.running.launch",
@@ -46,6 +48,9 @@ _LOADED = (
 """What a run imports, early or late. None of it may start a thread that a fork would miss."""
 
 _GOODBYE_SECONDS = 30.0
+
+# A fork runs what its starter was started as by another name, and is warned that it has it already.
+warnings.filterwarnings("ignore", ".* found in sys.modules after import of", RuntimeWarning)
 
 
 class WarmRunLauncher(dg.DefaultRunLauncher):

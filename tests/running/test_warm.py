@@ -123,8 +123,10 @@ def test_a_folder_of_an_earlier_version_starts_its_runs_warm_and_one_that_was_ed
     settings = Settings(home=tmp_path)
     file = prepare_instance(settings) / "dagster.yaml"
     newest = file.read_text("utf-8")
-    before, _, after = newest.partition("run_launcher:")
-    earlier = before + "scheduler:" + after.partition("scheduler:")[2]
+    earlier = newest
+    for added, following in [("python_logs:", "run_monitoring:"), ("run_launcher:", "scheduler:")]:
+        before, _, after = earlier.partition(added)
+        earlier = before + following + after.partition(following)[2]
     file.write_text(earlier.replace("services/alive.py", "running/alive.py"), "utf-8")
     with open_instance(settings) as instance:
         assert isinstance(instance.run_launcher, WarmRunLauncher)
