@@ -42,7 +42,9 @@ _FEWEST_LEFT = 4
 _FILLER = re.compile(
     r"(?:,\s*)?\b(?:u[hm]+|erm|you know(?=,)|i mean(?=,)|(?<=, )like(?=,)|actually|basically"
     r"|literally|by the way)\b,?"
-    r"|,\s*(?:you know|i mean)\b(?=[,.?!])",
+    r"|,\s*(?:you know|i mean)\b(?=[,.?!])"
+    # Beside what, a claim that stands by itself does not say.
+    r"|(?<=\w )also(?= )",
     re.IGNORECASE,
 )
 _DOUBLED = re.compile(r"\b(\w+(?:'\w+)?(?: \w+){0,3}),? \1\b", re.IGNORECASE)

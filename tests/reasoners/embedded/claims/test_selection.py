@@ -191,6 +191,7 @@ def test_numbering_hesitation_and_tags_are_left_out() -> None:
         "We've actually shown that ajoene enters the cancer cell.": (
             "Ajoene enters the cancer cell."
         ),
+        "And juice also contains antioxidants": "Juice contains antioxidants.",
         "Here's what they leave out: wind power costs 17 times more than coal.": (
             "Wind power costs 17 times more than coal."
         ),
