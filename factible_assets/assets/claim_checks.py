@@ -42,7 +42,7 @@ from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
 from warehouse.store import Snapshot, Warehouse
 
-CODE_VERSION = "7"
+CODE_VERSION = "8"
 
 Described = dict[str, Any]
 

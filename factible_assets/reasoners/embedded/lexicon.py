@@ -73,6 +73,10 @@ def _loaded() -> Lexicon:
     source = files("factible_assets.reasoners.embedded").joinpath("lexicon.yaml")
     lists = yaml.safe_load(source.read_text(encoding="utf-8"))
     names = [field.name for field in fields(Lexicon) if field.type == "Pattern"]
+    parts = lists["parts"]
+    for each in names:
+        listed = "|".join(f"(?:{pattern})" for pattern in lists[each])
+        lists[each] = re.compile(re.sub(r"<(\w+)>", lambda part: parts[part[1]], listed))
     synonyms, opposites = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for line in lists["synonyms"]:
         for word in _stems(line):
@@ -88,5 +92,5 @@ def _loaded() -> Lexicon:
         light=_stems(lists["light"]),
         kinds=tuple(map(_stems, lists["kinds"])),
         places=tuple(frozenset(each.split(", ")) for each in lists["places"]),
-        **{name: re.compile("|".join(f"(?:{each})" for each in lists[name])) for name in names},
+        **{name: lists[name] for name in names},
     )

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import dropwhile, permutations
+from itertools import dropwhile, pairwise, permutations
 from typing import Literal
 
 import numpy as np
@@ -156,9 +156,22 @@ _LABEL = re.compile(
 _MYTH = re.compile(
     r"\W*(?:\w+ ){,2}(?:myth|misconception|fallacy)(?: (?:no\. ?)?\d+)?\s*[:\u2013\u2014]"
 )
+_CONTRACTED = re.compile(r"\b(that|this|it|there)'s\b")
+_POINTS_BACK = re.compile(
+    r"[^.,;!]*\b(?:(?:this|that|the) (?P<checked>claim|statement)|this|that|it|these|those)\b",
+    re.IGNORECASE,
+)
 _MYTHS = re.compile(r"\b(?:myths|misconceptions|fallacies)\b", re.IGNORECASE)
 """A title or heading of what lists them: what is asserted there is repeated, and not meant."""
 _CONTRARY: dict[Says, Says] = {"asserts": "denies", "denies": "asserts"}
+_BARE = re.compile(
+    r"\b(?:this|that|it|these|those|they)(?: claim| statement)?"
+    r"(?:'s|\W*$| (?:is|are|was|were|has|have|to|turn|prov|do|does|did|can|could)\w*)",
+    re.IGNORECASE,
+)
+"""A pronoun that stands for what was said: not that of "that bats are blind is untrue"."""
+_COMMENT_WORDS = 4
+"""Content words up to which a sentence that is said of another says nothing else."""
 _LINES_TO_COMMENT = 3
 """Lines after which what answers a heading is quoted without it."""
 
@@ -190,7 +203,8 @@ def _of_sentence(
     folded = fold_evenly(sentence.text)
     asks, is_stated = folded.endswith("?"), STATED.search(folded) is not None
     start, end = sentence.start, sentence.end
-    comment = _comment(folded, following)
+    comment = "denies" if _MYTH.match(folded) else _said_before(following.text if following else "")
+    back = _POINTS_BACK.match(following.text) if following else None
     if following is not None and comment is not None:
         is_far = following.paragraph - sentence.paragraph > _LINES_TO_COMMENT
         start, end = following.start if is_far else start, following.end
@@ -201,6 +215,7 @@ def _of_sentence(
     is_one = (whole or not _COORDINATED.search(sentence.text)) and not (
         without_denials(sentence.text).denials
     )
+    said_of = {part: _said_before(after) for part, after in pairwise(parts)}
     for part in dict.fromkeys(parts if len(parts) > 1 and not is_one else [sentence.text, *parts]):
         label = _MYTH.match(fold_evenly(part))
         clause = part[label.end() :].strip() if label else part
@@ -208,8 +223,10 @@ def _of_sentence(
         is_long = len(tokenise(found.text)) >= _SHORTEST
         words = lexicon.not_denials.sub(" ", fold_evenly(clause))
         says: Says = "denies" if found.is_denied else "asserts"
-        # Whoever calls a denial a myth asserts.
-        told = _CONTRARY[comment] if comment and found.is_denied else comment
+        if len(parts) == 1 and _is_comment(part):
+            continue
+        said = said_of.get(part) or comment
+        told = _as_told(said, back) if found.is_denied else said
         if lexicon.divided.search(folded):
             says = "divided"
         elif leaves_open or (not found.denials and lexicon.reports.search(words)):
@@ -217,21 +234,41 @@ def _of_sentence(
         elif folded.endswith(("...", "\u2026")) or lexicon.unknown.search(fold_evenly(clause)):
             says = "open"
         # A heading names a claim, and a list item; one that denies means it.
-        elif not (is_stated or comment or asks or (found.is_denied and is_long)):
+        elif not (is_stated or said or asks or (found.is_denied and is_long)):
             continue
-        elif comment == "denies":
+        elif said == "denies":
             says = told or says
         answers = comment is not None and (asks or not is_stated)
         yield Statement(found.text, says, clause, sentence.text, (start, end), found.focus, answers)
 
 
-def _comment(folded: str, following: PageSentence | None) -> Says | None:
-    """Read what a sentence is said to be: a myth, or what the one after it says: "No."."""
-    lexicon = load_lexicon()
-    said = "" if following is None else fold_evenly(following.text).lstrip("-*\u2022\u25cf|> ")
-    if _MYTH.match(folded) or lexicon.denies_previous_sentence.search(said):
+def _as_told(said: Says | None, back: re.Match[str] | None) -> Says | None:
+    """Return what a denial says that something is said of, which may point `back` at it.
+
+    Whoever answers it with no asserts. "This is a myth" may mean what it denies, and "this claim"
+    is that which the page checks.
+    """
+    if said == "denies" and back is not None:
+        return None if back["checked"] else "open"
+    return _CONTRARY[said] if said else None
+
+
+def _is_comment(text: str) -> bool:
+    """Tell whether a sentence is said of another one alone: "This is false."."""
+    return (
+        _BARE.search(text) is not None
+        and _said_before(text) is not None
+        and len(content_words(text)) <= _COMMENT_WORDS
+    )
+
+
+def _said_before(text: str) -> Says | None:
+    """Read what a text says of the one before it: "No.", "That is a myth."."""
+    said = fold_evenly(text).lstrip("-*\u2022\u25cf|> ")
+    said = _CONTRACTED.sub(r"\1 is", said).replace("n't", " not")
+    if load_lexicon().denies_previous_sentence.search(said):
         return "denies"
-    return "asserts" if lexicon.affirms_previous_sentence.search(said) else None
+    return "asserts" if load_lexicon().affirms_previous_sentence.search(said) else None
 
 
 # --- What holds of one alone ----------------------------------------------------------------------
@@ -650,6 +687,13 @@ def _decide(
         or statement.says == "open"
         or (shared == 0 and not says_no)
         or (denies_else and shared == 1)
+        # "X is faster than Y. That is false": X may still be fast.
+        or (
+            says_no
+            and not statement.focus
+            and _THAN.search(_BOUND.sub("", statement.raw))
+            and not _THAN.search(claim.text)
+        )
         # What "is not Z" may be Y.
         or (denies_else and _IS.search(claim.about) and _IS_NOT.search(statement.raw))
     ):

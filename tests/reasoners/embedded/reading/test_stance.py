@@ -352,6 +352,58 @@ def test_what_is_said_in_other_words_is_read(claim: str, text: str, stance: str)
     assert read(claim, text, tone=True).stance == stance
 
 
+_SAID_BEFORE = {
+    "refutes": (
+        "This is not true.|That's not true.|That isn't true at all.|It's a myth.|They are not.|"
+        "But that is a misconception.|It is a myth that refuses to die.|Nope.|This is fake.|"
+        "This claim has been debunked.|That is not what the evidence shows.|We rate this false.|"
+        "Scientists say that is wrong.|Studies have shown this to be false.|"
+        "There's no evidence for this.|No evidence supports this claim.|"
+        "Nothing could be further from the truth.|This turned out to be untrue."
+    ),
+    "supports": (
+        "This is true.|That's correct.|That is not a myth.|It isn't false.|Nobody disputes this.|"
+        "It is true that others doubt it.|It is false that owls are deaf.|"
+        "It is a myth that goldfish forget.|It is wrong to think that dogs see only grey.|"
+        "There is no evidence that it was ever otherwise.|It has been wrong before to doubt it.|"
+        "This is no accident.|That is not surprising.|They are not alone."
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("says", "comment"),
+    [(says, each) for says, listed in _SAID_BEFORE.items() for each in listed.split("|")],
+)
+def test_what_a_sentence_says_of_the_one_before_is_heard_and_nothing_else(
+    says: str, comment: str
+) -> None:
+    text = f"Bats are blind. {comment} More is known of them."
+    assert read("Bats are blind.", text).stance == says
+    denied = read("Bats are blind.", f"Bats are not blind. {comment} More is known of them.").stance
+    # "This is a myth", said of a denial, may mean what it denies; a claim is what the page checks.
+    stands = says == "supports" or "claim" in comment
+    assert denied in ({"refutes"} if stands else {"unclear", "supports"})
+
+
+@pytest.mark.parametrize(
+    ("says", "text"),
+    [
+        ("refutes", "You may have heard that bats are blind, but that is not true."),
+        ("refutes", "Many people believe that bats are blind, but they are wrong."),
+        ("refutes", "We were told that bats are blind. It was a lie."),
+        ("refutes", "Are bats blind? The short answer is no."),
+        ("refutes", "Are bats blind? Far from it."),
+        ("supports", "Are bats blind? In short, yes."),
+        ("supports", "Are bats blind? This is true."),
+        ("unclear", "Vaccines work better than masks. That is false."),
+    ],
+)
+def test_an_answer_or_a_comment_in_the_same_breath_is_heard(says: str, text: str) -> None:
+    claim = "Vaccines work." if text.startswith("Vaccines") else "Bats are blind."
+    assert read(claim, text).stance == says
+
+
 def test_a_claim_that_denies_is_not_supported_by_what_it_denies() -> None:
     claim = "The compound is not soluble in water"
     assert read(claim, "The compound is soluble in water.").stance == "refutes"
