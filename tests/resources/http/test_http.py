@@ -49,12 +49,6 @@ SOON = RetryPolicy(
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        yield running
-
-
-@pytest.fixture
 async def client(
     server: MisbehavingServer, request: pytest.FixtureRequest
 ) -> AsyncIterator[HttpClient]:

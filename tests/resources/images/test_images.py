@@ -11,7 +11,7 @@ import shutil
 import struct
 import subprocess
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -19,11 +19,10 @@ import pytest
 from PIL import Image
 
 from resources.errors import SetupError
-from resources.http import HttpClient, HttpLimits, RetryPolicy
+from resources.http import HttpClient
 from resources.images.base import ImageMatch, NoPictureError
 from resources.images.inspect import frame_at, inspect
 from resources.images.services import GoogleVision, Sightengine
-from resources.network_guard import NetworkGuard
 from tests.servers import (
     Asked,
     Behaviour,
@@ -57,22 +56,6 @@ def of_size(width: int, height: int) -> bytes:
     head = b"IHDR" + struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
     whole = as_bytes(Image.new("1", (8, 8)), "PNG")
     return whole[:12] + head + struct.pack(">I", zlib.crc32(head)) + whole[33:]
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        yield running
-
-
-@pytest.fixture
-async def http(server: MisbehavingServer) -> AsyncIterator[HttpClient]:
-    async with HttpClient(
-        guard=NetworkGuard(server.names),
-        limits=HttpLimits(connect_seconds=5, read_seconds=5),
-        retry=RetryPolicy(attempts=1),
-    ) as client:
-        yield client
 
 
 # --- Reverse search -----------------------------------------------------------------------------

@@ -22,12 +22,6 @@ from tests.servers import MisbehavingServer, respond
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        yield running
-
-
-@pytest.fixture
 async def fetcher(server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
     guard = NetworkGuard(server.names)
     async with HttpClient(guard=guard) as http, Browser(guard, CHROMIUM, wait_seconds=3) as browser:

@@ -8,10 +8,9 @@ from datetime import date
 import pytest
 
 from factible_assets.stages.ports import Fetcher
-from resources.http import HttpClient, HttpLimits, RetryPolicy
-from resources.network_guard import NetworkGuard
+from resources.http import HttpClient
 from resources.scraping.pages import JinaReader
-from tests.patience import IN_VAIN, patience
+from tests.patience import IN_VAIN
 from tests.servers import (
     Behaviour,
     MisbehavingServer,
@@ -45,20 +44,6 @@ async def server() -> AsyncIterator[MisbehavingServer]:
     async with MisbehavingServer() as running:
         running.on("/", respond_json(answer()))
         yield running
-
-
-@pytest.fixture
-async def http(
-    server: MisbehavingServer, request: pytest.FixtureRequest
-) -> AsyncIterator[HttpClient]:
-    async with HttpClient(
-        guard=NetworkGuard(server.names),
-        limits=patience(
-            request, HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=1.0)
-        ),
-        retry=RetryPolicy(attempts=1),
-    ) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -6,17 +6,16 @@ import asyncio
 import gzip
 import random
 import time
-from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime
 
 import pytest
 
 from factible_assets.stages.ports import Fetcher
-from resources.http import HttpClient, HttpLimits, RetryPolicy
+from resources.http import HttpClient, RetryPolicy
 from resources.network_guard import NetworkGuard
 from resources.scraping.base import FetchedPage
 from resources.scraping.pages import PageFetcher
-from tests.patience import IN_VAIN, patience
+from tests.patience import IN_VAIN
 from tests.servers import (
     Behaviour,
     Exchange,
@@ -43,23 +42,8 @@ def article(body: str, *, head: str = "") -> str:
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        yield running
-
-
-@pytest.fixture
-async def fetcher(
-    server: MisbehavingServer, request: pytest.FixtureRequest
-) -> AsyncIterator[PageFetcher]:
-    async with HttpClient(
-        guard=NetworkGuard(server.names),
-        limits=patience(
-            request, HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=1.0)
-        ),
-        retry=RetryPolicy(attempts=2, first_delay_seconds=0.01, max_delay_seconds=0.01),
-    ) as http:
-        yield PageFetcher(http)
+def fetcher(http: HttpClient) -> PageFetcher:
+    return PageFetcher(http)
 
 
 async def test_a_page_comes_with_its_text_and_what_is_known_of_it(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -14,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.http import HttpClient, UnavailableError
-from resources.network_guard import NetworkGuard
 from resources.scraping.pages import PageFetcher
 from resources.scraping.pdf_worker import reflow
 from resources.scraping.reading import read_pdf
@@ -37,15 +35,8 @@ FACTS = {
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        yield running
-
-
-@pytest.fixture
-async def fetcher(server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
-    async with HttpClient(guard=NetworkGuard(server.names)) as http:
-        yield PageFetcher(http)
+def fetcher(http: HttpClient) -> PageFetcher:
+    return PageFetcher(http)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
 
 from resources.http import HttpClient
-from resources.network_guard import NetworkGuard
 from resources.scraping.base import FetchedPage, Via
 from resources.scraping.pages import PageFetcher
 from tests.servers import Behaviour, Exchange, MisbehavingServer, redirect, respond
@@ -43,15 +41,8 @@ def revalidating(etag: str) -> Behaviour:
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        yield running
-
-
-@pytest.fixture
-async def fetcher(server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
-    async with HttpClient(guard=NetworkGuard(server.names)) as http:
-        yield PageFetcher(http)
+def fetcher(http: HttpClient) -> PageFetcher:
+    return PageFetcher(http)
 
 
 async def test_an_unchanged_page_keeps_its_stored_text(

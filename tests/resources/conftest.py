@@ -1,4 +1,4 @@
-"""A loopback server that leads all .example names to itself, and a client with little patience."""
+"""A loopback server that leads all .example names to itself, and a client that asks it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ async def server() -> AsyncIterator[MisbehavingServer]:
 async def http(
     server: MisbehavingServer, request: pytest.FixtureRequest
 ) -> AsyncIterator[HttpClient]:
+    """Asks twice; has little patience with what a test waits for in vain."""
     async with HttpClient(
         guard=NetworkGuard(server.names),
         limits=patience(
-            request, HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=0.5)
+            request, HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=1.0)
         ),
         retry=RetryPolicy(attempts=2, first_delay_seconds=0.01, max_delay_seconds=0.01),
     ) as client:
