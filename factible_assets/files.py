@@ -35,6 +35,7 @@ def file_stem(video_id: str) -> str:
 
 
 INDEX = "index.html"
+"""The index of all videos in a folder of reports."""
 
 
 def report_name(video_id: str) -> str:

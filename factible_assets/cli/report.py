@@ -21,7 +21,7 @@ from factible_assets.cli.arguments import video_ids
 from factible_assets.cli.output import note, result, wishes
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import FactibleError, UsageError
-from factible_assets.files import write_whole
+from factible_assets.files import INDEX, write_whole
 from factible_assets.running.targets import open_store, unchecked
 from factible_assets.settings import Settings, load_settings
 from resources.statements import statements
@@ -57,7 +57,6 @@ def report(
         )
     if video is None and output is not None:
         raise UsageError("--output names the file of one report.", "Leave it out, or name a video.")
-    from factible_assets.files import INDEX
     from factible_assets.report.writing import publish_all, write_report
     from factible_assets.running.result import stored_data, stored_result
 
@@ -124,7 +123,7 @@ def _place(what: str, settings: Settings, port: int) -> str:
             "It is written after every check, such as: factible demo",
         )
     if what == "index":
-        index = settings.reports / "index.html"
+        index = settings.reports / INDEX
         if index.exists():
             return str(index)
         raise FactibleError(

@@ -29,7 +29,7 @@ from factible_assets.experiments.plan import STAGES, Variant, settings_of, stage
 from factible_assets.records import Transcript, Video
 from factible_assets.rows import VideoRows
 from factible_assets.services import reasoning
-from factible_assets.services.search import search_names
+from factible_assets.services.search import NO_LIVE_SEARCH, search_names
 from factible_assets.services.web import choose_web
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import ClaimDrafts
@@ -83,11 +83,7 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choi
     names = search_names(settings)
     web = choose_web(knobs.search.web, corpus_web, settings.web, live_ready=bool(names))
     if web == "live" and not names:
-        missing.append(
-            f"The variant {variant.name} looks at the live web, and no search provider is set up. "
-            "Set SERPER_API_KEY or FACTIBLE_SEARXNG_URL in .env, name one that needs no key "
-            "(FACTIBLE_SEARCH=wikipedia), or choose another web: archive or miniature."
-        )
+        missing.append(f"The variant {variant.name} looks at the live web, and {NO_LIVE_SEARCH}")
     return Choice(own, reasoner, models, web, tuple(missing))
 
 

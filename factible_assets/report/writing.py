@@ -29,8 +29,6 @@ from factible_assets.wording import GLYPHS, OUTCOME_WORDS, clock, day, outcome_w
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
-"""The index of all videos in a folder of reports."""
-
 _VIDEOS_AT_ONCE = 10
 """To open the warehouse takes a third of what a video takes; while it is open, nobody writes."""
 
@@ -58,28 +56,23 @@ _ANCHOR = 5
 """Characters of a claim's id that tell it from others of its video; report.js finds the rest."""
 
 
-def report_path(folder: Path, video_id: str) -> Path:
-    """Return where the report of a video is written in a folder of reports."""
-    return folder / report_name(video_id)
-
-
 def write_report(data: ReportData, path: Path) -> Path:
     """Render the report of one video to a file."""
-    home = INDEX if path == report_path(path.parent, data.video.video_id) else None
+    home = INDEX if path.name == report_name(data.video.video_id) else None
     return write_whole(path, render_report(data, index=home)[0].encode("utf-8"))
 
 
 def write_index(index: Index, folder: Path) -> Path:
     """Render the index of all videos, with links to the reports that are in the folder."""
     there = {path.name for path in folder.glob("*.html")}
-    paths = {each["video_id"]: report_path(folder, each["video_id"]) for each in index.videos}
-    hrefs = {video_id: path.name for video_id, path in paths.items() if path.name in there}
+    names = {each["video_id"]: report_name(each["video_id"]) for each in index.videos}
+    hrefs = {video_id: name for video_id, name in names.items() if name in there}
     return write_whole(folder / INDEX, render_index(index, hrefs).encode("utf-8"))
 
 
 def publish_data(data: ReportData, index: Index | None, folder: Path) -> Path:
     """Write the report of a video, and the index where its rows were read too."""
-    path = write_report(data, report_path(folder, data.video.video_id))
+    path = write_report(data, folder / report_name(data.video.video_id))
     if index is not None:
         write_index(index, folder)
     return path
@@ -113,7 +106,7 @@ def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
         with warehouse.snapshot() as now:
             found = [read_report_data(now, each) for each in video_ids[start:][:_VIDEOS_AT_ONCE]]
         for data in filter(None, found):
-            path = report_path(folder, data.video.video_id)
+            path = folder / report_name(data.video.video_id)
             written[data.video.video_id] = write_report(data, path)
     write_index(read_index_data(warehouse), folder)
     return written

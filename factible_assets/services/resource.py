@@ -201,11 +201,11 @@ class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         a report that cannot be written is a sentence in the metadata and a warning in the log.
         """
         # Templates load only where a report is written.
-        from factible_assets.files import INDEX
-        from factible_assets.report.writing import publish_report, report_path
+        from factible_assets.files import INDEX, report_name
+        from factible_assets.report.writing import publish_report
 
         folder = Path(self.folder)
-        path: Path | None = report_path(folder, video_id)
+        path: Path | None = folder / report_name(video_id)
         try:
             if not self.waits:
                 path = publish_report(store, folder, video_id)

@@ -32,6 +32,11 @@ _NO_SEARCH = (
     "No search provider is set up, so evidence is looked for in the archive of stored pages. Set "
     "SERPER_API_KEY, FACTIBLE_SEARXNG_URL or FACTIBLE_SEARCH to search the live web."
 )
+NO_LIVE_SEARCH = (
+    "no search provider is set up. Set SERPER_API_KEY or FACTIBLE_SEARXNG_URL in .env, name one "
+    "that needs no key (FACTIBLE_SEARCH=wikipedia), or choose another web: archive or miniature."
+)
+"""Ends the sentence that says who asked for the live web."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,11 +101,7 @@ async def open_web(
 async def _live(settings: Settings, stack: AsyncExitStack, kept: DiskCache) -> OpenWeb:
     names = search.search_names(settings)
     if not names:
-        raise SetupError(
-            "The live web was asked for, and no search provider is set up. Set SERPER_API_KEY or "
-            "FACTIBLE_SEARXNG_URL in .env, name one that needs no key (FACTIBLE_SEARCH=wikipedia), "
-            "or choose another web: archive or miniature."
-        )
+        raise SetupError(f"The live web was asked for, and {search.NO_LIVE_SEARCH}")
     services = await stack.enter_async_context(search.service_client(settings))
     fetcher, identity = await _page_fetcher(settings, services, stack)
     ages: DomainAges = registries.RegistryAges(())

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 import string
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factible_assets.files import report_name
 from factible_assets.records import PageText, Transcript
 from factible_assets.report.data import ReportData, safe_url
-from factible_assets.report.writing import Index, render_index, report_path
+from factible_assets.report.writing import Index, render_index
 from factible_assets.stages import ids
 from tests.report import samples
 from tests.report.page import Page
@@ -196,7 +196,7 @@ def test_hostile_text_anywhere_is_shown_and_runs_nothing(payload: str) -> None:
 def test_hostile_text_in_the_index_is_shown_and_runs_nothing(payload: str) -> None:
     data = hostile_index(payload)
     video_id = data.videos[0]["video_id"]
-    href = report_path(Path("reports"), video_id).name
+    href = report_name(video_id)
     source = render_index(data, {video_id: href})
     page = Page(source)
     assert [danger for danger in page.dangers() if f"link {href}" not in danger] == []

@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 
-from factible_assets.files import INDEX
+from factible_assets.files import INDEX, report_name
 from factible_assets.report.writing import (
     choices,
     publish_all,
     publish_report,
     read_index_data,
     render_index,
-    report_path,
     write_index,
 )
 from tests.cli.stored import VIDEO_ID, store_sample
@@ -185,18 +184,17 @@ def test_the_index_links_no_report_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_video_that_is_called_index_does_not_take_the_place_of_the_index() -> None:
-    folder = Path("reports")
     for video_id in ("index", "Index", "INDEX"):
-        assert report_path(folder, video_id).name.casefold() != (folder / INDEX).name
-    assert report_path(folder, "-LDjqcvSbP4").name == "-LDjqcvSbP4.html"
+        assert report_name(video_id).casefold() != INDEX
+    assert report_name("-LDjqcvSbP4") == "-LDjqcvSbP4.html"
 
 
 def test_a_large_index_that_is_young_is_left_to_the_next_report(tmp_path: Path) -> None:
     store = store_sample(tmp_path)
     index = tmp_path / INDEX
     index.write_text("x" * 600_000)
-    assert publish_report(store, tmp_path, VIDEO_ID) == report_path(tmp_path, VIDEO_ID)
-    assert report_path(tmp_path, VIDEO_ID).exists()
+    assert publish_report(store, tmp_path, VIDEO_ID) == tmp_path / report_name(VIDEO_ID)
+    assert (tmp_path / report_name(VIDEO_ID)).exists()
     assert index.read_text().startswith("xxx")
     os.utime(index, (0, 0))
     publish_report(store, tmp_path, VIDEO_ID)
