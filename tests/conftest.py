@@ -1,16 +1,21 @@
-"""What a run of the tests says of browsers, in which order it takes its files, and its patience."""
+"""What a run of the tests says of browsers, in which order it takes its files, and its patience.
+
+Here is the server on loopback, too, that most tests of clients ask.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
 import signal
+from collections.abc import AsyncIterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import shortcuts
 from tests.chromium import REMEDY, missing_part
+from tests.servers import MisbehavingServer
 
 # What is imported and collected stays: to search it for garbage again and again would be a quarter
 # of the time that this takes.
@@ -57,6 +62,16 @@ def _shared(tmp_path_factory: pytest.TempPathFactory) -> None:
     base = tmp_path_factory.getbasetemp()
     place = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     shortcuts.share(place / "shared")
+
+
+@pytest.fixture
+async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MisbehavingServer]:
+    """A server on loopback, and an environment that leads nowhere else."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "OLLAMA_API_KEY", "OPENAI_ORG_ID"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    async with MisbehavingServer() as running:
+        yield running
 
 
 @pytest.fixture(autouse=True)

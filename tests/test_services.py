@@ -151,43 +151,38 @@ async def test_a_live_web_that_is_not_set_up_is_refused_by_the_name_of_the_setti
 
 
 async def test_several_providers_answer_together_and_are_asked_the_same_only_once(
-    tmp_path: Path,
+    tmp_path: Path, server: MisbehavingServer
 ) -> None:
-    async with MisbehavingServer() as server:
-        address = f"http://127.0.0.1:{server.port}"
-        hit = {"url": "http://site.example/", "title": "A", "content": "B"}
-        server.on("/searx/search", respond_json({"results": [hit]}))
-        server.on("/search", respond("out", status=503))
-        made = settings(
-            tmp_path,
-            searxng_url=f"{address}/searx",
-            serper_api_key="k",
-            endpoints=f"serper={address}",
-        )
-        for _ in range(2):
-            async with live_web(made) as web:
-                answers = await web.searcher.search(SearchRequest("sugar", limit=3))
-                outcomes = {answer.provider: answer.outcome for answer in answers}
-                assert outcomes == {"serper": "outage", "searxng": "ok"}
-        # An answer is kept; an outage is not, and is asked again.
-        assert server.count("/searx/search") == 1
-        assert server.count("/search") > 2
-
-
-async def test_a_page_never_reaches_a_service_that_the_settings_allow(tmp_path: Path) -> None:
-    async with MisbehavingServer() as server:
-        server.on("*", respond("<p>inside</p>"))
-        address = f"http://127.0.0.1:{server.port}"
-        made = settings(
-            tmp_path, searxng_url=address, hosts=f"wiki.example=127.0.0.1:{server.port}"
-        )
+    address = f"http://127.0.0.1:{server.port}"
+    hit = {"url": "http://site.example/", "title": "A", "content": "B"}
+    server.on("/searx/search", respond_json({"results": [hit]}))
+    server.on("/search", respond("out", status=503))
+    made = settings(
+        tmp_path, searxng_url=f"{address}/searx", serper_api_key="k", endpoints=f"serper={address}"
+    )
+    for _ in range(2):
         async with live_web(made) as web:
-            inside = await web.fetcher.fetch(f"{address}/admin")
-            assert (inside.outcome, inside.text) == ("unavailable", "")
-            assert server.asked == []
-            allowed = await web.fetcher.fetch("http://wiki.example/page")
-        assert server.count("/page") == 1
-        assert allowed.outcome != "outage"
+            answers = await web.searcher.search(SearchRequest("sugar", limit=3))
+            outcomes = {answer.provider: answer.outcome for answer in answers}
+            assert outcomes == {"serper": "outage", "searxng": "ok"}
+    # An answer is kept; an outage is not, and is asked again.
+    assert server.count("/searx/search") == 1
+    assert server.count("/search") > 2
+
+
+async def test_a_page_never_reaches_a_service_that_the_settings_allow(
+    tmp_path: Path, server: MisbehavingServer
+) -> None:
+    server.on("*", respond("<p>inside</p>"))
+    address = f"http://127.0.0.1:{server.port}"
+    made = settings(tmp_path, searxng_url=address, hosts=f"wiki.example=127.0.0.1:{server.port}")
+    async with live_web(made) as web:
+        inside = await web.fetcher.fetch(f"{address}/admin")
+        assert (inside.outcome, inside.text) == ("unavailable", "")
+        assert server.asked == []
+        allowed = await web.fetcher.fetch("http://wiki.example/page")
+    assert server.count("/page") == 1
+    assert allowed.outcome != "outage"
 
 
 def test_the_browser_can_be_switched_off_or_named(tmp_path: Path) -> None:
@@ -378,8 +373,10 @@ def test_own_models_are_listed_in_the_data_folder(tmp_path: Path) -> None:
         choose_reasoner("auto", made)
 
 
-async def test_a_ceiling_stops_the_models_before_they_are_asked(tmp_path: Path) -> None:
-    async with MisbehavingServer() as server, AsyncExitStack() as stack:
+async def test_a_ceiling_stops_the_models_before_they_are_asked(
+    tmp_path: Path, server: MisbehavingServer
+) -> None:
+    async with AsyncExitStack() as stack:
         made = settings(
             tmp_path,
             openai_api_key="k",
@@ -395,29 +392,26 @@ async def test_a_ceiling_stops_the_models_before_they_are_asked(tmp_path: Path) 
 
 
 async def test_a_recheck_asks_in_batches_if_that_is_wanted_and_a_check_never(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: MisbehavingServer
 ) -> None:
     hasty = partial(Batching, company_seconds=0.01, look_seconds=0.01)
     monkeypatch.setattr(backend, "Batching", hasty)
     lines = {"OPENAI_API_KEY": CANARY_KEY, "FACTIBLE_RECHECK_BATCH_HOURS": "1"}
     for name, value in (lines | {"FACTIBLE_MODEL": batches.MODEL}).items():
         monkeypatch.setenv(name, value)
-    async with MisbehavingServer() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.port}/v1")
-        answers = batches.BatchServer(server)
-        answer = openai_answer(json.dumps({"readings": []}), usage=batches.TOKENS)
-        answers.outcome = lambda _: (200, answer)
-        server.on(CHAT["openai"], respond_json(answer))
-        rows = {}
-        for renew in (True, False):
-            occasion = Occasion("run", "v1", logging.getLogger("a test"))
-            resource = FactCheckServices(home=str(tmp_path / str(renew)))
-            async with resource.open(
-                observer=Observer(), occasion=occasion, renew=renew
-            ) as services:
-                with pytest.raises(ReasonerOutageError) as outage:
-                    await services.reasoner.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
-                (rows[renew],) = outage.value.calls
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.port}/v1")
+    answers = batches.BatchServer(server)
+    answer = openai_answer(json.dumps({"readings": []}), usage=batches.TOKENS)
+    answers.outcome = lambda _: (200, answer)
+    server.on(CHAT["openai"], respond_json(answer))
+    rows = {}
+    for renew in (True, False):
+        occasion = Occasion("run", "v1", logging.getLogger("a test"))
+        resource = FactCheckServices(home=str(tmp_path / str(renew)))
+        async with resource.open(observer=Observer(), occasion=occasion, renew=renew) as services:
+            with pytest.raises(ReasonerOutageError) as outage:
+                await services.reasoner.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
+            (rows[renew],) = outage.value.calls
     assert (rows[True].batched, rows[False].batched) == (True, False)
     assert rows[True].cost_usd == pytest.approx(rows[False].cost_usd / 2)
     assert rows[True].cost_usd == pytest.approx(answers.usd)
@@ -607,27 +601,26 @@ def test_secrets_in_settings_are_never_shown(tmp_path: Path) -> None:
 # --- Prior fact checks, registries and remarks --------------------------------------------------
 
 
-async def test_prior_fact_checks_need_a_key_and_can_be_switched_off(tmp_path: Path) -> None:
+async def test_prior_fact_checks_need_a_key_and_can_be_switched_off(
+    tmp_path: Path, server: MisbehavingServer
+) -> None:
     search = {"search": "wikipedia"}
     async with live_web(settings(tmp_path, **search)) as web:
         assert web.fact_checks is None
     key = {**search, "google_fact_check_api_key": "k"}
     async with live_web(settings(tmp_path, **key, fact_checks="off")) as web:
         assert web.fact_checks is None
-    async with MisbehavingServer() as server:
-        server.on("/v1alpha1/claims:search", respond_json({}))
-        address = f"google_fact_check=http://127.0.0.1:{server.port}"
-        for _ in range(2):
-            async with live_web(settings(tmp_path, **key, endpoints=address)) as web:
-                assert web.fact_checks is not None
-                answer = await web.fact_checks.prior_checks(SearchRequest("sugar", 10))
-                assert (answer.outcome, answer.checks) == ("ok", ())
-        assert len(server.asked) == 1
-        async with AsyncExitStack() as stack:
-            stored = await open_web(
-                "archive", settings(tmp_path, **key), stack, DiskCache(tmp_path)
-            )
-            assert stored.fact_checks is None
+    server.on("/v1alpha1/claims:search", respond_json({}))
+    address = f"google_fact_check=http://127.0.0.1:{server.port}"
+    for _ in range(2):
+        async with live_web(settings(tmp_path, **key, endpoints=address)) as web:
+            assert web.fact_checks is not None
+            answer = await web.fact_checks.prior_checks(SearchRequest("sugar", 10))
+            assert (answer.outcome, answer.checks) == ("ok", ())
+    assert len(server.asked) == 1
+    async with AsyncExitStack() as stack:
+        stored = await open_web("archive", settings(tmp_path, **key), stack, DiskCache(tmp_path))
+        assert stored.fact_checks is None
 
 
 async def test_a_collection_that_the_archive_does_not_have_is_no_web(tmp_path: Path) -> None:
@@ -669,8 +662,10 @@ async def test_a_fact_check_key_that_cannot_be_sent_is_refused_without_being_sho
     assert "canary" not in str(refused.value)
 
 
-async def test_a_whois_server_is_asked_where_the_settings_say(tmp_path: Path) -> None:
-    async with WhoisServer().running() as whois, MisbehavingServer() as server:
+async def test_a_whois_server_is_asked_where_the_settings_say(
+    tmp_path: Path, server: MisbehavingServer
+) -> None:
+    async with WhoisServer().running() as whois:
         whois.answer = say("   Domain Name: AGENCY.COM\r\n   Creation Date: 2005-06-15T12:00:00Z")
         server.on("*", respond_json({"version": "1.0", "services": []}))
         made = settings(

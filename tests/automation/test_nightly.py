@@ -243,12 +243,11 @@ FLIP = VerdictChange(
 )
 
 
-async def test_a_webhook_on_an_own_network_is_told_in_json() -> None:
-    async with MisbehavingServer() as server:
-        server.on("/hook", respond("ok"))
-        url = f"http://127.0.0.1:{server.port}/hook"
-        assert await send(url, flips_message("v", "Talk", "run", [FLIP] * 12)) is None
-        (asked,) = server.asked
+async def test_a_webhook_on_an_own_network_is_told_in_json(server: MisbehavingServer) -> None:
+    server.on("/hook", respond("ok"))
+    url = f"http://127.0.0.1:{server.port}/hook"
+    assert await send(url, flips_message("v", "Talk", "run", [FLIP] * 12)) is None
+    (asked,) = server.asked
     body = asked.json
     assert isinstance(body, dict)
     assert asked.headers["content-type"] == "application/json"
@@ -257,15 +256,16 @@ async def test_a_webhook_on_an_own_network_is_told_in_json() -> None:
     assert "and 2 more" in body["text"]
 
 
-async def test_a_webhook_that_falls_silent_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_webhook_that_falls_silent_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, server: MisbehavingServer
+) -> None:
     monkeypatch.setattr("factible_assets.automation.nightly._WEBHOOK_SECONDS", 0.5)
-    async with MisbehavingServer() as server:
-        server.on("/hook", hang())
-        message = failure_message("v", "recheck", "0123456789", "search: no credits")
-        said = await send(f"http://127.0.0.1:{server.port}/hook", message)
-        assert said is not None
-        assert "did not answer in 0.5 seconds" in said
-        assert len(server.asked) == 1
+    server.on("/hook", hang())
+    message = failure_message("v", "recheck", "0123456789", "search: no credits")
+    said = await send(f"http://127.0.0.1:{server.port}/hook", message)
+    assert said is not None
+    assert "did not answer in 0.5 seconds" in said
+    assert len(server.asked) == 1
 
 
 async def test_what_cannot_be_told_says_so_without_the_secret_address() -> None:

@@ -1,4 +1,4 @@
-"""A loopback server that leads all .example names to itself, and a client that asks it."""
+"""A client that asks the server on loopback, to which all .example names lead."""
 
 from __future__ import annotations
 
@@ -10,12 +10,6 @@ from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
 from tests.patience import patience
 from tests.servers import MisbehavingServer
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        yield running
 
 
 @pytest.fixture

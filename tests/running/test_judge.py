@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,9 @@ LABELS = rubrics(["label_justification"])
 
 
 @pytest.fixture
-async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MisbehavingServer]:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "OPENAI_ORG_ID"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    async with MisbehavingServer() as server:
-        server.on(CHAT["openai"], scoring())
-        yield server
+def server(server: MisbehavingServer) -> MisbehavingServer:
+    server.on(CHAT["openai"], scoring())
+    return server
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,15 +38,6 @@ from tests.servers import Behaviour, MisbehavingServer, reset, truncate
 
 DIALECTS: Sequence[Dialect] = ("openai", "ollama")
 CLAIM = "The moon is made of rock."
-
-
-@pytest.fixture
-async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MisbehavingServer]:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "OLLAMA_API_KEY", "OPENAI_ORG_ID"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    async with MisbehavingServer() as server:
-        yield server
 
 
 def checked(**changes: Any) -> VideoOutcome:

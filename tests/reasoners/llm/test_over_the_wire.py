@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,16 +30,6 @@ READING: Mapping[str, Any] = {
     "relevance": 0.9,
 }
 ANSWER: Mapping[str, Any] = {"readings": [READING]}
-
-
-@pytest.fixture
-async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MisbehavingServer]:
-    """A server on loopback, and an environment that leads nowhere else."""
-    for name in ("http_proxy", "https_proxy", "all_proxy", "OPENAI_ORG_ID"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    async with MisbehavingServer() as made:
-        yield made
 
 
 async def test_a_page_is_read_over_the_wire_and_its_call_recorded(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -37,9 +36,8 @@ QUICK = RetryPolicy(attempts=3, first_delay_seconds=0.01, max_delay_seconds=0.02
 
 
 @pytest.fixture
-async def hub() -> AsyncIterator[FakeHub]:
-    async with MisbehavingServer() as server:
-        yield FakeHub(server)
+def hub(server: MisbehavingServer) -> FakeHub:
+    return FakeHub(server)
 
 
 async def pull(hub: FakeHub, home: Path, model: ManifestModel = MODEL) -> Receipt:
@@ -233,13 +231,14 @@ async def test_every_refusal_has_its_own_sentence(
 
 
 @pytest.mark.parametrize("behaviour", [reset(), hang(5.0)], ids=["reset", "hang"])
-async def test_a_hub_that_fails_is_named_with_the_remedy(tmp_path: Path, behaviour: object) -> None:
-    async with MisbehavingServer() as server:
-        server.on("*", behaviour)  # type: ignore[arg-type]  # parametrize loses the type
-        line = Hub(f"http://127.0.0.1:{server.port}", retry=QUICK, read_seconds=0.2)
-        async with line:
-            with pytest.raises(ModelPullError, match="did not give onnx/model"):
-                await line.ask_offer(MODEL)
+async def test_a_hub_that_fails_is_named_with_the_remedy(
+    tmp_path: Path, behaviour: object, server: MisbehavingServer
+) -> None:
+    server.on("*", behaviour)  # type: ignore[arg-type]  # parametrize loses the type
+    line = Hub(f"http://127.0.0.1:{server.port}", retry=QUICK, read_seconds=0.2)
+    async with line:
+        with pytest.raises(ModelPullError, match="did not give onnx/model"):
+            await line.ask_offer(MODEL)
 
 
 async def test_a_hub_that_does_not_listen_is_a_sentence() -> None:

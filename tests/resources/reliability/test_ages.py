@@ -61,11 +61,10 @@ AGENCY = {
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        running.on("/dns.json", respond_json(BOOTSTRAP))
-        running.on("/org/domain/agency.org", respond_json(AGENCY))
-        yield running
+def server(server: MisbehavingServer) -> MisbehavingServer:
+    server.on("/dns.json", respond_json(BOOTSTRAP))
+    server.on("/org/domain/agency.org", respond_json(AGENCY))
+    return server
 
 
 @pytest.fixture

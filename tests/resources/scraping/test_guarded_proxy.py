@@ -15,10 +15,9 @@ from tests.servers import MisbehavingServer, garbage, huge, reset, respond
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        running.on("/page", respond("the page"))
-        yield running
+def server(server: MisbehavingServer) -> MisbehavingServer:
+    server.on("/page", respond("the page"))
+    return server
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import date
 
 import pytest
@@ -40,10 +39,9 @@ def answer(**changes: object) -> dict[str, object]:
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        running.on("/", respond_json(answer()))
-        yield running
+def server(server: MisbehavingServer) -> MisbehavingServer:
+    server.on("/", respond_json(answer()))
+    return server
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -21,10 +20,9 @@ def rules(text: str) -> Behaviour:
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        running.on("/page", respond(ARTICLE))
-        yield running
+def server(server: MisbehavingServer) -> MisbehavingServer:
+    server.on("/page", respond(ARTICLE))
+    return server
 
 
 async def test_what_a_site_withholds_is_not_asked_for(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import date
 from urllib.parse import parse_qs, urlsplit
 
@@ -36,11 +35,10 @@ def found(**changes: object) -> dict[str, object]:
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        running.on("/gone", respond("gone", status=410))
-        running.on("/wayback/available", respond_json(found()))
-        yield running
+def server(server: MisbehavingServer) -> MisbehavingServer:
+    server.on("/gone", respond("gone", status=410))
+    server.on("/wayback/available", respond_json(found()))
+    return server
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,10 +15,9 @@ from tests.servers import MisbehavingServer, respond
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        running.on("/", respond(shell("1")))
-        yield running
+def server(server: MisbehavingServer) -> MisbehavingServer:
+    server.on("/", respond(shell("1")))
+    return server
 
 
 async def test_without_the_setting_the_page_still_says_what_it_needs(

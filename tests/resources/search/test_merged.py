@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
-from resources.http import HttpClient, RetryPolicy
-from resources.network_guard import NetworkGuard
+from resources.http import HttpClient
 from resources.search.base import SearchAnswer, SearchRequest
 from resources.search.providers import SearxngSearch, SerperSearch
 from resources.search.service import MergedSearch
 from tests.servers import MisbehavingServer, respond, respond_json
 
 
-@pytest.fixture
-async def http_and_server() -> AsyncIterator[tuple[HttpClient, MisbehavingServer]]:
-    async with (
-        MisbehavingServer() as server,
-        HttpClient(guard=NetworkGuard(server.names), retry=RetryPolicy(attempts=1)) as http,
-    ):
-        yield http, server
-
-
 async def test_an_outage_of_one_leaves_the_answer_of_the_other(
-    http_and_server: tuple[HttpClient, MisbehavingServer],
+    server: MisbehavingServer, http: HttpClient
 ) -> None:
-    http, server = http_and_server
     server.on("/good/search", respond_json({"results": [{"url": "http://a.example/"}]}))
     server.on("/bad/search", respond(status=500))
     bad = SerperSearch(http, api_key="k", base_url="http://s.example/bad")
@@ -60,9 +49,8 @@ def test_a_door_with_nobody_behind_it_is_refused() -> None:
 
 
 async def test_a_snippet_that_is_the_notice_of_a_missing_page_says_nothing(
-    http_and_server: tuple[HttpClient, MisbehavingServer],
+    server: MisbehavingServer, http: HttpClient
 ) -> None:
-    http, server = http_and_server
     gone = {
         "link": "http://a.example/",
         "title": "Page removed | A journal",

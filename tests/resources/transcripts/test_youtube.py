@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -58,10 +57,9 @@ SECRET = "proxy-canary-4711"
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as running:
-        open_video(running)
-        yield running
+def server(server: MisbehavingServer) -> MisbehavingServer:
+    open_video(server)
+    return server
 
 
 def youtube(server: MisbehavingServer, **settings: Any) -> YouTubeTranscripts:
