@@ -62,31 +62,15 @@ class Once:
     machine: Machine
 
 
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty warehouse: creating one takes a second, copying it none."""
-    file = tmp_path_factory.mktemp("empty") / "warehouse.duckdb"
-    Warehouse(file).query("SELECT 1")
-    return file
-
-
 @pytest.fixture
-def settings(tmp_path: Path, empty: Path) -> Settings:
-    made = settings_in(tmp_path)
-    for name in ("sharing", "e", "killed"):
-        file = experiment_file(made, name)
-        file.parent.mkdir(exist_ok=True)
-        shutil.copyfile(empty, file)
-    return made
+def settings(tmp_path: Path) -> Settings:
+    return settings_in(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def once(tmp_path_factory: pytest.TempPathFactory, empty: Path) -> Once:
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
     """The experiment on sharing, run once for all tests that look at it."""
     made = settings_in(tmp_path_factory.mktemp("once"))
-    file = experiment_file(made, "sharing")
-    file.parent.mkdir()
-    shutil.copyfile(empty, file)
     machine = Machine()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runner, "open_services", machine.open)
@@ -99,7 +83,9 @@ def once(tmp_path_factory: pytest.TempPathFactory, empty: Path) -> Once:
 @pytest.fixture
 def after(once: Once, settings: Settings) -> Settings:
     """A machine on which the experiment on sharing was run before."""
-    shutil.copyfile(once.ledger.path, experiment_file(settings, "sharing"))
+    file = experiment_file(settings, "sharing")
+    file.parent.mkdir()
+    shutil.copyfile(once.ledger.path, file)
     return settings
 
 
@@ -234,10 +220,7 @@ def test_a_killed_experiment_goes_on_where_it_stopped(
     assert machine.counts()["claims"] == 0
 
 
-def test_the_production_rows_stay_as_they_are(
-    settings: Settings, machine: Machine, empty: Path
-) -> None:
-    shutil.copyfile(empty, str(settings.warehouse))
+def test_the_production_rows_stay_as_they_are(settings: Settings, machine: Machine) -> None:
     store = Warehouse(settings.warehouse)
     transcript = from_text("talk-one", "Owls fly. Bees sleep.")
     video = Video(video_id="talk-one", title="One")

@@ -20,10 +20,10 @@ from warehouse.store import Warehouse
 
 
 @pytest.fixture(scope="module")
-def checked(tmp_path_factory: pytest.TempPathFactory, empty_file: Path) -> Path:
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a warehouse of one check, and its copy."""
     folder = tmp_path_factory.mktemp("published")
-    store = Warehouse(shutil.copyfile(empty_file, folder / "warehouse.duckdb"))
+    store = Warehouse(folder / "warehouse.duckdb")
     store.write_assets("v", fact_check("v"), stamp=stamp(100))
     store.publish(folder / "copy.duckdb")
     return folder
@@ -169,11 +169,11 @@ def test_a_place_that_cannot_be_written_is_named(warehouse: Warehouse, tmp_path:
 
 
 def test_a_copy_that_holds_more_than_the_warehouse_is_not_overwritten(
-    published: tuple[Warehouse, Path], empty_file: Path, tmp_path: Path
+    published: tuple[Warehouse, Path], tmp_path: Path
 ) -> None:
     _, copy = published
     before = copy.read_bytes()
-    anew = Warehouse(shutil.copyfile(empty_file, tmp_path / "anew.duckdb"))
+    anew = Warehouse(tmp_path / "anew.duckdb")
     anew.write_assets("w", fact_check("w"), stamp=stamp(2))
     with pytest.raises(WarehouseError, match=r"7 entries .* factible restore"):
         anew.publish(copy)

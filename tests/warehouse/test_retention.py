@@ -32,10 +32,10 @@ ANOTHER = "Another text that says so: 9 of 10 bees 🐝 are solitary. " + "And m
 
 
 @pytest.fixture(scope="module")
-def rechecked(tmp_path_factory: pytest.TempPathFactory, empty_file: Path) -> Path:
+def rechecked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of two checks; the second time the page has another text, so the first is old."""
     path = tmp_path_factory.mktemp("rechecked") / "warehouse.duckdb"
-    store = Warehouse(shutil.copyfile(empty_file, path))
+    store = Warehouse(path)
     first = ANOTHER.index(QUOTE)
     changed = {"content_hash": sha256(ANOTHER), "quote_start": first}
     rows = (

@@ -66,10 +66,9 @@ def differences(warehouse: Warehouse, copy: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def published_twice(tmp_path_factory: pytest.TempPathFactory, empty_file: Path) -> Path:
+def published_twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a warehouse of three runs, a copy of two, and one of the first as a spare."""
     folder = tmp_path_factory.mktemp("published")
-    shutil.copyfile(empty_file, folder / "warehouse.duckdb")
     warehouse = Warehouse(folder / "warehouse.duckdb")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(publication, "LARGE_FILE_BYTES", 0)
@@ -211,10 +210,10 @@ def test_a_damaged_spare_is_no_hindrance(warehouse: Warehouse, tmp_path: Path) -
 
 
 def test_a_spare_is_never_a_way_around_a_copy_that_holds_more(
-    warehouse: Warehouse, tmp_path: Path, empty_file: Path
+    warehouse: Warehouse, tmp_path: Path
 ) -> None:
     copy = tmp_path / "copy.duckdb"
-    anew = Warehouse(shutil.copyfile(empty_file, tmp_path / "anew.duckdb"))
+    anew = Warehouse(tmp_path / "anew.duckdb")
     claim_anew(anew, 9)
     before = copy.read_bytes()
     with pytest.raises(WarehouseError, match="was not replaced"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -241,10 +240,8 @@ EXPECTED = {
 
 
 @pytest.fixture(scope="module")
-def checked(empty_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    path = tmp_path_factory.mktemp("checked") / "warehouse.duckdb"
-    shutil.copyfile(empty_file, path)
-    whole = Warehouse(path)
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    whole = Warehouse(tmp_path_factory.mktemp("checked") / "warehouse.duckdb")
     whole.write_assets("v", fact_check("v"), stamp=stamp(1))
     return whole
 
