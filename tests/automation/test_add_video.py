@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,6 @@ from factible_assets.corpora.reading import load_corpora
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 
 VTT = "WEBVTT\n\n00:00.000 --> 00:04.000\nHoney keeps for years in a closed jar.\n"
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield instance
 
 
 @pytest.fixture

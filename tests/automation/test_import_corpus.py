@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,6 @@ CLAIMS = "".join(
     json.dumps({"id": number, "claim": f"Claim {number}.", "label": label}) + "\n"
     for number, label in enumerate(["SUPPORTS", "REFUTES", "PERHAPS"])
 )
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield instance
 
 
 @pytest.fixture

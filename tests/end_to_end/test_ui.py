@@ -28,6 +28,7 @@ from factible_assets.running.launch import open_instance
 from factible_assets.settings import Settings
 from resources.scraping.browser import find_browser
 from tests.chromium import needs_browser
+from tests.report.browser import SWITCHES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -35,15 +36,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 300
 JOBS = "/locations/factible-assets/jobs"
-SWITCHES = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 VTT = """WEBVTT
 
 00:00.000 --> 00:05.000

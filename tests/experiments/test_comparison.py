@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -19,6 +16,7 @@ from factible_assets.experiments.page import render_page, scatter, strips
 from factible_assets.experiments.plan import ExperimentError
 from factible_assets.experiments.runner import StageSet
 from tests.evaluation.test_scoring import two_videos
+from tests.report.page import Page, hash_source
 from warehouse.store import Warehouse
 
 HOSTILE = "<script>alert(1)</script>\" onload='x' \x07\u202e"
@@ -190,23 +188,6 @@ def test_a_new_run_takes_the_place_of_the_last(warehouse: Warehouse) -> None:
 # --- The page -----------------------------------------------------------------------------------
 
 
-class Page(HTMLParser):
-    """The elements of a page, and the text between them."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-
 @pytest.fixture(scope="module")
 def html(comparison: Comparison) -> str:
     return render_page(comparison, {"better": two_videos()})
@@ -214,10 +195,9 @@ def html(comparison: Comparison) -> str:
 
 def test_hostile_text_is_only_text(html: str) -> None:
     page = Page(html)
-    assert [tag for tag, _ in page.elements if tag in {"script", "iframe", "object", "link"}] == []
-    handlers = [name for _, attrs in page.elements for name in attrs if name.startswith("on")]
-    assert handlers == []
-    assert "<script>alert(1)</script>" in "".join(page.words)
+    assert page.all("//script | //iframe | //object | //link") == []
+    assert page.all("//@*[starts-with(name(), 'on')]") == []
+    assert "<script>alert(1)</script>" in page.text()
     assert "\x07" not in html
 
 
@@ -225,13 +205,11 @@ def test_the_policy_allows_the_one_style_sheet_and_nothing_from_elsewhere(html: 
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)
     policy = policy.replace("&#39;", "'")
     (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    nothing = base64.b64encode(hashlib.sha256(b"").digest()).decode()
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert rules == {
         "default-src": "'none'",
-        "script-src": f"'sha256-{nothing}'",
-        "style-src": f"'sha256-{digest}'",
+        "script-src": hash_source(""),
+        "style-src": hash_source(style),
         "frame-src": "'none'",
         "img-src": "data:",
         "base-uri": "'none'",
@@ -240,18 +218,13 @@ def test_the_policy_allows_the_one_style_sheet_and_nothing_from_elsewhere(html: 
         "trusted-types": "'none'",
     }
     assert " style=" not in html
-    addresses = [
-        value
-        for _, attrs in Page(html).elements
-        for name, value in attrs.items()
-        if name in {"src", "href", "action"}
-    ]
+    addresses = Page(html).all("//@src | //@href | //@action")
     assert addresses
     assert all(str(each).startswith("data:image/svg+xml;base64,") for each in addresses)
 
 
 def test_the_page_says_what_its_figures_rest_on(html: str) -> None:
-    words = " ".join(" ".join(Page(html).words).split())
+    words = " ".join(" ".join(Page(html).root.itertext()).split())
     assert "3 variants on 7 videos, compared with plain" in words
     assert "7 of 7 videos failed and are in no figure" in words
     assert "comparisons were tested, without correction" in words

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SITE = "http://reports.example"
 PLAYER = "https://www.youtube-nocookie.com"
-_ARGUMENTS = (
+SWITCHES = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
@@ -62,7 +62,7 @@ def chromium() -> Iterator[Browser]:
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=str(find_browser()), args=list(_ARGUMENTS)
+            executable_path=str(find_browser()), args=list(SWITCHES)
         )
         yield browser
         browser.close()

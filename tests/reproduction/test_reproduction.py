@@ -172,14 +172,19 @@ def test_a_setting_reports_means_with_interval_and_baseline(tmp_path: Path) -> N
     assert (accuracy.reproduced, accuracy.videos) == (1, 1)
 
 
+def add_videos(folder: Path, setting: str) -> None:
+    """Add 29 videos like the first: the printed tables are over 30."""
+    truth = (folder / "ground_truth" / f"{VIDEO}.yaml").read_text(encoding="utf-8")
+    for index in range(29):
+        other = f"video-{index:04d}"
+        (folder / "ground_truth" / f"{other}.yaml").write_text(truth, encoding="utf-8")
+        write_json(folder / "eval_results" / setting / f"{other}.json", evaluation())
+
+
 def test_the_printed_tables_are_compared_only_over_all_their_videos(tmp_path: Path) -> None:
     folder = write_published(tmp_path)
     assert printed_tables(recompute_published(read_published(folder), None)) == ()
-    for index in range(29):
-        other = f"video-{index:04d}"
-        text = (folder / "ground_truth" / f"{VIDEO}.yaml").read_text(encoding="utf-8")
-        (folder / "ground_truth" / f"{other}.yaml").write_text(text, encoding="utf-8")
-        write_json(folder / "eval_results" / "max_claims_3" / f"{other}.json", evaluation())
+    add_videos(folder, "max_claims_3")
     printed = printed_tables(recompute_published(read_published(folder), None))
     assert {(each.table, each.setting) for each in printed} == {(12, 3)}
     precision = next(each for each in printed if each.metric == "precision")
@@ -192,11 +197,7 @@ def test_the_printed_tables_are_compared_only_over_all_their_videos(tmp_path: Pa
 def test_a_printed_figure_that_is_not_the_recorded_one_says_why(tmp_path: Path) -> None:
     folder = write_published(tmp_path)
     (folder / "eval_results" / "max_claims_3").rename(folder / "eval_results" / "max_claims_5")
-    for index in range(29):
-        other = f"video-{index:04d}"
-        text = (folder / "ground_truth" / f"{VIDEO}.yaml").read_text(encoding="utf-8")
-        (folder / "ground_truth" / f"{other}.yaml").write_text(text, encoding="utf-8")
-        write_json(folder / "eval_results" / "max_claims_5" / f"{other}.json", evaluation())
+    add_videos(folder, "max_claims_5")
     printed = printed_tables(recompute_published(read_published(folder), None))
     causes = {(each.metric, each.statistic): each.cause for each in printed}
     assert "0.1296" in str(causes["importance MAE", "mean"])

@@ -2,14 +2,12 @@ from __future__ import annotations
 
 import sqlite3
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from factible_assets.stages.ports import Fetcher
-from factible_assets.stages.urls import canonical_url
 from resources.archive.sources import NewSearch
 from resources.archive.store import Archive, ArchivedWeb, ArchivingFetcher, is_fictional
 from resources.scraping.base import FetchedPage
@@ -36,11 +34,6 @@ class Shelf:
             http_status=200,
             etag='"1"',
         )
-
-
-@pytest.fixture
-def archive(tmp_path: Path) -> Archive:
-    return Archive(tmp_path / "archive.sqlite", canonicalise=canonical_url)
 
 
 @pytest.fixture

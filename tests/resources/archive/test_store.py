@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.stages.urls import canonical_url
 from resources.archive.sources import ArchiveError, ArchiveImportError, NewSearch
 from resources.archive.store import Archive, match_expression, query_key
 from resources.scraping.base import FetchedPage
@@ -21,11 +20,6 @@ from tests.resources.archive.pages import saved
 from tests.shared_data import shared_data
 
 DAY = datetime(2026, 1, 2, tzinfo=UTC)
-
-
-@pytest.fixture
-def archive(tmp_path: Path) -> Archive:
-    return Archive(tmp_path / "archive.sqlite", canonicalise=canonical_url)
 
 
 def search(

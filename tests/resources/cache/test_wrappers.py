@@ -409,10 +409,11 @@ async def test_another_prompt_setting_or_model_is_another_question(cache: DiskCa
     assert inner.asked == 4
 
 
-async def test_an_error_is_never_kept(cache: DiskCache) -> None:
-    def fail(budget: Budget | None) -> Reading:
-        raise ModelOutageError("The model is silent.", [PAID])
+def fail(budget: Budget | None) -> Reading:
+    raise ModelOutageError("The model is silent.", [PAID])
 
+
+async def test_an_error_is_never_kept(cache: DiskCache) -> None:
     inner = CountingModel(fail)
     model = CachingModel(inner, cache)
     for _ in range(2):
@@ -433,9 +434,6 @@ async def test_a_call_that_several_wait_for_is_paid_and_reported_once(cache: Dis
 
 
 async def test_a_failure_that_several_wait_for_reports_its_calls_once(cache: DiskCache) -> None:
-    def fail(budget: Budget | None) -> Reading:
-        raise ModelOutageError("The model is silent.", [PAID])
-
     model = CachingModel(CountingModel(fail, pause=0.05), cache)
     errors = await asyncio.gather(
         *(model.complete(question()) for _ in range(4)), return_exceptions=True
