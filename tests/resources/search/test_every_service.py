@@ -126,6 +126,12 @@ def wrong(service: str, *rows: tuple[object, str]) -> list[tuple[str, int, objec
 
 KEY_REFUSED = "the API key was refused; check "
 ANSWERS = [
+    ("serper", 403, refused("Unauthorized."), f"{KEY_REFUSED}SERPER_API_KEY"),
+    ("serper", 401, refused("Unauthorized."), f"{KEY_REFUSED}SERPER_API_KEY"),
+    ("serper", 400, refused("Not enough credits"), "out of credits; add some at serper.dev"),
+    ("serper", 402, "", "the account is out of credits; add some at serper.dev"),
+    ("serper", 400, refused("Missing query parameter"), "service.example answered 400 Bad Request"),
+    ("serper", 429, "", "too many requests for this account; ask less often"),
     ("searxng", 403, "", "does not offer JSON; add json to search.formats in its settings.yml"),
     ("searxng", 429, "", "or allow this address in its limiter.toml"),
     ("searxng", 404, "", "service.example answered 404 Not Found"),
@@ -140,6 +146,15 @@ ANSWERS = [
     ("facts", 403, refused("no permission"), f"{KEY_REFUSED}GOOGLE_FACT_CHECK_API_KEY"),
     ("facts", 429, refused("Quota exceeded"), "the project's quota is used up; ask less often"),
     ("facts", 400, refused("An invalid argument."), "service.example answered 400 Bad Request"),
+    *wrong(
+        "serper",
+        ([], "is no JSON object; has its format changed?"),
+        ({}, "has no list of organic results; has its format changed?"),
+        ({"organic": {"link": "x"}}, "has no list of organic results"),
+        ({"organic": ["x"]}, "has no list of organic results"),
+        ({"organic": [{"title": "x"}]}, "gives result 1 no URL"),
+        ({"organic": [{"link": None}]}, "gives result 1 no URL"),
+    ),
     *wrong(
         "searxng",
         ({}, "has no list of results"),
@@ -201,6 +216,15 @@ async def test_a_refusal_and_another_shape_have_their_own_sentences(
     assert found.outcome == "outage"
     assert words in (found.reason or "")
     assert KEY not in repr(found)
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[" * 200_000, b"\xff\xfe\x00"])
+async def test_what_is_no_json_has_its_own_sentence(
+    server: MisbehavingServer, http: HttpClient, body: bytes
+) -> None:
+    server.on("*", respond(body))
+    answer = await ask(SERVICES["serper"](http, "http://service.example"))
+    assert answer.reason == "serper: its answer is not JSON; try again later"
 
 
 @pytest.mark.parametrize("name", SERVICES)

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from resources.http import HttpClient
 from resources.network_guard import NameTable, NetworkGuard
 from resources.search.providers import SerperSearch, parse_date
-from tests.patience import IN_VAIN
 from tests.resources.search.asking import ask
-from tests.servers import Behaviour, MisbehavingServer, hang, redirect, respond, respond_json
+from tests.servers import MisbehavingServer, respond, respond_json
 
 KEY = "canary-4711"
 TODAY = date(2025, 6, 15)
@@ -109,62 +108,6 @@ async def test_searches_share_a_connection(server: MisbehavingServer, serper: Se
     for page in (1, 2, 3):
         await ask(serper, page=page)
     assert server.connections == 1
-
-
-WRONG_SHAPE = "serper: its answer has no list of organic results; has its format changed?"
-NO_LINK = "serper: its answer gives result 1 no URL; has its format changed?"
-NO_CREDIT = "serper: the account is out of credits; add some at serper.dev"
-WRONG_KEY = "serper: the API key was refused; check SERPER_API_KEY"
-NO_JSON = "serper: its answer is not JSON; try again later"
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "reason"),
-    [
-        (
-            respond_json({"message": f"Unauthorized. {KEY}", "statusCode": 403}, status=403),
-            WRONG_KEY,
-        ),
-        (respond_json({"message": "Unauthorized."}, status=401), WRONG_KEY),
-        (respond_json({"message": "Not enough credits", "statusCode": 400}, status=400), NO_CREDIT),
-        (respond(status=402), NO_CREDIT),
-        (
-            respond_json({"message": "Missing query parameter"}, status=400),
-            "serper: serper.example answered 400 Bad Request",
-        ),
-        (respond(status=429), "serper: too many requests for this account; ask less often"),
-        (
-            respond(KEY, status=500),
-            "serper: serper.example answered 500 Internal Server Error (2 attempts)",
-        ),
-        (
-            respond(status=503),
-            "serper: serper.example answered 503 Service Unavailable (2 attempts)",
-        ),
-        (redirect("http://other.example/"), "serper: serper.example answered 302 Found"),
-        (respond("<html>", content_type="text/html"), NO_JSON),
-        (respond("[" * 200_000, content_type="application/json"), NO_JSON),
-        (respond(b"\xff\xfe\x00", content_type="application/json"), NO_JSON),
-        (respond_json([]), "serper: its answer is no JSON object; has its format changed?"),
-        (respond_json({}), WRONG_SHAPE),
-        (respond_json({"organic": {"link": "x"}}), WRONG_SHAPE),
-        (respond_json({"organic": ["x"]}), WRONG_SHAPE),
-        (respond_json({"organic": [{"title": "x"}]}), NO_LINK),
-        (respond_json({"organic": [{"link": None}]}), NO_LINK),
-        pytest.param(
-            hang(),
-            "serper: serper.example fell silent for 0.25 seconds (2 attempts)",
-            marks=IN_VAIN,
-        ),
-    ],
-)
-async def test_every_failure_is_an_outage_with_its_own_sentence(
-    server: MisbehavingServer, serper: SerperSearch, behaviour: Behaviour, reason: str
-) -> None:
-    server.on("/search", behaviour)
-    answer = await ask(serper)
-    assert (answer.outcome, answer.hits, answer.reason) == ("outage", (), reason)
-    assert KEY not in repr(answer)
 
 
 async def test_a_passing_failure_is_asked_again(
