@@ -135,14 +135,14 @@ def truth() -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_published(folder: Path, *, setting: int = 3, with_run: bool = True) -> Path:
+def write_published(folder: Path, *, with_run: bool = True) -> Path:
     """Write one video at one setting, with or without the run that was evaluated."""
-    write_json(folder / "eval_results" / f"max_claims_{setting}" / f"{VIDEO}.json", evaluation())
+    write_json(folder / "eval_results" / "max_claims_3" / f"{VIDEO}.json", evaluation())
     place = folder / "ground_truth"
     place.mkdir(exist_ok=True)
     (place / f"{VIDEO}.yaml").write_text(truth(), encoding="utf-8")
     if with_run:
-        run = folder / "runs" / f"max_claims_{setting}" / RUN
+        run = folder / "runs" / "max_claims_3" / RUN
         write_json(run / "outputs.json", outputs())
         metrics = {"timing": {"total_seconds": 61.5}, "llm": {"total_cost_usd": 0.25}}
         write_json(run / "metrics.json", metrics)

@@ -67,7 +67,6 @@ def a_source(
     confidence: float = 1.0,
     domain: str | None = None,
     text: str | None = None,
-    title: str = "",
     ground: str | None = None,
 ) -> Evidence:
     """Return evidence that was read, or that is missing if it has no stance."""
@@ -80,7 +79,7 @@ def a_source(
         query_id=QUERIES[0].query_id,
         canonical_url=url,
         domain=domain or f"{name}.example",
-        title=title or name,
+        title=name,
         status="ok" if stance else "infra_error",
         reason=None if stance else f"{name} was down",
         stance=stance,

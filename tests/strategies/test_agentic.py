@@ -38,12 +38,12 @@ LATER = VIDEO.model_copy(update={"published_on": date(2020, 1, 1)})
 Says = Mapping[str, Any] | ModelError | Callable[[str], Mapping[str, Any] | ModelError]
 
 
-def plan(*searches: str, statements: tuple[str, ...] = ()) -> dict[str, Any]:
+def plan(*searches: str) -> dict[str, Any]:
     return {
         "reasoning_steps": [
             {"step": "Find trials", "technique": "Primary Source", "details": "Read them."}
         ],
-        "validation_list": list(statements),
+        "validation_list": [],
         "search_list": [{"information_needed": f"What of {s}?", "query": s} for s in searches],
     }
 

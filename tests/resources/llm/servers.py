@@ -93,16 +93,9 @@ def openai_answer(
 
 
 def ollama_answer(
-    content: str | None,
-    *,
-    finish: str = "stop",
-    refusal: str | None = None,
-    usage: tuple[int, int] | None = USAGE,
-    cached: int | None = None,
+    content: str | None, *, finish: str = "stop", usage: tuple[int, int] | None = USAGE
 ) -> dict[str, Any]:
     """Return an answer of /api/chat; it knows neither refusals nor cached tokens."""
-    assert refusal is None
-    assert cached is None
     body: dict[str, Any] = {
         "model": "qwen-test",
         "created_at": "2026-11-01T10:00:00.000000Z",
@@ -211,14 +204,13 @@ async def bound(
     key: str | None = CANARY,
     scheme: str = "http",
     efforts: tuple[Effort, ...] | None = (),
-    refuses: frozenset[str] = frozenset(),
     name: str | None = None,
 ) -> AsyncIterator[StructuredModel]:
     """Yield a model that asks the server, and close it."""
     secret = SecretStr(key) if key else None
     address = f"{scheme}://127.0.0.1:{server.port}"
     called = name or {"openai": "gpt-test", "ollama": "qwen-test"}[dialect]
-    info = ModelInfo(called, dialect, window, price, efforts, refuses)
+    info = ModelInfo(called, dialect, window, price, efforts)
     made, path = (OpenAIBackend, "/v1") if dialect == "openai" else (OllamaBackend, "")
     backend = made(info, ProviderInfo(dialect, dialect, address + path), secret, policy)
     async with aclosing(StructuredModel(backend, limiter=limiter)) as model:

@@ -129,13 +129,13 @@ def _thinking(body: dict[str, Any], thoughts: int) -> dict[str, Any]:
     return body
 
 
-def openrouter(answer: Any = None) -> Behaviour:
+def openrouter() -> Behaviour:
     """Behave as openrouter.ai does: vendors in names, and a bill with each answer."""
 
     def choose(sent: dict[str, Any]) -> Behaviour:
         if "/" not in sent["model"]:
             return fail(400, f"{sent['model']} is not a valid model ID", code=400)
-        body = openai_answer(json.dumps(answer or GOOD))
+        body = openai_answer(json.dumps(GOOD))
         body["usage"]["cost"] = 0.0321
         return respond_json(body)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.servers import MisbehavingServer, respond, respond_json
@@ -43,7 +42,7 @@ class Track:
         }
 
 
-def watch_page(*, details: bool = True, key: str = API_KEY) -> str:
+def watch_page(*, details: bool = True) -> str:
     player = {
         "videoDetails": {
             "videoId": VIDEO,
@@ -60,12 +59,12 @@ def watch_page(*, details: bool = True, key: str = API_KEY) -> str:
     }
     script = f"var ytInitialPlayerResponse = {json.dumps(player)};var x = 1;" if details else ""
     return (
-        f'<html><script>ytcfg.set({{"INNERTUBE_API_KEY": "{key}"}});</script>'
+        f'<html><script>ytcfg.set({{"INNERTUBE_API_KEY": "{API_KEY}"}});</script>'
         f"<script>{script}</script></html>"
     )
 
 
-def player(*tracks: Track, translations: Sequence[str] = ("en", "de")) -> dict[str, object]:
+def player(*tracks: Track) -> dict[str, object]:
     return {
         "playabilityStatus": {"status": "OK"},
         "captions": {
@@ -73,7 +72,7 @@ def player(*tracks: Track, translations: Sequence[str] = ("en", "de")) -> dict[s
                 "captionTracks": [track.listed for track in tracks],
                 "translationLanguages": [
                     {"languageCode": code, "languageName": {"runs": [{"text": code}]}}
-                    for code in translations
+                    for code in ("en", "de")
                 ],
             }
         },
