@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import httpcore
 import httpx
@@ -147,10 +147,9 @@ async def hostile_resolver(host: str, port: int) -> Sequence[str]:
 
 
 @pytest.fixture
-async def victim() -> AsyncIterator[MisbehavingServer]:
-    async with MisbehavingServer() as server:
-        server.on("*", respond("<p>the secret of the private network</p>"))
-        yield server
+def victim(server: MisbehavingServer) -> MisbehavingServer:
+    server.on("*", respond("<p>the secret of the private network</p>"))
+    return server
 
 
 def guarded_client(victim: MisbehavingServer, names: NameTable | None = None) -> HttpClient:

@@ -148,7 +148,7 @@ def test_a_date_to_wait_for_is_read_as_the_seconds_until_then() -> None:
 
 @pytest.mark.parametrize("refusal", [fail(429), hang()], ids=["refuses", "keeps waiting"])
 async def test_a_server_that_refuses_a_crowd_is_asked_by_half_as_many_from_then_on(
-    refusal: Behaviour,
+    refusal: Behaviour, server: MisbehavingServer
 ) -> None:
     under_way = later = 0
     crowd = asyncio.Event()
@@ -167,9 +167,8 @@ async def test_a_server_that_refuses_a_crowd_is_asked_by_half_as_many_from_then_
         await (refusal if crowded else say("openai"))(exchange)
 
     patient = replace(PATIENT, retry=replace(PATIENT.retry, attempts=200), answer_seconds=0.5)
-    async with MisbehavingServer() as server:
-        server.on(CHAT["openai"], answer)
-        async with bound(server, limiter=RateLimiter(max_concurrent=16), policy=patient) as model:
-            given = await asyncio.gather(*(model.complete(ask(str(at))) for at in range(16)))
+    server.on(CHAT["openai"], answer)
+    async with bound(server, limiter=RateLimiter(max_concurrent=16), policy=patient) as model:
+        given = await asyncio.gather(*(model.complete(ask(str(at))) for at in range(16)))
     assert all(each.value.stance == "refutes" for each in given)
     assert 1 <= later <= 8
