@@ -12,7 +12,16 @@ from typing import Any, cast
 import duckdb
 import pytest
 
-from factible_assets.records import Claim, Evidence, LlmCall, PageText, Query, Record, SearchHit, Verdict
+from factible_assets.records import (
+    Claim,
+    Evidence,
+    LlmCall,
+    PageText,
+    Query,
+    Record,
+    SearchHit,
+    Verdict,
+)
 from tests.warehouse.samples import (
     PAGE,
     QUOTE,
