@@ -11,4 +11,7 @@ import dagster as dg
 PARTITION_TAG = "dagster/partition"
 """The tag by which Dagster says which partition, and so which video, a run is of."""
 
+RANGE_TAG = "dagster/asset_partition_range_start"
+"""The tag of a run of several partitions, which names the first."""
+
 videos = dg.DynamicPartitionsDefinition(name="videos")

@@ -93,6 +93,16 @@ def test_the_launchpad_opens_with_what_must_be_filled_in(defs: dg.Definitions) -
         defs.resolve_job_def("add_video").execute_in_process(run_config={})
 
 
+@pytest.mark.parametrize(
+    ("job", "op"),
+    [("fact_check", "transcripts"), ("pictures", "media"), ("retention", "remove_what_is_old")],
+)
+def test_a_knob_that_there_is_not_is_refused(defs: dg.Definitions, job: str, op: str) -> None:
+    given = {"ops": {op: {"config": {"days": 1}}}}
+    with pytest.raises(dg.DagsterInvalidConfigError, match="days"):
+        dg.validate_run_config(defs.resolve_job_def(job), given)
+
+
 def test_the_launchpad_does_not_ask_for_what_is_settled(defs: dg.Definitions) -> None:
     shown: Any = defs.resolve_job_def("fact_check").run_config_schema.run_config_schema_type
     assert not any(shown.fields["resources"].default_value.values())

@@ -94,8 +94,7 @@ def read_plan(
     def plan(connection: duckdb.DuckDBPyConnection) -> list[PlannedVideo]:
         rows = _plan(connection, limits, as_of, held, next_tick)
         if not keep_limits:
-            connection.rollback()
-            connection.begin()
+            _leave_as_it_was(connection)
         return rows
 
     return warehouse.write(plan, alone=[_TABLE])
@@ -108,8 +107,9 @@ def plan_night(
     *,
     held: Collection[str] = (),
     next_tick: datetime | None = None,
+    remember: bool = True,
 ) -> list[Launch]:
-    """Decide what a night launches, and remember it, in one transaction.
+    """Decide what a night launches, and remember it unless it is but a preview, in one transaction.
 
     A night that was decided before is not decided again: whoever repeats a tick, because the first
     was interrupted, gets the same launches, whatever has become of them meanwhile.
@@ -121,9 +121,16 @@ def plan_night(
             launches = [_launch(each, tick) for each in planned if each.is_planned]
             enter(connection, _TABLE, launches)
         rows = connection.execute(_ASK["launched"], [to_utc(tick)]).fetchall()
+        if not remember:
+            _leave_as_it_was(connection)
         return [Launch(*map(aware, row)) for row in rows]
 
     return warehouse.write(plan, alone=[_TABLE])
+
+
+def _leave_as_it_was(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.rollback()
+    connection.begin()
 
 
 def remember_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -> None:

@@ -110,7 +110,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     names = {key.to_user_string() for key in context.selected_asset_keys}
     selected = tuple(stage for stage in ALL_STAGES if stage in names)
     store = warehouse.store()
-    video_id = common.video_of(context)
+    video_id = context.partition_key
     settings = services.settings()
     with resource.final():
         strategy = fitting_strategy(knobs.strategy, knobs.reasoner, settings)

@@ -49,7 +49,7 @@ async def claims(  # type: ignore[no-untyped-def]
     What reviewers made of them holds for either, and alone where the claims that stand are kept.
     """
     knobs = ExtractionConfig.model_validate(context.op_execution_context.op_config)
-    store, video_id = warehouse.store(), common.video_of(context)
+    store, video_id = warehouse.store(), context.partition_key
     with store.snapshot() as now:
         transcripts = common.stored(now, video_id, "transcripts")
         acts, ever = read_actions(now, video_id), known_claims(now, video_id)

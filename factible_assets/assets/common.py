@@ -6,6 +6,7 @@ one stage.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import dagster as dg
@@ -55,21 +56,6 @@ _TAG_CHARACTERS = 120
 def final_failure(sentence: str) -> dg.Failure:
     """Fail without another try: the input is wrong, and the sentence says what to do."""
     return dg.Failure(sentence, allow_retries=False)
-
-
-def video_of(context: dg.AssetExecutionContext) -> str:
-    """Return the id of the video of this partition; fail for good in a run of none."""
-    if context.has_partition_key_range and not context.has_partition_key:
-        raise final_failure(
-            "A run is of one video. Launch a backfill of these partitions with a run for each."
-        )
-    # Dagster's UI starts checks alone, and without asking for a partition.
-    if not (context.has_partition_key and context.selected_asset_keys):
-        raise final_failure(
-            "Of which video? Checks are made whenever a video is materialized: choose its "
-            "partition and materialize it."
-        )
-    return str(context.partition_key)
 
 
 def stored(now: Warehouse, video_id: str, *assets: str, also: Sequence[str] = ()) -> VideoRows:
@@ -132,16 +118,19 @@ def video_asset(
     code_version: str,
     description: str,
     *,
-    config_schema: Any = None,
+    config_schema: Mapping[str, dg.Field] = MappingProxyType({}),
     deps: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
-    """Make a function an asset that is made video by video and judged before it is kept."""
+    """Make a function an asset that is made video by video and judged before it is kept.
+
+    Without a schema of its knobs any that is given is refused.
+    """
     made: Callable[[Callable[..., Any]], dg.AssetsDefinition] = dg.asset(
         name=name,
         description=description,
         partitions_def=videos,
         deps=deps,
-        config_schema=config_schema,
+        config_schema=dict(config_schema),
         retry_policy=RETRIES,
         check_specs=structural_specs(name),
         **looks(name, code_version),

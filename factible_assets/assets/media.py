@@ -41,7 +41,7 @@ async def media(  # type: ignore[no-untyped-def]
     from factible_assets.services.search import service_client  # noqa: PLC0415
 
     started = time.perf_counter()
-    video_id, settings = common.video_of(context), services.settings()
+    video_id, settings = context.partition_key, services.settings()
     with warehouse.store().snapshot() as now:
         transcripts = common.stored(now, video_id, "transcripts")
         claims = now.read_current(Claim, video_id)

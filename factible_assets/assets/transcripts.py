@@ -142,7 +142,7 @@ async def transcripts(  # type: ignore[no-untyped-def]
     """Obtain the transcript of one video: from the file that a corpus names, else from YouTube."""
     started = time.perf_counter()
     reading = corpora.read()
-    wanted = video_or_failure(reading, common.video_of(context))
+    wanted = video_or_failure(reading, context.partition_key)
     common.tag_run(context, wanted)
     if reading.find(wanted.video_id) is None:
         # A file that cannot be read must not look like one that lists nothing.

@@ -36,7 +36,7 @@ from pydantic import ValidationError
 from factible_assets.checks.verdict_changes import read_changes
 from factible_assets.config import FactCheckConfig, placed
 from factible_assets.launchpad import run_config_for
-from factible_assets.partitions import PARTITION_TAG, videos
+from factible_assets.partitions import PARTITION_TAG, RANGE_TAG, videos
 from factible_assets.records import Video
 from factible_assets.rows import VerdictChange
 from factible_assets.services.alive import end_dead_runs, failures_of_run, knobs_of_run
@@ -52,6 +52,7 @@ from warehouse.upkeep import compact, trim_texts
 
 RECHECK_JOB = "recheck"
 SCHEDULE = LAUNCHED_BY = "nightly_recheck"
+_BY_TIME = "%Y%m%d_%H%M%S"
 
 RENEWED = ("search_hits", "reliability_ratings", "evidence", "verdicts")
 RECHECK_ASSETS = ("queries", *RENEWED)
@@ -70,7 +71,7 @@ FORGOTTEN = (
     "The options of the last check are not known any more, or do not fit this version or what is "
     "given now; the defaults are used, so verdicts may turn for that."
 )
-_FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+_LAST = "dagster/asset_partition_range_end"
 
 
 # --- Re-checks ----------------------------------------------------------------------------------
@@ -132,8 +133,8 @@ def in_flight(instance: dg.DagsterInstance) -> set[str]:
     for record in instance.get_run_records(dg.RunsFilter(statuses=IN_FLIGHT)):
         tags = record.dagster_run.tags
         busy |= {tags[name] for name in (PARTITION_TAG, "video") if name in tags}
-        if tags.get(_FIRST) in partitions and tags.get(_LAST) in partitions:
-            first, last = partitions.index(tags[_FIRST]), partitions.index(tags[_LAST])
+        if tags.get(RANGE_TAG) in partitions and tags.get(_LAST) in partitions:
+            first, last = partitions.index(tags[RANGE_TAG]), partitions.index(tags[_LAST])
             busy.update(partitions[first : last + 1])
     return busy
 
@@ -145,14 +146,22 @@ def run_tags(video_id: str, corpus: str | None, launched_by: str) -> dict[str, s
 
 
 def launches_for(
-    store: Warehouse, instance: dg.DagsterInstance, settings: Settings, tick: datetime
+    store: Warehouse,
+    instance: dg.DagsterInstance,
+    settings: Settings,
+    tick: datetime,
+    *,
+    preview: bool = False,
 ) -> list[Launch]:
-    """Decide what the schedule launches at a tick; the same for a tick that is repeated."""
+    """Decide what the schedule launches at a tick; the same for a tick that is repeated.
+
+    Of a preview nothing is remembered: it is no tick.
+    """
     limits, following = recheck_limits(settings), next_tick(settings, tick)
     end_dead_runs(instance)
     partitions = set(instance.get_dynamic_partitions(str(videos.name)))
     held = in_flight(instance) | (set(store.video_ids()) - partitions)
-    launches = plan_night(store, limits, tick, held=held, next_tick=following)
+    launches = plan_night(store, limits, tick, held=held, next_tick=following, remember=not preview)
     # A partition that was removed since a first attempt at this tick would fail all others.
     there = set(instance.get_dynamic_partitions(str(videos.name)))
     return [launch for launch in launches if launch.video_id in there]
@@ -249,11 +258,17 @@ def apply_retention(
     return Removed(texts, characters, answers, freed, dry_run, len(ended))
 
 
-@dg.op(name="remove_what_is_old")
+_DRY_RUN = dg.Field(bool, default_value=False, description="Count what is old, and remove nothing.")
+
+
+@dg.op(name="remove_what_is_old", config_schema={"dry_run": _DRY_RUN})
 def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServices) -> None:
-    removed = apply_retention(services.settings(), context.instance, now=datetime.now(UTC))
+    removed = apply_retention(
+        services.settings(), context.instance, now=datetime.now(UTC), **context.op_config
+    )
     context.add_output_metadata(
         {
+            "dry run": removed.dry_run,
             "texts": removed.texts,
             "characters": removed.characters,
             "kept answers": sum(removed.answers.values()),
@@ -293,7 +308,9 @@ def nightly(
         selection=dg.AssetSelection.assets(*RECHECK_ASSETS),
         description=(
             "Check a video again from the search onward. Claims stay, and so do queries, except "
-            "those that a service failed to write; everything after them is renewed."
+            "those that a service failed to write; everything after them is renewed. Its options "
+            "are those that the launchpad shows; the schedule and `factible recheck` keep those of "
+            "the last check."
         ),
         config=run_config_for(FactCheckConfig(renew=True), RECHECK_ASSETS),
     )
@@ -319,7 +336,9 @@ def nightly(
             return dg.SkipReason("Nothing was checked yet, so there is nothing to check again.")
         tick = context.scheduled_execution_time.astimezone(UTC)
         store = Warehouse(settings.warehouse)
-        launches = launches_for(store, context.instance, settings, tick)
+        # The daemon's ticks have numbers; what the UI evaluates to show it is called by its time.
+        preview = (context.log_key or ("",))[-1] == f"{context.scheduled_execution_time:{_BY_TIME}}"
+        launches = launches_for(store, context.instance, settings, tick, preview=preview)
         for launch in launches:
             context.log.info("%d. %s: %s", launch.position, launch.video_id, launch.reason)
         known = partial(last_knobs, store, context.instance)

@@ -29,7 +29,9 @@ from typing import IO, Any, cast
 import dagster as dg
 from filelock import FileLock, Timeout
 
-from factible_assets.partitions import PARTITION_TAG
+from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.partitions import PARTITION_TAG, RANGE_TAG, videos
+from factible_assets.records import ASSET_RECORDS
 from factible_assets.settings import load_settings
 
 DEAD = (
@@ -178,6 +180,40 @@ STOPS = Stops()
 """The stops of this process."""
 
 
+_OF_A_VIDEO = {*ASSET_RECORDS, "claim_checks"}
+"""The steps that make something of one video."""
+
+
+def video_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
+    """Return the video of a run, before Dagster looks for what its partition is made of.
+
+    Raises FactibleError: It is of none, of several, or of one without a partition.
+    """
+    video_id = run.tags.get(PARTITION_TAG)
+    if video_id is None and RANGE_TAG in run.tags:
+        raise FactibleError(
+            "A run is of one video.",
+            "Launch a backfill of these partitions with a run for each.",
+            ExitCode.FAILED,
+        )
+    # Dagster's UI starts checks alone, and without asking for a partition.
+    if video_id is None or (run.asset_check_selection and not run.asset_selection):
+        raise FactibleError(
+            "Of which video?",
+            "Checks are made whenever a video is materialized: choose its partition and "
+            "materialize it.",
+            ExitCode.FAILED,
+        )
+    if not instance.has_dynamic_partition(str(videos.name), video_id):
+        raise FactibleError(
+            f"The partition {video_id} is not there: it was deleted, or not added yet.",
+            "Add it, and launch the run again. What a corpus lists corpus_sensor adds within a "
+            "minute.",
+            ExitCode.FAILED,
+        )
+    return video_id
+
+
 class _Watched(dg.Executor):
     """Marks its run as alive, waits for the video's turn, and lets another executor work."""
 
@@ -194,11 +230,11 @@ class _Watched(dg.Executor):
         instance, run = plan_context.instance, plan_context.dagster_run
         # Open until the worker ends: Dagster records the run's end after this returns.
         _HELD.append(mark_alive(instance, run.run_id))
-        video_id = run.tags.get(PARTITION_TAG)
-        if video_id is None:
+        if _OF_A_VIDEO.isdisjoint(execution_plan.step_keys_to_execute):
             yield from self._inner.execute(plan_context, execution_plan)
             return
 
+        video_id = video_of(instance, run)
         load_settings().refuse_lost_warehouse()
 
         def waiting() -> None:

@@ -90,6 +90,17 @@ def test_nothing_is_launched_for_a_video_with_a_run_in_flight_or_without_a_parti
     assert [launch.video_id for launch in launches] == ["b"]
 
 
+def test_a_preview_of_a_night_decides_and_remembers_nothing(
+    store: Warehouse, instance: dg.DagsterInstance, settings: Settings
+) -> None:
+    previewed = launches_for(store, instance, settings, TICK, preview=True)
+    assert [launch.video_id for launch in previewed] == ["a", "b", "c"]
+    assert store.query("FROM recheck_launches").is_empty()
+    a_run(instance, settings, **{"dagster/partition": "a"})
+    launches = launches_for(store, instance, settings, TICK)
+    assert [launch.video_id for launch in launches] == ["b", "c"]
+
+
 def test_a_run_over_a_range_of_videos_holds_all_of_them(
     store: Warehouse, instance: dg.DagsterInstance, settings: Settings
 ) -> None:

@@ -29,6 +29,7 @@ from factible_assets.settings import Settings
 from resources.scraping.browser import find_browser
 from tests.chromium import needs_browser
 from tests.report.browser import SWITCHES
+from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -274,6 +275,19 @@ def test_its_checks_have_passed(session: Session) -> None:
     assert said(session.page, CHECKS) == recorded(CHECKS), "take it anew: make pictures"
     text = session.page.locator("body").inner_text()
     assert "Failed" not in text
+
+
+def test_a_preview_of_the_night_shows_its_runs_and_launches_none(session: Session) -> None:
+    in_two_months = int(time.time() // 86400 + 60) * 86400 + 2 * 3600
+    told = session.ask(
+        'mutation {scheduleDryRun(selectorData: {repositoryName: "__repository__", '
+        'repositoryLocationName: "factible-assets", scheduleName: "nightly_recheck"}, '
+        f"timestamp: {in_two_months}) {{... on DryRunInstigationTick "
+        "{evaluationResult {runRequests {runKey}}}}}"
+    )
+    assert "my-talk" in str(told)
+    warehouse = Warehouse(session.folder / "home" / "warehouse.duckdb")
+    assert warehouse.query("FROM recheck_launches").is_empty()
 
 
 def test_a_mistyped_partition_fails_with_a_sentence_and_the_remedy(session: Session) -> None:

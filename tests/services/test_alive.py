@@ -11,15 +11,20 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from typing import IO
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.reconstruct import ReconstructableRepository
 from dagster._core.test_utils import create_run_for_test
 
 from factible_assets.automation.nightly import in_flight
+from factible_assets.errors import FactibleError
+from factible_assets.partitions import PARTITION_TAG, RANGE_TAG, videos
 from factible_assets.running.launch import open_instance
+from factible_assets.running.warm import DEFINITIONS
 from factible_assets.services import alive
-from factible_assets.services.alive import end_dead_runs, mark_alive, turn
+from factible_assets.services.alive import end_dead_runs, failures_of_run, mark_alive, turn
 from factible_assets.settings import Settings
 
 HOLDER = """
@@ -130,3 +135,40 @@ def test_one_process_has_a_video_and_the_next_one_waits(
     with turn(instance, "a-video", waiting) as has_waited:
         assert has_waited
     assert told.is_set()
+
+
+@pytest.mark.parametrize("job", ["fact_check", "recheck", "pictures"])
+@pytest.mark.parametrize(
+    ("tags", "words"),
+    [
+        ({}, "Of which video?"),
+        ({PARTITION_TAG: "nope"}, "The partition nope is not there"),
+        ({RANGE_TAG: "a", "dagster/asset_partition_range_end": "b"}, "A run is of one video"),
+    ],
+)
+def test_a_run_of_no_video_is_refused_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str, tags: dict[str, str], words: str
+) -> None:
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path / "home"))
+    held: list[IO[bytes]] = []
+    monkeypatch.setattr(alive, "_HELD", held)
+    definitions = ReconstructableRepository.for_module(DEFINITIONS, "defs", None)
+    with dg.instance_for_test() as instance:
+        instance.add_dynamic_partitions(str(videos.name), ["a", "b"])
+        whole = definitions.get_reconstructable_job(job)
+        with dg.execute_job(whole, instance, tags=tags) as result:
+            assert not result.success
+            (why,) = failures_of_run(instance, result.run_id)
+    for each in held:
+        each.close()
+    assert words in why
+    assert not (tmp_path / "home" / "warehouse.duckdb").exists()
+
+
+def test_checks_alone_say_how_they_are_made(instance: dg.DagsterInstance) -> None:
+    instance.add_dynamic_partitions(str(videos.name), ["a"])
+    checks = frozenset({dg.AssetCheckKey(dg.AssetKey("verdicts"), "verdict_flips")})
+    alone = create_run_for_test(instance, tags={PARTITION_TAG: "a"}, asset_check_selection=checks)
+    with pytest.raises(FactibleError, match="Checks are made whenever a video is materialized"):
+        alive.video_of(instance, alone)
+    assert alive.video_of(instance, create_run_for_test(instance, tags={PARTITION_TAG: "a"})) == "a"
