@@ -712,9 +712,10 @@ def _decide(
     )
     if statement.says == "divided":
         return Decision("mixed", "divided", nearness, statement) if is_about else None
-    agreement = compare_quantities(claim.quantities, quantities_in(statement.raw))
+    raw, sentence = (_SET_AGAINST.sub("", each) for each in (statement.raw, statement.sentence))
+    agreement = compare_quantities(claim.quantities, quantities_in(raw))
     if agreement == "silent":
-        in_all = compare_quantities(claim.quantities, quantities_in(statement.sentence))
+        in_all = compare_quantities(claim.quantities, quantities_in(sentence))
         agreement = "agrees" if in_all == "agrees" else agreement
     ground: Ground = "denial" if says_no else "assertion"
     turns, differs = _turns(claim, statement), agreement == "conflicts"
@@ -745,6 +746,7 @@ def _is_against(
     )
 
 
+_SET_AGAINST = re.compile(r", (?:and |but )?not [^,.;]*")
 _UNLIKE = re.compile(r"\bunlike [^,.;]*(?:, (?:which|who) [^,.;]*)?", re.IGNORECASE)
 """What is set against another: "unlike insects, which have six"."""
 
@@ -978,12 +980,24 @@ def _met(claim: ClaimWords, words: Set[str]) -> set[str]:
     }
 
 
+_NONE_MORE = re.compile(r"\W*(?:no|nothing|nobody|none)\b[^,.;]* than\b", re.IGNORECASE)
+_NEAR = re.compile(
+    r"\b(?:near|outside|close to|opposite|beyond|far from|(?:north|south|east|west) of)"
+    r" (?:the )?([A-Z]\w+)"
+)
+_DOER = re.compile(
+    r"\b\w+(?:ed|en|t|ght|und|own) by ((?:[A-Z][\w.'\u2019-]*(?: |\b))+)"
+    r"(?=\W*$|[,;.(]|(?:and|in|on|at|as|who|from|to|before|after|during|with)\b)"
+)
+"""By whom something was made, found, led, written …"""
+
+
 def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
     """Tell whether a statement compares if the claim does: "faster than", not "as fast as".
 
     Nor may it speak of vitamin C alone if the claim does of vitamin A, of the second highest for
-    the highest, of the largest hot desert for the largest, of some for all, or of what was for what
-    is.
+    the highest, of the largest hot desert for the largest, of some for all, of what was for what
+    is, of what is near a place for what is in it, or of what another did.
     """
     for names in (_LETTERED, _RANK):
         ours, theirs = (set(names.findall(each)) for each in (claim.text, statement.raw))
@@ -997,7 +1011,21 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
             return False
     if SWEEPING.search(claim.text) and not SWEEPING.search(statement.raw):
         return False
-    return _THAN.search(claim.text) is None or _THAN.search(statement.raw) is not None
+    than = _THAN.search(claim.text) is None or _THAN.search(statement.raw) is not None
+    return than and not _is_of_others(claim.text, statement.raw)
+
+
+def _is_of_others(claim: str, said: str) -> bool:
+    """Tell whether none is more than what a claim compares, or another place or doer is named."""
+    doers, others = (
+        [content_words(each) for each in _DOER.findall(text)] for text in (claim, said)
+    )
+    is_by_others = doers and others and not any(one & other for one in doers for other in others)
+    return (
+        bool(is_by_others)
+        or (_THAN.search(claim) is not None and _NONE_MORE.match(said) is not None)
+        or any(f" in {place}" in claim for place in _NEAR.findall(said))
+    )
 
 
 _TURNING = re.compile(r" (?:than|around|orbits?|before|after|(?:north|south|east|west) of) ")

@@ -404,6 +404,37 @@ def test_an_answer_or_a_comment_in_the_same_breath_is_heard(says: str, text: str
     assert read(claim, text).stance == says
 
 
+@pytest.mark.parametrize(
+    ("says", "claim", "text"),
+    [
+        ("refutes", "Penguins can fly.", "Penguins are unable to fly."),
+        ("refutes", "Penguins can fly.", "Penguins have lost the ability to fly."),
+        ("refutes", "Coffee causes headaches.", "Coffee relieves headaches."),
+        ("unclear", "A tomato is a vegetable.", "Rather than a vegetable, a tomato is a fruit."),
+        ("unclear", "A tomato is a fruit.", "A tomato looks like a fruit."),
+        ("unclear", "Coffee causes headaches.", "Some suspect that coffee causes headaches."),
+        ("unclear", "Cheetahs are faster than lions.", "No cheetahs are faster than lions."),
+        ("unclear", "The Alhambra is in Granada.", "The Alhambra is near Granada."),
+        (
+            "unclear",
+            "The telephone was invented by Alexander Graham Bell.",
+            "The telephone was invented by Thomas Edison, a friend of Alexander Graham Bell.",
+        ),
+    ],
+)
+def test_what_is_as_good_as_not_is_no_support(says: str, claim: str, text: str) -> None:
+    assert read(claim, f"{text} More is told here.").stance == says
+
+
+def test_a_figure_that_is_set_against_another_is_not_stated() -> None:
+    assert (
+        read("A spider has eight legs.", "A spider has six legs, not eight.").stance != "supports"
+    )
+    assert (
+        read("A spider has eight legs.", "A spider has eight legs, not six.").stance == "supports"
+    )
+
+
 def test_a_claim_that_denies_is_not_supported_by_what_it_denies() -> None:
     claim = "The compound is not soluble in water"
     assert read(claim, "The compound is soluble in water.").stance == "refutes"
