@@ -420,6 +420,9 @@ RULES: tuple[Rule, ...] = (
     _without_part("the second is not the first", statements, "_RANK", NEVER),
     _without_part("the largest hot one is not the largest", statements, "_MOST", NEVER),
     _without_part("a clause's denial is its own", statements.ClaimWords, "as_told_by", _itself),
+    _without_part(
+        "of another place or doer, or of what never was", statements, "_is_of_others", _no
+    ),
     _without_part("another name in its place", statements, "_said_of_others", lambda *_: {}),
     _without_part("kinds of which nothing is two", statements, "_is_of_another_kind", _no),
     _without_part("figures that the page has too", statements, "numbers_stated", _none),

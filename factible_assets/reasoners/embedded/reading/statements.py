@@ -488,7 +488,8 @@ _NOT_ELSE = re.compile(r"(?:,\s+|\band |\bbut |\bthough |\()not\b|\bnot\b[^,.;]*
 """Before what a statement is set against: "mammals, not fish", "not at London but at Hastings"."""
 _FORMER = re.compile(
     r"\b(?:until (?!now\b|today\b)|used to |former(?:ly)?\b|previously\b|in the past\b"
-    r"|once (?!an?\b|every\b|per\b|in\b|the\b|it\b|they\b))",
+    r"|once (?!every\b|per\b|in\b|the\b|it\b|they\b)|before (?:it|he|she|they) (?:was|were)\b"
+    r"|(?:ceased|lost) (?:to be|its|their))",
     re.IGNORECASE,
 )
 """What was, and says nothing of what is: "Lagos was the capital until 1991"."""
@@ -980,6 +981,20 @@ def _met(claim: ClaimWords, words: Set[str]) -> set[str]:
     }
 
 
+_UNREAL = re.compile(
+    r"\b(?:(?:promis|offer|agree|threaten|plan|intend|want|hop|tr(?:y|i)|attempt|order|ask|urg|refus"
+    r"|declin|hesitat)(?:e?[sd]|es|ed|y|ing)? (?:\w+ ){0,2}?to(?: be)?|should|ought to"
+    r"|too \w+ to(?: be)?|(?:almost|nearly)(?! (?:all|every|half|twice|always|as|the)\b)"
+    r"|(?:avoid(?:s|ed)?|without) (?=\w+ing)"
+    r"|(?:say|says|said|deny|denies|denied) (?:that )?(?:it|he|she|they))\b",
+    re.IGNORECASE,
+)
+"""Before what is wanted, tried, nearly so, left undone, or only said of oneself."""
+_EXCEPT = re.compile(
+    r"\b(?:except|excluding|apart from|(?:all|every) (?:\w+ ){0,3}but) (?:for )?"
+    r"([^,.;]+?)(?=\W*$|[,;]| (?:is|are|was|were|has|have|had|do|does|did|can)\b)",
+    re.IGNORECASE,
+)
 _NONE_MORE = re.compile(r"\W*(?:no|nothing|nobody|none)\b[^,.;]* than\b", re.IGNORECASE)
 _NEAR = re.compile(
     r"\b(?:near|outside|close to|opposite|beyond|far from|(?:north|south|east|west) of)"
@@ -1012,19 +1027,26 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
     if SWEEPING.search(claim.text) and not SWEEPING.search(statement.raw):
         return False
     than = _THAN.search(claim.text) is None or _THAN.search(statement.raw) is not None
-    return than and not _is_of_others(claim.text, statement.raw)
+    return than and not _is_of_others(claim, statement)
 
 
-def _is_of_others(claim: str, said: str) -> bool:
-    """Tell whether none is more than what a claim compares, or another place or doer is named."""
-    doers, others = (
-        [content_words(each) for each in _DOER.findall(text)] for text in (claim, said)
-    )
+def _is_of_others(claim: ClaimWords, statement: Statement) -> bool:
+    """Tell whether a statement is of another place, doer or exception, or of what never was so.
+
+    And whether it says that none is more than what a claim compares.
+    """
+    text, said = claim.text, statement.raw
+    doers, others = ([content_words(one) for one in _DOER.findall(each)] for each in (text, said))
     is_by_others = doers and others and not any(one & other for one in doers for other in others)
+    wanted = {
+        each for found in _UNREAL.finditer(said) for each in content_stems(said[found.end() :])[:2]
+    }
     return (
         bool(is_by_others)
-        or (_THAN.search(claim) is not None and _NONE_MORE.match(said) is not None)
-        or any(f" in {place}" in claim for place in _NEAR.findall(said))
+        or (not _UNREAL.search(text) and not wanted.isdisjoint(content_words(text)))
+        or (_THAN.search(text) is not None and _NONE_MORE.match(said) is not None)
+        or any(f" in {place}" in text for place in _NEAR.findall(said))
+        or any(content_words(each) & claim.subject_stems for each in _EXCEPT.findall(said))
     )
 
 
