@@ -357,7 +357,8 @@ def import_pages(folder: Path, settings: Settings) -> str:
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         status = path.stat()
         listing.append(f"{path.relative_to(folder)}\t{status.st_size}\t{status.st_mtime_ns}")
-    name = f"pages-{slug(folder.resolve().name)}-{digest(chr(10).join(listing).encode())}"
+    told = chr(10).join(listing).encode("utf-8", "surrogatepass")  # a name may be no UTF-8
+    name = f"pages-{slug(folder.resolve().name)}-{digest(told)}"
     archive = _open_archive(settings)
     if name not in archive.collections():
         note(f"{folder}: {_import_words(_import(archive, folder, name))}")

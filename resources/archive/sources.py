@@ -18,13 +18,22 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote
 
-from resources.lines import NotTextError, PlacedError, decode_text, legible, naming, read_json
+from resources.lines import (
+    NotTextError,
+    PlacedError,
+    decode_text,
+    legible,
+    naming,
+    read_json,
+    shown,
+)
 from resources.scraping.base import UNDATED, FetchedPage
 from resources.search.base import FoundHit
 
@@ -62,12 +71,22 @@ class NewSearch:
     query: str
     searched_on: date | None
     hits: tuple[FoundHit, ...]
+    problems: tuple[str, ...] = ()
+    """A sentence for each hit that is left out."""
 
 
 Entry: TypeAlias = FetchedPage | NewSearch | str
 """What is to be stored; a sentence says why something cannot be."""
-Step: TypeAlias = tuple[Entry, int, int]
-"""One entry of a source, how far into the source it stands, and where the source ends."""
+
+
+class Step(NamedTuple):
+    """One entry of a source, how far into the source it stands, and where the source ends."""
+
+    entry: Entry
+    done: int
+    total: int
+    place: str = ""
+    """The file of the entry, and its line if the file has several."""
 
 
 # --- JSONL --------------------------------------------------------------------------------------
@@ -81,24 +100,35 @@ def read_jsonl(path: Path) -> Iterator[Step]:
             done += len(line)
             content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
             if content.strip():
+                place = f"{path}:{number}"
                 try:
-                    entry = _entry(content, f"{path}:{number}")
+                    entry = _entry(content, place)
                 except PlacedError as error:
                     error.line = number
                     raise
-                yield entry, done, total
+                yield Step(entry, done, total, place)
 
 
 def _entry(content: bytes, place: str) -> Entry:
-    document = read_json(content)
+    try:
+        # Halves of surrogate pairs are replaced later, as those that JSON escapes are.
+        text = content.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:  # JSON has no zero bytes, and UTF-16 has them beside Latin letters
+        raise PlacedError(None, "This line is not UTF-8. Save the file as UTF-8.")
+    document = read_json(text)
     if isinstance(document, dict):
         if isinstance(document.get("hits"), list) and isinstance(document.get("query"), str):
-            hits = [_hit(hit, position) for position, hit in enumerate(document["hits"], start=1)]
-            day = _moment(document.get("searched_on"))
+            hits = [
+                _hit(hit, position, place) for position, hit in enumerate(document["hits"], start=1)
+            ]
+            day = _moment(document, "searched_on")
             return NewSearch(
                 query=_text(document["query"]),
                 searched_on=day and day.date(),
-                hits=tuple(hit for hit in hits if hit is not None),
+                hits=tuple(hit for hit in hits if isinstance(hit, FoundHit)),
+                problems=tuple(hit for hit in hits if isinstance(hit, str)),
             )
         if isinstance(document.get("text"), str):
             return _page(document, place)
@@ -114,11 +144,11 @@ def _page(document: dict[str, Any], place: str) -> FetchedPage | str:
         return f"{place}: the page has no web address."
     if not document["text"].strip():
         return f"{place}: the page has no text."
-    published = _moment(document.get("published_on"))
+    published = _moment(document, "published_on")
     return FetchedPage(
         document["url"],
         "ok",
-        _moment(document.get("retrieved_at")) or UNDATED,
+        _moment(document, "retrieved_at") or UNDATED,
         title=_text(document.get("title")),
         text=_text(document["text"]),
         final_url=document["final_url"] if _is_address(document.get("final_url")) else None,
@@ -127,21 +157,22 @@ def _page(document: dict[str, Any], place: str) -> FetchedPage | str:
     )
 
 
-def _hit(hit: Any, position: int) -> FoundHit | None:
+def _hit(hit: Any, position: int, place: str) -> FoundHit | str:
     if not isinstance(hit, dict):
         fields = '{"rank", "title", "url", "snippet"}'
         raise PlacedError(None, f"Hit {position} is not an object. Write {fields}.")
     rank = hit.get("rank", position)
     if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= _LAST_RANK:
-        problem = f"Hit {position} has the rank {str(rank)[:40]}."
-        raise PlacedError(None, f"{problem} Count ranks from 1 to {_LAST_RANK}.")
+        problem = f"Hit {position} has the rank {shown(rank)}."
+        remedy = f"Write a number from 1 to {_LAST_RANK}, without quotes."
+        raise PlacedError(None, f"{problem} {remedy}")
     if not _is_address(hit.get("url")):
-        return None
+        return f"{place}: hit {position} has no web address ({shown(hit.get('url'))})."
     return FoundHit(rank, _text(hit.get("title")), hit["url"], _text(hit.get("snippet")))
 
 
 _LAST_RANK = 1_000_000
-_FIRST_YEAR = 1000
+_YEARS = range(1000, 9999)  # From one time zone into another, none leaves what a date can hold.
 _ADDRESS = re.compile(r"(?:https?|file)://\S+", re.IGNORECASE)
 _SURROGATES = re.compile("[\ud800-\udfff\u0000]")
 
@@ -159,23 +190,24 @@ def _text(value: object) -> str:
     return _SURROGATES.sub("\ufffd", value).strip() if isinstance(value, str) else ""
 
 
-def _moment(value: object) -> datetime | None:
-    if not value or not isinstance(value, str):
+def _moment(document: dict[str, Any], key: str) -> datetime | None:
+    value = document.get(key)
+    if value is None or value == "":
         return None
-    try:
+    moment = None
+    with suppress(ValueError, TypeError):
         moment = datetime.fromisoformat(value)
-    except ValueError:
-        moment = None
-    if moment is None or moment.year < _FIRST_YEAR:
-        problem = f"{value[:40]!r} is no date, or before the year {_FIRST_YEAR}."
-        raise PlacedError(None, f"{problem} Write it as 2026-01-31.")
+    if moment is None or moment.year not in _YEARS:
+        years = f"of the years {_YEARS[0]} to {_YEARS[-1]}"
+        problem = f"The {key} {shown(value)} is no date {years} in quotes."
+        raise PlacedError(None, f'{problem} Write it as "2026-01-31".')
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 # --- Folders ------------------------------------------------------------------------------------
 
 
-_DOCUMENTS = frozenset({".pdf", ".doc", ".docx", ".odt", ".rtf", ".epub"})
+_DOCUMENTS = frozenset({".pdf", ".doc", ".docx", ".odt", ".rtf", ".epub", ".mhtml", ".mht"})
 """What somebody may take for a page that is read."""
 
 
@@ -194,8 +226,8 @@ def read_folder(folder: Path) -> Iterator[Step]:
     place = folder.resolve()
     for root, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        shown = (Path(root, name) for name in names if not name.startswith("."))
-        own = (path for path in shown if path.resolve().is_relative_to(place))
+        visible = (Path(root, name) for name in names if not name.startswith("."))
+        own = (path for path in visible if path.resolve().is_relative_to(place))
         files += (path for path in own if path.suffix.lower() in wanted | _DOCUMENTS)
     if not any(path.suffix.lower() in wanted for path in files):
         remedy = "Put .html, .txt, .md or .jsonl files into it."
@@ -203,16 +235,25 @@ def read_folder(folder: Path) -> Iterator[Step]:
     # Two folders of one name are two places.
     mark = hashlib.sha256(str(place).encode("utf-8", "surrogatepass")).hexdigest()[:8]
     for done, path in enumerate(sorted(files), start=1):
-        inside = f"{place.name}-{mark}/{path.relative_to(folder).as_posix()}"
-        if path.suffix.lower() == JSONL_SUFFIX:
-            for step in read_jsonl(path):
-                yield step[0], done, len(files)
+        entry: Entry
+        inside = path.relative_to(folder).as_posix()
+        if _SURROGATES.search(inside):
+            named = str(path).encode(errors="backslashreplace").decode()
+            entry = f"{named}: the name is not UTF-8; rename it."
         elif path.suffix.lower() in _DOCUMENTS:
             words = "documents of this kind are not read from a folder; save it as .txt or .html."
-            yield f"{path}: {words}", done, len(files)
+            entry = f"{path}: {words}"
+        elif not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises where a right lacks
+            # Whoever opens a pipe waits for somebody to write into it.
+            entry = f"{path}: this is no file that can be read; put a copy of it there."
+        elif path.suffix.lower() == JSONL_SUFFIX:
+            for step in read_jsonl(path):
+                yield step._replace(done=done, total=len(files))
+            continue
         else:
-            address = f"https://{LOCAL_HOST}/{quote(inside, errors='replace')}"
-            yield _saved_page(path, address), done, len(files)
+            address = quote(f"{place.name}-{mark}/{inside}", errors="replace")
+            entry = _saved_page(path, f"https://{LOCAL_HOST}/{address}")
+        yield Step(entry, done, len(files), str(path))
 
 
 def _saved_page(path: Path, address: str) -> FetchedPage | str:

@@ -34,6 +34,7 @@ from urllib.parse import urlsplit
 
 from resources.archive import sources
 from resources.http import elapsed_since
+from resources.lines import shown
 from resources.scraping.base import UNDATED, FetchedPage
 from resources.search.base import FoundHit, SearchAnswer, SearchRequest
 from resources.statements import connect, statements, switch_to_wal
@@ -66,7 +67,7 @@ class ImportReport:
     searches: int = 0
     hits: int = 0
     unusable: int = 0
-    """Entries without a usable address, files without text."""
+    """Entries without a usable address, files without text, second texts of one page."""
     remarks: tuple[str, ...] = ()
     """A sentence for each of the first unusable ones."""
 
@@ -109,7 +110,7 @@ class Archive:
 
     def add_page(self, page: FetchedPage, collection: str) -> bool:
         """Store a page if it is newer, or undated and longer; return whether anything changed."""
-        report = self.store([(page, 1, 1)], collection)
+        report = self.store([sources.Step(page, 1, 1)], collection)
         return bool(report.added or report.updated)
 
     def import_from(
@@ -117,7 +118,7 @@ class Archive:
     ) -> ImportReport:
         """Import a folder or JSONL, all or nothing; ArchiveImportError: a bad line, or no pages."""
         steps = sources.read_folder(source) if source.is_dir() else sources.read_jsonl(source)
-        return self.store(steps, collection, progress, met=set())
+        return self.store(steps, collection, progress, met={})
 
     def store(
         self,
@@ -125,9 +126,9 @@ class Archive:
         collection: str,
         progress: Progress | None = None,
         *,
-        met: set[str] | None = None,
+        met: dict[str, str] | None = None,
     ) -> ImportReport:
-        """Store entries, all or nothing; of an import `met` are the pages that it has met."""
+        """Store entries, all or nothing; of an import `met` says where it met which page."""
         if _COLLECTION_NAME.fullmatch(collection) is None:
             raise sources.ArchiveError(
                 f"{collection[:80]!r} cannot name a collection. Use letters, digits, dots, "
@@ -136,14 +137,17 @@ class Archive:
         tally: Counter[str] = Counter()
         remarks: list[str] = []
         with self._transaction("BEGIN IMMEDIATE") as connection:
-            for entry, done, total in steps:
+            for entry, done, total, place in steps:
                 match entry:
                     case FetchedPage():
-                        problems = self._store_page(connection, entry, collection, tally, met)
+                        problems = self._store_page(
+                            connection, entry, collection, tally, met, place
+                        )
                     case sources.NewSearch():
                         problems = self._store_search(connection, entry, collection)
                         tally["searches"] += 1
                         tally["hits"] += len(entry.hits) - len(problems)
+                        problems += entry.problems
                     case str():
                         problems = [entry]
                 tally["unusable"] += len(problems)
@@ -158,20 +162,28 @@ class Archive:
         page: FetchedPage,
         collection: str,
         tally: Counter[str],
-        met: set[str] | None,
+        met: dict[str, str] | None,
+        place: str,
     ) -> list[str]:
-        """Store a page and count it; return why that cannot be done, if it cannot."""
+        """Store a page and count it; return which text is left out and why, if one is."""
         canonical = self._key(page.url)
         if canonical is None or not page.text.strip():
             return [f"{page.url[:200]!r} is no address, or its page has no text."]
-        is_anew = met is not None and canonical not in met
-        if met is not None:
-            met.add(canonical)
+        other = (met or {}).get(canonical)
+        is_anew = met is not None and other is None
         values = {"collection": collection, "canonical_url": canonical}
         known = connection.execute(_SQL["find_page_to_replace"], values).fetchone()
-        if known is not None and not _replaces(page, known, is_anew=is_anew):
-            tally["unchanged"] += 1
-            return []
+        replaces = known is None or _replaces(page, known, is_anew=is_anew)
+        if met is not None and (is_anew or replaces):
+            met[canonical] = place
+        problems = []
+        if other is not None and known["text"] != page.text:
+            kept, lost = (place, other) if replaces else (other, place)
+            reason = f"{kept} has another text for its address, {shown(page.url)}."
+            problems = [f"{lost}: {reason}"]
+        if not replaces:
+            tally["unchanged"] += not problems
+            return problems
         more = {
             "canonical_final_url": self._key(page.final_url) if page.final_url else None,
             "set_apart": is_fictional(page.url) or is_fictional(page.final_url or ""),
@@ -182,8 +194,9 @@ class Archive:
         }
         same = {name: getattr(page, name) for name in _KEPT_AS_THEY_ARE}
         connection.execute(_SQL["upsert_page"], values | same | more)
-        tally["updated" if known is not None and known["has_text"] else "added"] += 1
-        return []
+        if not problems:
+            tally["updated" if known is not None and known["has_text"] else "added"] += 1
+        return problems
 
     def _store_search(
         self, connection: sqlite3.Connection, search: sources.NewSearch, collection: str

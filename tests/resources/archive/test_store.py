@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.archive.sources import ArchiveError, ArchiveImportError, NewSearch
+from resources.archive.sources import ArchiveError, ArchiveImportError, NewSearch, Step
 from resources.archive.store import Archive, match_expression, query_key
 from resources.scraping.base import FetchedPage
 from resources.search.base import FoundHit, SearchRequest
@@ -33,7 +34,7 @@ def urls(archive: Archive, query: str, *collections: str, **wishes: Any) -> list
 
 
 def keep(archive: Archive, recorded: NewSearch) -> None:
-    archive.store([(recorded, 1, 1)], "w")
+    archive.store([Step(recorded, 1, 1)], "w")
 
 
 def page(name: str, text: str, **more: Any) -> FetchedPage:
@@ -359,7 +360,17 @@ def test_a_page_without_an_address_is_counted_and_left_out(
         ('{"url": "https://a.org"}', "neither a page nor a search"),
         ('{"query": "q", "hits": [3]}', "Hit 1"),
         ('{"query": "q", "hits": [{"rank": 0, "url": "https://a.org"}]}', "rank 0"),
+        (
+            '{"query": "q", "hits": [{"rank": "1"}]}',
+            "rank '1'. Write a number from 1 to 1000000, w",
+        ),
+        ('{"query": "q", "hits": [], "searched_on": false}', "searched_on False is no date"),
         ('{"url": "https://a.org", "text": "t", "published_on": "soon"}', "'soon' is no date"),
+        ('{"url": "https://a.org", "text": "t", "published_on": 20250101}', "20250101 is no date"),
+        (
+            '{"url": "https://a.org", "text": "t", "retrieved_at": "9999-12-31T23:59:59-23:00"}',
+            "The retrieved_at '9999-12-31T23:59:59-23:00' is no date of the years 1000 to 9998",
+        ),
         ("[" * 100_000, "not JSON"),
     ],
 )
@@ -381,6 +392,36 @@ def test_bytes_that_are_no_utf8_are_named_with_their_line(archive: Archive, tmp_
     file.write_bytes(file.read_bytes() + b'{"url": "https://a.org", "text": "\xff"}\n')
     with pytest.raises(ArchiveImportError, match=r"p\.jsonl:3: "):
         archive.import_from(file, "w")
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32"):
+        file.write_text(json.dumps(PAGES[0]), encoding=encoding)
+        with pytest.raises(ArchiveImportError, match=r"p\.jsonl:1: .* Save the file as UTF-8"):
+            archive.import_from(file, "w")
+
+
+def test_hits_without_a_web_address_are_named_and_left_out(
+    archive: Archive, tmp_path: Path
+) -> None:
+    hits = [*SEARCH["hits"], {"url": "javascript:alert(1)"}, {"title": "None"}]
+    file = jsonl(tmp_path / "hits.jsonl", {**SEARCH, "hits": hits})
+    report = archive.import_from(file, "w")
+    assert (report.searches, report.hits, report.unusable) == (1, 1, 2)
+    assert report.remarks == (
+        f"{file}:1: hit 2 has no web address ('javascript:alert(1)').",
+        f"{file}:1: hit 3 has no web address (None).",
+    )
+
+
+def test_of_two_texts_for_one_address_the_one_that_is_left_out_is_named(
+    archive: Archive, tmp_path: Path
+) -> None:
+    short, long = ({"url": "https://a.org/1", "text": text} for text in ("Cut.", "Cut off here."))
+    for texts, lost, kept in (((short, long, long), 1, 2), ((long, short), 2, 1)):
+        file = jsonl(tmp_path / "p.jsonl", *texts)
+        report = archive.import_from(file, f"w{lost}")
+        assert (report.added, report.updated, report.unusable) == (1, 0, 1)
+        (remark,) = report.remarks
+        assert remark.startswith(f"{file}:{lost}: {file}:{kept} has another text")
+        assert "https://a.org/1" in remark
 
 
 def test_a_missing_file_and_a_folder_without_pages_are_refused(
@@ -435,6 +476,23 @@ def test_a_file_that_is_too_large_to_be_a_page_is_left_out(
     report = archive.import_from(tmp_path, "w")
     assert (report.added, report.unusable) == (1, 1)
     assert "52 MB" in report.remarks[0]
+
+
+def test_what_is_no_file_and_a_name_that_is_no_text_are_left_out(
+    archive: Archive, tmp_path: Path
+) -> None:
+    (tmp_path / "small.txt").write_text("Small.")
+    (tmp_path / "web.mhtml").write_text("Saved.")
+    for pipe in ("pipe.txt", "pipe.jsonl"):
+        os.mkfifo(tmp_path / pipe)
+    with open(os.fsencode(tmp_path) + b"/Mu\xf1oz.txt", "w") as file:  # noqa: PTH123
+        file.write("Named by an old program.")
+    report = archive.import_from(tmp_path, "w")
+    assert (report.added, report.unusable) == (1, 4)
+    name, *pipes, web = report.remarks
+    assert name == f"{tmp_path}/Mu\\udcf1oz.txt: the name is not UTF-8; rename it."
+    assert all("no file that can be read" in pipe for pipe in pipes)
+    assert "save it as .txt or .html" in web
 
 
 def test_the_recorded_web_is_imported_whole(archive: Archive) -> None:
