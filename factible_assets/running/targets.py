@@ -25,7 +25,7 @@ from resources.transcripts.youtube_ids import is_video_id
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
-_FILE_SUFFIXES = frozenset({".vtt", ".srt", ".json", ".json3", ".txt", ".md"})
+_FILE_SUFFIXES = frozenset({".vtt", ".srt", ".sbv", ".json", ".json3", ".txt", ".md"})
 
 
 @dataclass(frozen=True, slots=True)

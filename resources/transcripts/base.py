@@ -87,7 +87,9 @@ class TranscriptProvider(Protocol):
         """Obtain the transcript of one video."""
 
 
-FORMATS: Final = "WebVTT (.vtt), SRT (.srt), YouTube's json3, a JSON segment list or plain text"
+FORMATS: Final = (
+    "WebVTT (.vtt), SRT (.srt), SBV (.sbv), YouTube's json3, a JSON segment list or plain text"
+)
 """The readable formats of files, as a sentence names them."""
 
 

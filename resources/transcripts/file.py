@@ -1,4 +1,4 @@
-"""Reads transcripts from files: WebVTT, SRT, YouTube's json3, segment lists, plain text.
+"""Reads transcripts from files: captions, YouTube's json3, segment lists, plain text.
 
 What belongs here: telling formats apart, these formats, and the provider that serves such files.
 What does not: encodings (lines.py), sentences and offsets (stages), and transcripts that
@@ -7,8 +7,9 @@ are fetched over a network.
 The format is told by content; the file's extension only breaks ties.
 
 Sources of the rules: WebVTT as in the W3C candidate recommendation of 4 April 2019 (section 4.1
-for blocks, 4.2.2 for cue text, 4.3 for settings), SRT as SubRip writes it, rolling captions and
-json3 as YouTube serves them, segment lists as youtube-transcript-api and Whisper write them.
+for blocks, 4.2.2 for cue text, 4.3 for settings), SRT as SubRip writes it, SBV, rolling captions,
+json3 and the panel beside a video as YouTube serves them, segment lists as youtube-transcript-api
+and Whisper write them.
 
 Own code instead of a caption library: errors must name the line, a caption that an editor damaged
 (blank lines inside, a missing number) must not lose words, and rolling captions repeat every line
@@ -34,7 +35,7 @@ MAX_BYTES: Final = 32 * 1024 * 1024
 """Larger files are refused. Three hours of speech take 0.2 MB as text, 4 MB as json3."""
 
 _MARKUP_START = re.compile(
-    r"\s*<(?:\?xml|!doctype|html|transcript|timedtext|tt|sami)\b", re.IGNORECASE
+    r"\s*(?:<(?:\?xml|!doctype|html|transcript|timedtext|tt|sami)\b|\{\\rtf)", re.IGNORECASE
 )
 _LANGUAGE_IN_NAME = re.compile(r".+\.([a-z]{2}(?:-[A-Za-z0-9]{2,4})?)\.[A-Za-z0-9]+")
 _INVISIBLE = re.compile("[\u0000-\u0008\u000e-\u001f\u007f\u200b\u2060\ud800-\udfff\ufeff]")
@@ -91,9 +92,11 @@ def parse_transcript(data: bytes, extension: str = "") -> base.TimedText:
         return _parse_webvtt(text)
     if start[0] in "[{" and (document := _load_json(text, extension.lower())) is not None:
         return _parse_json(document)
+    if not _TIMING_LINE.search(text):
+        text = _from_panel(_SBV_TIMES.sub(rf"\1 {_ARROW} \2", text))
     if _TIMING_LINE.search(text):
-        return _timed(_undo_rolling(_captions_of(text, numbered=True)))
-    if extension.lower() in {".vtt", ".srt"}:
+        return timed_text(undo_rolling(_captions_of(text, numbered=True)))
+    if extension.lower() in {".vtt", ".srt", ".sbv"}:
         raise PlacedError(None, _NO_TIMES)
     if _MARKUP_START.match(text):
         raise PlacedError(None, f"This is markup, not a transcript. Give {base.FORMATS}.")
@@ -106,7 +109,7 @@ def parse_transcript(data: bytes, extension: str = "") -> base.TimedText:
 
 
 @dataclass(frozen=True, slots=True)
-class _Caption:
+class Caption:
     """A caption as it is displayed, markup removed. Times in seconds."""
 
     lines: tuple[str, ...]
@@ -120,8 +123,11 @@ def one_line(text: str) -> str:
     return " ".join(_INVISIBLE.sub("", text).split())
 
 
-def _timed(captions: Iterable[_Caption]) -> base.TimedText:
-    """Make a transcript of captions in order of time; those without words are left out."""
+def timed_text(captions: Iterable[Caption]) -> base.TimedText:
+    """Make a transcript of captions in order of time; those without words are left out.
+
+    PlacedError: None has words.
+    """
     cues = tuple(
         # Milliseconds, so that the difference of two read times reads as it was written.
         base.Cue(
@@ -140,9 +146,20 @@ def _timed(captions: Iterable[_Caption]) -> base.TimedText:
 # --- WebVTT and SRT -----------------------------------------------------------------------------
 
 _ARROW = "-->"
-_TIMING_LINE = re.compile(r"^[ \t]*-?\d[\d:.,]*[ \t]*-->", re.MULTILINE)
 _TIMING_LIKE = re.compile(r"\s*-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
 _TIME = re.compile(r"(-?)(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})(?:[.,](\d{1,9}))?")
+_TIMING_LINE = re.compile(rf"^[ \t]*{_TIME.pattern}[ \t]*-->", re.MULTILINE)
+_CLOCK = r"(-?(?:\d{1,4}:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,9})?)"
+_TWO_TIMES = re.compile(rf"{_CLOCK}(?:[^\w\n]{{1,8}}|\s?--&gt;\s?){_CLOCK}")
+"""A timing line whose arrow is damaged."""
+_SBV_TIMES = re.compile(
+    r"^(\d{1,3}:\d\d:\d\d\.\d{2,3}),(\d{1,3}:\d\d:\d\d\.\d{2,3})[ \t]*$", re.MULTILINE
+)
+_PANEL_TIME = re.compile(
+    r"^[ \t]*((?:\d{1,2}:)?[0-5]?\d:[0-5]\d)(?!\S)(?![^\w\n]{0,8}\d+:\d)", re.MULTILINE
+)
+"""A time at the start of a line, with no second one after it."""
+_REMEDY = "Write them as 00:01:02.500 --> 00:01:05.000."
 _NO_TIMES = (
     "The file should hold captions, but no line has times. "
     "Write each as 00:01:02.500 --> 00:01:05.000, or rename a file without times to .txt."
@@ -155,14 +172,20 @@ _METADATA = re.compile(
 )
 """A comment, style or region after a blank line."""
 _TAG = re.compile(
-    r"</?(?:b|i|u|s|c|v|font|ruby|rt|lang|span|em|strong)(?:[.\s][^<>]*)?/?>|<\d+:[\d:.]+>",
+    r"</?(?:(?:b|i|u|s|c|v|ruby|rt|lang|em|strong)(?:\.[^\s<>]*)?"
+    r"|(?:font|span)(?:\s+[\w-]+\s*=[^<>]*)?)\s?/?>|<\d+:[\d:.]+>",
     re.IGNORECASE,
 )
+_ANNOTATED_TAG = re.compile(r"<(?:c|v|lang)(?:\.[^\s<>]*)?\s[^<>]*>", re.IGNORECASE)
+"""Of WebVTT, in which a < that is said is escaped."""
 _LINE_BREAK_TAG = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _WORD_TIME = re.compile(r"<\d+:[\d:.]+>")
 _SUBSTATION_OVERRIDE = re.compile(r"\{\\[^{}]*\}")
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
 _MINUTE = 60
+_MIN_PANEL_TIMES = 2
+_MIN_PANEL_SHARE = 1 / 3
+"""Of the lines that are not blank; a text in which fewer begin with a time is prose."""
 _MAX_TIMING_LINE = 400
 
 
@@ -179,7 +202,7 @@ def _parse_webvtt(text: str) -> base.TimedText:
         if colon and _ARROW not in line and value.strip():
             header[key.strip().lower()] = value.strip()
     return replace(
-        _timed(_undo_rolling(captions)),
+        timed_text(undo_rolling(captions)),
         language=header.get("language"),
         title=header.get("title"),
         # Only YouTube's recogniser times every word.
@@ -187,7 +210,7 @@ def _parse_webvtt(text: str) -> base.TimedText:
     )
 
 
-def _captions_of(text: str, *, numbered: bool) -> list[_Caption]:
+def _captions_of(text: str, *, numbered: bool) -> list[Caption]:
     """Collect captions from the lines between one timing line and the next, in order of time.
 
     `numbered`: SRT, in which the line before a timing line is a number. In WebVTT it may be any
@@ -203,9 +226,13 @@ def _captions_of(text: str, *, numbered: bool) -> list[_Caption]:
             begins, ends = _seconds(before.strip()), _seconds((after.split() or [""])[0])
             if begins is None or ends is None:
                 problem = f"The times in {line.strip()[:80]!r} cannot be read."
-                remedy = "Write them as 00:01:02.500 --> 00:01:05.000."
-                raise PlacedError(index + 1, f"{problem} {remedy}")
+                raise PlacedError(index + 1, f"{problem} {_REMEDY}")
             timed.append((index, (begins, ends)))
+        elif (pair := _TWO_TIMES.fullmatch(line.strip())) and None not in map(
+            _seconds, pair.groups()
+        ):
+            problem = f"{line.strip()!r} has two times and no arrow between them."
+            raise PlacedError(index + 1, f"{problem} {_REMEDY}")
     captions = []
     for (index, (start, end)), following in itertools.zip_longest(timed, timed[1:]):
         stop = len(lines)
@@ -219,14 +246,35 @@ def _captions_of(text: str, *, numbered: bool) -> list[_Caption]:
             )
             stop -= is_identifier and stop - 1 > index
         raw = "\n".join(lines[index + 1 : stop])
-        without_tags = _TAG.sub("", _LINE_BREAK_TAG.sub("\n", _SUBSTATION_OVERRIDE.sub("", raw)))
+        said = raw if numbered else _ANNOTATED_TAG.sub("", raw)
+        without_tags = _TAG.sub("", _LINE_BREAK_TAG.sub("\n", _SUBSTATION_OVERRIDE.sub("", said)))
         shown = (
             one_line(_ENTITY.sub(lambda match: html.unescape(match[0]), line))
             for line in without_tags.split("\n")
         )
         by_word = _WORD_TIME.search(raw) is not None
-        captions.append(_Caption(tuple(filter(None, shown)), start, max(start, end), by_word))
+        captions.append(Caption(tuple(filter(None, shown)), start, max(start, end), by_word))
     return sorted(captions, key=lambda caption: caption.start)
+
+
+def _from_panel(text: str) -> str:
+    """Write what was copied from YouTube's transcript panel as captions; other texts stay.
+
+    Each time there begins a line or has one of its own, and its words last until the next time.
+    """
+    times = list(_PANEL_TIME.finditer(text))
+    starts = [_seconds(f"{each[1]}.0") or 0.0 for each in times]
+    lines = sum(bool(line.strip()) for line in text.split("\n"))
+    is_panel = (
+        len(times) >= _MIN_PANEL_TIMES
+        and not text[: times[0].start()].strip()
+        and starts == sorted(starts)
+        and _MIN_PANEL_SHARE * lines <= len(times)
+    )
+    if not is_panel:
+        return text
+    ends = iter([*(each[1] for each in times[1:]), times[-1][1]])
+    return _PANEL_TIME.sub(lambda time: f"\n{time[1]}.0 {_ARROW} {next(ends)}.0\n", text)
 
 
 def _seconds(text: str) -> float | None:
@@ -249,7 +297,7 @@ _MIN_ROLLED = 3
 _MIN_ROLLED_SHARE = 0.25
 
 
-def _undo_rolling(captions: Sequence[_Caption]) -> list[_Caption]:
+def undo_rolling(captions: Sequence[Caption]) -> list[Caption]:
     """Drop the lines that a caption repeats from the one before it, if the file rolls.
 
     Rolling captions show the last line again above the new one. A line that is really said twice
@@ -274,6 +322,7 @@ def _undo_rolling(captions: Sequence[_Caption]) -> list[_Caption]:
 
 # --- JSON ---------------------------------------------------------------------------------------
 
+_OBJECT_START = re.compile(r'\s*\{\s*"')
 _MAX_TIME = 1e9  # Seconds. No video lasts 30 years; a larger number is no time.
 
 
@@ -282,7 +331,8 @@ def _load_json(text: str, extension: str) -> Any:
     try:
         return read_json(text)
     except PlacedError:
-        if extension not in {".json", ".json3"} and not text.lstrip().startswith("{"):
+        # Prose may begin with a bracket or a brace; with a brace and a key, only damaged JSON does.
+        if extension not in {".json", ".json3"} and not _OBJECT_START.match(text):
             return None
         raise
 
@@ -295,7 +345,7 @@ def _parse_json(document: dict[str, Any] | list[Any]) -> base.TimedText:
     and YouTube's json3, whose events count milliseconds.
     """
     if isinstance(document, list):
-        return _timed(_segment(each, number) for number, each in enumerate(document, start=1))
+        return timed_text(_segment(each, number) for number, each in enumerate(document, start=1))
     if isinstance(document.get("events"), list):
         return _parse_json3(document["events"])
     for key in ("final_output", "transcript_data", "transcript"):
@@ -320,7 +370,7 @@ def _parse_json(document: dict[str, Any] | list[Any]) -> base.TimedText:
     )
 
 
-def _segment(segment: Any, number: int) -> _Caption:
+def _segment(segment: Any, number: int) -> Caption:
     if not isinstance(segment, dict) or not isinstance(segment.get("text"), str):
         raise PlacedError(
             None,
@@ -333,7 +383,7 @@ def _segment(segment: Any, number: int) -> _Caption:
     else:
         end = _number(segment, number, "end") if "end" in segment else start
     text = one_line(segment["text"])
-    return _Caption((text,) if text else (), max(0.0, start), max(0.0, end))
+    return Caption((text,) if text else (), max(0.0, start), max(0.0, end))
 
 
 def _number(segment: dict[str, Any], number: int, *keys: str) -> float:
@@ -363,5 +413,5 @@ def _parse_json3(events: list[Any]) -> base.TimedText:
             times = {"tStartMs": 0, "dDurationMs": 0, **event}
             start = _number(times, number, "tStartMs")
             end = start + _number(times, number, "dDurationMs")
-            captions.append(_Caption((text,), max(0.0, start / 1000), max(0.0, end / 1000)))
-    return replace(_timed(captions), kind="generated" if recognised else "unknown")
+            captions.append(Caption((text,), max(0.0, start / 1000), max(0.0, end / 1000)))
+    return replace(timed_text(captions), kind="generated" if recognised else "unknown")

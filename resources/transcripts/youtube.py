@@ -44,8 +44,9 @@ from requests.adapters import HTTPAdapter
 from youtube_transcript_api import Transcript, TranscriptList, YouTubeTranscriptApi
 from youtube_transcript_api.proxies import ProxyConfig
 
+from resources.lines import PlacedError
 from resources.transcripts import base
-from resources.transcripts.file import one_line
+from resources.transcripts.file import Caption, one_line, timed_text, undo_rolling
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 
 ORIGIN = "https://www.youtube.com"
@@ -319,18 +320,23 @@ class YouTubeTranscripts:
                     f"The captions of the video {video_id} have times that are no numbers. "
                     "Give a transcript file instead."
                 )
-            cues = tuple(
+            shown = [
                 # Captions that an editor shifted too far to the left begin with the video.
-                base.Cue(one_line(each.text), max(0.0, each.start), max(0.0, each.duration))
+                Caption(
+                    tuple(filter(None, map(one_line, each.text.split("\n")))),
+                    max(0.0, each.start),
+                    max(0.0, each.start) + max(0.0, each.duration),
+                )
                 for each in sorted(fetched, key=lambda snippet: snippet.start)
-                if one_line(each.text)
-            )
-            if not cues:
+            ]
+            try:
+                said = timed_text(undo_rolling(shown))
+            except PlacedError:
                 return base.Missing(f"Nothing is said in the captions of the video {video_id}.")
             details = _details(session, video_id)
         return base.Found(
-            base.TimedText(
-                cues=cues,
+            replace(
+                said,
                 language=fetched.language_code,
                 kind="generated" if fetched.is_generated else "manual",
                 title=details.title,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -87,7 +88,10 @@ def test_of_a_folder_documents_are_told_and_links_out_of_it_are_not_followed(
     (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
     (folder / "honey.txt").write_text("Honey keeps for years.", encoding="utf-8")
     (folder / "study.pdf").write_bytes(b"%PDF-1.4")
+    with open(os.fsencode(folder) + b"/Mu\xf1oz.txt", "w") as file:  # noqa: PTH123
+        file.write("Named by an old program.")
     import_pages(folder, Settings(home=tmp_path / "home"))
     said = capsys.readouterr().err
     assert "1 page added" in said
     assert "study.pdf: documents of this kind are not read from a folder" in said
+    assert "oz.txt: the name is not UTF-8; rename it." in said

@@ -170,6 +170,44 @@ def test_whispers_segments_with_an_end_are_read() -> None:
     assert transcript.language == "de"
 
 
+def test_sbv_is_read_with_its_times() -> None:
+    sbv = "0:00:09.000,0:00:12.500\nThe Nile\nis long.\n\n0:00:12.500,0:00:14.000\n42\n"
+    expected = (Cue("The Nile is long.", 9.0, 3.5), Cue("42", 12.5, 1.5))
+    assert parse(sbv, ".sbv").cues == expected
+    assert parse(sbv, ".txt").cues == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0:09\nThe Nile\nis long.\n59:12\n42\n1:00:14\nYes.\n",
+        "\n0:09 The Nile is long.\n59:12\t42\n\n1:00:14 Yes.",
+    ],
+)
+def test_what_is_copied_from_youtubes_transcript_panel_is_read_with_its_times(text: str) -> None:
+    assert parse(text, ".txt").cues == (
+        Cue("The Nile is long.", 9.0, 3543.0),
+        Cue("42", 3552.0, 62.0),
+        Cue("Yes.", 3614.0, 0.0),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0:09 is a time.",
+        "We met.\n10:30 The talk began.\n11:00 It ended.",
+        "11:00 It ended.\n10:30 It began.",
+        "10:30 we met.\nOne.\nTwo.\nThree.\nFour.\nFive.\n11:00 we parted.",
+        "10:30 - 11:00 The talk\n11:00 - 12:00 The questions",
+        "5 --> 6 is how the map goes.\nThat is all.",
+        "{intro} Mount Everest grows.",
+    ],
+)
+def test_prose_with_times_arrows_and_braces_stays_prose(text: str) -> None:
+    assert parse(text, ".txt").plain_text == text
+
+
 def test_plain_text_keeps_its_paragraphs_and_has_no_times() -> None:
     transcript = parse("First paragraph.\r\n\r\n[Music] Second.\r\n")
     assert transcript.plain_text == "First paragraph.\n\n[Music] Second."
@@ -218,6 +256,13 @@ def test_an_arrow_in_speech_is_no_timing_line() -> None:
     assert words(transcript) == ["Water --> steam"]
 
 
+@pytest.mark.parametrize("header", ["", "WEBVTT\n\n"])
+def test_speech_between_marks_of_less_and_more_is_no_tag(header: str) -> None:
+    said = "if a<b and x<i then so c>d, <b>bold</b>, <font color=red>red</font>"
+    transcript = parse(f"{header}00:00:01.000 --> 00:00:02.000\n{said}\n")
+    assert words(transcript) == ["if a<b and x<i then so c>d, bold, red"]
+
+
 def test_unsorted_captions_are_sorted_and_backward_ones_last_no_time() -> None:
     transcript = parse(
         "1\n00:00:09,000 --> 00:00:10,000\nLater.\n\n2\n00:00:05,000 --> 00:00:04,000\nEarlier.\n"
@@ -256,6 +301,7 @@ def test_one_damaged_byte_does_not_turn_the_other_accents_into_two_letters() -> 
         (b"1\n00:00:01,000 --> 00:00:02,000\n\n", ".srt", "No caption of the file"),
         (b'{"segments": []}', ".json", "No segment has words"),
         (b"Just words.", ".vtt", "rename"),
+        (b"Just words.", ".sbv", "rename"),
         (b"WEBVTT\n\nJust words.", ".vtt", "no line has times"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", ".png", "This is no text"),
         (b"%PDF-1.7 some", ".pdf", "Give WebVTT"),
@@ -263,6 +309,8 @@ def test_one_damaged_byte_does_not_turn_the_other_accents_into_two_letters() -> 
         (bytes(range(1, 32)) * 20, "", "control characters"),
         (b"<!DOCTYPE html><p>Hi", ".html", "This is markup"),
         (b'{"a": 1,\n"b": }', ".json", "This is not JSON: Expecting value"),
+        (b'{"segments": [', ".txt", "This is not JSON"),
+        (b"{\\rtf1\\ansi Words.}", ".rtf", "This is markup"),
         (b'{"a": 1}', ".json", "holds no transcript"),
         (b'[{"start": 1}]', ".json", "Segment 1"),
         (b"[\n" + b"[" * 100_000, ".json", "nested too deeply"),
@@ -291,6 +339,11 @@ def test_a_bad_file_is_refused_with_a_sentence(data: bytes, extension: str, sent
         "00:00:01,000 --> later",
         "soon --> 00:00:02,000",
         "00:00:01,000 -->",
+        "00:00:01,000 -> 00:00:02,000",
+        "00:00:01,000 -- > 00:00:02,000",
+        "00:00:01,000 --&gt; 00:00:02,000",
+        "00:00:01.000,00:00:02.000",
+        "00:00:01,000 00:00:02",
     ],
 )
 @pytest.mark.parametrize("header", ["", "WEBVTT\n\n"])

@@ -123,6 +123,13 @@ async def test_cues_out_of_order_and_before_the_video_are_put_right(
     assert [(cue.text, cue.start_seconds) for cue in cues] == [("first", 0.0), ("later", 3.0)]
 
 
+async def test_rolling_captions_say_every_line_once(server: MisbehavingServer) -> None:
+    rolled = ((n, 1, f"line {n}\nline {n + 1}") for n in range(4))
+    server.on(CAPTIONS, respond(timed_text(*rolled)))
+    cues = (await found(server)).transcript.cues
+    assert [cue.text for cue in cues] == ["line 0 line 1", "line 2", "line 3", "line 4"]
+
+
 @pytest.mark.parametrize("time", ["nan", "inf"])
 async def test_times_that_are_no_numbers_make_captions_unreadable(
     server: MisbehavingServer, time: str
