@@ -64,6 +64,8 @@ _ATTRIBUTE = r"[\s/]++[^\s=>/]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?+
 _TAG = re.compile(
     rf"(</?)([a-zA-Z][^\s>/]*+)((?:{_ATTRIBUTE}){{1000,}}+)?+((?:{_ATTRIBUTE})*+)", re.ASCII
 )
+_SUBSET = re.compile(r"(\s*(?:<\?xml[^<>]*>\s*)?<!DOCTYPE[^\[<>]*)\[[^\]]*\]", re.IGNORECASE)
+"""Declarations in the head of XHTML, which libxml2 takes for text of HTML."""
 _CLOSED_EARLY = ("b", "big", "i", "s", "small", "strike", "tt", "u")
 """Tags that libxml2 ends where a paragraph begins; browsers do not."""
 _DETECTION_WINDOW = 65_536
@@ -252,6 +254,8 @@ def parse_html(html: str) -> lxml.html.HtmlElement | None:
 
     parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     try:
+        head = _SUBSET.match(html)
+        html = f"{head[1]}{html[head.end() :]}" if head else html
         markup = storable(_TAG.sub(tamed, html)).encode("utf-8")
         tree = lxml.html.document_fromstring(markup, parser=parser)
     except (lxml.etree.ParserError, lxml.etree.XMLSyntaxError):

@@ -24,7 +24,7 @@ HIT = '{"query": "q", "hits": [{"url": "http://a.example/", "rank": %s}]}'
             "archive import",
             "a.jsonl",
             '{"url": "http://a.example/", "text": "t", "retrieved_at": "0001-01-01T00:00+14:00"}',
-            "a.jsonl:1: '0001-01-01T00:00+14:00' is no date",
+            "a.jsonl:1: The retrieved_at '0001-01-01T00:00+14:00' is no date",
         ),
         (
             "archive import",

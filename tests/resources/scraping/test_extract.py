@@ -65,6 +65,12 @@ def test_a_short_page_without_scripts_is_read_as_it_is() -> None:
     assert (page.obstacle, page.text, page.title) == (None, "Honey keeps for years.", "Fact")
 
 
+def test_declarations_in_the_head_of_xhtml_are_no_text() -> None:
+    head = '<?xml version="1.0"?>\n<!DOCTYPE html [\n<!ENTITY b "bees">\n<!ENTITY c "d">\n]>'
+    page = extract_html(f"{head}<html><body><p>Honey keeps for years.</p></body></html>", URL)
+    assert page.text == "Honey keeps for years."
+
+
 def test_paragraphs_are_taken_where_the_page_has_no_article() -> None:
     lines = "".join(
         f"<div><span>Line {n} of a page built from spans.</span></div>" for n in range(9)
