@@ -44,6 +44,8 @@ _log = logging.getLogger(__name__)
 Fetch: TypeAlias = Callable[[str], Awaitable[FetchedPage]]
 Progress: TypeAlias = Callable[[int, int], None]
 """Told (done, total) while an import runs; the unit is the source's own."""
+_Met: TypeAlias = tuple[str, int]
+"""Where an import met a page, and the hash of its text."""
 
 _SQL = statements("resources.archive", "statements.sql")
 _SCHEMA_VERSION: Final = 1
@@ -126,9 +128,9 @@ class Archive:
         collection: str,
         progress: Progress | None = None,
         *,
-        met: dict[str, str] | None = None,
+        met: dict[str, _Met] | None = None,
     ) -> ImportReport:
-        """Store entries, all or nothing; of an import `met` says where it met which page."""
+        """Store entries, all or nothing; of an import `met` holds the pages that it has met."""
         if _COLLECTION_NAME.fullmatch(collection) is None:
             raise sources.ArchiveError(
                 f"{collection[:80]!r} cannot name a collection. Use letters, digits, dots, "
@@ -162,7 +164,7 @@ class Archive:
         page: FetchedPage,
         collection: str,
         tally: Counter[str],
-        met: dict[str, str] | None,
+        met: dict[str, _Met] | None,
         place: str,
     ) -> list[str]:
         """Store a page and count it; return which text is left out and why, if one is."""
@@ -174,11 +176,13 @@ class Archive:
         values = {"collection": collection, "canonical_url": canonical}
         known = connection.execute(_SQL["find_page_to_replace"], values).fetchone()
         replaces = known is None or _replaces(page, known, is_anew=is_anew)
-        if met is not None and (is_anew or replaces):
-            met[canonical] = place
+        is_kept = replaces or known["text"] == page.text
+        this = place, hash(page.text)
+        if met is not None and (is_anew or is_kept):
+            met[canonical] = this
         problems = []
-        if other is not None and known["text"] != page.text:
-            kept, lost = (place, other) if replaces else (other, place)
+        if other is not None and other[1] != this[1]:
+            kept, lost = (place, other[0]) if is_kept else (other[0], place)
             reason = f"{kept} has another text for its address, {shown(page.url)}."
             problems = [f"{lost}: {reason}"]
         if not replaces:

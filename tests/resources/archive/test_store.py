@@ -422,6 +422,11 @@ def test_of_two_texts_for_one_address_the_one_that_is_left_out_is_named(
         (remark,) = report.remarks
         assert remark.startswith(f"{file}:{lost}: {file}:{kept} has another text")
         assert "https://a.org/1" in remark
+    dated = ({**each, "retrieved_at": f"202{n}-01-01"} for n, each in enumerate((short, long)))
+    file = jsonl(tmp_path / "p.jsonl", *dated)
+    first, again = (archive.import_from(file, "dated") for _ in range(2))
+    assert len(first.remarks) == 1
+    assert again.remarks == first.remarks
 
 
 def test_a_missing_file_and_a_folder_without_pages_are_refused(
