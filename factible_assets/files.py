@@ -50,6 +50,15 @@ def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> Path:
     `mode` are the rights that it gets, those of any other new file if not given.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _replace(path, content, mode)
+    except OSError as error:
+        error.filename, error.filename2 = os.fspath(path), None  # not the temporary file's name
+        raise
+    return path
+
+
+def _replace(path: Path, content: bytes, mode: int | None) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -62,4 +71,3 @@ def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> Path:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    return path

@@ -326,6 +326,19 @@ def _refuse_another_list(file: Path, kept: Path) -> None:
         )
 
 
+def _refuse_unwritable(output: Path | None, file: Path) -> None:
+    """Refuse an output that is the list itself, whose other columns would be lost, or a folder."""
+    if output is None or not output.exists():
+        return
+    if output.samefile(file):
+        raise UsageError(
+            f"--output {output} is the list itself, and its columns would be lost.",
+            "Name another file.",
+        )
+    if output.is_dir():
+        raise UsageError(f"--output {output} is a folder.", "Name a file in it.")
+
+
 @claims_app.command("check")
 @arguments.keeps_claims
 def check_list(
@@ -355,6 +368,7 @@ def check_list(
 
     if not file.is_file():
         raise FactibleError(f"There is no file {file}.", "Check the path.")
+    _refuse_unwritable(output, file)
     config = arguments.checked_config(arguments.given_knobs(context))
     settings = load_settings()
     settings.ensure_home()

@@ -261,8 +261,9 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     blocked = tmp_path / "folder"
     blocked.mkdir()
     (blocked / "inside").touch()
-    with pytest.raises(OSError, match="folder"):
+    with pytest.raises(OSError, match="folder") as refused:
         write_whole(blocked, b"two")
+    assert (refused.value.filename, refused.value.filename2) == (str(blocked), None)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["deep", "folder"]
 
 

@@ -62,6 +62,22 @@ def test_another_list_of_the_same_name_is_not_overwritten(
     assert len(list((home / "corpora").glob("claims-*.yaml"))) == 3
 
 
+def test_the_list_itself_and_a_folder_are_refused_as_output(
+    factible: Run, home: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "list.csv"
+    file.write_text("claim,mine\nHoney keeps.,1\n", encoding="utf-8")
+    (tmp_path / "link.csv").symlink_to(file)
+    (tmp_path / "same.csv").hardlink_to(file)
+    for output in (file, tmp_path / "link.csv", tmp_path / "same.csv", tmp_path):
+        result = factible("claims", "check", file, "--output", output)
+        assert result.exit_code == ExitCode.USAGE
+        assert f"--output {output} is " in result.stderr
+        assert "Name a" in result.stderr
+    assert file.read_text("utf-8") == "claim,mine\nHoney keeps.,1\n"
+    assert not home.exists()
+
+
 def test_a_row_that_is_left_out_is_told_though_nothing_else_is(
     factible: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
