@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final, get_args
 
 from factible_assets.records import Confidence, Stance, Veracity
@@ -74,6 +75,15 @@ _WORDS: Final[Mapping[Stance, str]] = {
     ),
 }
 """How a rating in words begins, in the order in which they are tried: "partly true" is mixed."""
+_EVERY_LABEL: Final[Mapping[str, Stance]] = {
+    **{each: each for each in get_args(Stance)},
+    **AVERITEC,
+    **FEVER,
+    **VERACITY,
+    **THREE_WAY,
+    **UNPROVEN,
+}
+"""All labels and the stances' own names; where two scales share one, it means the same."""
 _LOWEST_SUPPORT: Final = 0.75
 _HIGHEST_REFUTATION: Final = 0.25
 
@@ -94,13 +104,7 @@ def label_of(stance: Stance, labels: Mapping[str, Stance]) -> str:
 
 def stance_of_any(label: str) -> Stance | None:
     """Read a label of whatever scale, a stance's own name or the words of a rating."""
-    stances: Mapping[str, Stance] = {each: each for each in get_args(Stance)}
-    # Where two scales share a label, it means the same.
-    every = {**stances, **AVERITEC, **FEVER, **VERACITY, **THREE_WAY, **UNPROVEN}
-    try:
-        return stance_of(_OTHER_NAMES.get(_folded(label), label), every)
-    except ValueError:
-        return stance_of_rating(label, None, None, None)
+    return stance_of_rating(label, None, None, None)
 
 
 def veracity_of(stance: Stance | None, confidence: Confidence | None) -> Veracity | None:
@@ -123,12 +127,16 @@ def stance_of_rating(
 ) -> Stance | None:
     """Read the rating of a ClaimReview; None where it says neither yes nor no nor between.
 
-    The words decide where they are known, because publishers' scales differ; else the number, from
-    `worst` (false) to `best` (true), 1 to 5 unless stated: up to a quarter of the way it refutes,
-    from three quarters on it supports. On Google's scale of five "Mostly false" is 2 and "Mostly
-    true" 4 (developers.google.com, fact check structured data), as in the words.
+    The words decide where they are known (a label of any scale, or the beginning of a rating),
+    because publishers' scales differ; else the number, from `worst` (false) to `best` (true), 1 to
+    5 unless stated: up to a quarter of the way it refutes, from three quarters on it supports. On
+    Google's scale of five "Mostly false" is 2 and "Mostly true" 4 (developers.google.com, fact
+    check structured data), as in the words.
     """
-    told = " ".join(re.findall(r"[\w']+", _folded(words or "")))
+    label = _folded(words or "")
+    with suppress(ValueError):
+        return stance_of(_OTHER_NAMES.get(label, label), _EVERY_LABEL)
+    told = " ".join(re.findall(r"[\w']+", label))
     lead = "(?:rated |is |was |it is |this is |as )?"
     stance = next(
         (each for each, opening in _WORDS.items() if re.match(rf"{lead}(?:{opening})\b", told)),

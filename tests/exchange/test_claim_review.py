@@ -17,7 +17,8 @@ from factible_assets.exchange.claim_review import (
     reviews_of_results,
 )
 from factible_assets.files import report_name
-from factible_assets.methods.scales import stance_of_rating
+from factible_assets.methods.scales import AVERITEC, FEVER, THREE_WAY, UNPROVEN, stance_of_rating
+from factible_assets.records import Stance
 from factible_assets.report.data import Outlived, ReportData
 from tests.exchange.entries import DAYS, STANCES, TRIMMED, URLS, Read, claims_of, stored
 from tests.report import samples
@@ -192,6 +193,17 @@ def test_annotations_survive_the_way_there_and_back(
     # Words that no scale knows leave the number, and unclear has none.
     readable = claim.label is None or claim.stance != "unclear"
     assert one.claim.stance == (claim.stance if readable else None)
+
+
+@pytest.mark.parametrize("scale", [AVERITEC, FEVER, THREE_WAY, UNPROVEN])
+def test_every_label_of_a_scale_keeps_its_stance_there_and_back(
+    tmp_path: Path, scale: dict[str, Stance]
+) -> None:
+    for label, stance in scale.items():
+        listed = stored(tmp_path, ClaimEntry(text="Honey keeps.", stance=stance, label=label))
+        written = reviews_of_corpus("tried", claims_of(listed))
+        (one,) = Read(read_claim_reviews(written.text, FILE)).claims
+        assert (one.claim.stance, one.claim.label) == (stance, label)
 
 
 # --- Results ------------------------------------------------------------------------------------

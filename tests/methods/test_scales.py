@@ -55,6 +55,7 @@ def test_the_words_of_a_level_read_alike_as_a_published_rating(level: str) -> No
 )
 def test_labels_are_read_however_they_are_written(label: str, stance: str | None) -> None:
     assert stance_of_any(label) == stance
+    assert stance_of_rating(label, None, None, None) == stance
 
 
 def test_a_verdicts_level_has_its_stance() -> None:
