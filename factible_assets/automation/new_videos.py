@@ -253,7 +253,10 @@ class ImportConfig(StageConfig):
         "the rest.",
     )
     limit: int | None = Field(
-        default=None, ge=1, description="Only the first so many claims. At least 1."
+        default=None,
+        ge=1,
+        description="Of a list of claims, only the first so many. At least 1; not for corpus files "
+        "and published folders.",
     )
     replace: bool = Field(
         default=False, description="Whether a different corpus of the same name is overwritten."

@@ -162,7 +162,9 @@ def import_(
             "the rest."
         ),
     ] = None,
-    limit: Annotated[int | None, Option(min=1, help="Only the first so many claims.")] = None,
+    limit: Annotated[
+        int | None, Option(min=1, help="Of a list of claims, the first so many.")
+    ] = None,
     replace: Annotated[bool, Option("--replace", help="Overwrite a corpus of that name.")] = False,
 ) -> None:
     """Import claims or videos that others annotated, as a corpus with transcripts.

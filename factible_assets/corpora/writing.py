@@ -195,12 +195,13 @@ def write_corpus(
     if len(content) > MAX_BYTES:
         raise CorpusError(
             f"{file}: the corpus would have {len(content) >> 20} MB, and a corpus file has at most "
-            f"{MAX_BYTES >> 20}. Import a part with --limit."
+            f"{MAX_BYTES >> 20}. Import a part: set a limit (--limit on "
+            "the command line) where claims are listed, or divide the file."
         )
     if file.exists() and not replace and _bytes_of(file) != content:
         raise CorpusError(
-            f"{file}: there is a different corpus of this name. Give another name, or replace it "
-            "with --replace."
+            f"{file}: there is a different corpus of this name. Give another name, or set "
+            "replace (--replace on the command line)."
         )
     others = (each for each in load_corpora([destination]).videos() if each.file != file)
     known = {listed.video.video_id: listed for listed in others}

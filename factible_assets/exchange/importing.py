@@ -32,6 +32,10 @@ _READERS: Final[Mapping[ImportFormat, Callable[[str, Path], Stated]]] = {
     "claimreview": read_claim_reviews,
     "csv": read_claim_list,
 }
+_OF_VIDEOS: Final[Mapping[ImportFormat, str]] = {
+    "corpus": "a corpus file",
+    "published": "a folder of published runs",
+}
 
 
 def import_corpus(
@@ -49,7 +53,7 @@ def import_corpus(
 
     `path` is a file, or a folder of the published layout, and names the corpus if nothing does.
     Evidence is looked for on `web`, else in the archive for published runs and on auto for the
-    rest; `listing` may know what the path does not say of a video.
+    rest; `listing` may know what the path does not say of a video. A `limit` is for claims alone.
 
     Raises CorpusError: nothing can be imported; the message names the file, the line and the
     remedy.
@@ -59,7 +63,13 @@ def import_corpus(
     there = listing.corpus(named) if listing else None
     if there and not there.on_demand and there.file.parent.resolve() != destination.resolve():
         raise CorpusError(
-            f"{there.file}: there is a corpus {named!r} already. Give another name with --name."
+            f"{there.file}: there is a corpus {named!r} already. Give another name "
+            "(--name on the command line)."
+        )
+    if limit is not None and given in _OF_VIDEOS:
+        raise CorpusError(
+            f"{path}: a limit counts the claims of a list, and {_OF_VIDEOS[given]} lists "
+            "videos with all of theirs. Leave the limit out."
         )
     if given == "published":
         made = read_published(path, named, web or "archive", listing)
@@ -68,6 +78,11 @@ def import_corpus(
         raise CorpusError(f"{path}: this is a folder, and {given} is a file. Give the file.")
     if given == "corpus":
         made = _read_listing(path, named if name else None, web)
+        if path.resolve().parent == destination.resolve() and not replace:
+            raise CorpusError(
+                f"{path} is listed already: it lies in the folder of your corpora. Edit "
+                "it there; nothing is to be imported."
+            )
         return write_corpus(destination, *made, replace=replace)
     try:
         if given == "fever":
@@ -114,8 +129,8 @@ def detect(path: Path) -> ImportFormat:
     if first.startswith("{") and first.endswith("}") and '"claim"' in first:
         return "fever"
     raise CorpusError(
-        f"{path}: this is none of the formats that are known by their beginning. Name it with "
-        f"--format: {', '.join(get_args(ImportFormat)[1:])}."
+        f"{path}: this is none of the formats that are known by their beginning. Set the "
+        f"format (--format on the command line): {', '.join(get_args(ImportFormat)[1:])}."
     )
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ def test_what_is_none_of_them_is_told_with_the_names_of_the_formats(
 ) -> None:
     file = tmp_path / "a.json"
     file.write_text(content)
-    with pytest.raises(CorpusError, match="--format: published, corpus, averitec"):
+    with pytest.raises(CorpusError, match=r"--format on the command line\): published, corpus"):
         detect(file)
 
 
@@ -82,6 +83,23 @@ def test_only_the_first_claims_are_taken_if_so_asked(tmp_path: Path) -> None:
     done = import_corpus(file, tmp_path / "home", limit=3)
     assert done.video_ids == ("many.0", "many.1", "many.2")
     assert done.left_out == ()
+
+
+@pytest.mark.parametrize("form", ["corpus", "published"])
+def test_a_limit_of_claims_is_refused_where_videos_are_listed(
+    given: Callable[[str], Path], tmp_path: Path, form: Any
+) -> None:
+    with pytest.raises(CorpusError, match=r"counts the claims of a list.*Leave the limit out"):
+        import_corpus(given("corpus"), tmp_path / "home", form=form, limit=1)
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_file_that_lies_among_the_corpora_is_listed_already(given: Callable[[str], Path]) -> None:
+    file = given("corpus")
+    before = file.read_bytes()
+    with pytest.raises(CorpusError, match=r"a\.yaml is listed already.*Edit it there"):
+        import_corpus(file, file.parent)
+    assert file.read_bytes() == before
 
 
 def test_what_cannot_be_used_is_left_out_and_told(tmp_path: Path) -> None:
@@ -152,7 +170,7 @@ def test_a_different_corpus_of_the_name_is_not_overwritten_unless_asked(
 ) -> None:
     home = tmp_path / "home"
     import_corpus(given("fever"), home, name="mine")
-    with pytest.raises(CorpusError, match="different corpus of this name"):
+    with pytest.raises(CorpusError, match=r"different corpus .*set replace \(--replace on"):
         import_corpus(given("averitec"), home, name="mine")
     done = import_corpus(given("averitec"), home, name="mine", replace=True)
     assert [each.video.video_id for each in load_corpora([home]).videos()] == list(done.video_ids)
@@ -173,7 +191,7 @@ def test_a_corpus_too_large_for_one_file_is_refused_with_the_remedy(tmp_path: Pa
     with file.open("w") as stream:
         for number in range(72):
             stream.write(json.dumps({"id": number, "claim": f"C{number} " + "x" * 250_000}) + "\n")
-    with pytest.raises(CorpusError, match=r"has at most 16\. Import a part with --limit"):
+    with pytest.raises(CorpusError, match=r"has at most 16\. Import a part: set a limit"):
         import_corpus(file, tmp_path / "home")
 
 
