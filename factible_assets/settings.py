@@ -129,6 +129,16 @@ def _whole_address(value: str) -> str:
     ) from None
 
 
+def _place(path: Path) -> Path:
+    """Put a user's home folder in the place of its sign ~."""
+    if "\0" in str(path):
+        raise ValueError("it has a NUL byte, which no path can have; take it out")
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise ValueError("no user is called what follows its ~; write the whole path") from error
+
+
 SPEAKS: Final = "speaks"
 """Marks who is sent something, what is run, spent or deleted by itself, and who is let in."""
 
@@ -157,6 +167,7 @@ def variable(field: str) -> str:
 
 
 Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(listed)]
+Place = Annotated[Path, AfterValidator(_place)]
 WebAddress = Annotated[str, AfterValidator(_whole_address)]
 Days = Annotated[float, Field(ge=0, le=36_500)]
 Cron = Annotated[
@@ -375,7 +386,7 @@ class Settings(BaseSettings):
     prompts: ClassVar[_InHome] = _InHome("prompts")
     home_corpora: ClassVar[_InHome] = _InHome("corpora")
 
-    home: Annotated[Path, SPEAKS] = Field(default_factory=default_home)
+    home: Annotated[Place, SPEAKS] = Field(default_factory=default_home)
     lake: Annotated[SecretStr | None, SPEAKS] = None
     lake_data: Annotated[str | None, SPEAKS] = None
     web: Web = "auto"
@@ -390,7 +401,7 @@ class Settings(BaseSettings):
     model_evidence: str | None = None
     model_verdicts: str | None = None
     model_judge: str | None = None
-    models_file: Annotated[Path | None, SPEAKS] = None
+    models_file: Annotated[Place | None, SPEAKS] = None
     reasoning_effort: Effort | None = None
     reasoning_effort_claims: Effort | None = None
     reasoning_effort_queries: Effort | None = None
@@ -437,7 +448,7 @@ class Settings(BaseSettings):
     youtube_proxy: Annotated[SecretStr | None, SPEAKS] = None
     webshare_proxy_username: SecretStr | None = None
     webshare_proxy_password: SecretStr | None = None
-    transcript_folders: Annotated[Listed, SPEAKS] = ()
+    transcript_folders: Annotated[tuple[Place, ...], NoDecode, BeforeValidator(listed), SPEAKS] = ()
 
     # Where things are really found.
     endpoints: Annotated[dict[Endpoint, WebAddress], NoDecode, BeforeValidator(_paired), SPEAKS] = (
@@ -504,8 +515,13 @@ class Settings(BaseSettings):
 
     @field_validator("home")
     @classmethod
-    def _home_is_absolute(cls, value: Path) -> Path:
-        return Path.cwd() / value.expanduser()
+    def _home_is_a_whole_path_of_a_folder(cls, value: Path) -> Path:
+        home = Path.cwd() / value
+        # What is not there yet is made, unless a file stands in the way.
+        there = next(each for each in (home, *home.parents) if os.path.lexists(each))
+        if there.exists() and not there.is_dir():
+            raise ValueError(f"{there} is not a folder; name a folder, which may be a new one")
+        return home
 
     @classmethod
     def settings_customise_sources(
@@ -534,7 +550,7 @@ class Settings(BaseSettings):
         Raises SettingsError: The data folder is the working folder's, and nobody allowed the file.
         """
         if self.models_file is not None:
-            return self.models_file.expanduser()
+            return self.models_file
         path = self.home / "models.yaml"
         if not path.is_file():
             return None

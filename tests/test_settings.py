@@ -81,6 +81,9 @@ def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
+        ("FACTIBLE_HOME", "~nobodyx/x", "no user is called what follows its ~; write the whole"),
+        ("FACTIBLE_MODELS_FILE", "~nobodyx/x", "no user is called"),
+        ("FACTIBLE_TRANSCRIPT_FOLDERS", "/srv,~nobodyx/x", "no user is called"),
         ("FACTIBLE_WEB", "moon", "web is one of auto"),
         ("FACTIBLE_WHOIS", "nowhere", "write the address as HOST:PORT"),
         ("FACTIBLE_ENDPOINTS", "serper=nowhere", "write an address such as https://"),
@@ -99,10 +102,20 @@ def test_a_wrong_value_is_a_sentence_that_names_the_variable(
 
 
 def test_a_data_folder_that_cannot_be_written_is_a_sentence_with_the_remedy(tmp_path: Path) -> None:
-    blocked = tmp_path / "a-file"
-    blocked.touch()
-    with pytest.raises(SettingsError, match=r"a-file/data cannot be written.*FACTIBLE_HOME"):
-        Settings(home=blocked / "data").ensure_home()
+    blocked = tmp_path / "a-link"
+    blocked.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(SettingsError, match=r"a-link cannot be written.*FACTIBLE_HOME"):
+        Settings(home=blocked).ensure_home()
+
+
+@pytest.mark.parametrize("home", ["a-file", "a-file/data", "/dev/null"])
+def test_a_data_folder_that_is_a_file_is_told_before_it_looks_empty(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: str
+) -> None:
+    (tmp_path / "a-file").touch()
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path / home))
+    with pytest.raises(SettingsError, match=r"FACTIBLE_HOME cannot be used: .* is not a folder"):
+        load_settings()
 
 
 def test_the_data_folder_is_made_when_it_is_needed(tmp_path: Path) -> None:

@@ -103,7 +103,13 @@ class Lake:
         if "://" in place:
             _store_of(place)
         else:
-            place = f"{Path(place).expanduser().absolute()}/"
+            try:
+                place = f"{Path(place).expanduser().absolute()}/"
+            except RuntimeError as error:
+                raise WarehouseError(
+                    f"The folder of its data is {place!r}, and no user is called what follows its "
+                    "~. Write the whole path."
+                ) from error
         lake = cls(catalogue, place, password)
         _told[str(lake)] = lake
         return lake

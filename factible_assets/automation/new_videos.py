@@ -65,14 +65,21 @@ def _permitted(given: str, settings: Settings, command: str) -> Path:
 
     Raises dagster.Failure: it lies in none of them. Never retried.
     """
-    path = Path(given).expanduser()
+    try:
+        path = Path(given).expanduser()
+        place = path.resolve()
+    except (RuntimeError, ValueError) as error:
+        raise final_failure(
+            f"The path {given!r} cannot be used: no user is called what follows its ~, or it has a "
+            "NUL byte. Give the path from the root, and launch again."
+        ) from error
     if not path.is_absolute():
         raise final_failure(
             f"The path {given!r} is not whole: the daemon may run in any folder. Give the path "
             "from the root, and launch again."
         )
-    folders = [settings.home, *map(Path, settings.transcript_folders)]
-    if not any(path.resolve().is_relative_to(folder.expanduser().resolve()) for folder in folders):
+    folders = [settings.home, *settings.transcript_folders]
+    if not any(place.is_relative_to(folder.resolve()) for folder in folders):
         raise final_failure(
             f"{given!r} is not in a folder that files are taken from: "
             f"{', '.join(map(str, folders))}. Move it there, add its folder to "
