@@ -369,7 +369,7 @@ def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict
                 "ratings of the sources", counted([each.rating for each in read], get_args(Rating))
             ),
             "outcomes": common.counts_by([each.status for each in result.evidence]),
-            "independent origins": len({each.origin for each in read if each.origin}),
+            "origins of all sources read": len({each.origin for each in read if each.origin}),
             "pages read": sum(page.status == "ok" for page in result.pages),
             "rejected quotes": sum(each.rejected_quotes for each in result.evidence),
             "failures": _failures(result.evidence),

@@ -353,6 +353,7 @@ _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
         "independent origins per claim",
         "claims",
         evidence.independent_origins_per_claim,
+        assets=("claims", "verdicts"),
         headline=True,
     ),
     _evidence(

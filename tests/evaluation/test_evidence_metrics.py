@@ -13,6 +13,7 @@ from factible_assets.evaluation.metrics.evidence import (
 )
 from factible_assets.records import Claim, Evidence, PageText, Query
 from factible_assets.rows import VideoRows
+from tests.warehouse import samples
 
 TEXT = "The Earth goes around the Sun in a year."
 
@@ -80,14 +81,11 @@ def test_queries_that_were_not_asked_do_not_count() -> None:
     assert sources_per_query(VideoRows(queries=queries, evidence=rows)).value == 1.0
 
 
-def test_copies_of_one_story_are_one_origin() -> None:
-    rows = [
-        evidence(origin="wire story"),
-        evidence(origin="wire story", domain="paper.example"),
-        evidence(),
-        evidence("c2", origin="wire story"),
-    ]
-    assert independent_origins_per_claim(VideoRows(claims=CLAIMS, evidence=rows)).value == 3 / 3
+def test_origins_are_those_of_the_verdicts_and_a_claim_without_one_has_none() -> None:
+    reached = samples.verdict("v", 1)
+    verdicts = [reached.model_copy(update={"independent_origins": n}) for n in (3, 2)]
+    rows = VideoRows(claims=CLAIMS, verdicts=verdicts, evidence=[evidence()] * 9)
+    assert independent_origins_per_claim(rows).value == 5 / 3
 
 
 def test_a_quote_is_grounded_only_if_it_stands_in_the_stored_page() -> None:

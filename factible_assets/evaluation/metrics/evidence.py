@@ -58,18 +58,12 @@ def _read(rows: VideoRows) -> int:
 
 
 def independent_origins_per_claim(rows: VideoRows) -> Ratio:
-    """Return the mean number of independent origins among a claim's read sources.
+    """Return the mean number of independent origins that a claim's verdict is reached from.
 
-    Copies of one story count once, whatever their number; a source whose origin is unknown is its
-    own, by domain.
+    The verdicts' own number: copies of one story count once, and unclear sources do not count where
+    most take a side. A claim without a verdict has none.
     """
-    wanted = {claim.claim_id for claim in rows.claims}
-    origins = {
-        (row.claim_id, row.origin or row.domain)
-        for row in rows.evidence
-        if row.status == "ok" and row.claim_id in wanted
-    }
-    return Ratio(len(origins), len(rows.claims))
+    return Ratio(sum(row.independent_origins for row in rows.verdicts), len(rows.claims))
 
 
 def questions_answered(answered: Answered, rows: VideoRows) -> Ratio:
