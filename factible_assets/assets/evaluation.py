@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import dagster as dg
 from pydantic import Field
@@ -46,8 +46,8 @@ _MAIN = ("metric", "value", "baseline", "n", "unit", "95 % interval", "averaging
 class EvaluationConfig(StageConfig):
     """What to evaluate."""
 
-    corpora: tuple[str, ...] = Field(
-        default=(), description="Evaluate only these corpora; all if none is named."
+    corpora: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        default=(), description="Evaluate only these corpora, by name; all if the list is empty."
     )
     resamples: int = Field(
         default=RESAMPLES,

@@ -121,7 +121,12 @@ def load_targets(folders: Iterable[Path]) -> Targets:
             continue
         reader = _Reader(file=file, document=document)
         problems += document.repeated_keys(file)
-        listed = reader.entry(_File, document.data, ())
+        data = document.data
+        listed = reader.entry(_File, data, ())
+        if listed is None and isinstance(data, dict):
+            # A key that is none here must not hide what is wrong with the rest.
+            known = {key: data[key] for key in _File.model_fields if key in data}
+            listed = reader.entry(_File, known, ())
         for corpus, entries in {"": listed.targets, **listed.overrides}.items() if listed else ():
             place: Place = ("overrides", corpus) if corpus else ("targets",)
             for metric, given in entries.items():
@@ -129,7 +134,7 @@ def load_targets(folders: Iterable[Path]) -> Targets:
                 target = None if is_off else reader.target(metric, given, (*place, metric))
                 if is_off or target:
                     found.setdefault(corpus, {})[metric] = target
-        problems += reader.problems
+        problems += dict.fromkeys(reader.problems)
     return Targets(found, tuple(problems))
 
 

@@ -151,7 +151,17 @@ def test_a_corpus_that_was_never_checked_is_named_with_those_that_were(
     (failure,) = [event for event in result.all_events if event.is_step_failure]
     said = failure.step_failure_data.user_failure_data
     assert said is not None
-    assert "No video of the corpus nowhere has been checked" in str(said.description)
+    assert "No video of the corpus 'nowhere' has been checked" in str(said.description)
+
+
+def test_a_corpus_without_a_name_is_refused_before_the_run(
+    sample: Settings, tmp_path: Path
+) -> None:
+    with (
+        dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance,
+        pytest.raises(dg.DagsterInvalidConfigError, match=r"corpora cannot be '': .* by name"),
+    ):
+        evaluate(sample, instance, corpora=[""])
 
 
 def test_nothing_checked_is_measured_as_nothing(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_each_video_is_listed_on_request(factible: Run, home: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
-        (["--corpus", "nowhere"], "No video of the corpus nowhere has been checked", 4),
+        (["--corpus", "nowhere"], "No video of the corpus 'nowhere' has been checked", 4),
         (["--matcher", "recorded"], "Only published evaluations have recorded matches", 2),
     ],
 )

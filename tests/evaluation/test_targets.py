@@ -105,6 +105,15 @@ def test_a_mistake_is_told_with_its_file_line_and_remedy(
     assert any(told.startswith(place) and words in told for told in problems), problems
 
 
+def test_a_key_that_is_none_hides_no_other_mistake(tmp_path: Path) -> None:
+    text = "goals: {}\n" + PRECISION + "  precison: {target: 1, floor: 0}\n"
+    targets = written(tmp_path, text)
+    first, second = map(str, targets.problems)
+    assert ":1: 'goals' is not a key here" in first
+    assert "There is no metric 'precison'" in second
+    assert targets.of("any")["precision"].target == 0.7
+
+
 def test_the_targets_that_come_with_the_project_can_be_used_and_are_no_corpus() -> None:
     targets = load_targets([ROOT / "corpora"])
     assert targets.problems == ()
