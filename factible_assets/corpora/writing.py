@@ -27,7 +27,12 @@ from factible_assets.corpora.reading import CorporaReading, CorpusVideo, load_co
 from factible_assets.errors import ExitCode
 from factible_assets.files import write_whole
 from resources.lines import MAX_BYTES, PlacedError, parse_document, problem_words
-from resources.transcripts.youtube_ids import is_video_id, video_id_of, watch_url
+from resources.transcripts.youtube_ids import (
+    NotAVideoLinkError,
+    is_video_id,
+    video_id_of,
+    watch_url,
+)
 
 _TURN_SECONDS: Final = 30
 _WIDTH: Final = 92
@@ -43,13 +48,26 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_AROUND = " \t\r\n<>()[]{}\"'\u2018\u2019\u201c\u201d\u00ab\u00bb.,;:!?"
+
 
 def bare_id(target: str) -> str:
     """Return the id that a YouTube link names, everything else as it is.
 
     Raises NotAVideoLinkError: If it is a link, and not to a YouTube video.
     """
-    return video_id_of(target) if _LINK.match(target.strip()) else target
+    # A link is pasted with what stood around it, and with marks of text that nobody sees.
+    link = _UNSEEN.sub("", target).strip(_AROUND)
+    if not _LINK.match(link):
+        return target
+    before, _, parameters = link.partition("?")
+    try:
+        return video_id_of(f"{before}?{parameters.replace('?', '&')}")
+    except NotAVideoLinkError as error:
+        if len(link.split()) > 1 or link.count("://") > 1:
+            raise NotAVideoLinkError(target, "holds more than one link or word") from error
+        raise
 
 
 def list_new_video(

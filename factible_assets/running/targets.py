@@ -48,6 +48,11 @@ def resolve(target: str, title: str | None, settings: Settings) -> Target:
     Raises NotAVideoLinkError: It is a link, and not to a YouTube video.
     Raises TranscriptError: It is a file that is no transcript.
     """
+    if not target.strip():
+        raise FactibleError(
+            "The video that was given is empty.",
+            "Give a YouTube link or id, the id of a video in a corpus, or a transcript file.",
+        )
     path = Path(target)
     if path.is_file():
         return _of_file(path, title, settings)
@@ -66,6 +71,8 @@ def resolve(target: str, title: str | None, settings: Settings) -> Target:
     if is_video_id(video_id):
         return Target(video_id, remark=unread)
     shown = plain(video_id, 120)
+    if path.is_dir():
+        raise FactibleError(f"{shown} is a folder.", "Give a transcript file, such as one in it.")
     if Path(video_id).suffix.lower() in _FILE_SUFFIXES or "/" in video_id or "\\" in video_id:
         raise FactibleError(f"There is no file {shown}.", "Check the path.")
     raise FactibleError(

@@ -35,10 +35,14 @@ from warehouse.store import Warehouse
     [
         ("nothing-here", "No corpus lists a video nothing-here"),
         ("everyday-belief-talk", "Did you mean 'everyday-beliefs-talk'?"),
+        (" ", "is empty. Give a YouTube link"),
+        ("/", "/ is a folder. Give a transcript file"),
         ("missing.vtt", "There is no file missing.vtt"),
         ("folder/missing", "There is no file folder/missing"),
         ("https://a.example/film", "is not a YouTube link"),
         ("https://www.youtube.com/@someone", "names a channel"),
+        (f"https://youtu.be/{VIDEO_ID} https://youtu.be/{VIDEO_ID}", "more than one link"),
+        (f"https://youtu.be/{VIDEO_ID}https://youtu.be/{VIDEO_ID}", "more than one link"),
         ("\x1b[31mred", "[31mred"),
     ],
 )
@@ -51,6 +55,21 @@ def test_a_target_that_cannot_be_checked_is_a_sentence(
     assert result.stdout == ""
     assert "\x1b" not in result.stderr
     assert not home.exists()
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "https://youtu.be/{}.",
+        "(https://www.youtube.com/watch?v={})",
+        "<https://youtu.be/{}>,",
+        "https://www.youtube.com/watch?v={}?t=5",
+        "https://youtu.be/{}?si=abc?t=5",
+        "\u200bhttps://youtu.be/{}\u200b",
+    ],
+)
+def test_a_link_is_read_without_what_stood_around_it(pasted: str) -> None:
+    assert bare_id(pasted.format("-LDjqcvSbP4")) == "-LDjqcvSbP4"
 
 
 @pytest.mark.parametrize("target", [VIDEO_ID, f"https://youtu.be/{VIDEO_ID}", "-LDjqcvSbP4"])
