@@ -304,6 +304,10 @@ def problem_words(detail: ErrorDetails, model: Any, name: str | None = None) -> 
             return f"{name or 'This'} is no mapping of keys to values. Correct it."
         case "tuple_type" | "list_type":
             return f"{name} is {given}, and no list. Make it one."
+        case kind if kind.startswith("date_"):
+            words = "write a day as 2026-01-31"
+        case "string_too_short" if not detail["input"]:
+            words = "it is empty; fill it in"
         case "string_pattern_mismatch" if name in known and known[name].description:
             words = str(known[name].description)
     sentence = f"{words}{'' if words.endswith(('.', '?')) else '.'}"

@@ -28,7 +28,7 @@ from factible_assets.exchange.importing import import_corpus
 from factible_assets.files import digest, slug, write_whole
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.urls import canonical_url
-from factible_assets.wording import plain
+from factible_assets.wording import counted, plain
 from resources.archive.store import Archive, ImportReport
 from resources.lines import FileProblem
 
@@ -104,9 +104,9 @@ def list_(
                 "line": listed.line,
             }
         )
-        counted = f"({listed.entry.claim_count})" if listed.entry.claim_count is not None else None
+        said = f"({listed.entry.claim_count})" if listed.entry.claim_count is not None else None
         source = "file" if listed.transcript else "YouTube"
-        claims = counted if known is None else known
+        claims = said if known is None else known
         rows.append((video.video_id, video.title, video.corpus, listed.web, source, claims))
     headings = ("id", "title", "corpus", "web", "transcript", "annotated claims")
     result(documents, table(headings, rows, numbers=headings[-1:]))
@@ -141,7 +141,7 @@ def validate(
         raise Exit(ExitCode.BAD_INPUT)
     videos = sum(1 for one in read for _ in one.everything())
     corpora = sum(len(one.corpora) for one in read)
-    note(f"{videos} videos in {corpora} corpora, no problems")
+    note(f"{counted(videos, 'video')} in {counted(corpora, 'corpus', 'corpora')}, no problems")
 
 
 @app.command("import")
@@ -198,7 +198,7 @@ def import_(
     told, videos = ("name", "claims", "transcripts", "left_out"), len(done.video_ids)
     result(
         {"corpus": done.file, "videos": videos, **{each: getattr(done, each) for each in told}},
-        f"{videos} videos with {done.claims} annotated claims → {done.file}",
+        f"{counted(videos, 'video')} with {counted(done.claims, 'annotated claim')} → {done.file}",
     )
 
 
@@ -241,15 +241,15 @@ def export(
         text, count = reviews.text, reviews.count
         if reviews.unjudged:
             note(
-                f"{reviews.unjudged} claims without a stance are left out: there is no rating of "
-                "them"
+                "left out, because there is nothing to rate: "
+                f"{counted(reviews.unjudged, 'claim')} without a stance"
             )
     if output is None:
         echo(text, nl=False)
         return
     path = write_whole(output, text.encode())
     document = {"corpus": name, "format": form, "path": path, "claims": count}
-    result(document, f"{count} annotated claims → {output}")
+    result(document, f"{counted(count, 'annotated claim')} → {output}")
 
 
 @app.command("schema")
@@ -338,8 +338,8 @@ def _import_words(report: ImportReport) -> str:
         "pages added" if report.added != 1 else "page added": report.added,
         "updated": report.updated,
         "unchanged": report.unchanged,
-        "searches": report.searches,
-        "hits": report.hits,
+        "searches" if report.searches != 1 else "search": report.searches,
+        "hits" if report.hits != 1 else "hit": report.hits,
         "left out": report.unusable,
     }
     told = (f"{number:,} {words}" for words, number in amounts.items() if number)

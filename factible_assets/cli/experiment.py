@@ -371,7 +371,8 @@ def _show_plan(experiment: Experiment, plan: Estimate) -> None:
         numbers=figures,
         whole=("stage", "model"),
     )
-    most = f"{plan.searches:,} searches, {plan.pages:,} pages and {plan.model_calls:,} model calls"
+    read, asked = counted(plan.pages, "page"), counted(plan.model_calls, "model call")
+    most = f"{counted(plan.searches, 'search', 'searches')}, {read} and {asked}"
     words = [f"At most {most} for {plan.usd:.2f} USD."]
     if plan.unpriced:
         words.append(

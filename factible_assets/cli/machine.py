@@ -226,7 +226,7 @@ async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Recei
         note(f"  licence  {model.licence}")
         note(f"  source   {model.source}")
         note(f"  from     {settings.model_hub} {model.repo} at {model.revision}")
-        note(f"  size     {size / 1e6:,.1f} MB in {len(files)} files")
+        note(f"  size     {size / 1e6:,.1f} MB in {counted(len(files), 'file')}")
         if not yes and not sys.stdin.isatty():
             raise UsageError("Nobody can be asked whether to fetch this.", "Add --yes to fetch it.")
         if not yes and not confirm("Fetch it?", err=True):
@@ -369,7 +369,7 @@ def migrate_home(
     rows = sum(each.rows for each in moved)
     result(
         {"lake": str(lake), "data": lake.data, "tables": moved},
-        f"{rows:,} rows of {len(moved)} tables are in {lake}, each table as it was.",
+        f"{lake} has {counted(rows, 'row')} of {counted(len(moved), 'table')}, each as it was.",
         f"{path} stays as it is. To use the lake, set from now on:",
         f"FACTIBLE_WAREHOUSE={lake}\nFACTIBLE_LAKE_DATA={lake.data}",
         *(["A password belongs into PGPASSWORD or ~/.pgpass."] if "postgres" in str(lake) else []),

@@ -24,6 +24,7 @@ from factible_assets.errors import FactibleError, UsageError
 from factible_assets.files import INDEX, write_whole
 from factible_assets.running.targets import open_store, unchecked
 from factible_assets.settings import Settings, load_settings
+from factible_assets.wording import counted
 from resources.statements import statements
 
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
@@ -294,11 +295,11 @@ def _written(
         name, made = "averitec.json", averitec_of_results(checked)
     if made.incomplete:
         remarks.append(
-            f"{form}: {made.incomplete} claims whose verdict is incomplete are left out, "
-            "because services failed. Check their videos again."
+            f"{form}: left out, because services failed: {counted(made.incomplete, 'claim')} with "
+            "an incomplete verdict. Check their videos again."
         )
     if made.unjudged:
-        remarks.append(f"{form}: {made.unjudged} claims without a verdict are left out.")
+        remarks.append(f"{form}: left out: {counted(made.unjudged, 'claim')} without a verdict.")
     return {write_whole(folder / name, made.text.encode()): made.count}
 
 

@@ -42,7 +42,7 @@ from factible_assets.exchange.tables import csv_of
 from factible_assets.files import write_whole
 from factible_assets.running.targets import open_store
 from factible_assets.settings import load_settings
-from factible_assets.wording import plain
+from factible_assets.wording import counted, plain
 from resources.statements import statements
 from warehouse.store import Warehouse
 
@@ -242,7 +242,7 @@ def _write(frame: pl.DataFrame, form: Format, output: Path | None) -> None:
     content = _encoded(frame, form)
     if output is not None:
         write_whole(output, content)
-        note(f"{frame.height:,} rows written to {output}")
+        note(f"{counted(frame.height, 'row')} written to {output}")
         return
     if sys.stdout.isatty():
         content = without_controls(content.decode()).encode()

@@ -33,6 +33,7 @@ from factible_assets.http_service import models
 from factible_assets.http_service.auth import Client, Clients
 from factible_assets.http_service.results import PublishedResults
 from factible_assets.settings import Settings
+from factible_assets.wording import counted
 from resources.lines import did_you_mean, shown
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
 
@@ -299,8 +300,8 @@ class Runs:
             return same
         if len(active) >= self.settings.serve_max_runs:
             raise models.too_many(
-                f"{len(active)} videos are being checked, and no more are at once. Ask again "
-                "later, or raise FACTIBLE_SERVE_MAX_RUNS.",
+                f"{counted(len(active), 'video is', 'videos are')} being checked, and no more at "
+                "once. Ask again later, or raise FACTIBLE_SERVE_MAX_RUNS.",
                 _RETRY_SECONDS,
             )
         self.clients.count_video(client.id)

@@ -162,6 +162,8 @@ def test_claims_are_imported_listed_and_exported_again(
     assert (told["name"], told["videos"], told["claims"]) == ("tried", 1, 1)
     assert f"{file}:2: " in told["left_out"][0]
     assert "tried.1" in factible("corpus", "list").stdout
+    again = factible("corpus", "import", file, "--name", "tried")
+    assert "1 video with 1 annotated claim → " in again.stdout
     written = tmp_path / "again.jsonl"
     result = factible("corpus", "export", "tried", "-f", "fever", "-o", written, "--json")
     assert json.loads(result.stdout)["claims"] == 1

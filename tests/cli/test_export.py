@@ -22,7 +22,7 @@ def test_everything_is_written_for_all_videos(factible: Run, home: Path) -> None
     assert rows["current_verdicts.parquet"] == 5
     assert rows["source_scoreboard.parquet"] > 0
     assert all(Path(file["path"]).is_file() for file in done["files"])
-    assert any("1 claims whose verdict is incomplete" in each for each in done["left_out"])
+    assert any("1 claim with an incomplete verdict." in each for each in done["left_out"])
 
 
 def test_one_video_one_format_and_one_folder_may_be_chosen(
