@@ -122,7 +122,7 @@ def test_a_data_folder_that_cannot_be_used_is_a_sentence(
     monkeypatch.setenv("FACTIBLE_HOME", str(blocked / "home"))
     result = factible("demo")
     assert result.exit_code == 5
-    assert f"{blocked / 'home'} cannot be written" in result.stderr
+    assert f"{blocked} is not a folder" in result.stderr
     assert "FACTIBLE_HOME" in result.stderr
     assert "Traceback" not in result.stderr
 
