@@ -21,7 +21,7 @@ from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.experiments.plan import Variant
 from factible_assets.experiments.surroundings import Place, choose
-from factible_assets.launchpad import run_config_for, settled
+from factible_assets.launchpad import run_config_for
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Video
 from factible_assets.running.standing import input_tags
@@ -541,7 +541,7 @@ def test_lists_and_days_survive_the_launchpad() -> None:
     knobs = FactCheckConfig(search=search)
     given = run_config_for(knobs, ["verdicts"])["ops"]["claim_checks"]["config"]
     assert given["search"]["exclude_domains"] == ["a.example"]
-    assert settled(FactCheckConfig, given) == knobs
+    assert FactCheckConfig.model_validate(given) == knobs
 
 
 def test_the_reasoner_of_a_run_is_that_of_both_of_its_steps() -> None:
