@@ -41,6 +41,7 @@ class Lexicon:
     denies_what_follows: Pattern
     denies_what_precedes: Pattern
     denies_previous_sentence: Pattern
+    divides_previous_sentence: Pattern
     affirms_previous_sentence: Pattern
     ruling: Pattern
     labels: Pattern

@@ -227,7 +227,7 @@ def _of_sentence(
             continue
         said = said_of.get(part) or comment
         told = _as_told(said, back) if found.is_denied else said
-        if lexicon.divided.search(folded):
+        if said == "divided" or lexicon.divided.search(folded):
             says = "divided"
         elif leaves_open or (not found.denials and lexicon.reports.search(words)):
             says = told or "open"
@@ -250,7 +250,7 @@ def _as_told(said: Says | None, back: re.Match[str] | None) -> Says | None:
     """
     if said == "denies" and back is not None:
         return None if back["checked"] else "open"
-    return _CONTRARY[said] if said else None
+    return _CONTRARY.get(said, said) if said else None
 
 
 def _is_comment(text: str) -> bool:
@@ -266,9 +266,13 @@ def _said_before(text: str) -> Says | None:
     """Read what a text says of the one before it: "No.", "That is a myth."."""
     said = fold_evenly(text).lstrip("-*\u2022\u25cf|> ")
     said = _CONTRACTED.sub(r"\1 is", said).replace("n't", " not")
-    if load_lexicon().denies_previous_sentence.search(said):
-        return "denies"
-    return "asserts" if load_lexicon().affirms_previous_sentence.search(said) else None
+    lexicon = load_lexicon()
+    heard: dict[Says, re.Pattern[str]] = {
+        "divided": lexicon.divides_previous_sentence,
+        "denies": lexicon.denies_previous_sentence,
+        "asserts": lexicon.affirms_previous_sentence,
+    }
+    return next((says for says, pattern in heard.items() if pattern.search(said)), None)
 
 
 # --- What holds of one alone ----------------------------------------------------------------------

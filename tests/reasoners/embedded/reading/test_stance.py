@@ -395,6 +395,8 @@ def test_what_a_sentence_says_of_the_one_before_is_heard_and_nothing_else(
         ("refutes", "Are bats blind? The short answer is no."),
         ("refutes", "Are bats blind? Far from it."),
         ("supports", "Are bats blind? In short, yes."),
+        ("mixed", "Bats are blind. This is only partly true."),
+        ("mixed", "Bats are blind. The claim is true for some and not for others."),
         ("supports", "Are bats blind? This is true."),
         ("unclear", "Vaccines work better than masks. That is false."),
     ],
