@@ -78,7 +78,7 @@ def test_the_projects_layout_is_read_whole(tmp_path: Path) -> None:
         ("class: government", "class: ministry", 5, "class is 'ministry': it should be"),
         ("class: satire", "clas: satire", 6, "'clas' is not a key here. Did you mean 'class'"),
         ("domain: agency.example", "domain: http//", 5, "host name such as example.org"),
-        ('reason: "An agency."', 'reason: ""', 5, "reason is '': String should have at least 1"),
+        ('reason: "An agency."', 'reason: ""', 5, "reason is '': it is empty"),
         (', reason: "An agency."', "", 5, "reason is missing"),
         ("www.Spoof.example", "agency.example", 6, "agency.example is listed twice"),
         ("as_of: 2026-11-01", "as_of: yesterday", 2, "write the date as 2026-01-31"),
