@@ -48,7 +48,6 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 
-_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _AROUND = " \t\r\n<>()[]{}\"'\u2018\u2019\u201c\u201d\u00ab\u00bb.,;:!?"
 
 
@@ -58,7 +57,8 @@ def bare_id(target: str) -> str:
     Raises NotAVideoLinkError: If it is a link, and not to a YouTube video.
     """
     # A link is pasted with what stood around it, and with marks of text that nobody sees.
-    link = _UNSEEN.sub("", target).strip(_AROUND)
+    seen = (each for each in target if each.isprintable() or each.isspace())
+    link = "".join(seen).strip(_AROUND)
     if not _LINK.match(link):
         return target
     before, _, parameters = link.partition("?")
@@ -213,8 +213,8 @@ def write_corpus(
     if len(content) > MAX_BYTES:
         raise CorpusError(
             f"{file}: the corpus would have {len(content) >> 20} MB, and a corpus file has at most "
-            f"{MAX_BYTES >> 20}. Import a part: set a limit (--limit on "
-            "the command line) where claims are listed, or divide the file."
+            f"{MAX_BYTES >> 20}. Import a part: set a limit (--limit on the command line) where "
+            "claims are listed, or divide the file."
         )
     if file.exists() and not replace and _bytes_of(file) != content:
         raise CorpusError(
