@@ -414,7 +414,7 @@ RULES: tuple[Rule, ...] = (
     Rule("words that stand for one another", {"synonyms": {}}),
     Rule("opposites", {"opposites": {}}),
     Rule("words of little topic", {"light": frozenset()}),
-    _without_part("who compares says than", statements, "_compares_alike", _yes),
+    _without_part("who compares says than", statements, "_compares", _yes),
     _without_part("who does and to whom", statements, "_is_reversed", _no),
     _without_part("what was is not", statements, "_FORMER", NEVER),
     _without_part("the second is not the first", statements, "_RANK", NEVER),

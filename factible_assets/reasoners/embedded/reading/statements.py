@@ -132,7 +132,7 @@ _BARE_DENIAL = (
 JOINT = re.compile(
     r";\s+|:\s+|\s[\u2013\u2014]\s"
     r"|,?\s+(?:but|so that|although|though|whereas|while|unless|because|since)\s+(?!of\b)"
-    r"|,\s+(?:and(?!\s+not\b)|so|or|yet|which|who|where|as|making|with)\s+|"
+    r"|,\s+(?:and(?!\s+not\b(?! one\b))|so|or|yet|which|who|where|as|making|with)\s+|"
     f"{_BARE_DENIAL}|{_VERB_AFTER_AND}",
     re.IGNORECASE,
 )
@@ -140,7 +140,7 @@ JOINT = re.compile(
 _CONCEDED = re.compile(r"^\W*(?:even )?(?:although|though|while)\b[^,]{3,100}, ", re.IGNORECASE)
 """What a sentence grants before it says what it says: "Although many think …, ..."."""
 _COORDINATED = re.compile(
-    r";\s|,\s+(?:and(?!\s+not\b)|or|so)\s|\s(?:but|whereas|while|yet(?! to\b))\s|"
+    r";\s|,\s+(?:and(?!\s+not\b(?! one\b))|or|so)\s|\s(?:but|whereas|while|yet(?! to\b))\s|"
     f"{_BARE_DENIAL}|{_VERB_AFTER_AND}",
     re.IGNORECASE,
 )
@@ -177,8 +177,13 @@ _LINES_TO_COMMENT = 3
 
 
 @lru_cache(maxsize=_KEPT)
-def statements(passage: Passage, *, whole: bool = False) -> tuple[Statement, ...]:
-    """List what a passage states, clause by clause; `whole` adds sentences of several.
+def statements(
+    passage: Passage, *, whole: bool = False, contrasts: bool = False
+) -> tuple[Statement, ...]:
+    """List what a passage states, clause by clause.
+
+    `whole` adds sentences of several clauses, `contrasts` also those that hold two against each
+    other.
 
     Kept, as one page is read for many claims.
     """
@@ -191,7 +196,8 @@ def statements(passage: Passage, *, whole: bool = False) -> tuple[Statement, ...
             when = " ".join(sentence.text[year.start : year.end] for year in years)
         paragraph = sentence.paragraph
         dated = sentence.text if years or not when else f"{sentence.text} {when}"
-        stated = _of_sentence(sentence, next(rest, None), whole=whole)
+        is_whole = whole and (contrasts or not _CONTRASTS.search(sentence.text))
+        stated = _of_sentence(sentence, next(rest, None), whole=is_whole)
         found += [replace(each, sentence=dated) for each in stated]
     return tuple(found)
 
@@ -203,8 +209,9 @@ def _of_sentence(
     folded = fold_evenly(sentence.text)
     asks, is_stated = folded.endswith("?"), STATED.search(folded) is not None
     start, end = sentence.start, sentence.end
-    comment = "denies" if _MYTH.match(folded) else _said_before(following.text if following else "")
-    back = _POINTS_BACK.match(following.text) if following else None
+    is_myth = _MYTH.match(folded) is not None
+    comment = "denies" if is_myth else _said_before(following.text if following else "")
+    back = _POINTS_BACK.match(following.text) if following and not is_myth else None
     if following is not None and comment is not None:
         is_far = following.paragraph - sentence.paragraph > _LINES_TO_COMMENT
         start, end = following.start if is_far else start, following.end
@@ -298,23 +305,35 @@ _BESIDE_ROLE = re.compile(
 )
 """Beside a role: "the capital (and largest) city", "was (a general who became) the first …"."""
 _ALIAS = re.compile(r"(?:\w+ ){0,3}\w+, or $")
-_NOBODY = re.compile(r"(?:an?|often|also|now|so|still|called|known|found|said)\b")
+_NOBODY = re.compile(r"(?:an?|often|also|now|so|still|known|found|said|made|built|[a-z]+ed)\b")
 _ROLE_LESS = word_set(
     "the a an of in on by is are was were to city person man woman human living known world earth"
     " ever official solar system universe history far area"
 )
-_BEGINS_NAMES = frozenset(map(stem, word_set("mount lake river cape saint san new sir king queen")))
+_IN_MANY_NAMES = frozenset(
+    map(
+        stem,
+        word_set(
+            "mount lake river cape saint san new sir king queen sea ocean desert bay gulf empire"
+            " islands mountains"
+        ),
+    )
+)
 _PLACE_OF_ONE = re.compile(
     r"(?:\b(?:is|are|was|were|lies?|stands?)(?: located| situated)?(?: \w+ly)?"
     r" (?:in|from|part of|native to)"
     r"|\bbelong(?:s|ed)? to|\b(?:comes?|came)(?: originally)? from|\boriginat(?:es?|ed) in"
     r"|\b(?:(?:is|are|was|were) (?!located|situated)|(?=born|died))(?P<verb>\w+[dtn])"
-    r"(?: \w+ly)? (?:in|from|by))(?: the)? $"
+    r"(?: \w+ly)? (?:in|from|by)"
+    r"|\b(?P<flows>flows?|empties|drains?|discharges?|pours|runs) into"
+    r"|\b(?P<joins>connects|links|joins|separates) [^,;]+ (?:and|with|to|from)"
+    r"|\b(?:is|are|was|were)(?: \w+)? (?:an?|the)(?: \w+)? (?P<noun>\w+) of)(?: the)? $"
 )
 _IS_SOMEWHERE = (
     "is|are|was|were|been|lies?|stands?|sits?|rises?|located|situated|found|belong(?:s|ed)?|comes?"
     "|came|originate[sd]?"
 )
+_FLOWS = "flows?|empties|drains?|discharges?|pours|runs|reaches"
 _LAST_NAME = re.compile(r"(?:[A-Z][\w\u2019'-]* ?)+$")
 _AT_LAST = re.compile(r"(?: (?:in|around|on(?: [A-Z]\w+)? \d+,?) (?:[A-Z]\w+ )?\d{3,4})?\W*\Z")
 """What may follow the last name: when it was."""
@@ -325,9 +344,14 @@ _DEED_OF_ONE = re.compile(
 )
 """What stands before the name of the one, and after it, with its verb if it has one of its own."""
 _WORKS = (
-    "wrote|written|novel|book|play|tragedy|comedy|poem",
-    "painted|painting|portrait|fresco",
-    "composed|opera|symphony|concerto|ballet",
+    "wrote|written|author|novel|book|play|tragedy|comedy|poem",
+    "painted|painter|painting|portrait|fresco",
+    "composed|composer|opera|symphony|concerto|ballet",
+    "designed|architect|designer",
+    "invented|inventor",
+    "discovered|discoverer",
+    "founded|founder",
+    "directed|director",
     "held|took place",
 )
 """Verbs that make, with what is made: "an opera by Mozart"."""
@@ -360,7 +384,7 @@ def role_in(text: str) -> Role | None:
     if _ROLE.search(role) is None or _PRONOUN.search(holder) or _NOBODY.match(holder):
         return None
     words = frozenset(stem(word.norm) for word in tokenise(role) if word.norm not in _ROLE_LESS)
-    held = content_words(holder) - words - _BEGINS_NAMES
+    held = content_words(holder) - words - _IN_MANY_NAMES
     if len(words) < _SHORTEST - 1 or not held:
         return None
     return Role(words, held, not (link[1] or link[2]))
@@ -416,6 +440,11 @@ class ClaimWords:
         return replace(self, is_denied=False) if self.denied and of_rest and not of_denied else self
 
     @property
+    def contrasts(self) -> bool:
+        """Tell whether it holds two things against each other."""
+        return _CONTRASTS.search(self.text) is not None
+
+    @property
     def is_plain(self) -> bool:
         """Tell whether it asserts one short proposition."""
         return not self.is_denied and len(self.stems) <= _SHORT
@@ -438,7 +467,7 @@ def read_claim(claim: str) -> ClaimWords:
     claim = _OTHER.sub("", parts[0] if parts else claim)
     found = without_denials(claim)
     quantities = quantities_in(claim)
-    counted = {fold_evenly(claim)[q.start : q.end] for q in quantities}
+    counted = {fold_evenly(claim)[q.start : q.end].strip() for q in quantities}
     words = [
         (word, stem(word.norm), found.text[word.start].isupper())
         for word in tokenise(found.text)
@@ -484,10 +513,12 @@ _PRONOUN = re.compile(
 )
 """Words by which a statement refers to what was named before."""
 SUBJECT = re.compile(
-    r"(?:^|(?<=, ))(?:it|he|she|they)\b|(?<= )(?:it|he|she)(?= (?:is|was) the )", re.IGNORECASE
+    r"(?:^|(?<=, )|(?<=\d ))(?:it|he|she|they)\b|(?<= )(?:it|he|she)(?= (?:is|was) the )", re.IGNORECASE
 )
 """A pronoun that a statement is about: what the page's title names."""
 _OWNER = re.compile(r"^(?:its|his|her|their) ", re.IGNORECASE)
+_GOES_ON = re.compile(r"(?:do|does|did|is|are|was|were|can|could|will|would|has|have|had)\b")
+"""How a clause begins that goes on with what is said of the one before."""
 _NOT_ELSE = re.compile(r"(?:,\s+|\band |\bbut |\bthough |\()not\b|\bnot\b[^,.;]*\bbut\b")
 """Before what a statement is set against: "mammals, not fish", "not at London but at Hastings"."""
 _FORMER = re.compile(
@@ -522,6 +553,10 @@ SWEEPING = re.compile(
     re.IGNORECASE,
 )
 """Words for the whole of something, of which a part is told in nearly the same words."""
+_OF_NAME = re.compile(
+    r"\b([a-z]+) of (?:the )?(?:(?:\w+ ){,2}of )?([A-Z][\w\u2019'-]*(?: [A-Z][\w\u2019'-]*)*)"
+)
+"""What something is of a name: the capital of the province of Ontario is not that of Canada."""
 _THAN = re.compile(r"\b(?:than|(?:times|twice|half) as)\b", re.IGNORECASE)
 
 
@@ -565,7 +600,8 @@ def read_statements(
     is_open = 2 * len(named) >= len(claim.names) or claim.is_of_one
     found, shares = [], []
     for number, passage in enumerate(passages):
-        for statement in statements(passage, whole=claim.is_compound):
+        told_by = statements(passage, whole=claim.is_compound, contrasts=claim.contrasts)
+        for statement in told_by:
             # A pronoun means what was named before it; a snippet is cut together from anywhere.
             before = topic.union(
                 *(said for at, said in told if at <= statement.span[0] or not passage.in_page)
@@ -580,14 +616,14 @@ def read_statements(
         return Heard(leaves_room=is_told)
     is_named = claim.names == named and not claim.subject_stems.isdisjoint(_met(claim, context))
     texts = [statement.about for _, statement in found]
-    resolved = [_with_subject(claim, text, topic) for text in texts]
+    resolved = [_with_subject(claim, statement, topic) for _, statement in found]
     vectors = embedder.embed([claim.about, claim.text, *texts, *resolved])
     alone = vectors[2 : 2 + len(texts)] @ vectors[:2].T
     nearness = np.maximum(alone[:, 0], vectors[2 + len(texts) :] @ vectors[0])
     nearest = np.maximum(nearness, alone[:, 1])
     has_all_numbers = numbers_stated(claim, passages, reported=False) == len(claim.quantities)
     elsewhere = _said_of_others(
-        claim, [each for _, each in found], alone[:, 0].tolist(), topic, embedder
+        claim, [each for _, each in found], resolved, nearness.tolist(), topic, embedder
     )
     # Another clause of a sentence that says so of another does not assert it either.
     of_others = {found[place][1].span for place in elsewhere}
@@ -620,11 +656,17 @@ def read_statements(
     return Heard(tuple(decisions), leaves_room=is_told and not against)
 
 
-def _with_subject(claim: ClaimWords, text: str, topic: frozenset[str]) -> str:
+def _with_subject(claim: ClaimWords, statement: Statement, topic: frozenset[str]) -> str:
     """Put a claim's subject in the place of a statement's first pronoun, or before what means it.
 
-    What the title names is meant without being said, but not by who says where another is.
+    What the title names is meant without being said, but not by who says where another is. What
+    begins with its verb is said of what its sentence begins with: "…, and are not insects".
     """
+    text = statement.about
+    if _GOES_ON.match(text):
+        begun = content_stems(statement.sentence.partition(statement.raw)[0])
+        if claim.subject_stems.intersection(begun[: len(claim.subject_stems)]):
+            return f"{claim.subject} {text}"
     if _PRONOUN.search(text):
         return _PRONOUN.sub(
             lambda word: claim.subject + ("'s" if word["owner"] else ""), text, count=1
@@ -647,18 +689,21 @@ def _share(
     said = _met(claim, words)
     meant = said | (claim.subject_stems & _met(claim, topic))
     if statement.about[:1].islower() or _PRONOUN.search(statement.about):
-        meant |= (claim.names - claim.subject_stems) | (claim.subject_stems & _met(claim, before))
+        meant |= _met(claim, before) & (claim.names | claim.subject_stems)
     least = _LEAST_WORDS if len(claim.stems) <= 1 / _LEAST_WORDS else _LEAST_SHARED
     weight = _weight(claim, meant)
     held = weight if statement.says == "denies" else _weight(claim, said)
     is_held = held >= least or len(whole & words) >= _LEAST_SHARED * len(whole)
     # "They belong to the mammals", on a page on dolphins.
-    is_held |= claim.is_plain and bool(
-        SUBJECT.match(statement.about) and claim.subject_stems <= topic
-    )
+    is_named = SUBJECT.search(statement.about) or _OWNER.match(statement.about)
+    is_held |= claim.is_plain and is_named is not None and claim.subject_stems <= topic
     # What neither has the claim's first word nor may mean it is on another subject, and asserts
     # nothing of this one; what is denied of "vaccines" is denied of "the MMR vaccine".
     is_other = statement.says != "denies" and meant.isdisjoint(claim.subject_stems)
+    if not claim.names <= meant | _met(claim, topic) and any(
+        content_words(name).isdisjoint(whole) for name in names_in(statement.raw)
+    ):
+        weight = min(weight, _LEAST_SAID - 0.01)
     return (0.0 if is_other else weight), is_held
 
 
@@ -689,6 +734,7 @@ def _decide(
     if (
         not is_heard
         or (says_no and _PARTLY.search(statement.raw) and not _WHOLLY.search(claim.text))
+        or (says_no and _AT_MOST.search(fold_evenly(statement.raw)) and not _BOUND.search(claim.text))
         or statement.says == "open"
         or (shared == 0 and not says_no)
         or (denies_else and shared == 1)
@@ -707,7 +753,9 @@ def _decide(
     # A denial of the general covers the particular less surely: "has not been uniform".
     against = claim.is_denied and denies
     words = _WORDS_AGAINST if against else _WORDS["divided" if denies_else else statement.says]
-    compares = denies or bool(claim.quantities) or _compares_alike(claim, statement)
+    compares = denies or (
+        _is_alike(claim, statement) and (bool(claim.quantities) or _compares(claim, statement))
+    )
     is_about = compares and (
         nearness >= (_ANSWERED if is_answer else _ABOUT)
         or (
@@ -746,7 +794,10 @@ def _is_against(
             roughly >= _AGAINST.get(statement.says, NEAR_TURNED)
             and (not is_own or _turns(claim, statement))
         )
-        or (near >= _NOT_COMPARED and not _compares_alike(claim, statement))
+        or (
+            near >= _NOT_COMPARED
+            and not (_is_alike(claim, statement) and _compares(claim, statement))
+        )
         or _other_role(claim, statement, title) is not None
     )
 
@@ -790,19 +841,21 @@ def _other_role(claim: ClaimWords, statement: Statement, title: str) -> Role | N
     """Return the very role that a claim gives to one where a statement gives it to another."""
     if claim.role is None or claim.is_denied or statement.says != "asserts":
         return None
-    topic = next(iter(names_in(title)), "")
-    about = SUBJECT.sub(topic, statement.about) if topic else statement.about
-    role = role_in(_OWNER.sub(f"{topic}'s ", about) if topic else about)
     before = statement.sentence.partition(statement.raw)[0]
-    is_other = (
-        role is not None
-        and len(role.words) == len(claim.role.words)
-        and all(any(is_same_name(one, each) for each in role.words) for one in claim.role.words)
-        and role.holder.isdisjoint(claim.role.holder)
-        # "The femur, or thigh bone, is the longest …" gives it to the femur.
-        and not (_ALIAS.match(before) and content_words(before) & claim.role.holder)
-    )
-    return role if is_other else None
+    # "The femur, or thigh bone, is the longest …" gives it to the femur.
+    if _ALIAS.match(before) and content_words(before) & claim.role.holder:
+        return None
+    for topic in names_in(title) or [""]:
+        about = SUBJECT.sub(topic, statement.about) if topic else statement.about
+        role = role_in(_OWNER.sub(f"{topic}'s ", about) if topic else about)
+        if (
+            role is not None
+            and len(role.words) == len(claim.role.words)
+            and all(any(is_same_name(one, each) for each in role.words) for one in claim.role.words)
+            and role.holder.isdisjoint(claim.role.holder)
+        ):
+            return role
+    return None
 
 
 _KIND = re.compile(
@@ -847,6 +900,7 @@ def names_in(text: str) -> list[str]:
 def _said_of_others(
     claim: ClaimWords,
     heard: Sequence[Statement],
+    resolved: Sequence[str],
     near: Sequence[float],
     topic: frozenset[str],
     embedder: Embedder,
@@ -870,14 +924,18 @@ def _said_of_others(
                 content_words(each[1]) if each else words
                 for each, words in zip(doers, raw, strict=True)
             ]
-            parts = content_words(name)
+            parts = content_words(name) - _IN_MANY_NAMES or content_words(name)
             # "It goes round the Sun …" is said of what the title names.
-            of_topic = parts <= topic and about.startswith(name)
+            begins = re.match(rf"(?:The )?(?:\w+ of )?{re.escape(name)}\b", about)
+            of_topic = parts <= topic and begins is not None
             lacking[name] = {
                 place
                 for place, words in enumerate(told)
                 if not any(is_same_name(part, word) for part in parts for word in words)
-                and not (of_topic and SUBJECT.match(heard[place].about))
+                and not (
+                    of_topic
+                    and (SUBJECT.search(heard[place].about) or _OWNER.match(heard[place].about))
+                )
             }
     trials = [
         (place, name, other)
@@ -886,11 +944,11 @@ def _said_of_others(
         if heard[place].says == "asserts" and near[place] >= _LEAST_NEAR
         if sum(place in others for others in lacking.values()) == 1
         for other in names_in(heard[place].raw)
-        if content_words(other).isdisjoint(own)
+        if own.isdisjoint(content_words(other) - _IN_MANY_NAMES or content_words(other))
     ]
     if not trials or claim.is_denied:
         return {}
-    texts = [(heard[place].about, about.replace(name, other)) for place, name, other in trials]
+    texts = [(resolved[place], about.replace(name, other)) for place, name, other in trials]
     said, replaced = (embedder.embed(list(each)) for each in zip(*texts, strict=True))
     found: dict[int, tuple[float, bool, bool]] = {}
     for (place, name, other), nearer in zip(
@@ -906,7 +964,7 @@ def _said_of_others(
             and _is_said_of(other, name, link, heard[place].raw)
             and compare_quantities(claim.quantities, quantities_in(heard[place].raw)) != "conflicts"
             and all(
-                each in lacking[name] or (subject and subject.isdisjoint(words))
+                each in lacking[name] or not subject <= words
                 for each, words in enumerate(raw)
             )
         )
@@ -923,13 +981,19 @@ def _is_said_of(other: str, name: str, link: re.Match[str], raw: str) -> bool:
 
     Who played Hamlet did not write it, and who is in Paris may be in France, but not in Berlin.
     """
-    deed, who = link["verb"] or _IS_SOMEWHERE, re.escape(other)
+    told, who = link.groupdict(), re.escape(other)
+    deed = told["verb"] or told.get("noun") or _IS_SOMEWHERE
     verb = next((each for each in _WORKS if deed in each.split("|")), deed)
     # "in Paris, France", "in southern France", "in the north of France"
     place = rf"(?: the)?(?:(?: [A-Z]\w+)+,(?: in)?| \w+ern| [\w-]+ of(?: the)?)? {who}\b"
     said = rf"\b(?:{verb})\b(?:(?! and | than )[^.,;])* (?:in|of|to|from|by){place}"
-    if link.re is _DEED_OF_ONE or " by " in link[0]:
+    if told.get("flows"):
+        said = rf"\b(?:{_FLOWS})(?: into)?(?: the)? {who}\b"
+    elif told.get("joins"):
+        said = rf"\b{told['joins']} [^,;]+ (?:and|with|to|from)(?: the)? {who}\b"
+    elif link.re is _DEED_OF_ONE or " by " in link[0]:
         said += rf"|\b(?:is|was) by{place}|\b{who} (?:\w+ ){{1,3}}credited with {deed[:-2]}ing\b"
+        said += rf"|\b(?:{verb}) (?:is|was) {who}\b"
         said += rf"|\b{who}(?: \w+)? (?:{verb})\b|\b(?:{verb})\b[^.,;]* by(?: \w+){{1,3}} {who}\b"
     elif not any({fold(name), fold(other)} <= places for places in load_lexicon().places):
         return False
@@ -1005,16 +1069,21 @@ _NEAR = re.compile(
     r" (?:the )?([A-Z]\w+)"
 )
 _DOER = re.compile(
-    r"\b\w+(?:ed|en|t|ght|und|own) by ((?:[A-Z][\w.'\u2019-]*(?: |\b))+)"
+    r"\b\w+(?:ed|en|t|ght|und|own)(?: off)? by (?:the )?((?:[A-Z][\w.'\u2019-]*(?: |\b))+)(?:[a-z]+ ?)?"
     r"(?=\W*$|[,;.(]|(?:and|in|on|at|as|who|from|to|before|after|during|with)\b)"
 )
 """By whom something was made, found, led, written …"""
 
 
-def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
-    """Tell whether a statement compares if the claim does: "faster than", not "as fast as".
+def _compares(claim: ClaimWords, statement: Statement) -> bool:
+    """Tell whether a statement compares if the claim does: "faster than", not "as fast as"."""
+    return _THAN.search(claim.text) is None or _THAN.search(statement.raw) is not None
 
-    Nor may it speak of vitamin C alone if the claim does of vitamin A, of the second highest for
+
+def _is_alike(claim: ClaimWords, statement: Statement) -> bool:
+    """Tell whether a statement speaks of the very thing that a claim does.
+
+    It may not speak of vitamin C alone if the claim does of vitamin A, of the second highest for
     the highest, of the largest hot desert for the largest, of some for all, of what was for what
     is, of what is near a place for what is in it, or of what another did.
     """
@@ -1030,8 +1099,17 @@ def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
             return False
     if SWEEPING.search(claim.text) and not SWEEPING.search(statement.raw):
         return False
-    than = _THAN.search(claim.text) is None or _THAN.search(statement.raw) is not None
-    return than and not _is_of_others(claim, statement)
+    for noun, name in _OF_NAME.findall(claim.about):
+        whose = _OF_NAME.findall(statement.about)
+        if {each for each, _ in whose} >= {noun} and not any(
+            is_same_name(one, other)
+            for each, named in whose
+            if each == noun
+            for one in content_words(name)
+            for other in content_words(named)
+        ):
+            return False
+    return not _is_of_others(claim, statement)
 
 
 def _is_of_others(claim: ClaimWords, statement: Statement) -> bool:
@@ -1042,6 +1120,14 @@ def _is_of_others(claim: ClaimWords, statement: Statement) -> bool:
     text, said = claim.text, statement.raw
     doers, others = ([content_words(one) for one in _DOER.findall(each)] for each in (text, said))
     is_by_others = doers and others and not any(one & other for one in doers for other in others)
+    # "B was beaten by A" is not what "B beat A" says.
+    is_by_others = is_by_others or any(
+        is_same_name(one, done)
+        for each in others
+        if not doers and claim.subject_stems
+        for one in each
+        for done in claim.names - claim.subject_stems
+    )
     wanted = {
         each for found in _UNREAL.finditer(said) for each in content_stems(said[found.end() :])[:2]
     }
@@ -1071,8 +1157,12 @@ _MUTUAL = frozenset(
 """What holds of two whoever is named first."""
 _BOUND = re.compile(
     r"\b(?:more|less|fewer) than (?=\d|half\b|an? (?:dozen|hundred|thousand|\w+illion|third)\b"
-    r"|(?:two|three|four|five|six|seven|eight|nine|ten|twenty)\b)"
+    r"|(?:once|twice|two|three|four|five|six|seven|eight|nine|ten|twenty)\b)"
 )
+_AT_MOST = re.compile(
+    rf"\b(?:no|not|never|nobody|none|cannot|\w+n['\u2019]t)\b[^,.;]*?(?<!but ){_BOUND.pattern}"
+)
+"""A denial that it is more: it leaves open what it is."""
 _REWORDED = (
     (_BOUND, ""),
     (
