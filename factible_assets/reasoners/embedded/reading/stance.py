@@ -39,6 +39,7 @@ from factible_assets.reasoners.embedded.reading.statements import (
     read_claim,
     read_statements,
 )
+from factible_assets.reasoners.embedded.text import is_stop_word, stem, tokenise
 from factible_assets.records import Stance
 
 
@@ -82,6 +83,11 @@ Climate-FEVER, AVeriTeC, 6,000 pairs of VitaminC and 26 plain ones .26 to .28 de
 .77 to .80 of them rightly; with the other wording as many are right and more wrong."""
 _LEAST_NEAR = 0.5
 """Cosine of the nearest passage with the claim from which tone is heard."""
+
+_FEW, _LIKE_ITS_END = 4, 0.55
+"""Content words of a claim up to which its last one must be on a page, or be as like one of its
+words: of 500 plain statements 283 right and 40 wrong, 287 and 57 without; of five words and more as
+many right readings of recorded pages go as wrong ones."""
 
 CONFIDENCE: dict[Ground, float] = {
     "assertion": 0.8,
@@ -162,9 +168,31 @@ class StatementsAndTone:
             and not any(map(_sets_right, [title, *(each.text for each in selection.passages)]))
             and _is_as_sweeping(wanted.text, selection.passages)
             and self._leaning(wanted.text, denial, selection) >= least
+            and self._has_its_end(wanted, selection.passages, title)
         ):
             return PageStance(stance, CONFIDENCE["tone"], "tone")
         return PageStance()
+
+    def _has_its_end(self, claim: ClaimWords, passages: Sequence[Passage], title: str) -> bool:
+        """Tell whether a page has a short claim's last word, or one much like it.
+
+        What a claim ends with is what it says of its subject, and where the page has nothing like
+        it, it says something else: spores, not seeds.
+        """
+        if len(claim.stems) > _FEW:
+            return True
+        told = {
+            stem(word.norm): word.norm
+            for text in (title, *(each.text for each in passages))
+            for word in tokenise(text)
+            if not is_stop_word(word.norm) and not word.norm[0].isdigit()
+        }
+        last = claim.stems[-1]
+        if not told or any(is_same_name(last, each) for each in told):
+            return True
+        word = next(w.norm for w in reversed(tokenise(claim.about)) if stem(w.norm) == last)
+        vectors = self._embedder.embed([word, *told.values()])
+        return float((vectors[1:] @ vectors[0]).max()) >= _LIKE_ITS_END
 
     def _leaning(self, claim: str, denial: str, selection: Selection) -> float:
         """Return how far a page leans to a claim, in [-1, 1.15]; -1 if no passage is near it."""

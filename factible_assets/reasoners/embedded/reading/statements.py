@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import dropwhile, pairwise, permutations
+from itertools import dropwhile, groupby, pairwise, permutations
 from typing import Literal
 
 import numpy as np
@@ -324,16 +324,12 @@ _PLACE_OF_ONE = re.compile(
     r" (?:in|from|part of|native to)"
     r"|\bbelong(?:s|ed)? to|\b(?:comes?|came)(?: originally)? from|\boriginat(?:es?|ed) in"
     r"|\b(?:(?:is|are|was|were) (?!located|situated)|(?=born|died))(?P<verb>\w+[dtn])"
-    r"(?: \w+ly)? (?:in|from|by)"
-    r"|\b(?P<flows>flows?|empties|drains?|discharges?|pours|runs) into"
-    r"|\b(?P<joins>connects|links|joins|separates) [^,;]+ (?:and|with|to|from)"
-    r"|\b(?:is|are|was|were)(?: \w+)? (?:an?|the)(?: \w+)? (?P<noun>\w+) of)(?: the)? $"
+    r"(?: \w+ly)? (?:in|from|by))(?: the)? $"
 )
 _IS_SOMEWHERE = (
     "is|are|was|were|been|lies?|stands?|sits?|rises?|located|situated|found|belong(?:s|ed)?|comes?"
     "|came|originate[sd]?"
 )
-_FLOWS = "flows?|empties|drains?|discharges?|pours|runs|reaches"
 _LAST_NAME = re.compile(r"(?:[A-Z][\w\u2019'-]* ?)+$")
 _AT_LAST = re.compile(r"(?: (?:in|around|on(?: [A-Z]\w+)? \d+,?) (?:[A-Z]\w+ )?\d{3,4})?\W*\Z")
 """What may follow the last name: when it was."""
@@ -598,6 +594,7 @@ def read_statements(
     # Without its names only an answer speaks of a claim, what names another in their place, or what
     # denies it of all ("no link between vaccines and autism").
     is_open = 2 * len(named) >= len(claim.names) or claim.is_of_one
+    is_open |= claim.subject_stems <= topic
     found, shares = [], []
     for number, passage in enumerate(passages):
         told_by = statements(passage, whole=claim.is_compound, contrasts=claim.contrasts)
@@ -614,9 +611,13 @@ def read_statements(
                 shares.append(shared)
     if not found or not claim.stems:
         return Heard(leaves_room=is_told)
-    is_named = claim.names == named and not claim.subject_stems.isdisjoint(_met(claim, context))
     texts = [statement.about for _, statement in found]
-    resolved = [_with_subject(claim, statement, topic) for _, statement in found]
+    is_there = not claim.subject_stems.isdisjoint(_met(claim, context))
+    resolved = [
+        _with_subject(claim, statement, topic) if is_there or not topic else statement.about
+        for _, statement in found
+    ]
+    is_named = claim.names == named and is_there
     vectors = embedder.embed([claim.about, claim.text, *texts, *resolved])
     alone = vectors[2 : 2 + len(texts)] @ vectors[:2].T
     nearness = np.maximum(alone[:, 0], vectors[2 + len(texts) :] @ vectors[0])
@@ -625,8 +626,9 @@ def read_statements(
     elsewhere = _said_of_others(
         claim, [each for _, each in found], resolved, nearness.tolist(), topic, embedder
     )
+    instead = _told_otherwise(claim, [each for _, each in found], resolved, topic, embedder)
     # Another clause of a sentence that says so of another does not assert it either.
-    of_others = {found[place][1].span for place in elsewhere}
+    of_others = {found[place][1].span for place in [*elsewhere, *instead]}
     decisions, against = [], False
     for (number, statement), shared, near, roughly in zip(
         found, shares, nearness.tolist(), nearest.tolist(), strict=True
@@ -647,6 +649,13 @@ def read_statements(
             decisions.append(replace(decided, passage=number))
         against = against or is_repeated or _is_against(meant, statement, title, near, roughly)
     is_stated = any(each.side == "supports" for each in decisions)
+    for place in instead:
+        number, statement = found[place]
+        against = True
+        if not is_stated:
+            decisions.append(
+                Decision("refutes", "another", float(nearness[place]), statement, number)
+            )
     for place, (near, is_of_one, excludes) in elsewhere.items():
         against = against or is_of_one
         if excludes and not is_stated:
@@ -850,8 +859,13 @@ def _other_role(claim: ClaimWords, statement: Statement, title: str) -> Role | N
         role = role_in(_OWNER.sub(f"{topic}'s ", about) if topic else about)
         if (
             role is not None
-            and len(role.words) == len(claim.role.words)
-            and all(any(is_same_name(one, each) for each in role.words) for one in claim.role.words)
+            and len(role.words) > 1
+            and all(any(is_same_name(one, each) for each in claim.role.words) for one in role.words)
+            # "Nitrogen is the most abundant gas", on a page on air.
+            and all(
+                any(is_same_name(one, each) for each in role.words | content_words(title))
+                for one in claim.role.words
+            )
             and role.holder.isdisjoint(claim.role.holder)
         ):
             return role
@@ -981,23 +995,93 @@ def _is_said_of(other: str, name: str, link: re.Match[str], raw: str) -> bool:
 
     Who played Hamlet did not write it, and who is in Paris may be in France, but not in Berlin.
     """
-    told, who = link.groupdict(), re.escape(other)
-    deed = told["verb"] or told.get("noun") or _IS_SOMEWHERE
+    deed, who = link["verb"] or _IS_SOMEWHERE, re.escape(other)
     verb = next((each for each in _WORKS if deed in each.split("|")), deed)
     # "in Paris, France", "in southern France", "in the north of France"
     place = rf"(?: the)?(?:(?: [A-Z]\w+)+,(?: in)?| \w+ern| [\w-]+ of(?: the)?)? {who}\b"
     said = rf"\b(?:{verb})\b(?:(?! and | than )[^.,;])* (?:in|of|to|from|by){place}"
-    if told.get("flows"):
-        said = rf"\b(?:{_FLOWS})(?: into)?(?: the)? {who}\b"
-    elif told.get("joins"):
-        said = rf"\b{told['joins']} [^,;]+ (?:and|with|to|from)(?: the)? {who}\b"
-    elif link.re is _DEED_OF_ONE or " by " in link[0]:
+    if link.re is _DEED_OF_ONE or " by " in link[0]:
         said += rf"|\b(?:is|was) by{place}|\b{who} (?:\w+ ){{1,3}}credited with {deed[:-2]}ing\b"
         said += rf"|\b(?:{verb}) (?:is|was) {who}\b"
         said += rf"|\b{who}(?: \w+)? (?:{verb})\b|\b(?:{verb})\b[^.,;]* by(?: \w+){{1,3}} {who}\b"
     elif not any({fold(name), fold(other)} <= places for places in load_lexicon().places):
         return False
     return re.search(said, raw) is not None
+
+
+_LINKS = word_set("from of by in with for as into to on at under through between and called named")
+_MANY_HAVE = word_set("in at from by")
+_ARTICLES = word_set("the a an its his her their")
+_ADVERB = r"very|also|now|still|\w+ly"
+_GAP = rf"(?: (?:{'|'.join(sorted(_ARTICLES))}|{_ADVERB}))*"
+_TOLD = r" (?P<told>[^\W\d][^,;:(]*?)(?= (?:and|but|which|that|where|who|while|whereas) |[,;:(]|\W*$)"
+_PLACE_WORDS, _NO_SYNONYM = 3, 0.6
+"""Content words that one place of a claim has at most, and the cosine from which what a statement
+has there instead may mean the same."""
+
+
+def _told_otherwise(
+    claim: ClaimWords,
+    heard: Sequence[Statement],
+    resolved: Sequence[str],
+    topic: frozenset[str],
+    embedder: Embedder,
+) -> list[int]:
+    """List the statements that say something else than a claim in one place alone."""
+    if claim.is_denied:
+        return []
+    told = {
+        place: pair
+        for place, (statement, text) in enumerate(zip(heard, resolved, strict=True))
+        if statement.says == "asserts" and (pair := _told_instead(claim, text, topic))
+    }
+    if not told:
+        return []
+    claimed, other = (embedder.embed(list(each)) for each in zip(*told.values(), strict=True))
+    likeness = (claimed * other).sum(axis=1).tolist()
+    return [place for place, like in zip(told, likeness, strict=True) if like < _NO_SYNONYM]
+
+
+def _told_instead(claim: ClaimWords, text: str, topic: frozenset[str]) -> tuple[str, str] | None:
+    """Find the one place in which a text says something else than a claim, and both fillings.
+
+    All other words of the claim are there, and that place stands behind the same words: "measured
+    in ohms", "an alloy of copper and zinc". Who is in Paris may be in France.
+    """
+    about, words = re.sub(r"\b(called|named) ", r"\1 a ", claim.about), content_words(text)
+    tokens = [word for word in tokenise(about) if not re.fullmatch(_ADVERB, word.norm)]
+    runs = [[*run] for _, run in groupby(tokens, lambda word: is_stop_word(word.norm))]
+    for before, link, end in zip(runs, runs[1:], runs[2:], strict=False):
+        linked = [word.norm for word in link if word.norm not in _ARTICLES]
+        claimed = about[end[0].start : end[-1].end]
+        stems = content_words(claimed)
+        rest = set(claim.stems) - stems
+        is_name = claimed != claimed.lower()
+        if (
+            not stems
+            or _LINKS.isdisjoint({before[-1].norm, *linked})
+            or (before[-1].norm, *linked) == ("known", "as")
+            or len(end) > _PLACE_WORDS
+            or not stems.isdisjoint(claim.subject_stems)
+            or (is_name and not _MANY_HAVE.isdisjoint(linked))
+            or not rest <= _met(claim, words | (topic & claim.subject_stems))
+            or all(any(is_same_name(one, each) for each in words) for one in stems)
+        ):
+            continue
+        heads = {before[-1].norm}
+        if stem(before[-1].norm) in claim.subject_stems:
+            heads = {word.norm for word in tokenise(claim.subject)}
+        behind = "".join(f" {re.escape(each)}{_GAP}" for each in linked)
+        pattern = rf"\b(?:{'|'.join(map(re.escape, heads))})\b{_GAP}{behind}{_TOLD}"
+        if (found := re.search(pattern, text, re.IGNORECASE)) is None:
+            continue
+        words_told = [word for word in tokenise(found["told"]) if not is_stop_word(word.norm)]
+        other = " ".join(
+            found["told"][word.start : word.end] for word in words_told[:_PLACE_WORDS]
+        )
+        if other and other[0].isupper() == is_name and not content_words(other) <= rest:
+            return claimed, other
+    return None
 
 
 # --- Words ----------------------------------------------------------------------------------------
