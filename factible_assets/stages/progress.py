@@ -12,9 +12,10 @@ import logging
 import math
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from factible_assets.config import BudgetConfig
 from factible_assets.records import Claim, LlmCall, Query, Status, Step, StepKind, Verdict
@@ -117,8 +118,10 @@ class Trace:
     """The steps of one claim, in order; they are taken one after the other.
 
     `round` is counted up by who goes round, `calls` are those that were made for the claim. Without
-    a `budget` nothing is limited.
+    a `budget` nothing is limited. `asking` is the trace for which a model is being asked, if one.
     """
+
+    asking: ClassVar[ContextVar[Trace | None]] = ContextVar("asking", default=None)
 
     claim: Claim
     strategy: str
@@ -162,6 +165,7 @@ class Trace:
         Raises BudgetSpentError where it is, or is not run: the claim may cost no more.
         """
         self.refuse_beyond_budget()
+        before = self.asking.set(self)
         seconds = self.budget.max_seconds if self.budget else math.inf
         try:
             async with asyncio.timeout(self.started + seconds - perf_counter()) as clock:
@@ -170,6 +174,8 @@ class Trace:
             if not clock.expired():
                 raise
             raise _spent(seconds, "seconds (max_seconds)") from None
+        finally:
+            self.asking.reset(before)
 
     def remark(
         self,

@@ -140,8 +140,12 @@ nothing; both times by the same `request_id`."""
 class LanguageModel(Protocol):
     """A model that answers in the shape that it is asked for."""
 
-    async def complete(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
+    async def complete(
+        self, request: ModelRequest[Answer], *, spent: Spent | None = None
+    ) -> ModelAnswer[Answer]:
         """Ask until the answer is valid, or until it is clear that there will be none.
+
+        Who breaks it off knows by `spent` what was sent.
 
         Raises a ModelError that says why there is none: ModelOutageError, RefusedError,
         ContextTooLongError, BudgetExhaustedError, or the base alone for an answer that had no room

@@ -14,7 +14,7 @@ from factible_assets.records import Claim, Step, Video
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
 from factible_assets.strategies import strategy_named
-from resources.llm.base import Answer, ModelAnswer, ModelError, ModelRequest
+from resources.llm.base import Answer, ModelAnswer, ModelError, ModelRequest, Spent
 from tests.reasoners.llm.scripted import Scripted, prompt_of, report, staged, take_apart
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
 
@@ -44,7 +44,9 @@ class Told(Scripted):
     answers: Mapping[str, Any]
     prompts: list[str] = field(default_factory=list)
 
-    async def complete(self, question: ModelRequest[Answer]) -> ModelAnswer[Answer]:
+    async def complete(
+        self, question: ModelRequest[Answer], *, spent: Spent | None = None
+    ) -> ModelAnswer[Answer]:
         self.prompts.append(prompt_of(question))
         answer = self.answers[question.output_type.__name__]
         if isinstance(answer, Exception):

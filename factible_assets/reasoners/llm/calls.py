@@ -12,6 +12,7 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
+from time import perf_counter
 from typing import Generic, TypeVar
 from uuid import uuid4
 
@@ -20,6 +21,7 @@ from factible_assets.reasoners.llm.prompts import Piece, Prompt, claim_pieces, v
 from factible_assets.reasoners.llm.wording import plain
 from factible_assets.records import CallStage, Claim, LlmCall, Query, Video
 from factible_assets.stages.ports import Judged, ReasonerOutageError, ReasonerRefusalError
+from factible_assets.stages.progress import Trace
 from resources.llm import base
 from resources.llm.base import LanguageModel, Manner, ModelCall, ModelRequest, Part
 from resources.once import Once
@@ -107,8 +109,19 @@ class Desk:
         request = self.stage.request(
             self.prompt.system, parts, output_type, max_tokens=max_tokens, most=most
         )
+        sent: dict[str | None, tuple[ModelCall, float]] = {}
+
+        async def spent(call: ModelCall) -> None:
+            sent[call.request_id] = call, sent.get(call.request_id, (call, perf_counter()))[1]
+
         try:
-            answer = await self.stage.model.complete(request)
+            answer = await self.stage.model.complete(request, spent=spent)
+        except asyncio.CancelledError:
+            for call, began in sent.values():
+                waited = call.latency_seconds or perf_counter() - began
+                self._record([call.model_copy(update={"latency_seconds": waited})])
+            self.leave()
+            raise
         except base.ModelError as failure:
             self._record(failure.calls)
             reason = plain(failure.reason)
@@ -119,6 +132,13 @@ class Desk:
             raise outage(reason, self.calls, lasting=failure.lasting) from failure
         self._record(answer.calls)
         return answer.value
+
+    def leave(self) -> None:
+        """Give the calls to the claim for which was asked: who asked no longer waits for them."""
+        trace = Trace.asking.get()
+        if trace is not None:
+            trace.calls.extend(self.calls)
+            self.calls.clear()
 
     def _record(self, calls: Sequence[ModelCall]) -> None:
         for call in calls:
@@ -244,7 +264,11 @@ class Batches(Generic[Item, Answer, Value]):
                 return failure
             return Judged(value, tuple(own.calls))
 
-        first, *others = await asyncio.gather(*(settled(*each) for each in enumerate(items)))
+        try:
+            first, *others = await asyncio.gather(*(settled(*each) for each in enumerate(items)))
+        except asyncio.CancelledError:
+            desk.leave()
+            raise
         calls = tuple(desk.calls) if single else (*desk.calls, *first.calls)
         if isinstance(first, Judged):
             return [Judged(first.value, calls), *others]

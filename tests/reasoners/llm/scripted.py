@@ -32,6 +32,7 @@ from resources.llm.base import (
     ModelCall,
     ModelError,
     ModelRequest,
+    Spent,
 )
 
 
@@ -76,7 +77,9 @@ class ScriptedModel(Scripted):
     reports: Sequence[ModelCall] = (report(),)
     questions: list[ModelRequest[Any]] = field(default_factory=list)
 
-    async def complete(self, question: ModelRequest[Answer]) -> ModelAnswer[Answer]:
+    async def complete(
+        self, question: ModelRequest[Answer], *, spent: Spent | None = None
+    ) -> ModelAnswer[Answer]:
         self.questions.append(question)
         answer = self.answers[min(len(self.questions), len(self.answers)) - 1]
         if isinstance(answer, ModelError):
@@ -196,7 +199,9 @@ class GullibleModel(Scripted):
     obeyed: list[str] = field(default_factory=list)
     prompts: list[str] = field(default_factory=list)
 
-    async def complete(self, question: ModelRequest[Answer]) -> ModelAnswer[Answer]:
+    async def complete(
+        self, question: ModelRequest[Answer], *, spent: Spent | None = None
+    ) -> ModelAnswer[Answer]:
         prompt = prompt_of(question)
         self.prompts.append(prompt)
         answer = self._answer(question.output_type, prompt, self._is_taken_over(prompt))
