@@ -134,7 +134,8 @@ class ModelAnswer(Generic[Answer]):
 
 Spent = Callable[[ModelCall], Awaitable[None]]
 """Told of each request before it is sent, as if its answer were lost, and again if it came to
-nothing; both times by the same `request_id`."""
+nothing; both times by the same `request_id`. A BudgetExhaustedError the first time: it is not to
+be sent."""
 
 
 class LanguageModel(Protocol):

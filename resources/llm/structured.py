@@ -396,7 +396,11 @@ class _Conversation(Generic[base.Answer]):
             async with self.budget.reserve(usd) as reserved:
                 if self.spent is not None:
                     lost = self._call(prompt, name, backend.Usage(expected, 0), reported=False)
-                    await self.spent(lost.model_copy(update=_LOST))
+                    try:
+                        await self.spent(lost.model_copy(update=_LOST))
+                    except base.BudgetExhaustedError:
+                        reserved.spent = 0.0
+                        raise
                 started = time.perf_counter()
                 try:
                     reply = await self._ask(prompt, request)
