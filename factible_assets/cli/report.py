@@ -20,7 +20,7 @@ from typer import Argument, Option
 from factible_assets.cli.arguments import video_ids
 from factible_assets.cli.output import note, result, wishes
 from factible_assets.corpora.writing import bare_id
-from factible_assets.errors import FactibleError, UsageError
+from factible_assets.errors import ExitCode, FactibleError, UsageError, is_full
 from factible_assets.files import INDEX, write_whole
 from factible_assets.running.targets import open_store, unchecked
 from factible_assets.settings import Settings, load_settings
@@ -65,7 +65,16 @@ def report(
     if video is not None:
         video_id = bare_id(video)
         if output is None:
-            stored = stored_result(video_id, settings=settings)
+            try:
+                stored = stored_result(video_id, settings=settings)
+            except OSError as error:
+                if is_full(error):
+                    raise
+                raise FactibleError(
+                    f"No report can be written to {settings.reports} ({error.strerror}).",
+                    "Name a file elsewhere with --output, or make that folder writable.",
+                    ExitCode.ENVIRONMENT,
+                ) from error
             path = stored.report if stored else None
         else:
             data = stored_data(video_id, settings)

@@ -20,7 +20,7 @@ from factible_assets.cli.output import grid, note, result, table, wishes
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import UsageError
-from factible_assets.settings import Settings, load_settings
+from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.wording import counted, dollars, in_bytes, plain
 from resources.statements import statements
 
@@ -40,6 +40,12 @@ def status() -> None:
     settings = load_settings()
     reading = load_corpora(settings.corpus_folders)
     places = ("warehouse", "published", "archive", "cache", "dagster", "reports")
+    running, unknown = None, ""
+    try:
+        under_way = ("queued", "starting", "started", "canceling")
+        running = read_runs(settings, limit=50, statuses=under_way)
+    except SettingsError as error:
+        unknown = str(error)
     found = {
         "home": str(settings.home),
         "warehouse": str(settings.warehouse),
@@ -49,16 +55,14 @@ def status() -> None:
             "problems": [str(each) for each in reading.problems],
         },
         **stored(settings),
-        "running": read_runs(
-            settings, limit=50, statuses=("queued", "starting", "started", "canceling")
-        ),
+        "running": running,
         "sizes_bytes": {
             name: _size(getattr(settings, "dagster_home" if name == "dagster" else name))
             for name in places
         },
     }
     sizes = (f"{name} {in_bytes(size)}" for name, size in found["sizes_bytes"].items() if size)
-    running = (f"{run['video'] or '–'} ({run['status']}, {run['id']})" for run in found["running"])
+    told = (f"{run['video'] or '–'} ({run['status']}, {run['id']})" for run in running or ())
     rows = [("home", found["home"])]
     if ":" in found["warehouse"]:
         rows.append(("warehouse", found["warehouse"]))
@@ -88,11 +92,13 @@ def status() -> None:
             ("cost", spent),
             ("due", f"{counted(found['due'], 'video')} tonight: factible sql 'from recheck_plan'"),
         ]
-    rows.append(("running", ", ".join(running) or "nothing"))
+    rows.append(("running", "not known" if unknown else ", ".join(told) or "nothing"))
     rows.append(("on disk", ", ".join(sizes) or "nothing"))
     result(found, grid((name, plain(words)) for name, words in rows))
     for problem in reading.problems:
         note(f"Not every corpus could be read: {plain(str(problem))}")
+    if unknown:
+        note(f"What is running is not known: {plain(unknown)}")
     if found["videos"] is None:
         note("Nothing is checked yet; start with: factible demo")
 

@@ -6,6 +6,7 @@ what the run does (assets/), what need not be run (standing.py), how work ends i
 (services/alive.py), how it is shown (cli/).
 """
 
+import errno
 import hashlib
 import itertools
 import json
@@ -126,11 +127,23 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
         settings: The data folder.
         captures_output: Whether steps that this instance runs have their stdout and stderr led
             into files, by four more processes per step, which a Ctrl-C in the terminal reaches too.
+
+    Raises SettingsError: Its files cannot be used, or not be written.
     """
-    folder = prepare_instance(settings)
+    try:
+        folder = prepare_instance(settings)
+        opening = FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS).acquire()
+    except OSError as error:
+        if error.errno not in {errno.EROFS, errno.EACCES, errno.EPERM}:
+            raise
+        raise SettingsError(
+            f"Dagster's records in {settings.dagster_home} cannot be opened, because to read them "
+            f"it writes there ({error.strerror}). Make that folder writable, or set FACTIBLE_HOME "
+            "to a copy of the data folder that is."
+        ) from error
     dagster_internals.keep_what_databases_need()
     dagster_internals.leave_logging_alone()
-    with FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS):
+    with opening:
         overrides: dict[str, Any] = {} if captures_output else dict(dagster_internals.NO_CAPTURE)
         if _template_of(folder / "dagster.yaml") in _OWN_TEMPLATES:
             overrides["event_log_storage"] = {

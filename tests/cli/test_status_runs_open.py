@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import socket
 import threading
@@ -10,6 +12,7 @@ import dagster as dg
 import pytest
 
 from factible_assets.partitions import PARTITION_TAG
+from factible_assets.running import launch
 from factible_assets.running.launch import open_instance
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
@@ -64,6 +67,26 @@ def test_the_status_is_told_while_a_run_makes_and_removes_folders(
         ended.set()
         worker.join()
     assert {each.exit_code for each in told} == {0}
+
+
+def test_the_status_of_a_folder_that_can_only_be_read_leaves_out_what_is_running(
+    factible: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(home)
+    store_sample(home, ("supports",))
+
+    def refused(path: Path, **_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+
+    monkeypatch.setattr(launch, "FileLock", refused)
+    result = factible("status", "--json")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert (found["claims"]["claims"], found["running"]) == (1, None)
+    assert "running is not known" in result.stderr
+    listed = factible("runs")
+    assert (listed.exit_code, str(home / "dagster") in listed.stderr) == (5, True)
+    assert "(Read-only file system). Make that folder writable" in listed.stderr
 
 
 def test_where_nothing_ran_there_are_no_runs(factible: Run, home: Path) -> None:
