@@ -183,7 +183,10 @@ _AGE = re.compile(r"confirm your age|age.restricted|inappropriate for some", re.
 
 
 class Blocked(base.Outage):
-    """YouTube refuses this address, as a robot's or for too many requests: a proxy may help."""
+    """YouTube refuses this address, as a robot's, for too many requests or for its country.
+
+    A proxy may help.
+    """
 
 
 READING_ERRORS = (
@@ -199,8 +202,8 @@ READING_ERRORS = (
 """What asking the library raises. The builtin ones are its answer to JSON of another shape."""
 
 
-def failure_of(error: BaseException, video_id: str) -> base.Missing:
-    """Return the outcome that one of READING_ERRORS stands for."""
+def failure_of(error: BaseException, video_id: str, *, proxied: bool = False) -> base.Missing:
+    """Return the outcome that one of READING_ERRORS stands for, and whether a proxy was asked."""
     kind, why, status = type(error), "", "with a failure"
     if isinstance(error, library.VideoUnplayable):
         parts = (error.reason, *error.sub_reasons)
@@ -225,6 +228,7 @@ def failure_of(error: BaseException, video_id: str) -> base.Missing:
             video=f"the video {video_id}",
             why=why or "none given",
             status=status,
+            a="another" if proxied else "a",
             instead="Give a transcript file instead.",
         )
     )
@@ -314,7 +318,7 @@ class YouTubeTranscripts:
                     return self._none_fitting(video_id, available)
                 fetched = captions.fetch()
             except READING_ERRORS as error:
-                return failure_of(error, video_id)
+                return failure_of(error, video_id, proxied=proxy is not None)
             if not all(math.isfinite(each.start + each.duration) for each in fetched):
                 return base.Missing(
                     f"The captions of the video {video_id} have times that are no numbers. "
@@ -350,11 +354,14 @@ class YouTubeTranscripts:
         codes = sorted({one_line(captions.language_code)[:20] for captions in available})
         more = f" and {len(codes) - _MAX_LISTED} more" if len(codes) > _MAX_LISTED else ""
         has = f"captions in {', '.join(codes[:_MAX_LISTED]) or 'no language'}{more}"
-        lack, remedy = f"none in {wanted}", ", or allow translation"
+        lack, remedy = f"none in {wanted}", ""
         if self.translate:
-            lack, remedy = f"and YouTube translates none of them into {wanted}", ""
+            lack = f"and YouTube translates none of them into {wanted}"
+        elif choose_to_translate(available, self.languages)[0] is not None:
+            remedy = ", or set FACTIBLE_TRANSLATE=true"
         return base.Missing(
-            f"The video {video_id} has {has}, {lack}. Add one of its languages{remedy}."
+            f"The video {video_id} has {has}, {lack}. Add one of its languages to "
+            f"FACTIBLE_LANGUAGES{remedy}."
         )
 
 

@@ -209,6 +209,23 @@ async def test_what_is_not_translatable_is_no_transcript(server: MisbehavingServ
     assert "translates none of them into en, en-US" in answer.reason
 
 
+@pytest.mark.parametrize(
+    ("track", "translate", "remedy"),
+    [
+        (DE, False, " to FACTIBLE_LANGUAGES, or set FACTIBLE_TRANSLATE=true."),
+        (replace(DE, translatable=False), False, " to FACTIBLE_LANGUAGES."),
+        (replace(DE, translatable=False), True, " to FACTIBLE_LANGUAGES."),
+    ],
+)
+async def test_captions_in_other_languages_name_the_settings_that_take_them(
+    server: MisbehavingServer, track: Track, translate: bool, remedy: str
+) -> None:
+    open_video(server, track)
+    answer = await youtube(server, translate=translate).transcript(VIDEO)
+    assert type(answer) is Missing
+    assert answer.reason.endswith(f". Add one of its languages{remedy}")
+
+
 async def test_own_captions_come_before_a_translation(server: MisbehavingServer) -> None:
     open_video(server, DE, EN_ASR)
     assert (await found(server, translate=True)).provider == "youtube"
@@ -279,8 +296,8 @@ async def test_what_the_player_says_has_its_own_type_and_sentence(
         (WATCH, redirect("https://www.google.com/sorry/index?continue=x"), Blocked, "robot"),
         (PLAYER, respond(status=429), Blocked, "too many requests"),
         (CAPTIONS, respond(status=429), Blocked, "too many requests"),
-        (WATCH, respond(CONSENT_PAGE), Outage, "consent to cookies"),
-        (WATCH, respond(CONSENT_PAGE.replace("value", "x")), Outage, "consent"),
+        (WATCH, respond(CONSENT_PAGE), Blocked, "consent to cookies"),
+        (WATCH, respond(CONSENT_PAGE.replace("value", "x")), Blocked, "consent"),
         (WATCH, respond("<html>new design</html>"), Outage, "another shape"),
         (WATCH, respond(status=500), Outage, "answered 500"),
         (PLAYER, respond(status=403), Outage, "answered 403"),
@@ -397,6 +414,22 @@ def put_behind(proxy: MisbehavingServer, server: MisbehavingServer) -> None:
     proxy.on(f"{origin}{PLAYER}", respond_json(player(Track("en"))))
     proxy.on(f"{origin}{CAPTIONS}", respond(TALK))
     proxy.on(f"{origin}{OEMBED}", respond_json({"title": "T"}))
+
+
+@pytest.mark.parametrize("refusal", [respond(status=429), respond(CONSENT_PAGE)])
+async def test_a_refused_address_names_the_setting_of_a_proxy_or_of_another_one(
+    server: MisbehavingServer, refusal: Behaviour
+) -> None:
+    server.on(WATCH, refusal)
+    answer = await youtube(server).transcript(VIDEO)
+    assert not isinstance(answer, Found)
+    assert "or set FACTIBLE_YOUTUBE_PROXY to a proxy" in answer.reason
+    async with MisbehavingServer() as proxy:
+        proxy.on("*", respond(status=429))
+        through = GenericProxyConfig(f"http://127.0.0.1:{proxy.port}")
+        answer = await youtube(server, proxy=through).transcript(VIDEO)
+    assert not isinstance(answer, Found)
+    assert "or set FACTIBLE_YOUTUBE_PROXY to another proxy" in answer.reason
 
 
 async def test_a_refused_address_asks_once_more_through_the_proxy_and_says_so(
