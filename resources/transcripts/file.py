@@ -123,6 +123,11 @@ def one_line(text: str) -> str:
     return " ".join(_INVISIBLE.sub("", text).split())
 
 
+def lines_of(text: str) -> tuple[str, ...]:
+    """Return the lines of a caption that have words, each as `one_line` has it."""
+    return tuple(filter(None, map(one_line, text.split("\n"))))
+
+
 def timed_text(captions: Iterable[Caption]) -> base.TimedText:
     """Make a transcript of captions in order of time; those without words are left out.
 
@@ -211,7 +216,7 @@ def _parse_webvtt(text: str) -> base.TimedText:
 
 
 def _captions_of(text: str, *, numbered: bool) -> list[Caption]:
-    """Collect captions from the lines between one timing line and the next, in order of time.
+    """Collect captions from the lines between one timing line and the next.
 
     `numbered`: SRT, in which the line before a timing line is a number. In WebVTT it may be any
     identifier after a blank line, and comment blocks are skipped.
@@ -254,7 +259,7 @@ def _captions_of(text: str, *, numbered: bool) -> list[Caption]:
         )
         by_word = _WORD_TIME.search(raw) is not None
         captions.append(Caption(tuple(filter(None, shown)), start, max(start, end), by_word))
-    return sorted(captions, key=lambda caption: caption.start)
+    return captions
 
 
 def _from_panel(text: str) -> str:
@@ -302,8 +307,9 @@ def undo_rolling(captions: Sequence[Caption]) -> list[Caption]:
 
     Rolling captions show the last line again above the new one. A line that is really said twice
     in a file that does not roll is kept: files are told apart by word times, or by how many
-    captions show the line that just ended above a new one.
+    captions show the line that just ended above a new one. They come in order of time.
     """
+    captions = sorted(captions, key=lambda caption: caption.start)
     repeats = [0] * min(1, len(captions))
     for before, after in itertools.pairwise(captions):
         longest = min(len(before.lines), len(after.lines))
@@ -317,7 +323,7 @@ def undo_rolling(captions: Sequence[Caption]) -> list[Caption]:
         rolled >= _MIN_ROLLED and rolled >= _MIN_ROLLED_SHARE * len(captions)
     ):
         return [replace(caption, lines=caption.lines[count:]) for caption, count in pairs]
-    return list(captions)
+    return captions
 
 
 # --- JSON ---------------------------------------------------------------------------------------
@@ -345,7 +351,8 @@ def _parse_json(document: dict[str, Any] | list[Any]) -> base.TimedText:
     and YouTube's json3, whose events count milliseconds.
     """
     if isinstance(document, list):
-        return timed_text(_segment(each, number) for number, each in enumerate(document, start=1))
+        captions = [_segment(each, number) for number, each in enumerate(document, start=1)]
+        return timed_text(undo_rolling(captions))
     if isinstance(document.get("events"), list):
         return _parse_json3(document["events"])
     for key in ("final_output", "transcript_data", "transcript"):
@@ -382,8 +389,7 @@ def _segment(segment: Any, number: int) -> Caption:
         end = start + _number(segment, number, "duration", "duration_seconds")
     else:
         end = _number(segment, number, "end") if "end" in segment else start
-    text = one_line(segment["text"])
-    return Caption((text,) if text else (), max(0.0, start), max(0.0, end))
+    return Caption(lines_of(segment["text"]), max(0.0, start), max(0.0, end))
 
 
 def _number(segment: dict[str, Any], number: int, *keys: str) -> float:
@@ -408,10 +414,12 @@ def _parse_json3(events: list[Any]) -> base.TimedText:
             continue  # it opens a window or sets a style
         parts = [part for part in event["segs"] if isinstance(part, dict)]
         recognised = recognised or any("acAsrConf" in part or "tOffsetMs" in part for part in parts)
-        text = one_line("".join(str(part.get("utf8", "")) for part in parts))
-        if text:
+        lines = lines_of("".join(str(part.get("utf8", "")) for part in parts))
+        if lines:
             times = {"tStartMs": 0, "dDurationMs": 0, **event}
             start = _number(times, number, "tStartMs")
             end = start + _number(times, number, "dDurationMs")
-            captions.append(Caption((text,), max(0.0, start / 1000), max(0.0, end / 1000)))
-    return replace(timed_text(captions), kind="generated" if recognised else "unknown")
+            captions.append(Caption(lines, max(0.0, start / 1000), max(0.0, end / 1000)))
+    return replace(
+        timed_text(undo_rolling(captions)), kind="generated" if recognised else "unknown"
+    )

@@ -46,7 +46,7 @@ from youtube_transcript_api.proxies import ProxyConfig
 
 from resources.lines import PlacedError
 from resources.transcripts import base
-from resources.transcripts.file import Caption, one_line, timed_text, undo_rolling
+from resources.transcripts.file import Caption, lines_of, one_line, timed_text, undo_rolling
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 
 ORIGIN = "https://www.youtube.com"
@@ -327,7 +327,7 @@ class YouTubeTranscripts:
             shown = [
                 # Captions that an editor shifted too far to the left begin with the video.
                 Caption(
-                    tuple(filter(None, map(one_line, each.text.split("\n")))),
+                    lines_of(each.text),
                     max(0.0, each.start),
                     max(0.0, each.start) + max(0.0, each.duration),
                 )

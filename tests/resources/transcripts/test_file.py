@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from pathlib import Path
@@ -149,6 +150,20 @@ def test_json3_joins_the_parts_of_an_event_and_skips_events_without_words() -> N
     transcript = parse(json.dumps(document), ".json3")
     assert transcript.cues == (Cue("the ice", 1.2, 2.4), Cue("melts", 3.6, 1.0))
     assert transcript.kind == "generated"
+
+
+def test_rolling_captions_in_json_say_every_line_once() -> None:
+    lines = ["THE MINISTER SAID", "THAT HE HAD READ", "THE REPORT OF THE", "COMMISSION TWICE."]
+    shown = [lines[0], *map("\n".join, itertools.pairwise(lines))]
+    events = [
+        {"tStartMs": 2000 * at, "dDurationMs": 2000, "segs": [{"utf8": text}]}
+        for at, text in enumerate(shown)
+    ]
+    segments = [{"text": text, "start": 2 * at, "duration": 2} for at, text in enumerate(shown)]
+    for document in ({"wireMagic": "pb3", "events": events}, segments):
+        cues = parse(json.dumps(document)).cues
+        assert [cue.text for cue in cues] == lines
+        assert [cue.start_seconds for cue in cues] == [0, 2, 4, 6]
 
 
 @pytest.mark.parametrize(
