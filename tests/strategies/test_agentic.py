@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
@@ -39,12 +39,12 @@ LATER = VIDEO.model_copy(update={"published_on": date(2020, 1, 1)})
 Says = Mapping[str, Any] | ModelError | Callable[[str], Mapping[str, Any] | ModelError]
 
 
-def plan(*searches: str) -> dict[str, Any]:
+def plan(*searches: str, statements: Sequence[str] = ()) -> dict[str, Any]:
     return {
         "reasoning_steps": [
             {"step": "Find trials", "technique": "Primary Source", "details": "Read them."}
         ],
-        "validation_list": [],
+        "validation_list": list(statements),
         "search_list": [{"information_needed": f"What of {s}?", "query": s} for s in searches],
     }
 
@@ -179,6 +179,52 @@ async def test_a_settled_label_ends_it_and_every_key_point_cites_evidence_that_e
     assert set(point.used) <= read
     assert sum(step.calls for step in steps) == len(model.asked) == len(result.llm_calls)
     assert all(step.tokens == 120 * step.calls for step in steps)
+
+
+async def test_statements_to_be_verified_are_searched_first_in_their_own_words() -> None:
+    statements = ["Sugar made children hyperactive in 2012.", "Most children eat sugar."]
+    model = Investigator([plan("sugar trials", statements=statements)], [thinks("false", 3)])
+    world = sugar_world(*statements, "sugar trials", pages=1)
+    result, steps = await investigate(model, world, max_plans=1)
+    searched = [(step.technique, step.asked) for step in steps if step.step == "retrieve"]
+    assert searched == [
+        ("validation list", statements[0]),
+        ("validation list", statements[1]),
+        ("search list", "sugar trials"),
+    ]
+    asked = sorted(result.queries, key=lambda query: query.rank)
+    assert [(query.rank, query.text, query.query_type) for query in asked] == [
+        (1, statements[0], "direct"),
+        (2, f"{statements[1]} 2012", "direct"),
+        (3, "sugar trials 2012", "context"),
+    ]
+    sought = [take_apart(each).data("looked for") for each in model.prompts if "Looked for" in each]
+    assert sought == [*statements, "What of sugar trials?"]
+    # One batch of three, whichever list each came from.
+    assert result.verdicts[0].stance == "refutes"
+    assert len(result.evidence) == 3
+
+
+async def test_a_statement_that_settles_it_leaves_the_search_list_unasked() -> None:
+    statement = "Sugar made children hyperactive in 2012."
+    model = Investigator([plan("sugar trials", statements=[statement])])
+    result, _ = await investigate(model, sugar_world(statement, "sugar trials"))
+    assert [query.text for query in result.queries] == [statement]
+    assert result.verdicts[0].stance == "refutes"
+
+
+async def test_a_plan_asks_three_statements_at_most_and_nothing_twice() -> None:
+    statements = ["", "Sugar trials.", "**Most** children eat sugar.", "Sugar has no use.", "Four."]
+    model = Investigator(
+        [plan("sugar trials", "sugar use has no", statements=statements)], [thinks("false", 3)]
+    )
+    result, steps = await investigate(model, sugar_world("sugar trials", pages=1), max_plans=2)
+    assert [step.asked for step in steps if step.step == "retrieve"] == [
+        "Sugar trials.",
+        "Most children eat sugar.",
+        "Sugar has no use.",
+    ]
+    assert result.verdicts[0].reason == ("The revised plan asks nothing that was not asked before.")
 
 
 async def test_pages_are_condensed_for_what_is_looked_for_and_classed_by_their_ratings() -> None:

@@ -104,8 +104,13 @@ async def make_plan(desk: Desk, asked: Sequence[str] = (), failed: str | None = 
     answer = await desk.ask(
         section, answers.PlanAnswer, max_tokens=_PLAN_TOKENS, most=_PLAN_STEPS, **material
     )
-    statements = [plain(each) for each in answer.validation_list][:LIST_ITEMS]
-    needed = [(plain(each.information_needed), each.query) for each in answer.search_list]
+    # An empty entry, as small models give them, takes no place.
+    statements = [*filter(search_words, map(plain, answer.validation_list))][:LIST_ITEMS]
+    needed = [
+        (plain(each.information_needed), each.query)
+        for each in answer.search_list
+        if search_words(each.query or each.information_needed)
+    ]
     offered = [
         *(Item(clip(each, _ITEM_WORDS), search_words(each), True) for each in statements),
         *(
