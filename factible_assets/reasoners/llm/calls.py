@@ -132,8 +132,10 @@ class Desk:
             answer = await self.stage.model.complete(request, spent=spent)
         except asyncio.CancelledError:
             for call, began in sent.values():
-                waited = call.latency_seconds or perf_counter() - began
-                self._record([call.model_copy(update={"latency_seconds": waited})])
+                waited = {} if call.latency_seconds else {"latency_seconds": perf_counter() - began}
+                # Whoever asks next goes on waiting for a batch, and has its cost.
+                free = {"input_tokens": 0, "cost_usd": 0.0} if waited and call.batched else {}
+                self._record([call.model_copy(update=waited | free)])
             self.leave()
             raise
         except base.ModelError as failure:

@@ -94,15 +94,22 @@ async def test_a_budget_that_is_spent_is_an_outage(
 
 
 @pytest.mark.parametrize(
-    ("first", "pages", "outcomes"),
+    ("first", "pages", "outcomes", "batched"),
     [
-        (say("openai", "not JSON"), 1, ["invalid", "infra_error"]),
+        (say("openai", "not JSON"), 1, ["invalid", "infra_error"], False),
         # It left out the second of two sources, about which it is asked again.
-        (say("openai", dict(ANSWER)), 2, ["ok", "infra_error"]),
+        (say("openai", dict(ANSWER)), 2, ["ok", "infra_error"], False),
+        # A batch goes on: whoever waits for it next has what it costs.
+        (say("openai", "not JSON"), 1, ["invalid", "infra_error"], True),
     ],
 )
 async def test_calls_of_a_question_that_is_broken_off_are_left_with_the_claim(
-    server: MisbehavingServer, tmp_path: Path, first: Any, pages: int, outcomes: list[str]
+    server: MisbehavingServer,
+    tmp_path: Path,
+    first: Any,
+    pages: int,
+    outcomes: list[str],
+    batched: bool,
 ) -> None:
     server.on(CHAT["openai"], first, hang())
     trace = Trace(CLAIM, "best", BudgetConfig())
@@ -115,6 +122,7 @@ async def test_calls_of_a_question_that_is_broken_off_are_left_with_the_claim(
             await mind.read_evidence(VIDEO, CLAIM, QUERY, page)
 
     async with bound(server) as client, DiskCache(tmp_path) as cache:
+        client.info = replace(client.info, batched=batched)
         mind = LlmReasoner(staged(CachingModel(client, cache)))
         reading = asyncio.gather(*(read(mind, number) for number in range(pages)))
         await arrival(server, 2)
@@ -125,8 +133,9 @@ async def test_calls_of_a_question_that_is_broken_off_are_left_with_the_claim(
     (cut,) = [call for call in trace.calls if call.outcome == "infra_error"]
     assert cut.reason == "it was broken off before the answer came"
     assert (cut.claim_id, cut.usage_reported) == (CLAIM.claim_id, False)
-    assert cut.input_tokens > 0
+    assert (cut.input_tokens > 0) == (cut.cost_usd > 0) == (not batched)
     assert cut.latency_seconds > 0
+    assert sum(call.cost_usd for call in trace.calls) > 0
 
 
 async def test_a_long_page_is_trimmed_inside_its_fence_to_a_small_window(
