@@ -367,8 +367,12 @@ def _itself(claim: statements.ClaimWords, _: object) -> statements.ClaimWords:
 _with_subject = statements._with_subject
 
 
-def _unnamed(claim: statements.ClaimWords, text: str, _: object) -> str:
-    return _with_subject(claim, text, frozenset())
+def _unnamed(claim: statements.ClaimWords, statement: statements.Statement, _: object) -> str:
+    return _with_subject(claim, statement, frozenset())
+
+
+def _nothing(*_: object) -> None:
+    return None
 
 
 def _all(*_: object) -> int:
@@ -419,6 +423,8 @@ RULES: tuple[Rule, ...] = (
     _without_part("what was is not", statements, "_FORMER", NEVER),
     _without_part("the second is not the first", statements, "_RANK", NEVER),
     _without_part("the largest hot one is not the largest", statements, "_MOST", NEVER),
+    _without_part("another in one place", statements, "_told_instead", _nothing),
+    _without_part("a short claim's last word", stance, "_FEW", 0),
     _without_part("a clause's denial is its own", statements.ClaimWords, "as_told_by", _itself),
     _without_part(
         "of another place or doer, or of what never was", statements, "_is_of_others", _no

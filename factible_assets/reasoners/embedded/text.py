@@ -178,7 +178,9 @@ _FIGURE = re.compile(
 )
 _FIRST_YEAR, _LAST_YEAR = 1500, 2100
 _COUNTS_ONE = frozenset({"only", "just", "exactly", "single", "has", "have", "had"})
-_BEFORE_YEAR = frozenset({"in", "since", "until", "from", "by", "before", "after", "year", "ad", *MONTHS})
+_BEFORE_YEAR = frozenset(
+    {"in", "since", "until", "from", "by", "before", "after", "year", "ad", *MONTHS}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,10 +74,29 @@ _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _DECADE, _YEARS = 10, 100
 _CENTURY = re.compile(r"[- ]+centur(?!y fox)")  # the film studio is no time
 _MID = re.compile(r"\bmid-(?=\d)")
-_CENTURIES = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
-    " fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first"
-).split()
+_CENTURIES = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+    "fourteenth",
+    "fifteenth",
+    "sixteenth",
+    "seventeenth",
+    "eighteenth",
+    "nineteenth",
+    "twentieth",
+    "twenty-first",
+]
 _IN_WORDS = re.compile(
     rf"\b(?:{'|'.join(_CENTURIES)})(?=[- ]centur)"
     r"|\ba(?= (?:hundred|thousand|[mbtr]+illion)s?\b)"
@@ -212,7 +231,11 @@ def _compare_one(wanted: Quantity, page: Sequence[Quantity]) -> Agreement:
     candidates = [q for q in page if wanted.is_like(q)] or [
         q for q in page if _comparable(wanted, q)
     ]
-    if len({each.value for each in candidates}) == 1 and _far(wanted, candidates[0]):
+    # Of a century all years are told at once: "from 1756 to 1763".
+    is_one = len({each.value for each in candidates}) == 1 or (
+        wanted.dimension == "year" and wanted.half_step > _DECADE
+    )
+    if candidates and is_one and all(_far(wanted, each) for each in candidates):
         return "conflicts"
     return "silent"
 

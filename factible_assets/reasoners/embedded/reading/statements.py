@@ -509,7 +509,8 @@ _PRONOUN = re.compile(
 )
 """Words by which a statement refers to what was named before."""
 SUBJECT = re.compile(
-    r"(?:^|(?<=, )|(?<=\d ))(?:it|he|she|they)\b|(?<= )(?:it|he|she)(?= (?:is|was) the )", re.IGNORECASE
+    r"(?:^|(?<=, )|(?<=\d ))(?:it|he|she|they)\b|(?<= )(?:it|he|she)(?= (?:is|was) the )",
+    re.IGNORECASE,
 )
 """A pronoun that a statement is about: what the page's title names."""
 _OWNER = re.compile(r"^(?:its|his|her|their) ", re.IGNORECASE)
@@ -582,33 +583,15 @@ def read_statements(
     title = re.sub(
         r"\w+", lambda word: low if (low := word[0].lower()) in small else word[0], title
     )
-    told = [
-        (each.start, content_words(each.text)) for passage in passages for each in passage.sentences
-    ]
-    context = topic.union(*(said for _, said in told))
+    sentences = [each.text for passage in passages for each in passage.sentences]
+    context = topic.union(*map(content_words, sentences))
     named = {name for name in claim.names if any(is_same_name(name, word) for word in context)}
     is_told = bool(claim.stems) and claim.names == named
-    sentences = (each.text for passage in passages for each in passage.sentences)
     headings = [title, *(each for each in sentences if not STATED.search(each))]
     lists_myths = any(map(_MYTHS.search, headings))
-    # Without its names only an answer speaks of a claim, what names another in their place, or what
-    # denies it of all ("no link between vaccines and autism").
-    is_open = 2 * len(named) >= len(claim.names) or claim.is_of_one
-    is_open |= claim.subject_stems <= topic
-    found, shares = [], []
-    for number, passage in enumerate(passages):
-        told_by = statements(passage, whole=claim.is_compound, contrasts=claim.contrasts)
-        for statement in told_by:
-            # A pronoun means what was named before it; a snippet is cut together from anywhere.
-            before = topic.union(
-                *(said for at, said in told if at <= statement.span[0] or not passage.in_page)
-            )
-            shared, is_held = _share(claim, statement, topic, before)
-            named_too = content_words(" ".join(names_in(statement.raw)))
-            is_general = statement.says == "denies" and named_too.issubset(claim.stems)
-            if statement.answers or (is_held and (is_open or is_general)):
-                found.append((number, statement))
-                shares.append(shared)
+    found, shares = _held_against(
+        claim, passages, topic, is_half_named=2 * len(named) >= len(claim.names)
+    )
     if not found or not claim.stems:
         return Heard(leaves_room=is_told)
     texts = [statement.about for _, statement in found]
@@ -623,12 +606,12 @@ def read_statements(
     nearness = np.maximum(alone[:, 0], vectors[2 + len(texts) :] @ vectors[0])
     nearest = np.maximum(nearness, alone[:, 1])
     has_all_numbers = numbers_stated(claim, passages, reported=False) == len(claim.quantities)
-    elsewhere = _said_of_others(
-        claim, [each for _, each in found], resolved, nearness.tolist(), topic, embedder
-    )
-    instead = _told_otherwise(claim, [each for _, each in found], resolved, topic, embedder)
+    heard = [statement for _, statement in found]
+    elsewhere = _said_of_others(claim, heard, resolved, nearness.tolist(), topic, embedder)
+    for place in _told_otherwise(claim, heard, resolved, topic, embedder):
+        elsewhere[place] = (float(nearness[place]), True, True)
     # Another clause of a sentence that says so of another does not assert it either.
-    of_others = {found[place][1].span for place in [*elsewhere, *instead]}
+    of_others = {heard[place].span for place in elsewhere}
     decisions, against = [], False
     for (number, statement), shared, near, roughly in zip(
         found, shares, nearness.tolist(), nearest.tolist(), strict=True
@@ -649,13 +632,6 @@ def read_statements(
             decisions.append(replace(decided, passage=number))
         against = against or is_repeated or _is_against(meant, statement, title, near, roughly)
     is_stated = any(each.side == "supports" for each in decisions)
-    for place in instead:
-        number, statement = found[place]
-        against = True
-        if not is_stated:
-            decisions.append(
-                Decision("refutes", "another", float(nearness[place]), statement, number)
-            )
     for place, (near, is_of_one, excludes) in elsewhere.items():
         against = against or is_of_one
         if excludes and not is_stated:
@@ -663,6 +639,34 @@ def read_statements(
             decisions.append(Decision("refutes", "another", near, statement, number))
     decisions.sort(key=lambda each: -each.nearness)
     return Heard(tuple(decisions), leaves_room=is_told and not against)
+
+
+def _held_against(
+    claim: ClaimWords, passages: Sequence[Passage], topic: frozenset[str], *, is_half_named: bool
+) -> tuple[list[tuple[int, Statement]], list[float]]:
+    """Return the statements that speak of a claim, with their passages, and what each means of it.
+
+    Without its names only an answer speaks of a claim, what names another in their place, what is
+    said of the title, or what denies it of all ("no link between vaccines and autism").
+    """
+    is_open = is_half_named or claim.is_of_one or claim.subject_stems <= topic
+    told = [
+        (each.start, content_words(each.text)) for passage in passages for each in passage.sentences
+    ]
+    found, shares = [], []
+    for number, passage in enumerate(passages):
+        for statement in statements(passage, whole=claim.is_compound, contrasts=claim.contrasts):
+            # A pronoun means what was named before it; a snippet is cut together from anywhere.
+            before = topic.union(
+                *(said for at, said in told if at <= statement.span[0] or not passage.in_page)
+            )
+            shared, is_held = _share(claim, statement, topic, before)
+            named_too = content_words(" ".join(names_in(statement.raw)))
+            is_general = statement.says == "denies" and named_too.issubset(claim.stems)
+            if statement.answers or (is_held and (is_open or is_general)):
+                found.append((number, statement))
+                shares.append(shared)
+    return found, shares
 
 
 def _with_subject(claim: ClaimWords, statement: Statement, topic: frozenset[str]) -> str:
@@ -743,7 +747,11 @@ def _decide(
     if (
         not is_heard
         or (says_no and _PARTLY.search(statement.raw) and not _WHOLLY.search(claim.text))
-        or (says_no and _AT_MOST.search(fold_evenly(statement.raw)) and not _BOUND.search(claim.text))
+        or (
+            says_no
+            and _AT_MOST.search(fold_evenly(statement.raw))
+            and not _BOUND.search(claim.text)
+        )
         or statement.says == "open"
         or (shared == 0 and not says_no)
         or (denies_else and shared == 1)
@@ -977,10 +985,7 @@ def _said_of_others(
             link is not None
             and _is_said_of(other, name, link, heard[place].raw)
             and compare_quantities(claim.quantities, quantities_in(heard[place].raw)) != "conflicts"
-            and all(
-                each in lacking[name] or not subject <= words
-                for each, words in enumerate(raw)
-            )
+            and all(each in lacking[name] or not subject <= words for each, words in enumerate(raw))
         )
         gain = 0.0 if excludes else _GAIN * (1 - near[place])
         if nearer >= max(_IN_PLACE, near[place] + gain) and not (
@@ -1014,7 +1019,9 @@ _MANY_HAVE = word_set("in at from by")
 _ARTICLES = word_set("the a an its his her their")
 _ADVERB = r"very|also|now|still|\w+ly"
 _GAP = rf"(?: (?:{'|'.join(sorted(_ARTICLES))}|{_ADVERB}))*"
-_TOLD = r" (?P<told>[^\W\d][^,;:(]*?)(?= (?:and|but|which|that|where|who|while|whereas) |[,;:(]|\W*$)"
+_TOLD = (
+    r" (?P<told>[^\W\d][^,;:(]*?)(?= (?:and|but|which|that|where|who|while|whereas) |[,;:(]|\W*$)"
+)
 _PLACE_WORDS, _NO_SYNONYM = 3, 0.6
 """Content words that one place of a claim has at most, and the cosine from which what a statement
 has there instead may mean the same."""
@@ -1076,9 +1083,7 @@ def _told_instead(claim: ClaimWords, text: str, topic: frozenset[str]) -> tuple[
         if (found := re.search(pattern, text, re.IGNORECASE)) is None:
             continue
         words_told = [word for word in tokenise(found["told"]) if not is_stop_word(word.norm)]
-        other = " ".join(
-            found["told"][word.start : word.end] for word in words_told[:_PLACE_WORDS]
-        )
+        other = " ".join(found["told"][word.start : word.end] for word in words_told[:_PLACE_WORDS])
         if other and other[0].isupper() == is_name and not content_words(other) <= rest:
             return claimed, other
     return None
@@ -1153,7 +1158,8 @@ _NEAR = re.compile(
     r" (?:the )?([A-Z]\w+)"
 )
 _DOER = re.compile(
-    r"\b\w+(?:ed|en|t|ght|und|own)(?: off)? by (?:the )?((?:[A-Z][\w.'\u2019-]*(?: |\b))+)(?:[a-z]+ ?)?"
+    r"\b\w+(?:ed|en|t|ght|und|own)(?: off)? by (?:the )?"
+    r"((?:[A-Z][\w.'\u2019-]*(?: |\b))+)(?:[a-z]+ ?)?"
     r"(?=\W*$|[,;.(]|(?:and|in|on|at|as|who|from|to|before|after|during|with)\b)"
 )
 """By whom something was made, found, led, written …"""
