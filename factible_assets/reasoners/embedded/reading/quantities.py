@@ -74,29 +74,11 @@ _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _DECADE, _YEARS = 10, 100
 _CENTURY = re.compile(r"[- ]+centur(?!y fox)")  # the film studio is no time
 _MID = re.compile(r"\bmid-(?=\d)")
-_CENTURIES = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-    "thirteenth",
-    "fourteenth",
-    "fifteenth",
-    "sixteenth",
-    "seventeenth",
-    "eighteenth",
-    "nineteenth",
-    "twentieth",
-    "twenty-first",
-]
+_CENTURIES = re.findall(
+    r"\S+",
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
+    " fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first",
+)
 _IN_WORDS = re.compile(
     rf"\b(?:{'|'.join(_CENTURIES)})(?=[- ]centur)"
     r"|\ba(?= (?:hundred|thousand|[mbtr]+illion)s?\b)"
