@@ -37,7 +37,7 @@ from factible_assets.records import Claim, Evidence, Query, Stance
 from factible_assets.stages.evidence import QuoteFinder
 from factible_assets.stages.ids import claim_id
 from factible_assets.stages.ports import Arrivals, PageExcerpt, Vote
-from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Spent
+from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest
 from tests.reasoners.llm.scripted import staged
 
 LIMITS = (1_500, 2_000, 2_500, 2_750, 3_000, 3_500)
@@ -124,9 +124,7 @@ class CountingModel:
     model = "counting"
     identity = "counting"
 
-    async def complete(
-        self, question: ModelRequest[Answer], *, spent: Spent | None = None
-    ) -> ModelAnswer[Answer]:
+    async def complete(self, question: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         """Count a question; answer with what was recorded."""
         prompt = "".join(part.text for part in question.parts)
         schema = json.dumps(question.output_type.model_json_schema(), separators=(",", ":"))

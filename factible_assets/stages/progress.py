@@ -1,7 +1,7 @@
 """What is known of a check while it runs: its stages and their time, each claim's steps, who hears.
 
 What belongs here: the names of the stages, measuring time, the observer that writes to a run's log,
-noting a claim's steps, and the budget that is looked at before each step and each request to a
+noting a claim's steps, and the budget that is looked at before each step and each question to a
 model. What does not: the work; any step (strategies/); terminal output (cli/).
 """
 
@@ -12,16 +12,14 @@ import logging
 import math
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 from factible_assets.config import BudgetConfig
 from factible_assets.records import Claim, LlmCall, Query, Status, Step, StepKind, Verdict
 from factible_assets.stages import ports
 from factible_assets.wording import clock, verdict_words
-from resources.llm.base import ModelCall
 
 Stage = Literal["queries", "search_hits", "reliability_ratings", "evidence", "verdicts"]
 """The assets that one flow fills, named as the warehouse's assets are."""
@@ -118,18 +116,14 @@ class Note:
 class Trace:
     """The steps of one claim, in order; they are taken one after the other.
 
-    `round` is counted up by who goes round, `calls` are those that were made for the claim, and
-    `sent` the newest known of each request by its id, before it is one of them. Without a `budget`
-    nothing is limited. `asking` is the trace for which a model is being asked, if one.
+    `round` is counted up by who goes round, `calls` are those that were made for the claim. Without
+    a `budget` nothing is limited.
     """
-
-    asking: ClassVar[ContextVar[Trace | None]] = ContextVar("asking", default=None)
 
     claim: Claim
     strategy: str
     budget: BudgetConfig | None
     calls: list[LlmCall] = field(default_factory=list)
-    sent: dict[str | None, ModelCall] = field(default_factory=dict)
     round: int = 1
     steps: list[Step] = field(default_factory=list)
     started: float = field(default_factory=perf_counter)
@@ -168,7 +162,6 @@ class Trace:
         Raises BudgetSpentError where it is, or is not run: the claim may cost no more.
         """
         self.refuse_beyond_budget()
-        before = self.asking.set(self)
         seconds = self.budget.max_seconds if self.budget else math.inf
         try:
             async with asyncio.timeout(self.started + seconds - perf_counter()) as clock:
@@ -177,8 +170,6 @@ class Trace:
             if not clock.expired():
                 raise
             raise _spent(seconds, "seconds (max_seconds)") from None
-        finally:
-            self.asking.reset(before)
 
     def remark(
         self,
@@ -212,24 +203,13 @@ class Trace:
             )
         )
 
-    def send(self, call: ModelCall) -> None:
-        """Count a request that is about to be sent, or once more what came of it.
-
-        Raises BudgetSpentError: The claim may cost no more; it is not to be sent.
-        """
-        if call.request_id not in self.sent:
-            self.refuse_beyond_budget()
-        self.sent[call.request_id] = call
-
     def refuse_beyond_budget(self) -> None:
-        """Raise BudgetSpentError if the claim has used up its budget, with what is on its way."""
-        told = {call.request_id for call in self.calls}
-        calls = [*self.calls, *(call for name, call in self.sent.items() if name not in told)]
-        tokens = sum(call.input_tokens + call.output_tokens for call in calls)
+        """Raise BudgetSpentError if the claim has used up its budget."""
+        tokens = sum(call.input_tokens + call.output_tokens for call in self.calls)
         for used, limit, unit in (
-            (len(calls), "max_calls", "model calls"),
+            (len(self.calls), "max_calls", "model calls"),
             (tokens, "max_tokens", "tokens"),
-            (sum(call.cost_usd for call in calls), "max_cost_usd", "US dollars"),
+            (sum(call.cost_usd for call in self.calls), "max_cost_usd", "US dollars"),
             (perf_counter() - self.started, "max_seconds", "seconds"),
         ):
             if self.budget is not None and used >= (most := getattr(self.budget, limit)):

@@ -261,19 +261,19 @@ class CachingModel:
         """The calls of answers and errors that nobody was told of yet, by the question's key."""
 
     async def complete(
-        self, request: base.ModelRequest[base.Answer], *, spent: base.Spent | None = None
+        self, request: base.ModelRequest[base.Answer]
     ) -> base.ModelAnswer[base.Answer]:
         """Return the kept answer, or ask; see `LanguageModel.complete` for the errors."""
         key = cache_key("models", _MODELS_VERSION, self._model.identity, request.fingerprint)
         try:
-            answer = await self._once.get(key, partial(self._answer, key, request, spent))
+            answer = await self._once.get(key, partial(self._answer, key, request))
         except base.ModelError as error:
             told = self._untold.pop(key, ())
             raise type(error)(error.reason, told, lasting=error.lasting) from error
         return replace(answer, calls=self._untold.pop(key, ()))
 
     async def _answer(
-        self, key: str, request: base.ModelRequest[base.Answer], spent: base.Spent | None
+        self, key: str, request: base.ModelRequest[base.Answer]
     ) -> base.ModelAnswer[base.Answer]:
         kept = await self._cache.get("models", key)
         is_fresh = kept is not None and self._cache.is_fresh(kept, self._cache.policy.models)
@@ -288,16 +288,14 @@ class CachingModel:
                 return base.ModelAnswer(value)
         made: dict[str | None, base.ModelCall] = {}
 
-        async def told(call: base.ModelCall) -> None:
-            if spent is not None:
-                await spent(call)
+        async def spent(call: base.ModelCall) -> None:
             made[call.request_id] = call
             if not (call.input_tokens or call.output_tokens):
                 del made[call.request_id]  # it was turned away, and cost nothing
             await self._keep(key, None, (*calls, *made.values()))
 
         try:
-            answer = await self._model.complete(request, budget=self._budget, spent=told)
+            answer = await self._model.complete(request, budget=self._budget, spent=spent)
         except base.ModelError as error:
             restored = _beside(error.calls, restored)
             if restored and not isinstance(error, base.BudgetExhaustedError):

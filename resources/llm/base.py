@@ -134,19 +134,14 @@ class ModelAnswer(Generic[Answer]):
 
 Spent = Callable[[ModelCall], Awaitable[None]]
 """Told of each request before it is sent, as if its answer were lost, and again if it came to
-nothing; both times by the same `request_id`. A BudgetExhaustedError the first time: it is not to
-be sent."""
+nothing; both times by the same `request_id`."""
 
 
 class LanguageModel(Protocol):
     """A model that answers in the shape that it is asked for."""
 
-    async def complete(
-        self, request: ModelRequest[Answer], *, spent: Spent | None = None
-    ) -> ModelAnswer[Answer]:
+    async def complete(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         """Ask until the answer is valid, or until it is clear that there will be none.
-
-        Who breaks it off knows by `spent` what was sent.
 
         Raises a ModelError that says why there is none: ModelOutageError, RefusedError,
         ContextTooLongError, BudgetExhaustedError, or the base alone for an answer that had no room

@@ -54,7 +54,7 @@ _OWN_MACHINE_CONCURRENT, _OWN_MACHINE_SECONDS = 8, 600.0
 """How many questions a server on this machine that nobody listed has at once, and how long for an
 answer: many answer one after another, in a minute each, and keep the last of them waiting."""
 _MOST_TOGETHER = 50_000  # Requests of one batch.
-_LOST = {"outcome": "infra_error", "reason": "it was broken off before the answer came"}
+_LOST = {"outcome": "infra_error", "reason": "the run ended before the answer came"}
 """What a request came to if nobody says otherwise: the server may bill it all the same."""
 _MOST_BYTES_PER_TOKEN = 5.0  # What prose reaches in any script with current vocabularies.
 _SUSPICIOUS = 1.6
@@ -396,11 +396,7 @@ class _Conversation(Generic[base.Answer]):
             async with self.budget.reserve(usd) as reserved:
                 if self.spent is not None:
                     lost = self._call(prompt, name, backend.Usage(expected, 0), reported=False)
-                    try:
-                        await self.spent(lost.model_copy(update=_LOST))
-                    except base.BudgetExhaustedError:
-                        reserved.spent = 0.0
-                        raise
+                    await self.spent(lost.model_copy(update=_LOST))
                 started = time.perf_counter()
                 try:
                     reply = await self._ask(prompt, request)

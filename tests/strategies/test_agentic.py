@@ -27,7 +27,6 @@ from resources.llm.base import (
     ModelOutageError,
     ModelRequest,
     RefusedError,
-    Spent,
 )
 from tests.reasoners.llm.scripted import Scripted, prompt_of, report, staged, take_apart
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words
@@ -109,9 +108,7 @@ class Investigator(Scripted):
     asked: list[str] = field(default_factory=list)
     input_tokens: int = 100
 
-    async def complete(
-        self, question: ModelRequest[Answer], *, spent: Spent | None = None
-    ) -> ModelAnswer[Answer]:
+    async def complete(self, question: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         kind = question.output_type
         prompt = prompt_of(question)
         self.prompts.append(prompt)

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
-import pytest
-
 from factible_assets.config import config_of
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
@@ -16,10 +14,8 @@ from factible_assets.records import Claim, Step, Video
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
 from factible_assets.strategies import strategy_named
-from resources.llm.base import Answer, LanguageModel, ModelAnswer, ModelError, ModelRequest, Spent
+from resources.llm.base import Answer, ModelAnswer, ModelError, ModelRequest
 from tests.reasoners.llm.scripted import Scripted, prompt_of, report, staged, take_apart
-from tests.resources.llm.servers import CHAT, bodies, bound, depending, say
-from tests.servers import Behaviour, MisbehavingServer
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
 
 CLAIM = make_claim("San Francisco banned plastic bags in 2007")
@@ -48,9 +44,7 @@ class Told(Scripted):
     answers: Mapping[str, Any]
     prompts: list[str] = field(default_factory=list)
 
-    async def complete(
-        self, question: ModelRequest[Answer], *, spent: Spent | None = None
-    ) -> ModelAnswer[Answer]:
+    async def complete(self, question: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         self.prompts.append(prompt_of(question))
         answer = self.answers[question.output_type.__name__]
         if isinstance(answer, Exception):
@@ -84,7 +78,7 @@ def world_with(pages: int) -> World:
 
 
 async def checked(
-    world: World, model: LanguageModel | None = None, **knobs: object
+    world: World, model: Told | None = None, **knobs: object
 ) -> tuple[FlowResult, list[Step]]:
     services = world.services()
     if model is None:
@@ -250,25 +244,6 @@ async def test_a_spent_budget_ends_with_what_is_known_and_a_sentence() -> None:
     (verdict,) = result.verdicts
     assert "has used up its 1 model calls" in (verdict.reason or "")
     assert verdict.status == "incomplete"
-
-
-@pytest.mark.parametrize("summary", [SUMMARY, "not JSON"])
-async def test_questions_asked_at_once_keep_to_the_calls_of_the_claim_and_so_do_corrections(
-    server: MisbehavingServer, summary: object
-) -> None:
-    def said(asked: Mapping[str, Any]) -> Behaviour:
-        questions = "questions" in asked["response_format"]["json_schema"]["schema"]["properties"]
-        return say("openai", {"questions": QUESTIONS} if questions else summary, after=0.05)
-
-    server.on(CHAT["openai"], depending(said))
-    async with bound(server, window=None) as model:
-        result, steps = await checked(world_with(6), model, max_calls=3)
-    assert len(bodies(server)) == len(result.llm_calls) == sum(step.calls for step in steps) == 3
-    left = [row.reason for row in result.evidence if "max_calls" in str(row.reason)]
-    assert left == ["The claim has used up its 3 model calls (max_calls)."] * len(left)
-    assert len(left) >= 2
-    assert "max_calls" in str(result.verdicts[0].reason)
-    assert broken_rules(result, CLAIM) == set()
 
 
 async def test_hostile_words_stand_inside_fences() -> None:

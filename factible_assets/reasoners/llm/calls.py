@@ -12,7 +12,6 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
-from time import perf_counter
 from typing import Generic, TypeVar
 from uuid import uuid4
 
@@ -20,14 +19,7 @@ from factible_assets.reasoners.llm import prompts
 from factible_assets.reasoners.llm.prompts import Piece, Prompt, claim_pieces, video_data
 from factible_assets.reasoners.llm.wording import plain
 from factible_assets.records import CallStage, Claim, LlmCall, Query, Video
-from factible_assets.stages.ports import (
-    BudgetSpentError,
-    Judged,
-    ReasonerError,
-    ReasonerOutageError,
-    ReasonerRefusalError,
-)
-from factible_assets.stages.progress import Trace
+from factible_assets.stages.ports import Judged, ReasonerOutageError, ReasonerRefusalError
 from resources.llm import base
 from resources.llm.base import LanguageModel, Manner, ModelCall, ModelRequest, Part
 from resources.once import Once
@@ -98,9 +90,9 @@ class Desk:
         """Return a valid answer to a section of the prompt.
 
         Raises ReasonerRefusalError if the model declined, PromptTooLongOutageError if the question
-        does not fit into its context window, BudgetSpentError if the claim may cost no more,
-        ReasonerOutageError if there is no other answer; each has all calls of the judgement so far.
-        Reasons are kept as plain text, because a refusal is a model's words too.
+        does not fit into its context window, ReasonerOutageError if there is no answer; each has
+        all calls of the judgement so far. Reasons are kept as plain text, because a refusal is a
+        model's words too.
         """
         places, month = self.prompt.places(section), prompts.this_month()
         usual: dict[str, Piece | Sequence[Piece]] = {
@@ -115,34 +107,11 @@ class Desk:
         request = self.stage.request(
             self.prompt.system, parts, output_type, max_tokens=max_tokens, most=most
         )
-        trace, sent = Trace.asking.get(), dict[str | None, tuple[ModelCall, float]]()
-        beyond: BudgetSpentError | None = None
-
-        async def spent(call: ModelCall) -> None:
-            nonlocal beyond
-            try:
-                if trace is not None:
-                    trace.send(call)
-            except BudgetSpentError as error:
-                beyond = error
-                raise base.BudgetExhaustedError(error.reason) from error
-            sent[call.request_id] = call, sent.get(call.request_id, (call, perf_counter()))[1]
-
         try:
-            answer = await self.stage.model.complete(request, spent=spent)
-        except asyncio.CancelledError:
-            for call, began in sent.values():
-                waited = {} if call.latency_seconds else {"latency_seconds": perf_counter() - began}
-                # Whoever asks next goes on waiting for a batch, and has its cost.
-                free = {"input_tokens": 0, "cost_usd": 0.0} if waited and call.batched else {}
-                self._record([call.model_copy(update=waited | free)])
-            self.leave()
-            raise
+            answer = await self.stage.model.complete(request)
         except base.ModelError as failure:
             self._record(failure.calls)
             reason = plain(failure.reason)
-            if beyond is not None:
-                raise BudgetSpentError(reason, self.calls) from failure
             if isinstance(failure, base.RefusedError):
                 raise ReasonerRefusalError(reason, self.calls) from failure
             too_long = isinstance(failure, base.ContextTooLongError)
@@ -150,13 +119,6 @@ class Desk:
             raise outage(reason, self.calls, lasting=failure.lasting) from failure
         self._record(answer.calls)
         return answer.value
-
-    def leave(self) -> None:
-        """Give the calls to the claim for which was asked: who asked no longer waits for them."""
-        trace = Trace.asking.get()
-        if trace is not None:
-            trace.calls.extend(self.calls)
-            self.calls.clear()
 
     def _record(self, calls: Sequence[ModelCall]) -> None:
         for call in calls:
@@ -176,7 +138,7 @@ class Desk:
 
 # --- Questions that are asked together ----------------------------------------------------------
 
-Outcome = Judged[Value] | ReasonerError
+Outcome = Judged[Value] | ReasonerOutageError | ReasonerRefusalError
 """What came of one item."""
 
 ONES_FAULT = frozenset({"truncated", "invalid"})
@@ -216,8 +178,7 @@ class Batches(Generic[Item, Answer, Value]):
     async def ask(self, subject: str, item: Item) -> Judged[Value]:
         """Return the answer about an item, asked for with others of the same subject.
 
-        Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined,
-        BudgetSpentError if the claim may cost no more.
+        Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
         """
         batch = self._open.get(subject)
         if batch is None:
@@ -259,35 +220,31 @@ class Batches(Generic[Item, Answer, Value]):
         """Return what came of each item. The calls that they share are recorded with the first.
 
         A call that was declined, too long, cut off or never answered in shape may have failed for
-        one of them: each is then asked about alone. If the service failed, or no more may be asked,
-        all have that outcome.
+        one of them: each is then asked about alone. If the service failed, all have that outage.
         """
         desk, single = self.open_desk(items), len(items) == 1
         answers: Mapping[int, Answer] = {}
         try:
             answers = await self.question(desk, items)
-        except ReasonerError as failure:
+        except (ReasonerOutageError, ReasonerRefusalError) as failure:
             if single:
                 return [failure]
-            kind = type(failure)
             ones = bool(desk.calls) and desk.calls[-1].outcome in ONES_FAULT
-            if kind is BudgetSpentError or (kind is ReasonerOutageError and not ones):
-                rest = (kind(failure.reason, lasting=failure.lasting) for _ in items[1:])
+            if type(failure) is ReasonerOutageError and not ones:
+                rest = (
+                    ReasonerOutageError(failure.reason, lasting=failure.lasting) for _ in items[1:]
+                )
                 return [failure, *rest]
 
         async def settled(place: int, item: Item) -> Outcome[Value]:
             own = desk if single else self.open_desk([item])
             try:
                 value = await self.settle(own, item, answers.get(place))
-            except ReasonerError as failure:
+            except (ReasonerOutageError, ReasonerRefusalError) as failure:
                 return failure
             return Judged(value, tuple(own.calls))
 
-        try:
-            first, *others = await asyncio.gather(*(settled(*each) for each in enumerate(items)))
-        except asyncio.CancelledError:
-            desk.leave()
-            raise
+        first, *others = await asyncio.gather(*(settled(*each) for each in enumerate(items)))
         calls = tuple(desk.calls) if single else (*desk.calls, *first.calls)
         if isinstance(first, Judged):
             return [Judged(first.value, calls), *others]

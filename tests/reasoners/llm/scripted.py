@@ -32,7 +32,6 @@ from resources.llm.base import (
     ModelCall,
     ModelError,
     ModelRequest,
-    Spent,
 )
 
 
@@ -77,9 +76,7 @@ class ScriptedModel(Scripted):
     reports: Sequence[ModelCall] = (report(),)
     questions: list[ModelRequest[Any]] = field(default_factory=list)
 
-    async def complete(
-        self, question: ModelRequest[Answer], *, spent: Spent | None = None
-    ) -> ModelAnswer[Answer]:
+    async def complete(self, question: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         self.questions.append(question)
         answer = self.answers[min(len(self.questions), len(self.answers)) - 1]
         if isinstance(answer, ModelError):
@@ -199,9 +196,7 @@ class GullibleModel(Scripted):
     obeyed: list[str] = field(default_factory=list)
     prompts: list[str] = field(default_factory=list)
 
-    async def complete(
-        self, question: ModelRequest[Answer], *, spent: Spent | None = None
-    ) -> ModelAnswer[Answer]:
+    async def complete(self, question: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         prompt = prompt_of(question)
         self.prompts.append(prompt)
         answer = self._answer(question.output_type, prompt, self._is_taken_over(prompt))

@@ -379,10 +379,10 @@ async def test_a_window_that_fails_is_an_outage_with_the_calls_of_all_windows() 
 
 async def test_a_transcript_that_is_too_long_for_the_model_is_cut_smaller() -> None:
     class Narrow(ScriptedModel):
-        async def complete(self, question: Any, *, spent: Any = None) -> Any:
+        async def complete(self, question: Any) -> Any:
             if sum(len(part.text) for part in question.parts) > 2_500:
                 raise ContextTooLongError("The prompt does not fit.")
-            return await super().complete(question, spent=spent)
+            return await super().complete(question)
 
     mind, _ = reasoner()
     merged = answer()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,17 +9,15 @@ from typing import Any
 
 import pytest
 
-from factible_assets.config import BudgetConfig
 from factible_assets.reasoners.llm.engine import LlmReasoner
-from factible_assets.stages.ports import Arrivals, ReasonerOutageError, ReasonerRefusalError
-from factible_assets.stages.progress import Trace
+from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
 from resources.cache.answers import CachingModel
 from resources.cache.store import DiskCache
 from resources.llm.limits import Budget, Ceiling
 from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, transcript
 from tests.reasoners.llm.scripted import staged, take_apart
-from tests.resources.llm.servers import CHAT, arrival, bodies, bound, depending, say
-from tests.servers import MisbehavingServer, hang, respond
+from tests.resources.llm.servers import CHAT, bodies, bound, depending, say
+from tests.servers import MisbehavingServer, respond
 
 READING: Mapping[str, Any] = {
     "source": 1,
@@ -91,51 +88,6 @@ async def test_a_budget_that_is_spent_is_an_outage(
             await LlmReasoner(staged(asked)).read_evidence(VIDEO, CLAIM, QUERY, PAGE)
     assert outage.value.lasting
     assert bodies(server) == []
-
-
-@pytest.mark.parametrize(
-    ("first", "pages", "outcomes", "batched"),
-    [
-        (say("openai", "not JSON"), 1, ["invalid", "infra_error"], False),
-        # It left out the second of two sources, about which it is asked again.
-        (say("openai", dict(ANSWER)), 2, ["ok", "infra_error"], False),
-        # A batch goes on: whoever waits for it next has what it costs.
-        (say("openai", "not JSON"), 1, ["invalid", "infra_error"], True),
-    ],
-)
-async def test_calls_of_a_question_that_is_broken_off_are_left_with_the_claim(
-    server: MisbehavingServer,
-    tmp_path: Path,
-    first: Any,
-    pages: int,
-    outcomes: list[str],
-    batched: bool,
-) -> None:
-    server.on(CHAT["openai"], first, hang())
-    trace = Trace(CLAIM, "best", BudgetConfig())
-    arrivals = Arrivals(pages)
-
-    async def read(mind: LlmReasoner, number: int) -> None:
-        page = replace(PAGE, canonical_url=f"{PAGE.canonical_url}{number}", arrivals=arrivals)
-        arrivals.one_in()
-        async with trace.within():
-            await mind.read_evidence(VIDEO, CLAIM, QUERY, page)
-
-    async with bound(server) as client, DiskCache(tmp_path) as cache:
-        client.info = replace(client.info, batched=batched)
-        mind = LlmReasoner(staged(CachingModel(client, cache)))
-        reading = asyncio.gather(*(read(mind, number) for number in range(pages)))
-        await arrival(server, 2)
-        reading.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await reading
-    assert sorted(call.outcome for call in trace.calls) == sorted(outcomes)
-    (cut,) = [call for call in trace.calls if call.outcome == "infra_error"]
-    assert cut.reason == "it was broken off before the answer came"
-    assert (cut.claim_id, cut.usage_reported) == (CLAIM.claim_id, False)
-    assert (cut.input_tokens > 0) == (cut.cost_usd > 0) == (not batched)
-    assert cut.latency_seconds > 0
-    assert sum(call.cost_usd for call in trace.calls) > 0
 
 
 async def test_a_long_page_is_trimmed_inside_its_fence_to_a_small_window(

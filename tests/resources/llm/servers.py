@@ -170,10 +170,10 @@ class Gate:
         await self._behaviour(exchange)
 
 
-async def arrival(server: MisbehavingServer, number: int = 1) -> None:
-    """Wait until so many requests are in."""
+async def arrival(server: MisbehavingServer) -> None:
+    """Wait until a first request is in."""
     async with asyncio.timeout(60):
-        while len(server.asked) < number:  # noqa: ASYNC110 - the server has no event for it
+        while not server.asked:  # noqa: ASYNC110 - the server has no event for it
             await asyncio.sleep(0.005)
 
 
