@@ -203,7 +203,7 @@ READING_ERRORS = (
 
 
 def failure_of(error: BaseException, video_id: str, *, proxied: bool = False) -> base.Missing:
-    """Return the outcome that one of READING_ERRORS stands for, and whether a proxy was asked."""
+    """Return the outcome that one of READING_ERRORS stands for; `proxied`: a proxy was asked."""
     kind, why, status = type(error), "", "with a failure"
     if isinstance(error, library.VideoUnplayable):
         parts = (error.reason, *error.sub_reasons)

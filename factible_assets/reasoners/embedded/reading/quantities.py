@@ -74,16 +74,17 @@ _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _DECADE, _YEARS = 10, 100
 _CENTURY = re.compile(r"[- ]+centur(?!y fox)")  # the film studio is no time
 _MID = re.compile(r"\bmid-(?=\d)")
-_CENTURIES = re.findall(
-    r"\S+",
+_CENTURY_WORDS = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
-    " fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first",
+    " fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first"
 )
+_CENTURIES = _CENTURY_WORDS.split()
 _IN_WORDS = re.compile(
-    rf"\b(?:{'|'.join(_CENTURIES)})(?=[- ]centur)"
-    r"|\ba(?= (?:hundred|thousand|[mbtr]+illion)s?\b)"
+    rf"(?<!twenty )\b(?:{'|'.join(_CENTURIES)})(?=[- ]centur)"
+    r"|(?<!half )(?<!in )(?<!of )\ba(?= (?:hundred|thousand|million|billion|trillion)\b)"
 )
-"""A number that text.py does not read, as it is none elsewhere."""
+"""Centuries and "a million" in words, which are numbers only where figures are compared; not "half
+a million", "once in a hundred years"."""
 
 _CLOSE, _CLOSE_ABOUT = 0.05, 0.15
 """Relative difference up to which a number may be rounded, and up to which it is about another."""
@@ -129,6 +130,7 @@ def find_quantities(text: str) -> list[Quantity]:
 
 
 def _in_figures(match: re.Match[str]) -> str:
+    """Return figures as long as the word that they stand for: offsets stay."""
     word = match[0]
     return "1" if word == "a" else f"{_CENTURIES.index(word) + 1}th".ljust(len(word))
 

@@ -350,7 +350,7 @@ _WORKS = (
     "directed|director",
     "held|took place",
 )
-"""Verbs that make, with what is made: "an opera by Mozart"."""
+"""Verbs that make, with what is made and who makes it: "an opera by Mozart", "its author was"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -644,7 +644,7 @@ def read_statements(
 def _held_against(
     claim: ClaimWords, passages: Sequence[Passage], topic: frozenset[str], *, is_half_named: bool
 ) -> tuple[list[tuple[int, Statement]], list[float]]:
-    """Return the statements that speak of a claim, with their passages, and what each means of it.
+    """Return the statements that speak of a claim, with their passages, and its share in each.
 
     Without its names only an answer speaks of a claim, what names another in their place, what is
     said of the title, or what denies it of all ("no link between vaccines and autism").
@@ -713,6 +713,7 @@ def _share(
     # What neither has the claim's first word nor may mean it is on another subject, and asserts
     # nothing of this one; what is denied of "vaccines" is denied of "the MMR vaccine".
     is_other = statement.says != "denies" and meant.isdisjoint(claim.subject_stems)
+    # What lacks a name of the claim and has another in its place asserts it of that one.
     if not claim.names <= meant | _met(claim, topic) and any(
         content_words(name).isdisjoint(whole) for name in names_in(statement.raw)
     ):
@@ -862,7 +863,11 @@ def _other_role(claim: ClaimWords, statement: Statement, title: str) -> Role | N
     # "The femur, or thigh bone, is the longest …" gives it to the femur.
     if _ALIAS.match(before) and content_words(before) & claim.role.holder:
         return None
-    for topic in names_in(title) or [""]:
+    refers = SUBJECT.search(statement.about) or _OWNER.match(statement.about)
+    topics = (names_in(title) if refers else []) or [""]
+    if refers and any(content_words(topic) & claim.role.holder for topic in topics):
+        return None  # "It is the highest mountain", on a page on the one that the claim names
+    for topic in topics:
         about = SUBJECT.sub(topic, statement.about) if topic else statement.about
         role = role_in(_OWNER.sub(f"{topic}'s ", about) if topic else about)
         if (
@@ -919,6 +924,12 @@ def names_in(text: str) -> list[str]:
     return list(dict.fromkeys([*names, *(name.rpartition(" of ")[2] for name in names)]))
 
 
+def _own_words(name: str) -> frozenset[str]:
+    """Return the words of a name that not every other has: the Caspian Sea is not the Black Sea."""
+    words = content_words(name)
+    return words - _IN_MANY_NAMES or words
+
+
 def _said_of_others(
     claim: ClaimWords,
     heard: Sequence[Statement],
@@ -946,7 +957,7 @@ def _said_of_others(
                 content_words(each[1]) if each else words
                 for each, words in zip(doers, raw, strict=True)
             ]
-            parts = content_words(name) - _IN_MANY_NAMES or content_words(name)
+            parts = _own_words(name)
             # "It goes round the Sun …" is said of what the title names.
             begins = re.match(rf"(?:The )?(?:\w+ of )?{re.escape(name)}\b", about)
             of_topic = parts <= topic and begins is not None
@@ -966,7 +977,7 @@ def _said_of_others(
         if heard[place].says == "asserts" and near[place] >= _LEAST_NEAR
         if sum(place in others for others in lacking.values()) == 1
         for other in names_in(heard[place].raw)
-        if own.isdisjoint(content_words(other) - _IN_MANY_NAMES or content_words(other))
+        if own.isdisjoint(_own_words(other))
     ]
     if not trials or claim.is_denied:
         return {}
@@ -1014,13 +1025,16 @@ def _is_said_of(other: str, name: str, link: re.Match[str], raw: str) -> bool:
     return re.search(said, raw) is not None
 
 
+# Behind which of a claim's words its places stand, where names have several at once ("in France, in
+# Paris"), and what may stand between.
 _LINKS = word_set("from of by in with for as into to on at under through between and called named")
 _MANY_HAVE = word_set("in at from by")
 _ARTICLES = word_set("the a an its his her their")
 _ADVERB = r"very|also|now|still|\w+ly"
 _GAP = rf"(?: (?:{'|'.join(sorted(_ARTICLES))}|{_ADVERB}))*"
 _TOLD = (
-    r" (?P<told>[^\W\d][^,;:(]*?)(?= (?:and|but|which|that|where|who|while|whereas) |[,;:(]|\W*$)"
+    r" (?P<told>[^\W\d][^,;:(]{0,80}?)"
+    r"(?= (?:and|but|which|that|where|who|while|whereas) |[,;:(]|\W?$)"
 )
 _PLACE_WORDS, _NO_SYNONYM = 3, 0.6
 """Content words that one place of a claim has at most, and the cosine from which what a statement
@@ -1034,7 +1048,7 @@ def _told_otherwise(
     topic: frozenset[str],
     embedder: Embedder,
 ) -> list[int]:
-    """List the statements that say something else than a claim in one place alone."""
+    """Return the places of the statements that differ from a claim in one of its places alone."""
     if claim.is_denied:
         return []
     told = {
@@ -1050,10 +1064,11 @@ def _told_otherwise(
 
 
 def _told_instead(claim: ClaimWords, text: str, topic: frozenset[str]) -> tuple[str, str] | None:
-    """Find the one place in which a text says something else than a claim, and both fillings.
+    """Return what a claim has in one place and what a text has there instead; None if nothing.
 
     All other words of the claim are there, and that place stands behind the same words: "measured
-    in ohms", "an alloy of copper and zinc". Who is in Paris may be in France.
+    in ohms", "an alloy of copper and zinc". Who is in Paris may be in France, and what is known as
+    one thing is known as others.
     """
     about, words = re.sub(r"\b(called|named) ", r"\1 a ", claim.about), content_words(text)
     tokens = [word for word in tokenise(about) if not re.fullmatch(_ADVERB, word.norm)]
@@ -1189,9 +1204,9 @@ def _is_alike(claim: ClaimWords, statement: Statement) -> bool:
             return False
     if SWEEPING.search(claim.text) and not SWEEPING.search(statement.raw):
         return False
+    whose = _OF_NAME.findall(statement.about)
     for noun, name in _OF_NAME.findall(claim.about):
-        whose = _OF_NAME.findall(statement.about)
-        if {each for each, _ in whose} >= {noun} and not any(
+        if any(each == noun for each, _ in whose) and not any(
             is_same_name(one, other)
             for each, named in whose
             if each == noun
@@ -1210,14 +1225,6 @@ def _is_of_others(claim: ClaimWords, statement: Statement) -> bool:
     text, said = claim.text, statement.raw
     doers, others = ([content_words(one) for one in _DOER.findall(each)] for each in (text, said))
     is_by_others = doers and others and not any(one & other for one in doers for other in others)
-    # "B was beaten by A" is not what "B beat A" says.
-    is_by_others = is_by_others or any(
-        is_same_name(one, done)
-        for each in others
-        if not doers and claim.subject_stems
-        for one in each
-        for done in claim.names - claim.subject_stems
-    )
     wanted = {
         each for found in _UNREAL.finditer(said) for each in content_stems(said[found.end() :])[:2]
     }
@@ -1250,7 +1257,7 @@ _BOUND = re.compile(
     r"|(?:once|twice|two|three|four|five|six|seven|eight|nine|ten|twenty)\b)"
 )
 _AT_MOST = re.compile(
-    rf"\b(?:no|not|never|nobody|none|cannot|\w+n['\u2019]t)\b[^,.;]*?(?<!but ){_BOUND.pattern}"
+    r"\b(?:no|not|never|nobody|none|cannot|\w+n['\u2019]t)\b[^,.;]{0,80}?(?<!but )" + _BOUND.pattern
 )
 """A denial that it is more: it leaves open what it is."""
 _REWORDED = (
