@@ -130,6 +130,8 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
 
     Raises SettingsError: Its files cannot be used, or not be written.
     """
+    dagster_internals.keep_what_databases_need()
+    dagster_internals.leave_logging_alone()
     try:
         folder = prepare_instance(settings)
         opening = FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS).acquire()
@@ -141,8 +143,6 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
             f"it writes there ({error.strerror}). Make that folder writable, or set FACTIBLE_HOME "
             "to a copy of the data folder that is."
         ) from error
-    dagster_internals.keep_what_databases_need()
-    dagster_internals.leave_logging_alone()
     with opening:
         overrides: dict[str, Any] = {} if captures_output else dict(dagster_internals.NO_CAPTURE)
         if _template_of(folder / "dagster.yaml") in _OWN_TEMPLATES:
