@@ -68,7 +68,8 @@ def report(
             try:
                 stored = stored_result(video_id, settings=settings)
             except OSError as error:
-                if is_full(error):
+                # What fails in the warehouse is not told as a folder of reports.
+                if is_full(error) or not str(error.filename).startswith(str(settings.reports)):
                     raise
                 raise FactibleError(
                     f"No report can be written to {settings.reports} ({error.strerror}).",

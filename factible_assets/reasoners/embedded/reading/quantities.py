@@ -72,7 +72,7 @@ _WORDS_AFTER = re.compile(r"(?: [a-z][a-z'-]*){1,3}", re.IGNORECASE)
 """What a number counts is among the next words: "747 officially confirmed cases"."""
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _DECADE, _YEARS = 10, 100
-_CENTURY = re.compile(r"[- ]+centur(?!y fox)")  # the film studio is no time
+_CENTURY = re.compile(r"( *)[- ]centur(?!y fox)")  # the film studio is no time
 _MID = re.compile(r"\bmid-(?=\d)")
 _CENTURY_WORDS = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
@@ -139,12 +139,13 @@ def _quantity(text: str, number: Number) -> Quantity:
     raw = text[number.start : number.end]
     before = text[max(0, number.start - _REACH) : number.start]
     value, unit, dimension, factor, half = number.value, number.unit, str(number.kind), 1.0, 0.0
-    if dimension == "ordinal" and _CENTURY.match(text, number.end):
+    end = number.end
+    if dimension == "ordinal" and (century := _CENTURY.match(text, end)):
+        end = century.end(1)  # with what a word is longer than its figures
         dimension, value, half = "year", _YEARS * (value - 1) + 1, (_YEARS - 1) / 2
     if dimension == "year":
         half = (_DECADE - 1) / 2 if raw.endswith("s") else half
         bound = _bound(before, _BOUNDS_OF_YEAR)
-        end = number.end + len(text[number.end :]) - len(text[number.end :].lstrip())
         return Quantity(value + half, dimension, bound, half, number.start, end)
     if dimension == "plain":
         if raw.endswith(" m"):
@@ -164,7 +165,6 @@ def _quantity(text: str, number: Number) -> Quantity:
         counts = {*map(stem, words), *filter(None, [unit])}
         if bound == "exact" and _OF_MORE.match(text, number.end):
             bound = "at_least"
-    end = number.end
     return Quantity(value * factor, dimension, bound, half, number.start, end, frozenset(counts))
 
 

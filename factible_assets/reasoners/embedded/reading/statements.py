@@ -463,7 +463,7 @@ def read_claim(claim: str) -> ClaimWords:
     claim = _OTHER.sub("", parts[0] if parts else claim)
     found = without_denials(claim)
     quantities = quantities_in(claim)
-    counted = {fold_evenly(claim)[q.start : q.end].strip() for q in quantities}
+    counted = {fold_evenly(claim)[q.start : q.end] for q in quantities}
     words = [
         (word, stem(word.norm), found.text[word.start].isupper())
         for word in tokenise(found.text)
@@ -695,12 +695,13 @@ def _share(
     """Return the share of a claim's words that a statement means, and if it is held against it.
 
     The subject need not be said again where the title has it; where the statement refers to
-    something or goes on with a sentence, no name, and no subject that was named before. Its reasons
-    count too: what denies them keeps tone silent.
+    something or goes on with a sentence, neither the subject nor a name that was named before. With
+    another name in the place of one of the claim's it asserts nothing. Its reasons count too: what
+    denies them keeps tone silent.
     """
     words, whole = content_words(statement.about), content_words(claim.text)
-    said = _met(claim, words)
-    meant = said | (claim.subject_stems & _met(claim, topic))
+    said, in_title = _met(claim, words), _met(claim, topic)
+    meant = said | (claim.subject_stems & in_title)
     if statement.about[:1].islower() or _PRONOUN.search(statement.about):
         meant |= _met(claim, before) & (claim.names | claim.subject_stems)
     least = _LEAST_WORDS if len(claim.stems) <= 1 / _LEAST_WORDS else _LEAST_SHARED
@@ -714,7 +715,7 @@ def _share(
     # nothing of this one; what is denied of "vaccines" is denied of "the MMR vaccine".
     is_other = statement.says != "denies" and meant.isdisjoint(claim.subject_stems)
     # What lacks a name of the claim and has another in its place asserts it of that one.
-    if not claim.names <= meant | _met(claim, topic) and any(
+    if not claim.names <= meant | in_title and any(
         content_words(name).isdisjoint(whole) for name in names_in(statement.raw)
     ):
         weight = min(weight, _LEAST_SAID - 0.01)
@@ -792,7 +793,7 @@ def _decide(
     turns, differs = _turns(claim, statement), agreement == "conflicts"
     if turns or (differs and not denies):
         # The opposite, of another figure's matter, is no contradiction.
-        is_two = _CONTRASTS.search(claim.text) is not None or (turns and differs)
+        is_two = claim.contrasts or (turns and differs)
         if shared < _LEAST_SAID or says_no or is_two:
             return None
         ground = "number" if differs else "opposite"
