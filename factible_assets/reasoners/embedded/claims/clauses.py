@@ -18,7 +18,8 @@ from factible_assets.reasoners.embedded.text import is_stop_word, tokenise, word
 
 _JOINT = re.compile(
     r"(?:,| [\u2013\u2014-]{1,2}(?= )|\u2014)\s*"
-    r"(?:(?:and|or)|(?P<turn>but|so|yet|which means))\s+(?:that\s+)?"
+    r"(?:(?:and|or)|(?P<turn>but|so|yet|which means))\s+"
+    r"(?:that\s+(?=(?:the|an?|it|they|we|there|i|you|he|she|these|those|this|in)\b))?"
     r"|\s(?:and|but)\s+(?=(?:there|i|we|you)\b)"
     r"|(?P<stop>;|:(?!\d)|(?P<reason>(?<!\bnot),?\s+because\s))\s*",
     re.IGNORECASE,

@@ -14,7 +14,12 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from factible_assets.reasoners.embedded.claims.clauses import AUXILIARIES, is_plural, shows_tense
+from factible_assets.reasoners.embedded.claims.clauses import (
+    AUXILIARIES,
+    count_clauses,
+    is_plural,
+    shows_tense,
+)
 from factible_assets.reasoners.embedded.text import (
     MONTHS,
     Word,
@@ -40,7 +45,7 @@ _NO_SUBJECT = word_set(
     and but or so if when while as because since although though after before once until unless
     what who why how where which that there here in on at for from by with to of not no now then
     also well yes today i we you he she it they it's they're he's she's i'm we're you're that's
-    there's
+    there's everyone everybody someone somebody anyone anybody nobody
     """
 )
 _OUTSIDE_SUBJECT = (_NO_SUBJECT | PRONOUNS) - {"and", "of", "in"}
@@ -58,7 +63,8 @@ _EXPLETIVE = re.compile(
 )
 """An "it" that stands for nothing said before: "it's important to …", "it is women who …"."""
 _DEMONSTRATIVE = re.compile(
-    r"\b(?:this|these|those|such)\s+(?:(?:one|two|three|new|same|other)\s+)?([a-z][\w-]+)",
+    r"\b(?:this|these|those(?! (?:in|on|at|from|with|without|under|over|of)\b)|such)\s+"
+    r"(?:(?:one|two|three|new|same|other)\s+)?([a-z][\w-]+)",
     re.IGNORECASE,
 )
 _TIMES = word_set(
@@ -77,6 +83,24 @@ _SHELL = re.compile(
 )
 """A noun that takes up what was said before, and nothing that says which (Schmid, English Abstract
 Nouns as Conceptual Shells, 2000, and nouns that are used alike)."""
+_TIME_BEFORE = re.compile(
+    r"(?:until|since|by|before|after|back) then\b|at (?:that|the) time\b"
+    r"|(?:just |only |about )?\w+(?: \w+)? (?:hour|day|night|week|month|year|decade|centur)\w*"
+    r" (?:later\b|earlier\b|before(?=,| that\b| this\b))"
+    r"|(?:(?!\b(?:in|of) \d{4}).)*?\b(?:that|the (?:same|next|following|previous)) "
+    r"(?:year|month|week|day|night)\b(?! (?:of|in|that|when|the)\b)",
+    re.IGNORECASE,
+)
+"""A time that another sentence tells: "Until then, …", "Five days later …", "of that year"."""
+
+_SET_BEFORE = re.compile(
+    r"(?:in|on|at|by|for|from|since|during|until|with|over|within|despite|under|according to)\b"
+    r"(?P<before>[^,]*,(?:[^,]*,)?) (?=(?:it|they|he|she|this|that|these)\b)",
+    re.IGNORECASE,
+)
+"""A setting before a subject that is not named: "In 2022, according to an institute, they …"."""
+
+_OF_THEM = re.compile(r"(?P<before>.*?)\bof (?:them|those|these)\b(?! \w+s\b| who)", re.IGNORECASE)
 _AHEAD = re.compile(r"\b(?:is|are|was|were) (?:just )?(?:this|these)\W*\Z", re.IGNORECASE)
 _MEMBERS = word_set("and people children women men scientists researchers experts police")
 
@@ -112,13 +136,21 @@ def is_open(text: str) -> bool:
     words = tokenise(text)
     if (words and words[0].norm == "here") or _SHELL.match(text) or _AHEAD.search(text):
         return True
-    if _has_free_pronoun(text, words):
+    if _has_free_pronoun(text, words) or _TIME_BEFORE.match(text) or _sets_before(text):
         return True
     pointed = [(each[1].casefold(), each.start()) for each in _DEMONSTRATIVE.finditer(text)]
     return any(
         noun not in _NO_NOUNS and stem(noun) not in content_stems(text[:start])
         for noun, start in pointed
     )
+
+
+def _sets_before(text: str) -> bool:
+    """Tell whether its subject is a pronoun behind a setting, or some of what is not named."""
+    found = _SET_BEFORE.match(text) or _OF_THEM.match(text)
+    if found is None or _EXPLETIVE.match(text, found.end()):
+        return False
+    return count_clauses(found["before"])[0] == 0
 
 
 def _has_free_pronoun(text: str, words: Sequence[Word]) -> bool:
@@ -133,7 +165,7 @@ def _has_free_pronoun(text: str, words: Sequence[Word]) -> bool:
         ):
             return True
         is_content = not is_stop_word(word.norm)
-        said |= is_content
+        said |= is_content and not (word.norm in _TIMES or word.norm[0].isdigit())
         many |= word.norm in _MEMBERS or (is_content and is_plural(word.norm))
         is_name = text[word.start].isupper() and word.norm not in MONTHS
         named |= is_content and (is_name or word.norm in _PEOPLE)
@@ -158,7 +190,11 @@ def _subject(sentence: str, *, plural: bool) -> str | None:
     while last and norms[last] in _ADVERBS:
         last -= 1
     phrase, head = sentence[words[0].start : words[last].end], norms[last]
-    many = " and " in phrase or (is_plural(head) and not head.endswith(("us", "is")))
+    many = (
+        " and " in phrase
+        or head in _MEMBERS
+        or (is_plural(head) and not head.endswith(("us", "is")))
+    )
     whole = "," not in phrase and not is_stop_word(head)
     return phrase if whole and many == plural else None
 

@@ -29,6 +29,9 @@ _MARKER = re.compile(
     | [♪♫]+
     | >>+
     | (?<![\w.])(?-i:[A-Z][A-Z.]*(?:[ ][A-Z][A-Z.]*){0,3}):(?=\s)
+    | (?:\A|(?<=\n)|(?<=[.!?]\s)|(?<=[.!?]"\s))(?-i:(?:Dr|Mr|Mrs|Ms|Prof)\.[ ])?
+      (?:(?:host|interviewer|moderator|narrator|presenter|reporter|speaker(?:[ ]\d)?)
+        |(?-i:[A-Z][a-z]+(?:[ ][A-Z][a-z.]*){1,2})):(?=\s)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -122,7 +125,8 @@ def split_sentences(
     tokens = _mark_stops(text, found, markers)
     if not tokens:
         return []
-    stops = sum(token.ends_sentence for token in tokens)
+    # A change of speaker ends a sentence, but tells nothing of how the rest is written.
+    stops = sum(_TERMINAL.search(text[token.start : token.end]) is not None for token in tokens)
     punctuated = stops >= _PUNCTUATED_RATE * len(tokens)
     limit = _LONGEST_PUNCTUATED if punctuated else _LONGEST_RAW
     gaps = _read_gaps(tokens, markers, segments)

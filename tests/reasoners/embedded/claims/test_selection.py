@@ -192,6 +192,12 @@ def test_numbering_hesitation_and_tags_are_left_out() -> None:
             "Ajoene enters the cancer cell."
         ),
         "And juice also contains antioxidants": "Juice contains antioxidants.",
+        "well China owns like 760 billion of that debt anyway": (
+            "China owns 760 billion of that debt."
+        ),
+        "Look it up and think about that for a second, Japan has over a trillion.": (
+            "Japan has over a trillion."
+        ),
         "Here's what they leave out: wind power costs 17 times more than coal.": (
             "Wind power costs 17 times more than coal."
         ),
@@ -208,6 +214,9 @@ def test_a_pronoun_is_resolved_where_one_thing_can_be_meant() -> None:
     physician = "Dr. Jane Smith moved to Boston in spring."
     assert resolve("Her team grew.", physician) == "[Dr. Jane Smith's] team grew."
     house = "Congress just decided to look at executive power."
+    assert resolve("It kills more.", "About a billion people have it.") == "It kills more."
+    everyone = "Everyone talks about melatonin is made in a gland."
+    assert resolve("It's a name.", everyone) == "It's a name."
     assert resolve("It passed an act.", house) == "[Congress] passed an act."
     gases = "Many of the human produced gases are called greenhouse gases."
     assert resolve("These are warm.", gases) == "[Many of the human produced gases] are warm."
@@ -256,6 +265,20 @@ def test_an_open_reference_is_one_whose_noun_stands_elsewhere() -> None:
     assert not is_open("Many doctors say that they wash their hands.")
     assert not is_open("A compound of garlic kills bacteria, and this compound is cheap.")
     assert not is_open("Prices doubled this year.")
+    assert not is_open("Heart attacks were fewer in those on a diet with oil.")
+
+
+def test_a_time_a_setting_or_a_share_of_what_is_not_named_stands_open_too() -> None:
+    assert is_open("Until then, high meant 140 over 90.")
+    assert is_open("Five days later, columns of fire rose from the summit.")
+    assert is_open("The bridge opened in December of that year at a cost of 25 million dollars.")
+    assert not is_open("The bridge fell in January of 2022 and was open again that year.")
+    assert is_open("In the year 2000 it was about 5.7 trillion dollars.")
+    assert is_open("In 2022, according to the institute, they paid 97 billion dollars in taxes.")
+    assert not is_open("In 2022, according to the institute, it was known that taxes rose.")
+    assert not is_open("When the migrants arrived, they paid taxes.")
+    assert is_open("Around 1 in 5 of them is in poor condition.")
+    assert not is_open("The city owns bridges, and 1 in 5 of them is in poor condition.")
 
 
 def test_a_claim_keeps_its_abbreviation_and_its_last_number_whole() -> None:
@@ -318,6 +341,11 @@ def test_lists_conditions_and_predicates_do_not_come_apart() -> None:
         "The law formalized the power, but also aimed to give members a check on it.",
     ):
         assert _statements(whole) == []
+
+
+def test_what_is_said_of_a_thing_that_was_just_named_does_not_come_apart_from_it() -> None:
+    whole = "There's another enzyme, ACE, and that sits in the lungs, and it makes a hormone."
+    assert not [part for part in _statements(whole) if part.startswith(("sits", "that"))]
 
 
 def test_a_piece_of_a_sentence_is_told_from_a_whole_one_by_its_verbs() -> None:

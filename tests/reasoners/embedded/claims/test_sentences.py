@@ -87,6 +87,24 @@ def test_a_change_of_speaker_ends_a_sentence_without_a_stop() -> None:
     ]
 
 
+def test_changes_of_speaker_alone_do_not_make_a_transcript_punctuated() -> None:
+    turns = [
+        "do you think the vaccine helps",
+        "yes it does it protects most children for twenty years we have looked at that for long",
+        "so nobody has to be afraid",
+    ]
+    assert len(_texts(" >> ".join(turns))) > len(turns)
+
+
+@pytest.mark.parametrize("label", ["Carmen Robles:", "Dr. Luis Ferrando:", "Interviewer:"])
+def test_the_name_of_who_speaks_is_no_part_of_what_is_said(label: str) -> None:
+    assert _texts(f"The harvest was poor. {label} We picked a third of it.") == [
+        "The harvest was poor.",
+        "We picked a third of it.",
+    ]
+    assert _texts("The Mediterranean diet: what is it?") == ["The Mediterranean diet: what is it?"]
+
+
 RAW = (
     "the ocean covers most of the planet so it stores a great deal of heat but nobody measures "
     "the deep water every year scientists send new floats into the southern seas there's still a "
