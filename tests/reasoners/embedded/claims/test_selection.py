@@ -206,6 +206,23 @@ def test_numbering_hesitation_and_tags_are_left_out() -> None:
         assert write_claim(raw, strip_lead_ins(raw, whole)) == read
 
 
+def test_a_figure_that_captions_repeat_behind_a_sentence_is_written_once() -> None:
+    for raw, read in {
+        "the average american eats about 17 teaspoons of sugar a day 17": (
+            "The average american eats about 17 teaspoons of sugar a day."
+        ),
+        "one of them stayed under for 3 hours and 42 minutes 3 hours": (
+            "One of them stayed under for 3 hours and 42 minutes."
+        ),
+        "it fell from 5 percent in spring to 5 percent": (
+            "It fell from 5 percent in spring to 5 percent."
+        ),
+    }.items():
+        assert write_claim(raw, Sentence(raw, 0, len(raw), 0.5)) == read
+    written = "Section 5 of the law amends article 5."
+    assert write_claim(written, _whole(written)) == written
+
+
 def test_a_pronoun_is_resolved_where_one_thing_can_be_meant() -> None:
     cells = "Natural killer cells are the greatest threat to a virus."
     assert resolve("They release a protein.", cells) == "[Natural killer cells] release a protein."
