@@ -20,7 +20,8 @@ _JOINT = re.compile(
     r"(?:,| [\u2013\u2014-]{1,2}(?= )|\u2014)\s*"
     r"(?:(?:and|or)|(?P<turn>but|so|yet|which means))\s+"
     r"(?:that\s+(?=(?:the|an?|it|they|we|there|i|you|he|she|these|those|this|in)\b))?"
-    r"|\s(?:and|but)\s+(?=(?:there|i|we|you)\b)"
+    r"|\s(?:and|but|so)\s+"
+    r"(?=(?:there|i|we|you|he|she|it|they|this|that|these|the|an?|his|her|its|their)\b)"
     r"|(?P<stop>;|:(?!\d)|(?P<reason>(?<!\bnot),?\s+because\s))\s*",
     re.IGNORECASE,
 )

@@ -25,8 +25,8 @@ _LEAD_IN = re.compile(WORDS["lead_in"], re.VERBOSE | re.IGNORECASE)
 _KEEPS_ITS_OPENING = re.compile(
     r"(?:so|as|now|then)\s+(?:that|far|many|much|long|called)\b"
     r"|(?:no|first|second|third|right|plus|well)\s+(?!(?<=well )(?-i:[A-Z])"
-    r"|(?:i|we|you|he|she|it|they|there|this|that|these|the|an?|my|our|if|when|in|what)\b)|(?:like|instead)\s+(?!,)"
-    r"|see\s+(?!,)|look\s+(?!,|it up)|again\s+and|or\s+not",
+    r"|(?:i|we|you|he|she|it|they|there|this|that|these|the|an?|my|our|if|when|in|what|of all)\b)"
+    r"|(?:like|instead)\s+(?!,)|see\s+(?!,)|look\s+(?!,|it up)|again\s+and|or\s+not",
     re.IGNORECASE,
 )
 _OUTER_MARKS = " \t\r\n\"'\u201c\u201d\u2018\u2019([{<-\u2013\u2014\u2022*,;:.\u2026"

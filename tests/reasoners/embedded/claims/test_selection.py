@@ -350,6 +350,14 @@ def test_the_statements_of_a_compound_sentence_can_each_be_a_claim() -> None:
     ]
 
 
+def test_statements_without_commas_come_apart_before_a_subject_with_its_verb() -> None:
+    assert _statements(
+        "mary shelley wrote the novel on the lake and it was raining all summer"
+    ) == ["Mary shelley wrote the novel on the lake.", "It was raining all summer."]
+    assert _statements("the lake is held back by a dam and the dam supplies power to three states")
+    assert _statements("the drug kills the bacteria and the virus in the blood of children") == []
+
+
 def test_lists_conditions_and_predicates_do_not_come_apart() -> None:
     for whole in (
         "If the river rises in spring again, the town below is flooded.",
