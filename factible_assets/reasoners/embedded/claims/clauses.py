@@ -25,6 +25,14 @@ _JOINT = re.compile(
     r"|(?P<stop>;|:(?!\d)|(?P<reason>(?<!\bnot),?\s+because\s))\s*",
     re.IGNORECASE,
 )
+_REPORTED = re.compile(
+    r",\s+(?:the (?:narrative|story|argument|theory|thinking|idea|claim|logic) goes"
+    r"|(?:they|critics|some|many|people|experts|others) (?:say|claim|argue|tell us|insist)"
+    r"|we(?:'re| are|\u2019re) (?:always )?told)\b",
+    re.IGNORECASE,
+)
+"""Others say it, in a remark that holds for all of the sentence."""
+
 _HALF = re.compile(r"\bnot (?:only|just|merely)\b(?!.*\bbut\b)", re.IGNORECASE)
 _FEWEST_IN_PART = 4
 _NO_SUBJECT = word_set(
@@ -123,6 +131,8 @@ def statements(raw: str, sentence: Sentence) -> tuple[list[Sentence], bool]:
     a verb: a list does not come apart. What follows "because" can stand alone, but a statement
     with its reason is one.
     """
+    if _REPORTED.search(raw, sentence.start, sentence.end):
+        return [], False
     joints: list[re.Match[str]] = []
     for each in _JOINT.finditer(raw, sentence.start, sentence.end):
         begun = joints[-1].end() if joints else sentence.start

@@ -40,10 +40,10 @@ _PLACE = 0.2
 _DIVERSITY = 0.15
 """How much likeness to claims already chosen counts against a candidate (MMR's 1 - lambda)."""
 
-_OPEN_REFERENCE, _COMPOUND, _HEADLESS, _RUN_ON = 1.1, 1.2, 1.0, 0.5
+_OPEN_REFERENCE, _COMPOUND, _HEADLESS, _RUN_ON = 1.1, 1.2, 2.0, 0.5
 """What counts against a candidate, in units of wording: pointing at what it does not name, being
-two statements in one, opening in the middle of one, having the verbs of three where no punctuation
-tells (a quarter to three quarters do alike)."""
+two statements in one, having no main clause of its own, having the verbs of three where no
+punctuation tells (neighbours of each do alike)."""
 
 _UNSURE_ENDS, _LEAST_CERTAINTY = 0.75, 0.03
 """What counts against a candidate for each factor of e that it is less likely to be one whole

@@ -195,6 +195,9 @@ def test_numbering_hesitation_and_tags_are_left_out() -> None:
         "well China owns like 760 billion of that debt anyway": (
             "China owns 760 billion of that debt."
         ),
+        "You may remember president Reagan fired 11,000 controllers": (
+            "President Reagan fired 11,000 controllers."
+        ),
         "Look it up and think about that for a second, Japan has over a trillion.": (
             "Japan has over a trillion."
         ),
@@ -356,6 +359,12 @@ def test_statements_without_commas_come_apart_before_a_subject_with_its_verb() -
     ) == ["Mary shelley wrote the novel on the lake.", "It was raining all summer."]
     assert _statements("the lake is held back by a dam and the dam supplies power to three states")
     assert _statements("the drug kills the bacteria and the virus in the blood of children") == []
+
+
+def test_what_a_remark_gives_to_others_is_not_taken_out_of_its_sentence() -> None:
+    said = "Storms were rare before, the narrative goes, but somehow coal makes all of them worse."
+    assert _statements(said) == []
+    assert _statements(said.replace(" the narrative goes,", ""))
 
 
 def test_lists_conditions_and_predicates_do_not_come_apart() -> None:
