@@ -31,7 +31,7 @@ from factible_assets.reasoners.embedded.embedder import minilm
 FIRST_YEAR, WINDOW, EPOCHS, BATCH, RATE = 1934, 120, 7, 32, 4e-3
 WIDTH, UNITS, DROPPED = 128, 96, 0.3
 TALKS_COUNT = 2
-"""How often the network sees the talks in an epoch: they are a fifth of what the others are."""
+"""How often the network sees the talks in an epoch: they are a quarter of what the others are."""
 
 _MARKS = re.compile(r"[^\w\s$%'\u2019.,:-]|(?<!\d)[.,:]|[.,:](?!\d)")
 _DOT = re.compile(r"(?:[A-Z]\.)+|(?:Mr|Mrs|Dr|St|No|vs)\.")

@@ -123,7 +123,7 @@ async def test_what_the_video_does_is_no_claim_and_what_it_says_is_one(
 async def test_where_a_model_only_tells_of_the_video_the_engine_finds_the_claims() -> None:
     about = stated("The video presents the journey of sugar.", "It is about sugar and its journey.")
     found = await drafts(answer(about, thesis="Sugar travels."))
-    assert "In 2019 the average child ate forty kilos of sugar" in found.claims[0].text
+    assert "Sugar makes children hyperactive." in [claim.text for claim in found.claims]
     assert (found.basis, found.thesis, found.refused) == ("embedded", "Sugar travels.", 1)
     # It reads English alone.
     german = "Zucker macht Kinder unruhig, sagen viele Leute, und das schon seit sehr langer Zeit. "

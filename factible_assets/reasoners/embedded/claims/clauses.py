@@ -20,11 +20,23 @@ _JOINT = re.compile(
     r"(?:,| [\u2013\u2014-]{1,2}(?= )|\u2014)\s*"
     r"(?:(?:and|or)|(?P<turn>but|so|yet|which means))\s+"
     r"(?:that\s+(?=(?:the|an?|it|they|we|there|i|you|he|she|these|those|this|in)\b))?"
-    r"|\s(?:and|but|so)\s+"
-    r"(?=(?:there|i|we|you|he|she|it|they|this|that|these|the|an?|his|her|its|their)\b)"
+    r"|\s(?:and|but)\s+(?=(?:there|i|we|you)\b)"
+    r"|(?P<heard>\s(?:and|but)\s+)"
+    r"(?=(?:he|she|it|they|this|that|these|the|an?|his|her|its|their)\b)"
     r"|(?P<stop>;|:(?!\d)|(?P<reason>(?<!\bnot),?\s+because\s))\s*",
     re.IGNORECASE,
 )
+_GOVERNS = re.compile(
+    r"\b(?:that|as|than|like|so|if|when|while|because|since|although|though|until|before|after"
+    r"|whether|how|why|what|(?:say|said|claim|argue|believe|think|thought|den(?:y|ie)|doubt|suggest|insist|show|prove|find"
+    r"|found|know|knew|imagine|suppose|hope|fear|pretend|assume|tell|told|report|warn|predict|expect"
+    r"|mean|make|made|let|watch|see|saw|hear)\w*|myth|false|wrong|untrue|hoax|lie|theory|idea|would"
+    r"|without|unless|not|no|never)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+"""What may hold of the words behind an "and", too, where no comma parts them: "It is a myth that
+vaccines cause autism and the state hides it"."""
+
 _REPORTED = re.compile(
     r",\s+(?:the (?:narrative|story|argument|theory|thinking|idea|claim|logic) goes"
     r"|(?:they|critics|some|many|people|experts|others) (?:say|claim|argue|tell us|insist)"
@@ -128,14 +140,17 @@ def statements(raw: str, sentence: Sentence) -> tuple[list[Sentence], bool]:
     """Return the parts of a sentence that can stand alone, and whether it is several statements.
 
     Parts meet at a stop, a dash or a comma with a conjunction, where both sides have a subject and
-    a verb: a list does not come apart. What follows "because" can stand alone, but a statement
-    with its reason is one.
+    a verb: a list does not come apart. Without a comma they meet before what opens a subject,
+    unless the first part has a clause or a denial that may go on. What follows "because" can stand
+    alone, but a statement with its reason is one. What a remark gives to others stays with it.
     """
     if _REPORTED.search(raw, sentence.start, sentence.end):
         return [], False
     joints: list[re.Match[str]] = []
     for each in _JOINT.finditer(raw, sentence.start, sentence.end):
         begun = joints[-1].end() if joints else sentence.start
+        if each["heard"] and _GOVERNS.search(raw, begun, each.start()):
+            continue
         if _stands_alone(raw[each.end() : sentence.end]) and (
             each["stop"]
             or _stands_alone(raw[begun : each.start()], needs_verb=each["turn"] is None)

@@ -58,7 +58,7 @@ _PERSON = re.compile(
 )
 _EXPLETIVE = re.compile(
     r"it(?:['\u2019]s| [\w'\u2019]+)(?: be)?(?! (?:an?|the|one|some|due|able|used|\w+ing)\b)"
-    r"(?: [\w'\u2019-]+){0,3}? (?:to|that|who|when|if|how|why|time)\b",
+    r"(?: [\w'\u2019-]+){0,3}? (?:to|that|who|when|if|how|why|time)\b|it (?:rain|snow)(?:s|ed)\b",
     re.IGNORECASE,
 )
 """An "it" that stands for nothing said before: "it's important to …", "it is women who …"."""
@@ -70,6 +70,7 @@ _DEMONSTRATIVE = re.compile(
 _TIMES = word_set(
     "year years month months week weeks day days morning evening time times moment century decade"
 )
+_FIGURE = re.compile(r"[\d.,%$]+(?![\w])")
 _NO_NOUNS = _TIMES | word_set("point way country planet is are was were can will means one")
 _SHELL = re.compile(
     r"the (?:\w+ )?ones? (?!(?:hundred|thousand|million|billion|trillion)\b)"
@@ -84,11 +85,11 @@ _SHELL = re.compile(
 """A noun that takes up what was said before, and nothing that says which (Schmid, English Abstract
 Nouns as Conceptual Shells, 2000, and nouns that are used alike)."""
 _TIME_BEFORE = re.compile(
-    r"(?:until|since|by|before|after|back) then\b|at (?:that|the) time\b"
-    r"|(?:just |only |about )?\w+(?: \w+)? (?:hour|day|night|week|month|year|decade|centur)\w*"
-    r" (?:later\b|earlier\b|before(?=,| that\b| this\b))"
-    r"|(?:(?!\b(?:in|of) \d{4}).)*?\b(?:that|the (?:same|next|following|previous)) "
-    r"(?:year|month|week|day|night)\b(?! (?:of|in|that|when|the)\b)",
+    r"(?:until|since|by|before|after|back) then\b|at that time\b|at the time(?=,)"
+    r"|(?:just |only |about )?\w+(?: \w+)? (?:hours?|days?|nights?|weeks?|months?|years?|decades?"
+    r"|centur(?:y|ies)) (?:later\b|earlier\b|before(?=,| that\b| this\b))"
+    r"|(?:on |in )?the (?:next|following|previous|same) (?:year|month|week|day|night)\b(?!')"
+    r"|[^\d]*?\b(?:in|of|on|by|during|until|since) that (?:same )?(?:year|month|week|day|night)\b",
     re.IGNORECASE,
 )
 """A time that another sentence tells: "Until then, …", "Five days later …", "of that year"."""
@@ -130,8 +131,10 @@ def is_open(text: str) -> bool:
     """Tell whether a sentence points at something that it does not name itself.
 
     That is a pronoun before anything is named that it can mean ("Together, they …", "In August he
-    …", "Plastic makes them …"), "this", "these" or "such" with a noun that has not been said, or a
-    subject that only takes up what was said before ("The discovery means …", "The red ones …").
+    …", "Plastic makes them …"), "this", "these" or "such" with a noun that has not been said, a
+    subject that only takes up what was said before ("The discovery means …", "The red ones …") or
+    stands for it behind a setting ("In 2022, they …"), a time told elsewhere ("Until then …"), or a
+    share of what is not named ("1 in 5 of them").
     """
     words = tokenise(text)
     if (words and words[0].norm == "here") or _SHELL.match(text) or _AHEAD.search(text):
@@ -147,25 +150,29 @@ def is_open(text: str) -> bool:
 
 def _sets_before(text: str) -> bool:
     """Tell whether its subject is a pronoun behind a setting, or some of what is not named."""
-    found = _SET_BEFORE.match(text) or _OF_THEM.match(text)
-    if found is None or _EXPLETIVE.match(text, found.end()):
-        return False
-    return count_clauses(found["before"])[0] == 0
+    setting = _SET_BEFORE.match(text)
+    if setting and not _EXPLETIVE.match(text, setting.end()):
+        return count_clauses(setting["before"])[0] == 0
+    share = _OF_THEM.match(text)
+    before = [word.norm for word in tokenise(share["before"])] if share else []
+    return share is not None and not any(is_plural(each) or shows_tense(each) for each in before)
 
 
 def _has_free_pronoun(text: str, words: Sequence[Word]) -> bool:
     """Tell whether a pronoun comes before anything that it can mean."""
-    said = many = named = False
+    said = many = named = said_time = False
     for word, following in zip(words, [*words[1:], None], strict=True):
         is_time = following is not None and following.norm in _TIMES
+        is_empty = said_time and _EXPLETIVE.match(text, word.start)
         if (
-            (not said and word.norm in PRONOUNS and not is_time)
+            (not said and word.norm in PRONOUNS and not is_time and not is_empty)
             or (not many and word.norm in _OF_MANY)
             or (not named and word.norm in _PERSONAL)
         ):
             return True
         is_content = not is_stop_word(word.norm)
-        said |= is_content and not (word.norm in _TIMES or word.norm[0].isdigit())
+        said_time |= is_content
+        said |= is_content and not (word.norm in _TIMES or _FIGURE.match(text, word.start))
         many |= word.norm in _MEMBERS or (is_content and is_plural(word.norm))
         is_name = text[word.start].isupper() and word.norm not in MONTHS
         named |= is_content and (is_name or word.norm in _PEOPLE)

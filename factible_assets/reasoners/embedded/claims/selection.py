@@ -20,7 +20,12 @@ import numpy.typing as npt
 from factible_assets.reasoners.embedded.claims.checkworthiness import Signs, categorise, read_signs
 from factible_assets.reasoners.embedded.claims.clauses import count_clauses, is_fragment, statements
 from factible_assets.reasoners.embedded.claims.references import is_open, resolve
-from factible_assets.reasoners.embedded.claims.sentences import CERTAIN, Sentence, split_sentences
+from factible_assets.reasoners.embedded.claims.sentences import (
+    CERTAIN,
+    Sentence,
+    reading_text,
+    split_sentences,
+)
 from factible_assets.reasoners.embedded.claims.wording import (
     MAX_CLAIM_WORDS,
     leans_back,
@@ -144,7 +149,7 @@ def extract_claims(
     worth = _between_0_and_1(said - faults)
     shown = _between_0_and_1(said - _FAULTS_IN_ORDER * faults)
     drafts = [
-        _draft(sentences, candidates[index], float(shown[index]))
+        _draft(raw, sentences, candidates[index], float(shown[index]))
         for index in _choose(candidates, vectors[1:], worth, max_claims)
     ]
     return ClaimDrafts(
@@ -244,13 +249,18 @@ def _choose(
     return chosen
 
 
-def _draft(sentences: Sequence[Sentence], candidate: _Candidate, worth: float) -> ClaimDraft:
+def _draft(
+    raw: str, sentences: Sequence[Sentence], candidate: _Candidate, worth: float
+) -> ClaimDraft:
     numbers = find_numbers(candidate.text)
     dated = bool(numbers) and all(number.kind == "year" for number in numbers)
-    # The sentence before goes with a claim that points back at it, or takes it up.
+    # The sentence before goes with a claim that points back at it, or takes it up; with a later
+    # statement of a sentence the words before it.
     place = candidate.place
-    leans = place and (is_open(candidate.text) or leans_back(sentences[place].text))
-    before = sentences[place - 1].text if leans else ""
+    before = reading_text(raw[sentences[place].start : candidate.sentence.start])
+    if len(content_stems(before)) < _CONTEXT_WORDS:
+        before = sentences[place - 1].text if place else ""
+    leans = is_open(candidate.text) or leans_back(sentences[place].text)
     return ClaimDraft(
         text=candidate.text,
         importance=round(_USUAL_IMPORTANCE + _IMPORTANCE_SPREAD * (worth - _USUAL_WORTH), 3),
@@ -258,7 +268,7 @@ def _draft(sentences: Sequence[Sentence], candidate: _Candidate, worth: float) -
             1 / (1 + math.exp(_EVEN_WORDING - candidate.wording + candidate.against)), 3
         ),
         category=categorise(candidate.signs, dated=dated),
-        context=before if len(content_stems(before)) >= _CONTEXT_WORDS else None,
+        context=before if leans and len(content_stems(before)) >= _CONTEXT_WORDS else None,
         char_start=candidate.sentence.start,
         char_end=candidate.sentence.end,
     )

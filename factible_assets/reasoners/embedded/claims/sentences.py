@@ -29,9 +29,9 @@ _MARKER = re.compile(
     | [♪♫]+
     | >>+
     | (?<![\w.])(?-i:[A-Z][A-Z.]*(?:[ ][A-Z][A-Z.]*){0,3}):(?=\s)
-    | (?:\A|(?<=\n)|(?<=[.!?]\s)|(?<=[.!?]"\s))(?-i:(?:Dr|Mr|Mrs|Ms|Prof)\.[ ])?
-      (?:(?:host|interviewer|moderator|narrator|presenter|reporter|speaker(?:[ ]\d)?)
-        |(?-i:[A-Z][a-z]+(?:[ ][A-Z][a-z.]*){1,2})):(?=\s)
+    | (?:\A|(?<=\n)|(?<=[.!?]\s))
+      (?:host|interviewer|moderator|narrator|presenter|reporter|speaker(?:[ ]\d)?
+        |(?-i:(?:Dr|Mr|Mrs|Ms|Prof)\.(?:[ ][A-Z][a-z.]*){1,3})):(?=\s)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -100,6 +100,7 @@ class _Token:
     start: int
     end: int
     norm: str
+    has_stop: bool = False
     ends_sentence: bool = False
 
 
@@ -126,7 +127,7 @@ def split_sentences(
     if not tokens:
         return []
     # A change of speaker ends a sentence, but tells nothing of how the rest is written.
-    stops = sum(_TERMINAL.search(text[token.start : token.end]) is not None for token in tokens)
+    stops = sum(token.has_stop for token in tokens)
     punctuated = stops >= _PUNCTUATED_RATE * len(tokens)
     limit = _LONGEST_PUNCTUATED if punctuated else _LONGEST_RAW
     gaps = _read_gaps(tokens, markers, segments)
@@ -165,13 +166,10 @@ def _mark_stops(text: str, tokens: list[_Token], markers: Sequence[re.Match[str]
         while position < len(speakers) and speakers[position] < token.end:
             position += 1
         changes = position < len(speakers) and speakers[position] < following.start
-        ends = (
-            changes
-            or _PARAGRAPH.search(text, token.end, following.start) is not None
-            or _is_stop(before, raw, text[following.start : following.end])
-        )
+        stop = _is_stop(before, raw, text[following.start : following.end])
+        ends = stop or changes or bool(_PARAGRAPH.search(text, token.end, following.start))
         before = raw
-        marked.append(_Token(token.start, token.end, token.norm, ends_sentence=ends))
+        marked.append(_Token(token.start, token.end, token.norm, stop, ends))
     return marked + tokens[-1:]
 
 

@@ -2,7 +2,7 @@
 
 What belongs here: lead-ins that say nothing, limits of length, how a claim is written. What does
 not: which sentences are claims (checkworthiness.py, selection.py). Everything works on spans of the
-raw transcript; a claim's text is what its span says, tidied at its two ends only.
+raw transcript; a claim's text is what its span says, without hesitation, tidied at its two ends.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from factible_assets.reasoners.embedded.claims.sentences import CERTAIN, Sentence, reading_text
-from factible_assets.reasoners.embedded.text import is_stop_word, tokenise
+from factible_assets.reasoners.embedded.claims.sentences import Sentence, reading_text
+from factible_assets.reasoners.embedded.text import tokenise
 
 MAX_CLAIM_WORDS = 48
 """Words that a claim has at most. Factible (section 1.3.2) says 40; whole sentences up to 48 read
@@ -42,8 +42,6 @@ _FEWEST_LEFT = 4
 _FILLER = re.compile(
     r"(?:,\s*)?\b(?:u[hm]+|erm|you know(?=,)|i mean(?=,)|(?<=, )like(?=,)|actually|basically"
     r"|literally|by the way)\b,?"
-    r"|(?<!more )(?<!thing )(?<!look )(?<!looks )(?<!sounds )(?<!feels )\blike "
-    r"(?=\d|an? (?:hundred|thousand|million)\b)"
     r"|,\s*(?:you know|i mean)\b(?=[,.?!])"
     # Beside what, a claim that stands by itself does not say.
     r"|(?<=\w )also(?= )",
@@ -51,14 +49,10 @@ _FILLER = re.compile(
 )
 _DOUBLED = re.compile(r"\b(\w+(?:'\w+)?(?: \w+){0,3}),? \1\b", re.IGNORECASE)
 _TAG = re.compile(
-    r"\s+anyway\W*\Z"
-    r"|,\s+(?:right|ok(?:ay)?|you know|i mean|you see|huh|by the way|of course"
+    r",\s+(?:right|ok(?:ay)?|you know|i mean|you see|huh|by the way|of course"
     r"|(?:he|she|they|i) (?:(?:would|used to) )?(?:says?|said|thinks?|thought))[\s.?!,]*\Z",
     re.IGNORECASE,
 )
-_ECHO = re.compile(r"(?<=\w) \$?(?P<said>\d[\d,.]*(?: \w+)?)\Z")
-"""A figure said once more behind a sentence: "about 17 teaspoons a day 17"."""
-
 _QUOTES = str.maketrans("", "", '"\u201c\u201d')
 _I = re.compile(r"\bi(?='(?:m|ve|d|ll)\b|\s)")
 
@@ -85,9 +79,6 @@ def write_claim(raw: str, sentence: Sentence) -> str:
     text = _FILLER.sub(" ", reading_text(raw[sentence.start : sentence.end]))
     text = " ".join(_DOUBLED.sub(r"\1", text).split()).rstrip(_TRAILING_MARKS)
     text = _TAG.sub("", text).rstrip(_TRAILING_MARKS).lstrip(_OUTER_MARKS)
-    echo = _ECHO.search(text) if sentence.certainty < CERTAIN else None
-    if echo and echo["said"] in (told := text[: echo.start()]):
-        text = text if is_stop_word(told.split()[-1].lower()) else told
     if text.count("\u201c") != text.count("\u201d") or text.count('"') % 2:
         text = text.translate(_QUOTES)
     text = _I.sub("I", text)
