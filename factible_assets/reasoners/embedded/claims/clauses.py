@@ -20,9 +20,8 @@ _JOINT = re.compile(
     r"(?:,| [\u2013\u2014-]{1,2}(?= )|\u2014)\s*"
     r"(?:(?:and|or)|(?P<turn>but|so|yet|which means))\s+"
     r"(?:that\s+(?=(?:the|an?|it|they|we|there|i|you|he|she|these|those|this|in)\b))?"
-    r"|\s(?:and|but)\s+(?=(?:there|i|we|you)\b)"
     r"|(?P<heard>\s(?:and|but)\s+)"
-    r"(?=(?:he|she|it|they|this|that|these|the|an?|his|her|its|their)\b)"
+    r"(?=(?:there|i|we|you|he|she|it|they|this|that|these|the|an?|his|her|its|their)\b)"
     r"|(?P<stop>;|:(?!\d)|(?P<reason>(?<!\bnot),?\s+because\s))\s*",
     re.IGNORECASE,
 )
@@ -30,12 +29,19 @@ _GOVERNS = re.compile(
     r"\b(?:that|as|than|like|so|if|when|while|because|since|although|though|until|before|after"
     r"|whether|how|why|what|(?:say|said|claim|argue|believe|think|thought|den(?:y|ie)|doubt|suggest|insist|show|prove|find"
     r"|found|know|knew|imagine|suppose|hope|fear|pretend|assume|tell|told|report|warn|predict|expect"
-    r"|mean|make|made|let|watch|see|saw|hear)\w*|myth|false|wrong|untrue|hoax|lie|theory|idea|would"
+    r"|alleg|swear|swore|refus|disput|wish|dream|depict|accord|mean|make|made|let|watch|see|saw|hear)\w*|myth|false|wrong|untrue|hoax|lie|theory|idea|would"
     r"|without|unless|not|no|never)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
 """What may hold of the words behind an "and", too, where no comma parts them: "It is a myth that
 vaccines cause autism and the state hides it"."""
+
+_DENIES_ALL = re.compile(
+    r"\b(?:myths?|lies?|hoax|false|untrue|nonsense|misconceptions?|not true)\b", re.IGNORECASE
+)
+_NEGATED = re.compile(r"\b(?:not|no|never|nobody|nothing)\b|n['\u2019]t\b", re.IGNORECASE)
+_LONGEST = 1000
+"""Characters from which a sentence is too long to be a claim, or to be taken apart."""
 
 _REPORTED = re.compile(
     r",\s+(?:the (?:narrative|story|argument|theory|thinking|idea|claim|logic) goes"
@@ -144,12 +150,18 @@ def statements(raw: str, sentence: Sentence) -> tuple[list[Sentence], bool]:
     unless the first part has a clause or a denial that may go on. What follows "because" can stand
     alone, but a statement with its reason is one. What a remark gives to others stays with it.
     """
-    if _REPORTED.search(raw, sentence.start, sentence.end):
+    if sentence.end - sentence.start > _LONGEST or _REPORTED.search(
+        raw, sentence.start, sentence.end
+    ):
         return [], False
     joints: list[re.Match[str]] = []
     for each in _JOINT.finditer(raw, sentence.start, sentence.end):
         begun = joints[-1].end() if joints else sentence.start
-        if each["heard"] and _GOVERNS.search(raw, begun, each.start()):
+        if (
+            (each["heard"] and _GOVERNS.search(raw, begun, each.start()))
+            or (each["reason"] and _NEGATED.search(raw, begun, each.start()))
+            or _DENIES_ALL.search(raw, begun, each.start())
+        ):
             continue
         if _stands_alone(raw[each.end() : sentence.end]) and (
             each["stop"]

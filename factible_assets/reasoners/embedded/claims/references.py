@@ -88,7 +88,8 @@ _TIME_BEFORE = re.compile(
     r"(?:until|since|by|before|after|back) then\b|at that time\b|at the time(?=,)"
     r"|(?:just |only |about )?\w+(?: \w+)? (?:hours?|days?|nights?|weeks?|months?|years?|decades?"
     r"|centur(?:y|ies)) (?:later\b|earlier\b|before(?=,| that\b| this\b))"
-    r"|(?:on |in )?the (?:next|following|previous|same) (?:year|month|week|day|night)\b(?!')"
+    r"|(?:on |in )?the (?:next|following|previous|same) (?:year|month|week|day|night)\b"
+    r"(?!'| (?:of|in|on|that|when|which)\b)"
     r"|[^\d]*?\b(?:in|of|on|by|during|until|since) that (?:same )?(?:year|month|week|day|night)\b",
     re.IGNORECASE,
 )

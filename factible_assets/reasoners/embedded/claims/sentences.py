@@ -170,7 +170,10 @@ def _mark_stops(text: str, tokens: list[_Token], markers: Sequence[re.Match[str]
         ends = stop or changes or bool(_PARAGRAPH.search(text, token.end, following.start))
         before = raw
         marked.append(_Token(token.start, token.end, token.norm, stop, ends))
-    return marked + tokens[-1:]
+    for last in tokens[-1:]:
+        stop = _is_stop(before, text[last.start : last.end], "")
+        marked.append(_Token(last.start, last.end, last.norm, stop))
+    return marked
 
 
 def _is_stop(before: str, token: str, following: str) -> bool:

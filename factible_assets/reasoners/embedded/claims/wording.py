@@ -23,10 +23,10 @@ WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text("utf-8")
 """The lists of words.yaml by name, as text."""
 _LEAD_IN = re.compile(WORDS["lead_in"], re.VERBOSE | re.IGNORECASE)
 _KEEPS_ITS_OPENING = re.compile(
-    r"(?:so|as|now|then)\s+(?:that|far|many|much|long|called)\b"
+    r"(?:so|as|now|then)\s+(?:that|far|many|much|few|little|long|called)\b"
     r"|(?:no|first|second|third|right|plus|well)\s+(?!(?<=well )(?-i:[A-Z])"
     r"|(?:i|we|you|he|she|it|they|there|this|that|these|the|an?|my|our|if|when|in|what|of all)\b)"
-    r"|(?:like|instead)\s+(?!,)|see\s+(?!,)|look\s+(?!,|it up)|again\s+and|or\s+not",
+    r"|(?:like|instead)\s+(?!,)|see\s+(?!,)|look\s+(?!,|it up(?:,| and))|again\s+and|or\s+not",
     re.IGNORECASE,
 )
 _OUTER_MARKS = " \t\r\n\"'\u201c\u201d\u2018\u2019([{<-\u2013\u2014\u2022*,;:.\u2026"
@@ -41,16 +41,21 @@ _CONNECTIVE = re.compile(
 _FEWEST_LEFT = 4
 _FILLER = re.compile(
     r"(?:,\s*)?\b(?:u[hm]+|erm|you know(?=,)|i mean(?=,)|(?<=, )like(?=,)|actually|basically"
-    r"|literally|by the way)\b,?"
+    r"|(?<!not )(?<!n't )(?<!n\u2019t )literally"
+    r"|by the way(?! (?:the|that|in|they|we|it|he|she)\b))\b,?"
     r"|,\s*(?:you know|i mean)\b(?=[,.?!])"
     # Beside what, a claim that stands by itself does not say.
     r"|(?<=\w )also(?= )",
     re.IGNORECASE,
 )
-_DOUBLED = re.compile(r"\b(\w+(?:'\w+)?(?: \w+){0,3}),? \1\b", re.IGNORECASE)
+_DOUBLED = re.compile(
+    r"\b(?!(?:million|billion|two|three|five|ten|hundred|thousand)\b)"
+    r"(\w+(?:'\w+)?(?: \w+){0,3}),? \1\b",
+    re.IGNORECASE,
+)
 _TAG = re.compile(
     r",\s+(?:right|ok(?:ay)?|you know|i mean|you see|huh|by the way|of course"
-    r"|(?:he|she|they|i) (?:(?:would|used to) )?(?:says?|said|thinks?|thought))[\s.?!,]*\Z",
+    r"|(?:he|she|i) (?:(?:would|used to) )?(?:says?|said)|i (?:think|thought))[\s.?!,]*\Z",
     re.IGNORECASE,
 )
 _QUOTES = str.maketrans("", "", '"\u201c\u201d')

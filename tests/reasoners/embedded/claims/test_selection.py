@@ -166,6 +166,13 @@ def test_words_that_only_look_like_lead_ins_stay() -> None:
         "No vaccine contains microchips of any kind.",
         "First graders read 20 books a year.",
         "Well known facts are seldom checked again.",
+        "There is no evidence that vaccines cause autism in children.",
+        "There's very little evidence that vitamin C prevents colds.",
+        "This is a lie: the earth is flat and has an edge.",
+        "After all the votes were counted, the old party won.",
+        "However hard people work, wages stay as they are.",
+        "So few people vote that a party of ten can win.",
+        "Look it up in the dictionary and you will see.",
     ):
         assert strip_lead_ins(raw, _whole(raw)).start == 0
 
@@ -279,6 +286,7 @@ def test_a_time_a_setting_or_a_share_of_what_is_not_named_stands_open_too() -> N
         "At the time of the Civil War, cotton made up half of American exports.",
         "Research shows that night owls die younger.",
         "Alcohol makes people tired the next day.",
+        "On the same day in 1826, Adams and Jefferson died.",
         "Columbus left Spain in August 1492 and returned in March of that year.",
         "In 2020, it was clear that the vaccine worked.",
         "In 1969 it took four days to reach the moon.",
@@ -359,9 +367,13 @@ def test_statements_without_commas_come_apart_before_a_subject_with_its_verb() -
         "critics claim the vaccine kills children and the government hides the deaths",
         "Galileo denied the old idea and the earth stands still in it.",
         "they changed the law so they could win the election",
+        "Some people say vaccines contain mercury and there are microchips in every dose.",
+        "It is a myth that vaccines cause autism, and the state hides the deaths of children.",
+        "Crime did not fall in the nineties because the police were tough on drugs.",
+        "a;" * 25_000,
     ],
 )
-def test_what_may_hang_on_the_words_before_does_not_come_apart_without_a_comma(said: str) -> None:
+def test_what_may_hang_on_the_words_before_does_not_come_apart(said: str) -> None:
     assert _statements(said) == []
 
 

@@ -25,6 +25,13 @@ def test_sentences_end_at_stops() -> None:
     ]
 
 
+def test_a_text_of_one_long_sentence_is_punctuated() -> None:
+    said = (
+        "Nobody at the hospital has ever seen a child die of the vaccine that the state pays for."
+    )
+    assert _texts(said) == [said]
+
+
 def test_marks_of_direction_hide_no_stop() -> None:
     said = "Bananas glow.\u200f Everest is 8,849 metres high.\u200e Goldfish\u202c forget."
     assert _texts(said) == ["Bananas glow.", "Everest is 8,849 metres high.", "Goldfish forget."]
