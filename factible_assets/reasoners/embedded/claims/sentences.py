@@ -11,7 +11,7 @@ markers left out and white space collapsed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -72,7 +72,13 @@ _INITIAL = re.compile(r"[A-Z]\.\Z")
 _PUNCTUATED_RATE = 0.02  # stops per word; English prose has about 0.06
 _LONGEST_PUNCTUATED = 60
 _LONGEST_RAW = 14
-_OVERLAP = 0.1  # seconds
+_BY_WIDTH = 0.15  # of all lines
+_GOES_ON = word_set(
+    """
+    the a an of to in on and i my your our their his her its that is are was for with at or but from
+    by as if so because which who we they you it he she this when than
+    """
+)
 
 
 CERTAIN = 1.0
@@ -220,7 +226,7 @@ def _read_gaps(
     segments: Sequence[TranscriptSegment],
 ) -> list[Gap]:
     pauses = _pauses_by_line_end(tokens, segments)
-    broken_by_sense = bool(pauses) and not _is_rolling(segments)
+    broken_by_sense = bool(pauses) and not _is_broken_by_width(tokens, pauses)
     starts = [marker.start() for marker in markers]
     gaps, position = [], 0
     for index, (token, following) in enumerate(pairwise(tokens)):
@@ -232,16 +238,13 @@ def _read_gaps(
     return gaps
 
 
-def _is_rolling(segments: Sequence[TranscriptSegment]) -> bool:
-    """Tell a speech recogniser's captions: most are still shown when the next one begins.
+def _is_broken_by_width(tokens: Sequence[_Token], line_ends: Collection[int]) -> bool:
+    """Tell a speech recogniser's captions: their lines end anywhere, after "the" and "of" too.
 
-    Their lines are broken by width; a person breaks lines by sense, often where a sentence ends.
+    A person breaks lines by sense, often where a sentence ends: of eight talks up to .11 of the
+    lines end with such a word, of ten that were recognised from .19.
     """
-    overlaps = [
-        line.start_seconds + line.duration_seconds > later.start_seconds + _OVERLAP
-        for line, later in pairwise(segments)
-    ]
-    return 2 * sum(overlaps) > len(overlaps)
+    return sum(tokens[end].norm in _GOES_ON for end in line_ends) > _BY_WIDTH * len(line_ends)
 
 
 def _pauses_by_line_end(

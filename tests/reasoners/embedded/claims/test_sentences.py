@@ -150,6 +150,18 @@ def test_the_ends_that_punctuation_marks_are_certain_and_the_model_says_how_sure
     assert all(0 < each.certainty < CERTAIN for each in cut)
 
 
+def test_lines_that_a_recogniser_breaks_anywhere_end_no_sentence_though_none_overlaps() -> None:
+    words = RAW.split()
+    lines = [" ".join(words[start : start + 6]) for start in range(0, len(words), 6)]
+    starts = [sum(len(line) + 1 for line in lines[:number]) for number in range(len(lines))]
+    segments = [
+        _segment(number, 2.0 * number, 2.0, start, start + len(line))
+        for number, (start, line) in enumerate(zip(starts, lines, strict=True))
+    ]
+    cut = [each.text for each in split_sentences(RAW, segments)]
+    assert cut == _texts(RAW)
+
+
 def test_a_pause_ends_a_sentence_where_words_alone_would_not() -> None:
     words = "the mill stood by the river for years water drove its wheels day and night then"
     cut = words.index("water")
