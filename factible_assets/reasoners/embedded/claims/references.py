@@ -30,25 +30,27 @@ from factible_assets.reasoners.embedded.text import (
     word_set,
 )
 
-_SINGULAR = word_set("it it's its")
-_PLURAL = word_set("they they're they've their these")
-_PERSONAL = word_set("he she he's she's his her")
-_OF_MANY = word_set("they them their theirs they're they've")
+_SINGULAR = word_set("it its")
+_PLURAL = word_set("they their these")
+_PERSONAL = word_set("he she his her")
+_OF_MANY = word_set("they them their theirs")
 _PEOPLE = word_set("man woman person child doctor patient parent mother father president someone")
 _POSSESSIVE = word_set("its their his her")
 _RESOLVED = _SINGULAR | _PLURAL | _PERSONAL
-PRONOUNS = _RESOLVED | word_set("them him this that that's those")
+_PRONOUNS = _RESOLVED | word_set("them him this that those")
 """Words that stand for something named elsewhere."""
+_VERBS = {"": "", "s": " is", "re": " are", "ve": " have"}
+"""What stands behind a pronoun's apostrophe, where it is clear: "'d" is "had" or "would"."""
 
 _NO_SUBJECT = word_set(
     """
     and but or so if when while as because since although though after before once until unless
     what who why how where which that there here in on at for from by with to of not no now then
-    also well yes today i we you he she it they it's they're he's she's i'm we're you're that's
-    there's everyone everybody someone somebody anyone anybody nobody
+    also well yes today i we you he she it they everyone everybody someone somebody anyone
+    anybody nobody
     """
 )
-_OUTSIDE_SUBJECT = (_NO_SUBJECT | PRONOUNS) - {"and", "of", "in"}
+_OUTSIDE_SUBJECT = (_NO_SUBJECT | _PRONOUNS) - {"and", "of", "in"}
 _LONGEST_SUBJECT = 6
 _ADVERBS = word_set("just still never always often only really already soon")
 _PERSON = re.compile(
@@ -114,15 +116,15 @@ def resolve(text: str, before: str) -> str:
     release a protein". Returns the text as it is where nothing is open or nothing is clear.
     """
     words = tokenise(text)
-    if not words or words[0].norm not in _RESOLVED or _EXPLETIVE.match(text):
+    if not words or _bare(words[0]) not in _RESOLVED or _EXPLETIVE.match(text):
         return text
     pronoun, _, rest = words[0].norm.partition("'")
     if pronoun == "these" and (len(words) == 1 or words[1].norm not in AUXILIARIES):
         return text
     meant = _person(before) if pronoun in _PERSONAL else _subject(before, plural=pronoun in _PLURAL)
-    if meant is None or set(content_stems(meant)) <= set(content_stems(text)):
+    if meant is None or rest not in _VERBS or set(content_stems(meant)) <= set(content_stems(text)):
         return text
-    ending = {"s": " is", "re": " are", "ve": " have"}.get(rest, "")
+    ending = _VERBS[rest]
     if pronoun in _POSSESSIVE:
         ending = "'" if meant.endswith("s") else "'s"
     return f"[{meant[0].upper()}{meant[1:]}{ending}]{text[words[0].end :]}"
@@ -149,6 +151,11 @@ def is_open(text: str) -> bool:
     )
 
 
+def _bare(word: Word) -> str:
+    """Return a word without the verb that is drawn to it: "they" of "they'd"."""
+    return word.norm.partition("'")[0]
+
+
 def _sets_before(text: str) -> bool:
     """Tell whether its subject is a pronoun behind a setting, or some of what is not named."""
     setting = _SET_BEFORE.match(text)
@@ -166,9 +173,9 @@ def _has_free_pronoun(text: str, words: Sequence[Word]) -> bool:
         is_time = following is not None and following.norm in _TIMES
         is_empty = said_time and _EXPLETIVE.match(text, word.start)
         if (
-            (not said and word.norm in PRONOUNS and not is_time and not is_empty)
-            or (not many and word.norm in _OF_MANY)
-            or (not named and word.norm in _PERSONAL)
+            (not said and _bare(word) in _PRONOUNS and not is_time and not is_empty)
+            or (not many and _bare(word) in _OF_MANY)
+            or (not named and _bare(word) in _PERSONAL)
         ):
             return True
         is_content = not is_stop_word(word.norm)
@@ -183,7 +190,7 @@ def _has_free_pronoun(text: str, words: Sequence[Word]) -> bool:
 def _subject(sentence: str, *, plural: bool) -> str | None:
     """Return the noun phrase that a sentence opens with, if a verb follows it."""
     words = tokenise(sentence)
-    norms = [word.norm for word in words[: _LONGEST_SUBJECT + 1]]
+    norms = [_bare(word) for word in words[: _LONGEST_SUBJECT + 1]]
     inside = list(takewhile(lambda norm: norm not in _OUTSIDE_SUBJECT, norms))
     if not inside or inside[0].endswith(("ing", "ly")):
         return None
