@@ -1,22 +1,31 @@
 """How much a single sentence sounds like a checkable statement of fact.
 
-What belongs here: signs in the wording of one sentence, their weights, and the category that they
-suggest. What does not: how central the sentence is to its video (selection.py).
+What belongs here: signs in the wording of one sentence, their weights, the category that they
+suggest, and what its vector says. What does not: how central the sentence is to its video
+(selection.py).
 
 The signs are those that annotators of check-worthy claims go by (ClaimBuster: Hassan et al., KDD
 2017; Factible, section 1.3.2): figures, causes, comparisons and named things speak for a claim;
 the first person, opinion, questions and talk about the video speak against.
 Weights are set by hand, few and round, and were not fitted; how many content words are enough was
-settled on the claim benchmark (benchmarks/claims.py).
+settled on the claim benchmark (benchmarks/claims.py). What has none of the signs and is talk all
+the same ("Grab your passport, we're heading south") is told by a linear reading of MiniLM's
+vectors, whose weights were fitted to graded talks (checkworthiness.md beside this file).
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import as_file, files
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from factible_assets.reasoners.embedded.claims.wording import WORDS
+from factible_assets.reasoners.embedded.embedder import Vectors
 from factible_assets.reasoners.embedded.text import (
     Word,
     find_numbers,
@@ -89,6 +98,26 @@ def read_signs(text: str) -> Signs:
     score += sum(SIGNS[name][0] for name in shown)
     score -= 1.0 * _is_question(text, norms)
     return Signs(len(words), content, numbers, shown, score)
+
+
+def read_doubts(vectors: Vectors) -> npt.NDArray[np.float64]:
+    """Return what speaks against each text as a claim, in units of wording, at most 0.
+
+    Those are its log-odds of being worth a check where they are below even. Which of two claims is
+    worth more they do not tell as well as signs and place do (docs/tried.md).
+
+    Args:
+        vectors: MiniLM's, [texts, 384].
+    """
+    weights, bias = _load_weights()
+    return np.minimum(vectors @ weights + bias, 0).astype(np.float64)
+
+
+@lru_cache(maxsize=1)
+def _load_weights() -> tuple[npt.NDArray[np.float32], float]:
+    source = files("factible_assets.reasoners.embedded.claims").joinpath("checkworthiness.npz")
+    with as_file(source) as path, np.load(path) as stored:
+        return stored["weights"], float(stored["bias"])
 
 
 def categorise(signs: Signs, *, dated: bool) -> Category:

@@ -40,7 +40,10 @@ _RESOLVED = _SINGULAR | _PLURAL | _PERSONAL
 _PRONOUNS = _RESOLVED | word_set("them him this that those")
 """Words that stand for something named elsewhere."""
 _VERBS = {"": "", "s": " is", "re": " are", "ve": " have"}
-"""What stands behind a pronoun's apostrophe, where it is clear: "'d" is "had" or "would"."""
+_PERFECT = word_set("been got had become")
+"""What stands behind a pronoun's apostrophe, where it is clear: "'d" is "had" or "would", and "'s"
+is "has" before these."""
+_DRAWN = re.compile(r"'(?:s|re|ve|d|ll)\Z")
 
 _NO_SUBJECT = word_set(
     """
@@ -124,7 +127,8 @@ def resolve(text: str, before: str) -> str:
     meant = _person(before) if pronoun in _PERSONAL else _subject(before, plural=pronoun in _PLURAL)
     if meant is None or rest not in _VERBS or set(content_stems(meant)) <= set(content_stems(text)):
         return text
-    ending = _VERBS[rest]
+    has = rest == "s" and len(words) > 1 and words[1].norm in _PERFECT
+    ending = " has" if has else _VERBS[rest]
     if pronoun in _POSSESSIVE:
         ending = "'" if meant.endswith("s") else "'s"
     return f"[{meant[0].upper()}{meant[1:]}{ending}]{text[words[0].end :]}"
@@ -153,7 +157,7 @@ def is_open(text: str) -> bool:
 
 def _bare(word: Word) -> str:
     """Return a word without the verb that is drawn to it: "they" of "they'd"."""
-    return word.norm.partition("'")[0]
+    return _DRAWN.sub("", word.norm)
 
 
 def _sets_before(text: str) -> bool:
@@ -192,7 +196,7 @@ def _subject(sentence: str, *, plural: bool) -> str | None:
     words = tokenise(sentence)
     norms = [_bare(word) for word in words[: _LONGEST_SUBJECT + 1]]
     inside = list(takewhile(lambda norm: norm not in _OUTSIDE_SUBJECT, norms))
-    if not inside or inside[0].endswith(("ing", "ly")):
+    if not inside or inside[0] == "and" or inside[0].endswith(("ing", "ly")) or is_open(sentence):
         return None
     # "The human produced gases are": what could be a verb is none where an auxiliary follows.
     later = range(1, len(inside))

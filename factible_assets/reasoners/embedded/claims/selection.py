@@ -12,12 +12,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.claims.checkworthiness import Signs, categorise, read_signs
+from factible_assets.reasoners.embedded.claims.checkworthiness import (
+    Signs,
+    categorise,
+    read_doubts,
+    read_signs,
+)
 from factible_assets.reasoners.embedded.claims.clauses import count_clauses, is_fragment, statements
 from factible_assets.reasoners.embedded.claims.references import is_open, resolve
 from factible_assets.reasoners.embedded.claims.sentences import (
@@ -32,7 +37,7 @@ from factible_assets.reasoners.embedded.claims.wording import (
     strip_lead_ins,
     write_claim,
 )
-from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
+from factible_assets.reasoners.embedded.embedder import Embedder, Vectors, minilm
 from factible_assets.reasoners.embedded.text import content_stems, find_numbers, is_english
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, ReasonerRefusalError
@@ -81,7 +86,7 @@ _OTHER_LANGUAGE = (
 )
 
 
-_TALK = -0.5
+_TALK = -0.75
 """Wording, less faults, up to which a sentence is talk, such as a greeting, or too broken to show:
 no claim, however few others are."""
 
@@ -141,8 +146,13 @@ def extract_claims(
     candidates = _candidates(raw, sentences)
     if not candidates:
         return ClaimDrafts(thesis=None, claims=())
-    texts = [video.title, *(candidate.text for candidate in candidates)]
-    vectors = embedder.embed(texts)
+    texts = [candidate.text for candidate in candidates]
+    doubts = read_doubts(minilm().embed(texts)).tolist()
+    candidates = [
+        replace(each, wording=each.wording + doubt)
+        for each, doubt in zip(candidates, doubts, strict=True)
+    ]
+    vectors = embedder.embed([video.title, *texts])
     wording = np.array([candidate.wording for candidate in candidates])
     faults = np.array([candidate.against for candidate in candidates])
     said = wording + _measure_place(vectors[0], vectors[1:], candidates)

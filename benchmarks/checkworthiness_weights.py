@@ -1,0 +1,104 @@
+"""How the weights of check-worthiness were fitted (claims/checkworthiness.npz).
+
+Run: `python -m benchmarks.checkworthiness_weights OUT` (a minute or two of one core). It reads the
+talks beside this file (spoken.txt.xz, one a line) and their grades (spoken_grades.txt.xz: a talk's
+number, counted from 0, a tab, and `start-end:grade` for each of its sentences and statements). What
+they are stands in the model card, factible_assets/reasoners/embedded/claims/checkworthiness.md.
+
+First it prints how well either half of the talks orders the other's sentences: AUC, the share of
+pairs of one talk in which what is worth a check stands before what is not.
+"""
+
+from __future__ import annotations
+
+import lzma
+import sys
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize  # type: ignore[import-untyped]
+from scipy.stats import rankdata  # type: ignore[import-untyped]
+
+from factible_assets.reasoners.embedded.claims.sentences import Sentence
+from factible_assets.reasoners.embedded.claims.wording import write_claim
+from factible_assets.reasoners.embedded.embedder import Vectors, minilm
+
+WORTH_CHECKING = 2
+"""The grade from which a sentence is worth a check."""
+
+HELD_BACK = 0.05
+"""How much the squares of the weights cost; from .03 to .1 the same claims are chosen."""
+
+Talk = tuple[Vectors, npt.NDArray[np.bool_]]
+"""The vectors of a talk's sentences, and which of them are worth a check."""
+
+
+def read_lines(name: str) -> list[str]:
+    """Return the lines of a compressed file beside this one."""
+    with lzma.open(Path(__file__).with_name(name), "rt", encoding="utf-8") as lines:
+        return [line.rstrip("\n") for line in lines]
+
+
+def read_talks() -> list[Talk]:
+    """Return the graded talks."""
+    talks, read = read_lines("spoken.txt.xz"), []
+    for number, graded in (line.split("\t") for line in read_lines("spoken_grades.txt.xz")):
+        raw, texts, grades = talks[int(number)], [], []
+        for place, grade in (each.split(":") for each in graded.split()):
+            start, end = map(int, place.split("-"))
+            texts.append(write_claim(raw, Sentence(raw[start:end], start, end)))
+            grades.append(int(grade))
+        read.append((minilm().embed(texts), np.array(grades) >= WORTH_CHECKING))
+    return read
+
+
+def fit(talks: Sequence[Talk]) -> npt.NDArray[np.float64]:
+    """Fit a logistic regression; return its weights, the last of them that of no dimension."""
+    vectors, worth = (np.concatenate(each) for each in zip(*talks, strict=True))
+    scale = np.sqrt(vectors.shape[1])  # so that a dimension's spread is about 1
+    given = np.column_stack([vectors * scale, np.ones(len(vectors))])
+    costs = np.append(np.full(vectors.shape[1], HELD_BACK), 0)
+
+    def loss(weights: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        odds = given @ weights
+        wrong = 1 / (1 + np.exp(-odds)) - worth
+        value = np.mean(np.logaddexp(0, odds) - worth * odds) + costs @ weights**2 / 2
+        return value, given.T @ wrong / len(worth) + costs * weights
+
+    found = minimize(loss, np.zeros(given.shape[1]), jac=True, method="L-BFGS-B").x
+    return np.append(found[:-1] * scale, found[-1])
+
+
+def order(talk: Talk, weights: npt.NDArray[np.float64]) -> float | None:
+    """Return the AUC of one talk, None if all of its sentences are worth a check, or none."""
+    vectors, worth = talk
+    chosen = int(worth.sum())
+    if chosen in {0, len(worth)}:
+        return None
+    ranks = rankdata(vectors @ weights[:-1])[worth].sum() - chosen * (chosen + 1) / 2
+    return float(ranks / chosen / (len(worth) - chosen))
+
+
+def main() -> None:
+    """Read the talks, say how well each half orders the other, and write the weights of all."""
+    (out,) = sys.argv[1:]
+    talks = read_talks()
+    halves = talks[::2], talks[1::2]
+    weights = [fit(half) for half in reversed(halves)]
+    found = chain.from_iterable(
+        (order(talk, fitted) for talk in half) for half, fitted in zip(halves, weights, strict=True)
+    )
+    known = [each for each in found if each is not None]
+    sys.stdout.write(
+        f"{len(talks)} talks, {sum(len(worth) for _, worth in talks)} sentences; of the other half: "
+        f"AUC {np.mean(known):.3f} (mean of {len(known)} talks)\n"
+    )
+    fitted = fit(talks)
+    np.savez_compressed(out, weights=fitted[:-1].astype(np.float32), bias=np.float32(fitted[-1]))
+
+
+if __name__ == "__main__":
+    main()
