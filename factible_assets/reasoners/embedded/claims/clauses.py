@@ -11,6 +11,7 @@ before. Of whole sentences of five words and more one in twenty is held to lack 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from factible_assets.reasoners.embedded.claims.sentences import Sentence
 from factible_assets.reasoners.embedded.claims.wording import WORDS, spanning
@@ -91,29 +92,50 @@ _BEFORE_NOUNS = word_set(
     """
 )
 _SUBJECTS = word_set("i we you they people children men women who which that")
+_RELATIVE = word_set("who which that")
+_DETERMINERS = word_set("the a an this its his her their our your my it them him us")
+_AFTER_IS = _DETERMINERS | word_set("not been just like about nearly almost at in on up down")
+"""What stands behind "is" and not behind a possessor: "the mantle's about …"."""
 _LONG = 4
 _SUBORDINATE_OPENERS = word_set(
     "until although though while whereas because despite unless from for nor"
 )
+_TIME_FIRST = re.compile(r"(?:for|from) (?:about |some |nearly |over )?(?:\d|this\b)", re.IGNORECASE)
 
 
 def count_clauses(text: str) -> tuple[int, int]:
     """Count the finite verbs of a text, and the words that open a subordinate clause."""
     verbs = subordinate = 0
     before, in_verb, many = "", False, False
-    for word in (each.norm for each in tokenise(text)):
-        is_verb = word in AUXILIARIES or (
-            before != ""
-            and before not in _BEFORE_NOUNS
-            and (shows_tense(word) or (word in _BASE and many))
+    for word, after in pairwise([*(each.norm for each in tokenise(text)), ""]):
+        is_verb = (
+            word in AUXILIARIES
+            or _is_drawn_to(word, after)
+            or (
+                before != ""
+                and before not in _BEFORE_NOUNS
+                and (
+                    shows_tense(word)
+                    or (word in _BASE and many)
+                    or (is_plural(word) and (after in _DETERMINERS or before in _RELATIVE))
+                )
+            )
         )
         verbs += is_verb and not (in_verb and before in AUXILIARIES)
         subordinate += bool(before) and (
-            word in _SUBORDINATE or (word == "that" and not is_stop_word(before))
+            (word in _SUBORDINATE and not after[:1].isdigit())
+            or (word == "that" and not is_stop_word(before))
         )
         many = not is_verb and (many or word in _SUBJECTS or is_plural(word))
         before, in_verb = word, is_verb
     return verbs, subordinate
+
+
+def _is_drawn_to(word: str, after: str) -> bool:
+    """Tell whether "is" or "has" is drawn to a noun: "the mantle's solid", no "mantle's heat"."""
+    return word.endswith("'s") and (
+        after == "" or after[:1].isdigit() or after.endswith("ing") or after in _AFTER_IS
+    )
 
 
 def shows_tense(word: str) -> bool:
@@ -135,7 +157,7 @@ def is_fragment(text: str) -> bool:
     verbs, subordinate = count_clauses(text)
     first, *later = text.casefold().split()[:2] or [""]
     opening = "because" if [first, *later] == ["just", "as"] else first.strip(",.")
-    if opening in _SUBORDINATE_OPENERS:
+    if opening in _SUBORDINATE_OPENERS and not _TIME_FIRST.match(text):
         return "," not in text
     if opening in _SUBORDINATE and "," not in text and not text.endswith("?"):
         return verbs <= subordinate + 1

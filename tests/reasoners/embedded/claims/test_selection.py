@@ -173,6 +173,7 @@ def test_words_that_only_look_like_lead_ins_stay() -> None:
         "However hard people work, wages stay as they are.",
         "So few people vote that a party of ten can win.",
         "Look it up in the dictionary and you will see.",
+        "To begin the season the club sold ten players.",
     ):
         assert strip_lead_ins(raw, _whole(raw)).start == 0
 
@@ -197,6 +198,9 @@ def test_numbering_hesitation_and_tags_are_left_out() -> None:
         ),
         "We've actually shown that ajoene enters the cancer cell.": (
             "Ajoene enters the cancer cell."
+        ),
+        "And to finish, moving on to the arts, juice is older than wine.": (
+            "Juice is older than wine."
         ),
         "And juice also contains antioxidants": "Juice contains antioxidants.",
         "well China owns 760 billion of that debt": "China owns 760 billion of that debt.",
@@ -224,6 +228,17 @@ def test_a_pronoun_is_resolved_where_one_thing_can_be_meant() -> None:
     assert resolve("It's a name.", everyone) == "It's a name."
     assert resolve("It passed an act.", house) == "[Congress] passed an act."
     gases = "Many of the human produced gases are called greenhouse gases."
+    swedes = "The Swedes have many billionaires."
+    assert resolve("They\u2019ve got no such tax.", swedes) == "[The Swedes have] got no such tax."
+    ship = "The ship left in spring."
+    assert resolve("It's been at sea since.", ship) == "[The ship has] been at sea since."
+    law = "The Constitution isn't short."
+    assert resolve("It binds all.", law) == "[The Constitution] binds all."
+    assert resolve("They'd left.", swedes) == "They'd left."
+    assert resolve("It lies on the bottom.", "The answer lies in the sea.") == (
+        "It lies on the bottom."
+    )
+    assert resolve("They left.", "And people came.") == "They left."
     assert resolve("These are warm.", gases) == "[Many of the human produced gases] are warm."
 
 
@@ -251,6 +266,30 @@ def test_a_later_statement_of_a_sentence_does_not_speak_of_the_sentence_before()
         "The milk is dear in winter. Congress amended the law, and it passed a budget of 4 billion."
     )
     assert not [claim for claim in _extract(said, limit=5).claims if claim.text.startswith("[")]
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "A diesel engine lights its fuel without spark plugs.",
+        "The whale shark is a fish that breathes water.",
+        "Swiss women have voted in national elections since 1971.",
+        "For about 30 years a farm was left to the children.",
+        "The Earth\u2019s slowing down.",
+        "The mantle's about half iron.",
+        "Burkitt died in 1993.",
+    ],
+)
+def test_a_whole_sentence_with_a_rare_verb_is_no_fragment(whole: str) -> None:
+    assert not is_fragment(whole)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["The Earth's crust and its heat.", "For the sake of the people who are left.", "A farm."],
+)
+def test_a_piece_of_a_sentence_is_a_fragment(piece: str) -> None:
+    assert is_fragment(piece)
 
 
 def test_an_open_reference_is_one_whose_noun_stands_elsewhere() -> None:
