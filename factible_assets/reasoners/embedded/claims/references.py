@@ -214,7 +214,8 @@ def _subject(sentence: str, *, plural: bool) -> str | None:
         or head in _MEMBERS
         or (is_plural(head) and not head.endswith(("us", "is")))
     )
-    whole = "," not in phrase and not is_stop_word(head)
+    drawn = _DRAWN.search(words[last].norm) is not None
+    whole = "," not in phrase and not is_stop_word(head) and not drawn
     return phrase if whole and many == plural else None
 
 

@@ -174,10 +174,12 @@ def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
     for place, each in enumerate(sentences):
         sentence = strip_lead_ins(raw, each)
         parts, compound = statements(raw, sentence)
+        told = before
         for span in (sentence, *(strip_lead_ins(raw, part) for part in parts)):
-            # What a later statement points at stands in its own sentence, which says it better.
-            told = before if span.start == sentence.start else ""
+            # What a later statement points at, the one before it in the sentence may name.
+            told = before if span.start == sentence.start else told
             claim = resolve(write_claim(raw, span), told)
+            told = write_claim(raw, span)
             signs = read_signs(claim)
             verbs, subordinate = count_clauses(claim)
             if signs.content_words >= _FEWEST_CONTENT_WORDS and signs.words <= MAX_CLAIM_WORDS:
