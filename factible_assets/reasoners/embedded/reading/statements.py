@@ -225,7 +225,7 @@ def _of_sentence(
     said_of = {part: _said_before(after) for part, after in pairwise(parts)}
     for part in dict.fromkeys(parts if len(parts) > 1 and not is_one else [sentence.text, *parts]):
         label = _MYTH.match(fold_evenly(part))
-        clause = part[label.end() :].strip() if label else part
+        clause = _CLEFT.sub(r"\1 ", part[label.end() :].strip() if label else part)
         found = without_denials(clause)
         is_long = len(tokenise(found.text)) >= _SHORTEST
         words = lexicon.not_denials.sub(" ", fold_evenly(clause))
@@ -308,7 +308,7 @@ _ALIAS = re.compile(r"(?:\w+ ){0,3}\w+, or $")
 _NOBODY = re.compile(r"(?:an?|often|also|now|so|still|known|found|said|made|built|[a-z]+ed)\b")
 _ROLE_LESS = word_set(
     "the a an of in on by is are was were to city person man woman human living known world earth"
-    " ever official solar system universe history far area"
+    " ever official national federal current solar system universe history far area"
 )
 _IN_MANY_NAMES = frozenset(
     map(
@@ -320,15 +320,15 @@ _IN_MANY_NAMES = frozenset(
     )
 )
 _PLACE_OF_ONE = re.compile(
-    r"(?:\b(?:is|are|was|were|lies?|stands?)(?: located| situated)?(?: \w+ly)?"
-    r" (?:in|from|part of|native to)"
+    r"(?:\b(?:is|are|was|were|lies?|stands?|hangs?)(?: located| situated)?(?: \w+ly)?"
+    r" (?:in|from|part of|native to)|\b(?:flows?|runs?|empties|drains|discharges)(?: out)? into"
     r"|\bbelong(?:s|ed)? to|\b(?:comes?|came)(?: originally)? from|\boriginat(?:es?|ed) in"
     r"|\b(?:(?:is|are|was|were) (?!located|situated)|(?=born|died))(?P<verb>\w+[dtn])"
     r"(?: \w+ly)? (?:in|from|by))(?: the)? $"
 )
 _IS_SOMEWHERE = (
-    "is|are|was|were|been|lies?|stands?|sits?|rises?|located|situated|found|belong(?:s|ed)?|comes?"
-    "|came|originate[sd]?"
+    "is|are|was|were|been|lies?|stands?|hangs?|sits?|rises?|located|situated|found|belong(?:s|ed)?"
+    "|comes?|came|originate[sd]?|flows?|runs?|empties|drains|discharges|on (?:show|display)|housed"
 )
 _LAST_NAME = re.compile(r"(?:[A-Z][\w\u2019'-]* ?)+$")
 _AT_LAST = re.compile(r"(?: (?:in|around|on(?: [A-Z]\w+)? \d+,?) (?:[A-Z]\w+ )?\d{3,4})?\W*\Z")
@@ -403,6 +403,12 @@ _WITHOUT = re.compile(
 """What a claim says is not: who denies that agrees."""
 _CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGNORECASE)
 """Where a claim holds two things against each other, of which a statement may tell one."""
+_CLEFT = re.compile(
+    r"^[Ii]t(?: is| was|['\u2019]s)(?: actually| really| only)? "
+    r"((?:[Tt]he |[A-Z])[^,.;]*?(?<! case)(?<! fact)(?<! idea)(?<! truth)(?<! myth)(?<! reason))"
+    r" (?:who|that) (?=\w)"
+)
+"""What is said of one who is held out: "It was Mozart who wrote …" is "Mozart wrote …"."""
 _SCALES = word_set("celsius fahrenheit")
 """Names that a page may spare: 78 °C."""
 
@@ -460,7 +466,7 @@ def read_claim(claim: str) -> ClaimWords:
     """Take a claim apart: what it says first, without the reasons and remarks that follow."""
     text = claim
     parts = [part for part in _REMARKS.split(claim) if len(content_words(part)) >= _SHORTEST]
-    claim = _OTHER.sub("", parts[0] if parts else claim)
+    claim = _CLEFT.sub(r"\1 ", _OTHER.sub("", parts[0] if parts else claim))
     found = without_denials(claim)
     quantities = quantities_in(claim)
     counted = {fold_evenly(claim)[q.start : q.end] for q in quantities}
@@ -1016,7 +1022,7 @@ def _is_said_of(other: str, name: str, link: re.Match[str], raw: str) -> bool:
     verb = next((each for each in _WORKS if deed in each.split("|")), deed)
     # "in Paris, France", "in southern France", "in the north of France"
     place = rf"(?: the)?(?:(?: [A-Z]\w+)+,(?: in)?| \w+ern| [\w-]+ of(?: the)?)? {who}\b"
-    said = rf"\b(?:{verb})\b(?:(?! and | than )[^.,;])* (?:in|of|to|from|by){place}"
+    said = rf"\b(?:{verb})\b(?:(?! and | than )[^.,;])* (?:in|into|of|to|from|by|at){place}"
     if link.re is _DEED_OF_ONE or " by " in link[0]:
         said += rf"|\b(?:is|was) by{place}|\b{who} (?:\w+ ){{1,3}}credited with {deed[:-2]}ing\b"
         said += rf"|\b(?:{verb}) (?:is|was) {who}\b"
