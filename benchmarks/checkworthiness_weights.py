@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize  # type: ignore[import-untyped]
-from scipy.stats import rankdata  # type: ignore[import-untyped]
+from scipy.optimize import minimize
+from scipy.stats import rankdata
 
 from factible_assets.reasoners.embedded.claims.sentences import Sentence
 from factible_assets.reasoners.embedded.claims.wording import write_claim
@@ -65,7 +65,7 @@ def fit(talks: Sequence[Talk]) -> npt.NDArray[np.float64]:
     def loss(weights: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
         odds = given @ weights
         wrong = 1 / (1 + np.exp(-odds)) - worth
-        value = np.mean(np.logaddexp(0, odds) - worth * odds) + costs @ weights**2 / 2
+        value = float(np.mean(np.logaddexp(0, odds) - worth * odds) + costs @ weights**2 / 2)
         return value, given.T @ wrong / len(worth) + costs * weights
 
     found = minimize(loss, np.zeros(given.shape[1]), jac=True, method="L-BFGS-B").x
@@ -92,8 +92,9 @@ def main() -> None:
         (order(talk, fitted) for talk in half) for half, fitted in zip(halves, weights, strict=True)
     )
     known = [each for each in found if each is not None]
+    sentences = sum(len(worth) for _, worth in talks)
     sys.stdout.write(
-        f"{len(talks)} talks, {sum(len(worth) for _, worth in talks)} sentences; of the other half: "
+        f"{len(talks)} talks, {sentences} sentences; of the other half: "
         f"AUC {np.mean(known):.3f} (mean of {len(known)} talks)\n"
     )
     fitted = fit(talks)

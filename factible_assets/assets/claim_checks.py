@@ -42,7 +42,7 @@ from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
 from warehouse.store import Snapshot, Warehouse
 
-CODE_VERSION = "9"
+CODE_VERSION = "10"
 
 Described = dict[str, Any]
 

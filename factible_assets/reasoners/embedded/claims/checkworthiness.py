@@ -110,7 +110,8 @@ def read_doubts(vectors: Vectors) -> npt.NDArray[np.float64]:
         vectors: MiniLM's, [texts, 384].
     """
     weights, bias = _load_weights()
-    return np.minimum(vectors @ weights + bias, 0).astype(np.float64)
+    odds: npt.NDArray[np.float64] = (vectors @ weights).astype(np.float64) + bias
+    return np.minimum(odds, 0.0)
 
 
 @lru_cache(maxsize=1)

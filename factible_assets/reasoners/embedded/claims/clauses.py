@@ -93,49 +93,50 @@ _BEFORE_NOUNS = word_set(
 )
 _SUBJECTS = word_set("i we you they people children men women who which that")
 _RELATIVE = word_set("who which that")
-_DETERMINERS = word_set("the a an this its his her their our your my it them him us")
-_AFTER_IS = _DETERMINERS | word_set("not been just like about nearly almost at in on up down")
-"""What stands behind "is" and not behind a possessor: "the mantle's about …"."""
+_OF_SOMEONE = word_set("its his her their our your my it them him us")
+_AFTER_IS = word_set("a an the this not been just like at in on up down")
+"""What stands behind "is" and not behind a possessor: "the mantle's not …"."""
+_LIKE_VERBS = word_set(
+    "times besides always perhaps sometimes towards years days weeks months hours"
+)
 _LONG = 4
 _SUBORDINATE_OPENERS = word_set(
     "until although though while whereas because despite unless from for nor"
 )
-_TIME_FIRST = re.compile(r"(?:for|from) (?:about |some |nearly |over )?(?:\d|this\b)", re.IGNORECASE)
+_TIME_FIRST = re.compile(
+    r"(?:for|from) (?:about |some |nearly |over )?(?:\d|this\b)", re.IGNORECASE
+)
 
 
 def count_clauses(text: str) -> tuple[int, int]:
     """Count the finite verbs of a text, and the words that open a subordinate clause."""
     verbs = subordinate = 0
-    before, in_verb, many = "", False, False
+    before, in_verb, many, opened = "", False, False, 0
     for word, after in pairwise([*(each.norm for each in tokenise(text)), ""]):
         is_verb = (
             word in AUXILIARIES
-            or _is_drawn_to(word, after)
+            or (word.endswith("'s") and after in _AFTER_IS)
             or (
                 before != ""
                 and before not in _BEFORE_NOUNS
                 and (
                     shows_tense(word)
                     or (word in _BASE and many)
-                    or (is_plural(word) and (after in _DETERMINERS or before in _RELATIVE))
+                    # "A diesel engine lights its fuel", "… that breathes air".
+                    or (is_plural(word) and word not in _LIKE_VERBS and after in _OF_SOMEONE)
+                    or (is_plural(word) and before in _RELATIVE and after not in AUXILIARIES)
                 )
             )
         )
         verbs += is_verb and not (in_verb and before in AUXILIARIES)
-        subordinate += bool(before) and (
-            (word in _SUBORDINATE and not after[:1].isdigit())
-            or (word == "that" and not is_stop_word(before))
+        opened += bool(before) and (
+            word in _SUBORDINATE or (word == "that" and not is_stop_word(before))
         )
+        if is_verb:  # "Since 1971" alone opens no clause.
+            subordinate, opened = subordinate + opened, 0
         many = not is_verb and (many or word in _SUBJECTS or is_plural(word))
         before, in_verb = word, is_verb
-    return verbs, subordinate
-
-
-def _is_drawn_to(word: str, after: str) -> bool:
-    """Tell whether "is" or "has" is drawn to a noun: "the mantle's solid", no "mantle's heat"."""
-    return word.endswith("'s") and (
-        after == "" or after[:1].isdigit() or after.endswith("ing") or after in _AFTER_IS
-    )
+    return verbs, subordinate + (opened > 0 and before in _SUBORDINATE)
 
 
 def shows_tense(word: str) -> bool:

@@ -43,7 +43,7 @@ _VERBS = {"": "", "s": " is", "re": " are", "ve": " have"}
 _PERFECT = word_set("been got had become")
 """What stands behind a pronoun's apostrophe, where it is clear: "'d" is "had" or "would", and "'s"
 is "has" before these."""
-_DRAWN = re.compile(r"'(?:s|re|ve|d|ll)\Z")
+_DRAWN = re.compile(r"'(?:s|re|ve|d|ll|m)\Z")
 
 _NO_SUBJECT = word_set(
     """

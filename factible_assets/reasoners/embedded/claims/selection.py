@@ -86,7 +86,7 @@ _OTHER_LANGUAGE = (
 )
 
 
-_TALK = -0.75
+_TALK = -1.25
 """Wording, less faults, up to which a sentence is talk, such as a greeting, or too broken to show:
 no claim, however few others are."""
 
@@ -174,12 +174,10 @@ def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
     for place, each in enumerate(sentences):
         sentence = strip_lead_ins(raw, each)
         parts, compound = statements(raw, sentence)
-        told = before
         for span in (sentence, *(strip_lead_ins(raw, part) for part in parts)):
-            # What a later statement points at, the one before it in the sentence may name.
-            told = before if span.start == sentence.start else told
+            # What a later statement points at stands in its own sentence, which says it better.
+            told = before if span.start == sentence.start else ""
             claim = resolve(write_claim(raw, span), told)
-            told = write_claim(raw, span)
             signs = read_signs(claim)
             verbs, subordinate = count_clauses(claim)
             if signs.content_words >= _FEWEST_CONTENT_WORDS and signs.words <= MAX_CLAIM_WORDS:

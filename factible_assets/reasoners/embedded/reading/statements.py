@@ -301,14 +301,15 @@ _ROLE_ENDS = re.compile(
     r"|of any (?:country|nation)\b)"
 )
 _BESIDE_ROLE = re.compile(
-    r" and (?:most [a-z]+|[a-z]+est)\b|(?<=\bwas )an? [^.,;]+ who (?:served as|was|became) (?=the )"
+    r" and (?:most [a-z]+|[a-z]+est)\b|(?:national|federal) (?=capital\b)"
+    r"|(?<=\bwas )an? [^.,;]+ who (?:served as|was|became) (?=the )"
 )
 """Beside a role: "the capital (and largest) city", "was (a general who became) the first …"."""
 _ALIAS = re.compile(r"(?:\w+ ){0,3}\w+, or $")
 _NOBODY = re.compile(r"(?:an?|often|also|now|so|still|known|found|said|made|built|[a-z]+ed)\b")
 _ROLE_LESS = word_set(
     "the a an of in on by is are was were to city person man woman human living known world earth"
-    " ever official national federal current solar system universe history far area"
+    " ever official solar system universe history far area"
 )
 _IN_MANY_NAMES = frozenset(
     map(
@@ -321,14 +322,14 @@ _IN_MANY_NAMES = frozenset(
 )
 _PLACE_OF_ONE = re.compile(
     r"(?:\b(?:is|are|was|were|lies?|stands?|hangs?)(?: located| situated)?(?: \w+ly)?"
-    r" (?:in|from|part of|native to)|\b(?:flows?|runs?|empties|drains|discharges)(?: out)? into"
+    r" (?:in|from|part of|native to)"
     r"|\bbelong(?:s|ed)? to|\b(?:comes?|came)(?: originally)? from|\boriginat(?:es?|ed) in"
     r"|\b(?:(?:is|are|was|were) (?!located|situated)|(?=born|died))(?P<verb>\w+[dtn])"
     r"(?: \w+ly)? (?:in|from|by))(?: the)? $"
 )
 _IS_SOMEWHERE = (
     "is|are|was|were|been|lies?|stands?|hangs?|sits?|rises?|located|situated|found|belong(?:s|ed)?"
-    "|comes?|came|originate[sd]?|flows?|runs?|empties|drains|discharges|on (?:show|display)|housed"
+    "|comes?|came|originate[sd]?|on (?:show|display)|housed"
 )
 _LAST_NAME = re.compile(r"(?:[A-Z][\w\u2019'-]* ?)+$")
 _AT_LAST = re.compile(r"(?: (?:in|around|on(?: [A-Z]\w+)? \d+,?) (?:[A-Z]\w+ )?\d{3,4})?\W*\Z")
@@ -404,8 +405,7 @@ _WITHOUT = re.compile(
 _CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGNORECASE)
 """Where a claim holds two things against each other, of which a statement may tell one."""
 _CLEFT = re.compile(
-    r"^[Ii]t(?: is| was|['\u2019]s)(?: actually| really| only)? "
-    r"((?:[Tt]he |[A-Z])[^,.;]*?(?<! case)(?<! fact)(?<! idea)(?<! truth)(?<! myth)(?<! reason))"
+    r"^[Ii]t(?: is| was|['\u2019]s)(?: actually| really)? ([A-Z][\w.'\u2019-]*(?: [\w.-]+){0,4}?)"
     r" (?:who|that) (?=\w)"
 )
 """What is said of one who is held out: "It was Mozart who wrote …" is "Mozart wrote …"."""
@@ -1022,7 +1022,7 @@ def _is_said_of(other: str, name: str, link: re.Match[str], raw: str) -> bool:
     verb = next((each for each in _WORKS if deed in each.split("|")), deed)
     # "in Paris, France", "in southern France", "in the north of France"
     place = rf"(?: the)?(?:(?: [A-Z]\w+)+,(?: in)?| \w+ern| [\w-]+ of(?: the)?)? {who}\b"
-    said = rf"\b(?:{verb})\b(?:(?! and | than )[^.,;])* (?:in|into|of|to|from|by|at){place}"
+    said = rf"\b(?:{verb})\b(?:(?! and | than )[^.,;])* (?:in|of|to|from|by|at){place}"
     if link.re is _DEED_OF_ONE or " by " in link[0]:
         said += rf"|\b(?:is|was) by{place}|\b{who} (?:\w+ ){{1,3}}credited with {deed[:-2]}ing\b"
         said += rf"|\b(?:{verb}) (?:is|was) {who}\b"

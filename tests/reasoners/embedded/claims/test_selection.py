@@ -174,6 +174,7 @@ def test_words_that_only_look_like_lead_ins_stay() -> None:
         "So few people vote that a party of ten can win.",
         "Look it up in the dictionary and you will see.",
         "To begin the season the club sold ten players.",
+        "Last of all nations, Switzerland gave women the vote.",
     ):
         assert strip_lead_ins(raw, _whole(raw)).start == 0
 
@@ -199,9 +200,7 @@ def test_numbering_hesitation_and_tags_are_left_out() -> None:
         "We've actually shown that ajoene enters the cancer cell.": (
             "Ajoene enters the cancer cell."
         ),
-        "And to finish, moving on to the arts, juice is older than wine.": (
-            "Juice is older than wine."
-        ),
+        "And last of all, to wrap up, juice is older than wine.": "Juice is older than wine.",
         "And juice also contains antioxidants": "Juice contains antioxidants.",
         "well China owns 760 billion of that debt": "China owns 760 billion of that debt.",
         "Look it up, think about that for a second, Japan has over a trillion.": (
@@ -239,6 +238,7 @@ def test_a_pronoun_is_resolved_where_one_thing_can_be_meant() -> None:
         "It lies on the bottom."
     )
     assert resolve("They left.", "And people came.") == "They left."
+    assert resolve("It bans guns.", "I'm happy Congress passed a law.") == "It bans guns."
     assert resolve("It burns.", "The candle's lit on a table that has no cloth.") == "It burns."
     assert resolve("These are warm.", gases) == "[Many of the human produced gases] are warm."
 
@@ -262,12 +262,11 @@ def test_a_pronoun_stays_where_it_means_nothing_that_the_sentence_before_names(
     assert resolve(text, before) == text
 
 
-def test_a_later_statement_of_a_sentence_speaks_of_the_one_before_it_there() -> None:
+def test_a_later_statement_of_a_sentence_does_not_speak_of_the_sentence_before() -> None:
     said = (
         "The milk is dear in winter. Congress amended the law, and it passed a budget of 4 billion."
     )
-    named = [claim.text for claim in _extract(said).claims if claim.text.startswith("[")]
-    assert named == ["[Congress] passed a budget of 4 billion."]
+    assert not [claim for claim in _extract(said, limit=5).claims if claim.text.startswith("[")]
 
 
 @pytest.mark.parametrize(
@@ -277,8 +276,7 @@ def test_a_later_statement_of_a_sentence_speaks_of_the_one_before_it_there() -> 
         "The whale shark is a fish that breathes water.",
         "Swiss women have voted in national elections since 1971.",
         "For about 30 years a farm was left to the children.",
-        "The Earth\u2019s slowing down.",
-        "The mantle's about half iron.",
+        "The mantle\u2019s not iron.",
         "Burkitt died in 1993.",
     ],
 )
@@ -288,7 +286,15 @@ def test_a_whole_sentence_with_a_rare_verb_is_no_fragment(whole: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["The Earth's crust and its heat.", "For the sake of the people who are left.", "A farm."],
+    [
+        "The Earth's crust and its heat.",
+        "The city's housing crisis.",
+        "For the sake of the people who are left.",
+        "An area three times the size of France.",
+        "A place where 3 million people live.",
+        "The claim that vaccines can cause autism.",
+        "A farm.",
+    ],
 )
 def test_a_piece_of_a_sentence_is_a_fragment(piece: str) -> None:
     assert is_fragment(piece)
