@@ -601,7 +601,9 @@ def read_statements(
     if not found or not claim.stems:
         return Heard(leaves_room=is_told)
     texts = [statement.about for _, statement in found]
-    is_there = not claim.subject_stems.isdisjoint(_met(claim, context))
+    # "It", on a page on the moonlight on a lake, is not Lake Baikal.
+    own = claim.subject_stems & claim.names or claim.subject_stems
+    is_there = not own.isdisjoint(_met(claim, context))
     resolved = [
         _with_subject(claim, statement, topic) if is_there or not topic else statement.about
         for _, statement in found

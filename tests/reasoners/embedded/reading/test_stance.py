@@ -217,6 +217,14 @@ def test_a_denial_refutes(claim: str, text: str) -> None:
             "another",
         ),
         ("The tibia is the longest bone in the body", FEMUR, "another"),
+        ("The capital of Chile is Arica", "Santiago is the national capital of Chile.", "another"),
+        ("The Mona Lisa hangs in Madrid", "The Mona Lisa is on show in Paris.", "another"),
+        (
+            "It was Shakespeare who wrote Don Quixote",
+            "Don Quixote is a novel by the Spanish writer Miguel de Cervantes.",
+            "another",
+        ),
+        ("Shakespeare wrote Don Quixote", "It was Cervantes who wrote Don Quixote.", "another"),
         ("Frogs are reptiles", "A frog is an amphibian with a short body and no tail.", "another"),
         ("The Sun is a planet", "The Sun is the star at the centre of it all.", "another"),
         ("Arctic sea ice is growing", "Arctic sea ice has shrunk since 1979.", "opposite"),
@@ -269,6 +277,10 @@ def test_an_opposite_another_number_or_another_name_refutes(
         ("Mozart was born in Salzburg", "Mozart was born in Austria."),
         ("Beethoven was born in Germany", "Beethoven died in Austria in 1827."),
         ("Kilimanjaro is in Tanzania", "Kilimanjaro can be seen from Kenya on a clear day."),
+        (
+            "Yellowstone was the first national park in the world",
+            "Birkenhead Park was the first park.",
+        ),
         ("Shakespeare wrote Hamlet", "Laurence Olivier played Hamlet in 1948."),
         ("Shakespeare wrote Hamlet", "The play was filmed in 1948 by the actor Laurence Olivier."),
         ("Alexander Fleming discovered penicillin", "Howard Florey turned penicillin into a drug."),
@@ -285,6 +297,12 @@ def test_an_opposite_another_number_or_another_name_refutes(
 )
 def test_reports_questions_and_other_matters_are_left_open(claim: str, text: str) -> None:
     assert read(claim, text).stance == "unclear"
+
+
+def test_a_pronoun_on_a_page_without_the_name_of_a_claim_does_not_mean_it() -> None:
+    text = "The popular title was not his own; it goes back to a critic who thought of a lake."
+    baikal = "Lake Baikal is the deepest lake anywhere in the world"
+    assert read(baikal, text, "Moonlight Sonata").stance == "unclear"
 
 
 @pytest.mark.parametrize(
