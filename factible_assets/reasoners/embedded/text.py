@@ -177,6 +177,9 @@ _FIGURE = re.compile(
     r"(?P<ending>%|st|nd|rd|th|s|k|m|bn)?"
 )
 _FIRST_YEAR, _LAST_YEAR = 1500, 2100
+_CENTURIES = range(_FIRST_YEAR // _HUNDRED, _LAST_YEAR // _HUNDRED)
+_DECADES = {f"{ten[:-1]}ies": value for ten, value in _TENS.items()}
+_SURE_CENTURIES = word_set("seventeen eighteen nineteen")
 _COUNTS_ONE = frozenset({"only", "just", "exactly", "single", "has", "have", "had"})
 _BEFORE_YEAR = frozenset(
     {"in", "since", "until", "from", "by", "before", "after", "year", "ad", *MONTHS}
@@ -224,6 +227,8 @@ def _read_value(words: list[Word], position: int) -> tuple[float, NumberKind, in
     figure = _FIGURE.fullmatch(words[position].norm)
     if figure is not None:
         return _read_figure(figure, words, position)
+    if (year := _read_year(words, position)) is not None:
+        return year
     value, taken = _read_words(words, position)
     is_pronoun = (
         taken == 1
@@ -231,7 +236,12 @@ def _read_value(words: list[Word], position: int) -> tuple[float, NumberKind, in
         and not _is_percent(words, position + 1)
         and not (position and words[position - 1].norm in _COUNTS_ONE)
     )
-    return None if taken == 0 or is_pronoun else (value, "plain", taken)
+    if taken == 0 or is_pronoun:
+        return None
+    is_told = position > 0 and words[position - 1].norm in _BEFORE_YEAR
+    unit = [word.norm for word in words[position + taken : position + taken + 1]]
+    is_year = is_told and _FIRST_YEAR <= value <= _LAST_YEAR and all(map(is_stop_word, unit))
+    return value, "year" if is_year else "plain", taken
 
 
 def _read_figure(
@@ -254,7 +264,42 @@ def _read_figure(
         value *= _SCALES[words[position + taken].norm]
         kind = "plain" if kind == "year" else kind
         taken += 1
-    return value, kind, taken
+    rest, more = _read_rest(words, position + taken) if taken > 1 and value >= _HUNDRED else (0, 0)
+    return value + rest, kind, taken + more
+
+
+def _read_rest(words: list[Word], position: int) -> tuple[int, int]:
+    """Read what is below a hundred behind an "and": "a hundred and fifty"; (0, 0) if nothing."""
+    said, *after = [word.norm for word in words[position : position + 3]] or [""]
+    if said != "and" or not after or after[0] not in _BELOW_HUNDRED or after[-1] in _SCALES:
+        return 0, 0
+    return _BELOW_HUNDRED[after[0]], 2
+
+
+def _read_year(words: list[Word], position: int) -> tuple[float, NumberKind, int] | None:
+    """Read a year that is said in two halves: "nineteen forty five", "the nineteen eighties".
+
+    What may be two numbers ("eighteen nineteen years old", "twenty thirty") is one only behind a
+    word such as "in".
+    """
+    century, *said = [word.norm for word in words[position : position + 3]]
+    if _UNITS.get(century, _TENS.get(century)) not in _CENTURIES or not said:
+        return None
+    within = _BELOW_HUNDRED.get(said[0]) or _DECADES.get(said[0], 0)
+    taken = 2
+    if within in _TENS.values() and 0 < _UNITS.get(said[-1], 0) < len(_DIGITS) and len(said) > 1:
+        within, taken = within + _UNITS[said[-1]], 3
+    is_sure = century in _SURE_CENTURIES and within >= _TENS["twenty"]
+    is_told = position > 0 and words[position - 1].norm in _BEFORE_YEAR
+    is_scaled = [word.norm for word in words[position + taken : position + taken + 1]]
+    if (
+        within < len(_DIGITS)
+        or not (is_sure or is_told)
+        or not _SCALES.keys().isdisjoint(is_scaled)
+    ):
+        return None
+    value = float(_HUNDRED * (_UNITS.get(century) or _TENS[century]) + within)
+    return value, "year", taken
 
 
 def _read_words(words: list[Word], position: int) -> tuple[float, int]:
@@ -273,12 +318,20 @@ def _read_words(words: list[Word], position: int) -> tuple[float, int]:
             current = max(current, 1.0) * scale
             if scale > _HUNDRED:
                 total, current = total + current, 0.0
-        elif word != "and" or current < _HUNDRED:
+        elif word != "and" or total + current < _HUNDRED or _opens_another(words, position + taken):
             break
         taken += 1
         if word != "and":
             used = taken
     return _read_decimals(words, position, total + current, used)
+
+
+def _opens_another(words: list[Word], conjunction: int) -> bool:
+    """Tell whether two numbers of one scale meet at an "and": "one hundred and two hundred"."""
+    scales = [
+        words[place].norm for place in (conjunction - 1, conjunction + 2) if place < len(words)
+    ]
+    return len(scales) > 1 and scales[0] == scales[1]
 
 
 def _read_decimals(words: list[Word], position: int, value: float, taken: int) -> tuple[float, int]:
@@ -292,7 +345,13 @@ def _read_decimals(words: list[Word], position: int, value: float, taken: int) -
         if digit >= len(_DIGITS):
             break
         digits += _DIGITS[digit]
-    return (float(f"{value:.0f}.{digits}"), taken + 1 + len(digits)) if digits else (value, taken)
+    if not digits:
+        return value, taken
+    taken += 1 + len(digits)
+    scale = (
+        _SPOKEN_SCALES.get(words[position + taken].norm) if position + taken < len(words) else None
+    )
+    return float(f"{value:.0f}.{digits}") * (scale or 1), taken + (scale is not None)
 
 
 def _is_percent(words: list[Word], position: int) -> bool:

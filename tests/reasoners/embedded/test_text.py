@@ -96,3 +96,37 @@ def test_one_is_a_number_only_before_a_unit_of_per_cent() -> None:
 
 def test_separate_number_words_are_not_added_up() -> None:
     assert [number.value for number in find_numbers("two three people")] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "kind"),
+    [
+        ("it fell in nineteen eighty-nine.", 1989, "year"),
+        ("the war of eighteen sixty five ended", 1865, "year"),
+        ("the nineteen eighties were loud", 1980, "year"),
+        ("since twenty ten the law holds", 2010, "year"),
+        ("in two thousand and eight the prices fell", 2008, "year"),
+        ("in two thousand years of farming", 2000, "plain"),
+        ("five thousand and twelve nights", 5012, "plain"),
+        ("2 hundred and fifty times", 250, "plain"),
+        ("one point five million people", 1_500_000, "plain"),
+    ],
+)
+def test_years_and_compound_numbers_are_read_as_they_are_said(
+    text: str, value: float, kind: str
+) -> None:
+    (number,) = find_numbers(text)
+    assert (number.value, number.kind) == (value, kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("eighteen nineteen years old", [18, 19]),
+        ("fifteen twenty minutes", [15, 20]),
+        ("between one hundred and two hundred people", [100, 200]),
+        ("between one million and two million people", [1e6, 2e6]),
+    ],
+)
+def test_two_numbers_beside_each_other_stay_two(text: str, values: list[float]) -> None:
+    assert [number.value for number in find_numbers(text)] == values

@@ -469,7 +469,9 @@ def read_claim(claim: str) -> ClaimWords:
     claim = _CLEFT.sub(r"\1 ", _OTHER.sub("", parts[0] if parts else claim))
     found = without_denials(claim)
     quantities = quantities_in(claim)
-    counted = {fold_evenly(claim)[q.start : q.end] for q in quantities}
+    counted = {
+        word.norm for q in quantities for word in tokenise(fold_evenly(claim)[q.start : q.end])
+    }
     words = [
         (word, stem(word.norm), found.text[word.start].isupper())
         for word in tokenise(found.text)
