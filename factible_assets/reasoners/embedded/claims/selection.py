@@ -147,12 +147,14 @@ def extract_claims(
     if not candidates:
         return ClaimDrafts(thesis=None, claims=())
     texts = [candidate.text for candidate in candidates]
-    doubts = read_doubts(minilm().embed(texts)).tolist()
+    vectors = embedder.embed([video.title, *texts])
+    doubts = read_doubts(
+        minilm().embed(texts)
+    ).tolist()  # where that is the embedder, it knows them
     candidates = [
         replace(each, wording=each.wording + doubt)
         for each, doubt in zip(candidates, doubts, strict=True)
     ]
-    vectors = embedder.embed([video.title, *texts])
     wording = np.array([candidate.wording for candidate in candidates])
     faults = np.array([candidate.against for candidate in candidates])
     said = wording + _measure_place(vectors[0], vectors[1:], candidates)
