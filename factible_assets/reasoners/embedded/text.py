@@ -162,6 +162,8 @@ _SCALES = {
 }
 _SPOKEN_SCALES = {word: scale for word, scale in _SCALES.items() if len(word) > len("bn")}
 _HUNDRED = 100
+_WITH_REST = 10_000
+"""From here on an "and" opens another number: "five million and two dogs"."""
 _DIGITS = "0123456789"
 MONTHS = word_set(
     "january february march april may june july august september october november december"
@@ -264,7 +266,8 @@ def _read_figure(
         value *= _SCALES[words[position + taken].norm]
         kind = "plain" if kind == "year" else kind
         taken += 1
-    rest, more = _read_rest(words, position + taken) if taken > 1 and value >= _HUNDRED else (0, 0)
+    goes_on = taken > 1 and _HUNDRED <= value < _WITH_REST
+    rest, more = _read_rest(words, position + taken) if goes_on else (0, 0)
     return value + rest, kind, taken + more
 
 
@@ -318,7 +321,11 @@ def _read_words(words: list[Word], position: int) -> tuple[float, int]:
             current = max(current, 1.0) * scale
             if scale > _HUNDRED:
                 total, current = total + current, 0.0
-        elif word != "and" or total + current < _HUNDRED or _opens_another(words, position + taken):
+        elif (
+            word != "and"
+            or not (current >= _HUNDRED or _HUNDRED <= total < _WITH_REST)
+            or _opens_another(words, position + taken)
+        ):
             break
         taken += 1
         if word != "and":

@@ -126,6 +126,8 @@ def test_years_and_compound_numbers_are_read_as_they_are_said(
         ("fifteen twenty minutes", [15, 20]),
         ("between one hundred and two hundred people", [100, 200]),
         ("between one million and two million people", [1e6, 2e6]),
+        ("five million and two dogs", [5e6, 2]),
+        ("5 million and two dogs", [5e6, 2]),
     ],
 )
 def test_two_numbers_beside_each_other_stay_two(text: str, values: list[float]) -> None:

@@ -148,9 +148,8 @@ def extract_claims(
         return ClaimDrafts(thesis=None, claims=())
     texts = [candidate.text for candidate in candidates]
     vectors = embedder.embed([video.title, *texts])
-    doubts = read_doubts(
-        minilm().embed(texts)
-    ).tolist()  # where that is the embedder, it knows them
+    # Where MiniLM is the embedder, it has these vectors by now.
+    doubts = read_doubts(minilm().embed(texts)).tolist()
     candidates = [
         replace(each, wording=each.wording + doubt)
         for each, doubt in zip(candidates, doubts, strict=True)
