@@ -182,6 +182,10 @@ _FIRST_YEAR, _LAST_YEAR = 1500, 2100
 _CENTURIES = range(_FIRST_YEAR // _HUNDRED, _LAST_YEAR // _HUNDRED)
 _DECADES = {f"{ten[:-1]}ies": value for ten, value in _TENS.items()}
 _SURE_CENTURIES = word_set("seventeen eighteen nineteen")
+_COUNTED = (
+    _SCALES.keys() | _MONEY_WORDS | word_set("seconds minute minutes hours days years dollar")
+)
+"""What makes of two numbers beside each other no year: "eighteen twenty minute interviews"."""
 _COUNTS_ONE = frozenset({"only", "just", "exactly", "single", "has", "have", "had"})
 _BEFORE_YEAR = frozenset(
     {"in", "since", "until", "from", "by", "before", "after", "year", "ad", *MONTHS}
@@ -240,7 +244,7 @@ def _read_value(words: list[Word], position: int) -> tuple[float, NumberKind, in
     )
     if taken == 0 or is_pronoun:
         return None
-    is_told = position > 0 and words[position - 1].norm in _BEFORE_YEAR
+    is_told = position > 0 and words[position - 1].norm in _BEFORE_YEAR - {"by", "from"}
     unit = [word.norm for word in words[position + taken : position + taken + 1]]
     is_year = is_told and _FIRST_YEAR <= value <= _LAST_YEAR and all(map(is_stop_word, unit))
     return value, "year" if is_year else "plain", taken
@@ -273,10 +277,20 @@ def _read_figure(
 
 def _read_rest(words: list[Word], position: int) -> tuple[int, int]:
     """Read what is below a hundred behind an "and": "a hundred and fifty"; (0, 0) if nothing."""
-    said, *after = [word.norm for word in words[position : position + 3]] or [""]
-    if said != "and" or not after or after[0] not in _BELOW_HUNDRED or after[-1] in _SCALES:
+    if position >= len(words) or words[position].norm != "and" or _opens_another(words, position):
         return 0, 0
-    return _BELOW_HUNDRED[after[0]], 2
+    below, taken = _read_below_hundred(words, position + 1)
+    return below, taken + 1 if taken else 0
+
+
+def _read_below_hundred(words: list[Word], position: int) -> tuple[int, int]:
+    """Read "forty-five", "forty five" or "five": the value and the words taken, 0 if none."""
+    first, *second = [word.norm for word in words[position : position + 2]] or [""]
+    value = _BELOW_HUNDRED.get(first)
+    unit = _UNITS.get(second[0], 0) if second and value in _TENS.values() else 0
+    if value is None:
+        return 0, 0
+    return (value + unit, 2) if 0 < unit < len(_DIGITS) else (value, 1)
 
 
 def _read_year(words: list[Word], position: int) -> tuple[float, NumberKind, int] | None:
@@ -285,24 +299,20 @@ def _read_year(words: list[Word], position: int) -> tuple[float, NumberKind, int
     What may be two numbers ("eighteen nineteen years old", "twenty thirty") is one only behind a
     word such as "in".
     """
-    century, *said = [word.norm for word in words[position : position + 3]]
-    if _UNITS.get(century, _TENS.get(century)) not in _CENTURIES or not said:
+    century, said = ([*(word.norm for word in words[position : position + 2]), ""])[:2]
+    hundreds = _UNITS.get(century, _TENS.get(century))
+    if hundreds is None or hundreds not in _CENTURIES:
         return None
-    within = _BELOW_HUNDRED.get(said[0]) or _DECADES.get(said[0], 0)
-    taken = 2
-    if within in _TENS.values() and 0 < _UNITS.get(said[-1], 0) < len(_DIGITS) and len(said) > 1:
-        within, taken = within + _UNITS[said[-1]], 3
-    is_sure = century in _SURE_CENTURIES and within >= _TENS["twenty"]
-    is_told = position > 0 and words[position - 1].norm in _BEFORE_YEAR
-    is_scaled = [word.norm for word in words[position + taken : position + taken + 1]]
-    if (
-        within < len(_DIGITS)
-        or not (is_sure or is_told)
-        or not _SCALES.keys().isdisjoint(is_scaled)
-    ):
+    within, taken = _read_below_hundred(words, position + 1)
+    within, taken = within or _DECADES.get(said, 0), 1 + (taken or 1)
+    before = words[position - 1].norm if position else ""
+    after = [word.norm for word in words[position + taken : position + taken + 1]]
+    is_sure = century in _SURE_CENTURIES and within >= _TENS["twenty"] and before != "at"
+    is_told = before in _BEFORE_YEAR and all(map(is_stop_word, after))
+    is_counted = _is_percent(words, position + taken) or not _COUNTED.isdisjoint(after)
+    if within < len(_DIGITS) or not (is_sure or is_told) or is_counted:
         return None
-    value = float(_HUNDRED * (_UNITS.get(century) or _TENS[century]) + within)
-    return value, "year", taken
+    return float(_HUNDRED * hundreds + within), "year", taken
 
 
 def _read_words(words: list[Word], position: int) -> tuple[float, int]:
@@ -334,11 +344,15 @@ def _read_words(words: list[Word], position: int) -> tuple[float, int]:
 
 
 def _opens_another(words: list[Word], conjunction: int) -> bool:
-    """Tell whether two numbers of one scale meet at an "and": "one hundred and two hundred"."""
-    scales = [
-        words[place].norm for place in (conjunction - 1, conjunction + 2) if place < len(words)
-    ]
-    return len(scales) > 1 and scales[0] == scales[1]
+    """Tell whether another number follows an "and": "one hundred and two hundred".
+
+    Of a number in one, scales grow behind it: "two hundred and fifty thousand".
+    """
+    scale = _SCALES.get(words[conjunction - 1].norm, _HUNDRED)
+    _, taken = _read_below_hundred(words, conjunction + 1)
+    after = conjunction + 1 + taken
+    following = _SCALES.get(words[after].norm) if after < len(words) else None
+    return _is_percent(words, after) or (following is not None and following <= scale)
 
 
 def _read_decimals(words: list[Word], position: int, value: float, taken: int) -> tuple[float, int]:

@@ -109,6 +109,8 @@ def test_separate_number_words_are_not_added_up() -> None:
         ("in two thousand years of farming", 2000, "plain"),
         ("five thousand and twelve nights", 5012, "plain"),
         ("2 hundred and fifty times", 250, "plain"),
+        ("3 hundred and sixty five days", 365, "plain"),
+        ("by twenty thirty the ice is gone", 2030, "year"),
         ("one point five million people", 1_500_000, "plain"),
     ],
 )
@@ -128,6 +130,11 @@ def test_years_and_compound_numbers_are_read_as_they_are_said(
         ("between one million and two million people", [1e6, 2e6]),
         ("five million and two dogs", [5e6, 2]),
         ("5 million and two dogs", [5e6, 2]),
+        ("between two thousand and twenty five hundred people", [2000, 2500]),
+        ("it fell by fifteen twenty percent", [15, 20]),
+        ("in twenty thirty years the ice is gone", [20, 30]),
+        ("a train at nineteen forty", [19, 40]),
+        ("it costs nineteen ninety nine dollars", [19, 99]),
     ],
 )
 def test_two_numbers_beside_each_other_stay_two(text: str, values: list[float]) -> None:

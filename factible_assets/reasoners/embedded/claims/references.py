@@ -43,7 +43,7 @@ _VERBS = {"": "", "s": " is", "re": " are", "ve": " have"}
 _PERFECT = word_set("been got had become")
 """What stands behind a pronoun's apostrophe, where it is clear: "'d" is "had" or "would", and "'s"
 is "has" before these."""
-_DRAWN = re.compile(r"'(?:s|re|ve|d|ll|m)\Z")
+_DRAWN = re.compile(r"\A(it|they|he|she|we|you|i|this|that|these|those|there)'(?:s|re|ve|d|ll|m)\Z")
 
 _NO_SUBJECT = word_set(
     """
@@ -157,7 +157,7 @@ def is_open(text: str) -> bool:
 
 def _bare(word: Word) -> str:
     """Return a word without the verb that is drawn to it: "they" of "they'd"."""
-    return _DRAWN.sub("", word.norm)
+    return _DRAWN.sub(r"\1", word.norm)
 
 
 def _sets_before(text: str) -> bool:
@@ -196,7 +196,9 @@ def _subject(sentence: str, *, plural: bool) -> str | None:
     words = tokenise(sentence)
     norms = [_bare(word) for word in words[: _LONGEST_SUBJECT + 1]]
     inside = list(takewhile(lambda norm: norm not in _OUTSIDE_SUBJECT, norms))
-    if not inside or inside[0] == "and" or inside[0].endswith(("ing", "ly")) or is_open(sentence):
+    if not inside or inside[0] == "and" or inside[0].endswith(("ing", "ly")):
+        return None
+    if _SHELL.match(sentence):  # "The answer is yes."
         return None
     # "The human produced gases are": what could be a verb is none where an auxiliary follows.
     later = range(1, len(inside))
@@ -214,8 +216,7 @@ def _subject(sentence: str, *, plural: bool) -> str | None:
         or head in _MEMBERS
         or (is_plural(head) and not head.endswith(("us", "is")))
     )
-    drawn = _DRAWN.search(words[last].norm) is not None
-    whole = "," not in phrase and not is_stop_word(head) and not drawn
+    whole = "," not in phrase and not is_stop_word(head) and "'" not in head
     return phrase if whole and many == plural else None
 
 

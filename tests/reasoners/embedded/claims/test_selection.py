@@ -237,6 +237,7 @@ def test_a_pronoun_is_resolved_where_one_thing_can_be_meant() -> None:
     assert resolve("It lies on the bottom.", "The answer lies in the sea.") == (
         "It lies on the bottom."
     )
+    assert resolve("It is warmer.", "Today's climate differs.") == "[Today's climate] is warmer."
     assert resolve("They left.", "And people came.") == "They left."
     assert resolve("It bans guns.", "I'm happy Congress passed a law.") == "It bans guns."
     assert resolve("It burns.", "The candle's lit on a table that has no cloth.") == "It burns."
@@ -292,6 +293,8 @@ def test_a_whole_sentence_with_a_rare_verb_is_no_fragment(whole: str) -> None:
         "For the sake of the people who are left.",
         "An area three times the size of France.",
         "A place where 3 million people live.",
+        "The planets that astronomers found.",
+        "From 20 cases reported in 1990.",
         "The claim that vaccines can cause autism.",
         "A farm.",
     ],
