@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import lzma
 import random
 import re
 import sys
@@ -26,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.shared import read_lines
 from factible_assets.reasoners.embedded.embedder import minilm
 
 FIRST_YEAR, WINDOW, EPOCHS, BATCH, RATE = 1934, 120, 7, 32, 4e-3
@@ -138,8 +138,7 @@ def read_addresses(folder: Path, chance: random.Random) -> Iterator[Text]:
 
 def read_talks() -> Iterator[Text]:
     """Yield the talks, one a line, as they are: they were written as people speak."""
-    with lzma.open(Path(__file__).with_name("spoken.txt.xz"), "rt", encoding="utf-8") as lines:
-        yield from map(strip, lines)
+    yield from map(strip, read_lines("spoken.txt.xz"))
 
 
 def read_pages(folder: Path, chance: random.Random) -> Iterator[Text]:

@@ -11,17 +11,16 @@ pairs of one talk in which what is worth a check stands before what is not.
 
 from __future__ import annotations
 
-import lzma
 import sys
 from collections.abc import Sequence
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
-from scipy.stats import rankdata
+from scipy.stats import mannwhitneyu
 
+from benchmarks.shared import read_lines
 from factible_assets.reasoners.embedded.claims.sentences import Sentence
 from factible_assets.reasoners.embedded.claims.wording import write_claim
 from factible_assets.reasoners.embedded.embedder import Vectors, minilm
@@ -30,16 +29,10 @@ WORTH_CHECKING = 2
 """The grade from which a sentence is worth a check."""
 
 HELD_BACK = 0.05
-"""How much the squares of the weights cost; from .03 to .1 the same claims are chosen."""
+"""How much the squares of the weights cost; from .03 to .1 all figures are alike."""
 
 Talk = tuple[Vectors, npt.NDArray[np.bool_]]
 """The vectors of a talk's sentences, and which of them are worth a check."""
-
-
-def read_lines(name: str) -> list[str]:
-    """Return the lines of a compressed file beside this one."""
-    with lzma.open(Path(__file__).with_name(name), "rt", encoding="utf-8") as lines:
-        return [line.rstrip("\n") for line in lines]
 
 
 def read_talks() -> list[Talk]:
@@ -75,16 +68,17 @@ def fit(talks: Sequence[Talk]) -> npt.NDArray[np.float64]:
 def order(talk: Talk, weights: npt.NDArray[np.float64]) -> float | None:
     """Return the AUC of one talk, None if all of its sentences are worth a check, or none."""
     vectors, worth = talk
-    chosen = int(worth.sum())
-    if chosen in {0, len(worth)}:
+    if worth.all() or not worth.any():
         return None
-    ranks = rankdata(vectors @ weights[:-1])[worth].sum() - chosen * (chosen + 1) / 2
-    return float(ranks / chosen / (len(worth) - chosen))
+    odds = vectors @ weights[:-1]
+    pairs = worth.sum() * (~worth).sum()
+    return float(mannwhitneyu(odds[worth], odds[~worth]).statistic / pairs)
 
 
 def main() -> None:
     """Read the talks, say how well each half orders the other, and write the weights of all."""
-    (out,) = sys.argv[1:]
+    if len(sys.argv) != 2:
+        raise SystemExit("Usage: python -m benchmarks.checkworthiness_weights OUT.npz")
     talks = read_talks()
     halves = talks[::2], talks[1::2]
     weights = [fit(half) for half in reversed(halves)]
@@ -98,7 +92,9 @@ def main() -> None:
         f"AUC {np.mean(known):.3f} (mean of {len(known)} talks)\n"
     )
     fitted = fit(talks)
-    np.savez_compressed(out, weights=fitted[:-1].astype(np.float32), bias=np.float32(fitted[-1]))
+    np.savez_compressed(
+        sys.argv[1], weights=fitted[:-1].astype(np.float32), bias=np.float32(fitted[-1])
+    )
 
 
 if __name__ == "__main__":

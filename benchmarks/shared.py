@@ -1,11 +1,13 @@
 """What several benchmarks need: the published videos, read from the data beside the project.
 
-What belongs here: finding and reading the data. What does not: measuring. None of the data is
-copied into the project; a benchmark without it says so and stops.
+What belongs here: finding and reading the data, and the written talks beside this file. What does
+not: measuring. None of the data is copied into the project; a benchmark without it says so and
+stops.
 """
 
 from __future__ import annotations
 
+import lzma
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -41,6 +43,12 @@ def grouped(judgements: Sequence[Judgement]) -> list[list[Judgement]]:
     for each in judgements:
         groups.setdefault(each.video_id, []).append(each)
     return list(groups.values())
+
+
+def read_lines(name: str) -> list[str]:
+    """Return the lines of a compressed file beside this one."""
+    with lzma.open(Path(__file__).with_name(name), "rt", encoding="utf-8") as lines:
+        return [line.rstrip("\n") for line in lines]
 
 
 def require(*parts: str) -> Path:

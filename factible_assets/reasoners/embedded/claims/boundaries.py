@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import as_file, files
 from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from factible_assets.reasoners.embedded.claims.weights import load_weights
 from factible_assets.reasoners.embedded.embedder import Vectors
 
 SHORTEST = 4
@@ -106,17 +105,12 @@ def find_sentences(
     ]
 
 
-@lru_cache(maxsize=1)
-def _load_network() -> dict[str, npt.NDArray[np.float32]]:
-    """Read the weights by name, [in, out] with a leading axis for both directions. Loaded once."""
-    source = files("factible_assets.reasoners.embedded.claims").joinpath("boundaries.npz")
-    with as_file(source) as path, np.load(path) as stored:
-        return {name: stored[name].astype(np.float32) for name in stored.files}
-
-
 def _read_ends(states: Vectors) -> npt.NDArray[np.float64]:
-    """Return for each word the log-odds that a sentence ends after it, from MiniLM's states."""
-    net = _load_network()
+    """Return for each word the log-odds that a sentence ends after it, from MiniLM's states.
+
+    Weights are [in, out], with a leading axis for both directions where there are two.
+    """
+    net = load_weights("boundaries")
     seen = np.maximum(states @ net["input"] + net["input_bias"], 0)
     # Both directions in one pass: the second reads the words from the last to the first.
     given = np.stack([seen, seen[::-1]]) @ net["given"] + net["given_bias"][:, None]

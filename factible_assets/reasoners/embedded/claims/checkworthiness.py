@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import as_file, files
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from factible_assets.reasoners.embedded.claims.weights import load_weights
 from factible_assets.reasoners.embedded.claims.wording import WORDS
 from factible_assets.reasoners.embedded.embedder import Vectors
 from factible_assets.reasoners.embedded.text import (
@@ -109,16 +108,11 @@ def read_doubts(vectors: Vectors) -> npt.NDArray[np.float64]:
     Args:
         vectors: MiniLM's, [texts, 384].
     """
-    weights, bias = _load_weights()
-    odds: npt.NDArray[np.float64] = (vectors @ weights).astype(np.float64) + bias
+    fitted = load_weights("checkworthiness")
+    odds: npt.NDArray[np.float64] = (vectors @ fitted["weights"] + fitted["bias"]).astype(
+        np.float64
+    )
     return np.minimum(odds, 0.0)
-
-
-@lru_cache(maxsize=1)
-def _load_weights() -> tuple[npt.NDArray[np.float32], float]:
-    source = files("factible_assets.reasoners.embedded.claims").joinpath("checkworthiness.npz")
-    with as_file(source) as path, np.load(path) as stored:
-        return stored["weights"], float(stored["bias"])
 
 
 def categorise(signs: Signs, *, dated: bool) -> Category:

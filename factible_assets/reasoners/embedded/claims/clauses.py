@@ -126,18 +126,7 @@ def count_clauses(text: str) -> tuple[int, int]:
                 and (
                     shows_tense(word)
                     or (word in _BASE and many)
-                    # "A diesel engine lights its fuel", "… that breathes air".
-                    or (
-                        is_plural(word)
-                        and word not in _LIKE_VERBS
-                        and before not in _QUANTIFIERS
-                        and after in _OF_SOMEONE
-                    )
-                    or (
-                        is_plural(word)
-                        and before in _RELATIVE
-                        and not (after in AUXILIARIES or shows_tense(after))
-                    )
+                    or (is_plural(word) and _looks_singular(before, word, after))
                 )
             )
         )
@@ -150,6 +139,13 @@ def count_clauses(text: str) -> tuple[int, int]:
         many = not is_verb and (many or word in _SUBJECTS or is_plural(word))
         before, in_verb = word, is_verb
     return verbs, subordinate + (opened > 0 and before in _SUBORDINATE)
+
+
+def _looks_singular(before: str, word: str, after: str) -> bool:
+    """Tell whether a word in "s" is a verb by its neighbours: "lights its …", "that breathes"."""
+    if before in _RELATIVE:
+        return after not in AUXILIARIES and not shows_tense(after)
+    return before not in _QUANTIFIERS and word not in _LIKE_VERBS and after in _OF_SOMEONE
 
 
 def shows_tense(word: str) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.reasoners.embedded.claims import selection
-from factible_assets.reasoners.embedded.claims.checkworthiness import read_signs
+from factible_assets.reasoners.embedded.claims.checkworthiness import read_doubts, read_signs
 from factible_assets.reasoners.embedded.claims.clauses import is_fragment, statements
 from factible_assets.reasoners.embedded.claims.references import is_open, resolve
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
@@ -491,3 +491,31 @@ def test_of_captions_without_stops_what_has_the_verbs_of_three_statements_counts
     against = selection._candidates(captions, whole)[0].against
     monkeypatch.setattr(selection, "_RUN_ON", 0.0)
     assert selection._candidates(captions, whole)[0].against < against
+
+
+def test_talk_without_a_sign_of_it_is_doubted_and_a_plain_fact_is_not() -> None:
+    doubts = read_doubts(
+        minilm().embed(
+            [
+                "Grab your passport, we're heading south.",
+                "Pens down, ears open, here we go.",
+                "Saffron is picked from the flowers of a crocus.",
+                "Vaccines cause autism.",
+            ]
+        )
+    )
+    assert doubts.shape == (4,)
+    assert doubts.max() <= 0
+    assert doubts[:2].max() < -2 < -0.5 < doubts[2:].min()
+
+
+def test_talk_is_no_claim_however_few_others_there_are() -> None:
+    said = (
+        "Good evening, everybody. Grab your passport, we're heading south. The Amazon carries more "
+        "water than any other river on Earth. Pens down, ears open, here we go. Saffron is picked "
+        "from the flowers of a crocus."
+    )
+    assert {claim.text for claim in _extract(said, title="Ten things").claims} == {
+        "The Amazon carries more water than any other river on Earth.",
+        "Saffron is picked from the flowers of a crocus.",
+    }
