@@ -42,7 +42,7 @@ from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
 from warehouse.store import Snapshot, Warehouse
 
-CODE_VERSION = "10"
+CODE_VERSION = "11"
 
 Described = dict[str, Any]
 

@@ -14,11 +14,11 @@ from factible_assets.records import Evidence, Stance
 from factible_assets.stages.verdict import by_stance, weight
 from factible_assets.wording import counted, publisher, source_words
 
-_HEARD_CHARACTERS = 320
+_HEARD_CHARACTERS = 400
 """A longer quote is cut in the argument; it stands whole among the sources."""
-_BEARS_ON = 0.4
-"""Relevance from which a source without a side is heard: of what lies below, by eye on 21 claims of
-seven talks, 3 of 14 quotes speak of the claim, and 5 of 7 above."""
+_BEARS_ON = 0.44
+"""Relevance from which a source without a side is heard: .78 of the pages that settle what was said
+in 36 written talks, and 4 in 1,000 of those on other statements of the same talk."""
 _ORDER: Mapping[str, tuple[Stance, ...]] = {
     "supports": ("supports", "refutes", "mixed"),
     "refutes": ("refutes", "supports", "mixed"),

@@ -10,25 +10,33 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import numpy as np
-
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
-from factible_assets.reasoners.embedded.page_text import instructs_reader
+from factible_assets.reasoners.embedded.page_text import PageSentence, instructs_reader
 from factible_assets.reasoners.embedded.reading.denials import fold_evenly
 from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages
 from factible_assets.reasoners.embedded.reading.stance import PageStance, StanceModel
-from factible_assets.reasoners.embedded.reading.statements import STATED, Ground, content_words
+from factible_assets.reasoners.embedded.reading.statements import (
+    STATED,
+    Ground,
+    content_words,
+    read_claim,
+    with_opening_subject,
+)
 from factible_assets.records import Evidence, Stance
 from factible_assets.stages.argument import argue
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt, VerdictDraft, Vote
 
-LEAST_RELEVANCE = 0.3
-"""Relevance below which a page that takes no side does not speak of the claim: over the recorded
-pages most unrelated ones lie below, and few related ones. Of quotes from .25 to .3, by eye, 4 of 19
-speak of their claim; no verdict rests on them."""
+LEAST_RELEVANCE = 0.36
+"""Relevance below which a page that takes no side does not speak of the claim: of 360 pages that
+settle what was said in 36 written talks .06 lie below, of those on other statements of the same
+talk .98. No verdict rests on it."""
 
 _QUOTES = 3
+_LONGEST_QUOTE = 400
+"""Characters of what is quoted from a page that says nothing plainly: of 520 such pages the nearest
+sentence alone has what settles it on .54, with the next nearest close by on .85 (recorded pages,
+which are long: .45 and .48)."""
 _SNIPPET_TRUST = 0.7
 """Factor on the confidence of what only a search result's excerpt says: it lacks its context."""
 
@@ -91,28 +99,44 @@ def read_page(
 def _quotes(
     claim: str, text: str, said: PageStance, selection: Selection, embedder: Embedder
 ) -> tuple[tuple[str, ...], float]:
-    """Quote the deciding sentences, or the sentence of the page that comes nearest to the claim.
+    """Quote the deciding sentences, or what of the page comes nearest to the claim.
 
-    Beside the latter stands its cosine with the claim, 1 beside the others. Headings, questions and
-    sentences without a word of the claim are quoted only where there is nothing else.
+    That is its nearest sentence up to, or from, the next nearest one close by. Beside it stands the
+    cosine of the nearest with the claim, 1 beside deciding ones. Headings, questions and sentences
+    without a word of the claim are quoted only where there is nothing else.
     """
     passages = selection.passages
-    spans = [span for place, span in said.quotes if passages[place].in_page]
-    sentences = [each for passage in passages if passage.in_page for each in passage.sentences]
-    nearness = 1.0
-    if sentences and not said.quotes:
-        wanted = content_words(claim)
-        sentences = [
-            each
-            for each in sentences
-            if STATED.search(each.text) and not wanted.isdisjoint(content_words(each.text))
-        ] or sentences
-        vectors = embedder.embed([claim, *(each.text for each in sentences)])
-        near = vectors[1:] @ vectors[0]
-        nearest = sentences[int(np.argmax(near))]
-        spans = [(nearest.start, nearest.end)]
-        nearness = float(near.max()) if said.stance == "unclear" else 1.0
-    return tuple(dict.fromkeys(text[start:end] for start, end in spans))[:_QUOTES], nearness
+    if said.quotes:
+        quotes = [text[slice(*span)] for place, span in said.quotes if passages[place].in_page]
+        return tuple(dict.fromkeys(quotes))[:_QUOTES], 1.0
+    readable = [each for passage in passages if passage.in_page for each in passage.sentences]
+    if not readable:
+        return (), 1.0
+    wanted, own = read_claim(claim), content_words(claim)
+    told = [
+        each
+        for each in readable
+        if STATED.search(each.text) and not own.isdisjoint(content_words(each.text))
+    ] or readable
+    vectors = embedder.embed([claim, *(with_opening_subject(wanted, each.text) for each in told)])
+    near = (vectors[1:] @ vectors[0]).tolist()
+    first, *others = (told[place] for place in sorted(range(len(told)), key=lambda at: -near[at]))
+    spans = ((min(first.start, each.start), max(first.end, each.end)) for each in others)
+    joined = (
+        text[start:end]
+        for start, end in spans
+        if end - start <= _LONGEST_QUOTE and _holds_only(text, start, end, readable)
+    )
+    quote = next(joined, text[first.start : first.end])
+    return (quote,), max(near) if said.stance == "unclear" else 1.0
+
+
+def _holds_only(text: str, start: int, end: int, readable: Sequence[PageSentence]) -> bool:
+    """Tell whether a part of a page holds nothing but sentences that may be quoted."""
+    for each in sorted(readable, key=lambda sentence: sentence.start):
+        if each.start >= start and not text[start : each.start].strip():
+            start = max(start, each.end)
+    return start >= end
 
 
 # --- Verdicts -----------------------------------------------------------------------------------

@@ -69,17 +69,17 @@ class StanceModel(Protocol):
 
 
 _REASON = re.compile(r"\bbecause\s+(?!of\b)(.+)", re.IGNORECASE)
-_RELEVANCE_SHARE = 0.15
-"""A page leans towards a claim by polarity and this share of its relevance."""
-_DENIAL, LEAST_LEANING = "No, {} is a myth.", 0.085
+_SHARED_SHARE = 0.12
+"""A page leans towards a claim by polarity and this share of the words that it shares with it."""
+_DENIAL, LEAST_LEANING = "No, {} is a myth.", 0.065
 """What a claim is held against, and the leaning from which the tone of a page supports it. Of
 twenty wordings this one tells what supports from what refutes best on recorded pages and
 Climate-FEVER (AUC .70 and .70; "There is no evidence that {}." has .66 and .57). Of 170 annotated
-claims with their recorded pages .08 to .09 decides .61 to .58 and is right on .82 to .85
+claims with their recorded pages .06 to .065 decides .55 and is right on .85 to .86
 (benchmarks/operating_point.py)."""
-_AGAINST, LEAST_AGAINST = "There is no evidence that {}.", 0.27
+_AGAINST, LEAST_AGAINST = "There is no evidence that {}.", 0.25
 """The same of what a claim denies, from which on the claim is refuted. Of the denials of
-Climate-FEVER, AVeriTeC, 6,000 pairs of VitaminC and 26 plain ones .26 to .28 decides 30 to 25 more,
+Climate-FEVER, AVeriTeC, 6,000 pairs of VitaminC and 26 plain ones .24 to .26 decides 30 to 25 more,
 .77 to .80 of them rightly; with the other wording as many are right and more wrong."""
 _LEAST_NEAR = 0.5
 """Cosine of the nearest passage with the claim from which tone is heard."""
@@ -195,7 +195,7 @@ class StatementsAndTone:
         return float((vectors[1:] @ vectors[0]).max()) >= _LIKE_ITS_END
 
     def _leaning(self, claim: str, denial: str, selection: Selection) -> float:
-        """Return how far a page leans to a claim, in [-1, 1.15]; -1 if no passage is near it."""
+        """Return how far a page leans to a claim, in [-1, 1.12]; -1 if no passage is near it."""
         unknown = load_lexicon().unknown
         told = [
             " ".join(
@@ -213,7 +213,7 @@ class StatementsAndTone:
         if near.max() < _LEAST_NEAR:
             return -1.0
         polarity = np.average(near - against, weights=np.maximum(near, 0.05) ** 2)
-        return float(polarity) + _RELEVANCE_SHARE * selection.relevance
+        return float(polarity) + _SHARED_SHARE * selection.shared
 
 
 def _reasons_otherwise(claim: str, decision: Decision) -> bool:

@@ -691,12 +691,20 @@ def _with_subject(claim: ClaimWords, statement: Statement, topic: frozenset[str]
         if claim.subject_stems.intersection(begun[: len(claim.subject_stems)]):
             return f"{claim.subject} {text}"
     if _PRONOUN.search(text):
-        return _PRONOUN.sub(
-            lambda word: claim.subject + ("'s" if word["owner"] else ""), text, count=1
-        )
+        return _for_pronoun(claim, text)
     is_meant = claim.subject_stems <= topic and not claim.is_of_one
     is_said = not claim.subject_stems.isdisjoint(content_words(text))
     return f"{claim.subject}: {text}" if is_meant and not is_said else text
+
+
+def with_opening_subject(claim: ClaimWords, text: str) -> str:
+    """Put a claim's subject in the place of the pronoun that a text opens with, if it does."""
+    opens = SUBJECT.match(text) or _OWNER.match(text)
+    return text if opens is None else _for_pronoun(claim, text)
+
+
+def _for_pronoun(claim: ClaimWords, text: str) -> str:
+    return _PRONOUN.sub(lambda word: claim.subject + ("'s" if word["owner"] else ""), text, count=1)
 
 
 def _share(
