@@ -120,7 +120,9 @@ async def test_a_quote_of_two_sentences_has_nothing_between_that_may_not_be_quot
 
 async def test_a_page_that_settles_a_claim_in_other_words_is_no_page_on_something_else() -> None:
     said = CLAIM.model_copy(
-        update={"text": "Most of us use only ten percent of our brain, so the rest just sits there."}
+        update={
+            "text": "Most of us use only ten percent of our brain, so the rest just sits there."
+        }
     )
     page = (
         "Scans show that virtually every region of the organ is active nearly all of the time. "
