@@ -24,7 +24,7 @@ from warehouse.beside import known_claims, read_actions, record_calls
 from warehouse.resource import WarehouseResource
 from warehouse.rows import Stamp
 
-CODE_VERSION = "7"
+CODE_VERSION = "8"
 
 
 @common.video_asset(

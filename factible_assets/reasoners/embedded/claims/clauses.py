@@ -40,6 +40,8 @@ vaccines cause autism and the state hides it"."""
 _DENIES_ALL = re.compile(
     r"\b(?:myths?|lies?|hoax|false|untrue|nonsense|misconceptions?|not true)\b", re.IGNORECASE
 )
+_GRANTED = re.compile(r"\b(?:may|might)\b.*,\s*(?:but|yet)\s+\Z", re.IGNORECASE | re.DOTALL)
+"""What a sentence grants before it says what it says: "It may be cold, but it is dry"."""
 _NEGATED = re.compile(r"\b(?:not|no|never|nobody|nothing)\b|n['\u2019]t\b", re.IGNORECASE)
 _LONGEST = 1000
 """Characters from which a sentence is too long to be a claim, or to be taken apart."""
@@ -192,6 +194,7 @@ def statements(raw: str, sentence: Sentence) -> tuple[list[Sentence], bool]:
         if (
             (each["heard"] and _GOVERNS.search(raw, begun, each.start()))
             or (each["reason"] and _NEGATED.search(raw, begun, each.start()))
+            or _GRANTED.search(raw, begun, each.end())
             or _DENIES_ALL.search(raw, begun, each.start())
         ):
             continue

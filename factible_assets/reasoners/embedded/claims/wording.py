@@ -26,6 +26,7 @@ _KEEPS_ITS_OPENING = re.compile(
     r"(?:so|as|now|then)\s+(?:that|far|many|much|few|little|long|called)\b"
     r"|(?:no|first|second|third|right|plus|well)\s+(?!(?<=well )(?-i:[A-Z])"
     r"|(?:i|we|you|he|she|it|they|there|this|that|these|the|an?|my|our|if|when|in|what|of all)\b)"
+    r"|right\s+t?here\s+(?!(?:is|are|was|were)\b)"
     r"|(?:like|instead)\s+(?!,)|see\s+(?!,)|look\s+(?!,|it up(?:,| and))|again\s+and|or\s+not",
     re.IGNORECASE,
 )
@@ -48,8 +49,14 @@ _FILLER = re.compile(
     r"|(?<=\w )also(?= )",
     re.IGNORECASE,
 )
+_OPENS_CLAUSE = re.compile(
+    r"\s*(?:i|we|you|he|she|it|they|there|this|that|these|those|the|an?|my|our|your|his|her|its|their"
+    r"|some|most|all)\b",
+    re.IGNORECASE,
+)
 _DOUBLED = re.compile(
-    r"\b(?!(?:million|billion|two|three|five|ten|hundred|thousand)\b)"
+    # "All it is, is …" says it twice.
+    r"\b(?!(?:million|billion|two|three|five|ten|hundred|thousand)\b|(?:is|was),)"
     r"(\w+(?:'\w+)?(?: \w+){0,3}),? \1\b",
     re.IGNORECASE,
 )
@@ -81,7 +88,7 @@ def strip_lead_ins(raw: str, sentence: Sentence) -> Sentence:
 
 def write_claim(raw: str, sentence: Sentence) -> str:
     """Write a span as a claim: a capital first, one full stop last, hesitation left out."""
-    text = _FILLER.sub(" ", reading_text(raw[sentence.start : sentence.end]))
+    text = _FILLER.sub(_left_by, reading_text(raw[sentence.start : sentence.end]))
     text = " ".join(_DOUBLED.sub(r"\1", text).split()).rstrip(_TRAILING_MARKS)
     text = _TAG.sub("", text).rstrip(_TRAILING_MARKS).lstrip(_OUTER_MARKS)
     if text.count("\u201c") != text.count("\u201d") or text.count('"') % 2:
@@ -93,6 +100,12 @@ def write_claim(raw: str, sentence: Sentence) -> str:
         return text
     text = text[0].upper() + text[1:]
     return text if text.rstrip(_CLOSING_MARKS)[-1:] in {"?", "!", "."} else text + "."
+
+
+def _left_by(filler: re.Match[str]) -> str:
+    """Return what stays of a filler: one of its two commas, where a clause follows."""
+    between = filler[0].startswith(",") and filler[0].endswith(",")
+    return ", " if between and _OPENS_CLAUSE.match(filler.string, filler.end()) else " "
 
 
 def _skip_marks(raw: str, start: int, end: int) -> int:

@@ -175,6 +175,7 @@ def test_words_that_only_look_like_lead_ins_stay() -> None:
         "Look it up in the dictionary and you will see.",
         "To begin the season the club sold ten players.",
         "Last of all nations, Switzerland gave women the vote.",
+        "Right there in the middle of Rome lies another state.",
     ):
         assert strip_lead_ins(raw, _whole(raw)).start == 0
 
@@ -184,6 +185,13 @@ def test_numbering_hesitation_and_tags_are_left_out() -> None:
         "Number two: exercise improves attention, OK?": "Exercise improves attention.",
         "Three: The planet is warming, you know, very quickly.": (
             "The planet is warming very quickly."
+        ),
+        "George Eliot was a woman, by the way, her real name was Mary Ann Evans.": (
+            "George Eliot was a woman, her real name was Mary Ann Evans."
+        ),
+        "All tofu is, is soya milk that is curdled.": "All tofu is, is soya milk that is curdled.",
+        "Turns out the more people stand around, the fewer help.": (
+            "The more people stand around, the fewer help."
         ),
         "Uh the the river um actually carries more water, more water in spring.": (
             "The river carries more water in spring."
@@ -423,6 +431,7 @@ def test_statements_without_commas_come_apart_before_a_subject_with_its_verb() -
         "Some people say vaccines contain mercury and there are microchips in every dose.",
         "It is a myth that vaccines cause autism, and the state hides the deaths of children.",
         "Crime did not fall in the nineties because the police were tough on drugs.",
+        "Greenland may lie next to Canada, but the island belongs to the Kingdom of Denmark.",
         "a;" * 25_000,
     ],
 )
