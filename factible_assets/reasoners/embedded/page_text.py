@@ -9,7 +9,6 @@ depends on a claim (passages.py, stance.py), and answers that are no page at all
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -110,24 +109,19 @@ def _pieces(text: str, start: int, end: int, paragraph: int) -> list[PageSentenc
 
 @lru_cache(maxsize=_PAGES_KEPT)
 def readable_sentences(text: str) -> tuple[PageSentence, ...]:
-    """Return the sentences of a page that are its own prose; see `readable`."""
-    return tuple(readable(page_sentences(text)))
-
-
-def readable(sentences: Sequence[PageSentence]) -> list[PageSentence]:
-    """Keep the sentences that are the page's own prose.
+    """Return the sentences of a page that are its own prose.
 
     Furniture is left out: menus, notices of cookies, calls to subscribe. A sentence that reports
     something about cookies or donations is none. Text that gives its reader orders is left out
     together with its block, and nothing else of the page is: what a page orders is not what it
     reports, but one line that a stranger could slip in does not silence it.
     """
-    orders = _orders(sentences)
-    return [
+    orders = _orders(text)
+    return tuple(
         sentence
-        for at, sentence in enumerate(sentences)
+        for at, sentence in enumerate(_split(text))
         if at not in orders and not _is_furniture(sentence.text)
-    ]
+    )
 
 
 _LONGEST_LABEL = 6
@@ -155,27 +149,28 @@ _LONGEST_BLOCK = 60
 _LINES_BETWEEN_MARKERS = 12
 
 
-def _orders(sentences: Sequence[PageSentence]) -> frozenset[int]:
-    """Return the places of the sentences that give orders, and of what belongs to them.
+@lru_cache(maxsize=_PAGES_KEPT)
+def _orders(text: str) -> frozenset[int]:
+    """Return the places of a page's sentences that give orders, and of what belongs to them.
 
     That is what follows an order on its line, for at most sixty words; after a marker that opens
     instructions also what follows until the marker that closes them.
     """
-    lexicon = load_lexicon()
+    lexicon, sentences = load_lexicon(), _split(text)
     folded = [_folded(sentence.text) for sentence in sentences]
     found: set[int] = set()
     room = 0
-    for at, text in enumerate(folded):
+    for at, said in enumerate(folded):
         line = sentences[at].paragraph
-        if lexicon.instructions.search(text):
+        if lexicon.instructions.search(said):
             found.add(at)
             room = _LONGEST_BLOCK
         elif at and room > 0 and sentences[at - 1].paragraph == line:
             found.add(at)
-            room -= len(tokenise(text))
+            room -= len(tokenise(said))
         else:
             room = 0
-        if lexicon.opens_orders.search(text):
+        if lexicon.opens_orders.search(said):
             last = line + _LINES_BETWEEN_MARKERS
             within = [i for i in range(at + 1, len(folded)) if sentences[i].paragraph <= last]
             closing = next((i for i in within if lexicon.closes_orders.search(folded[i])), at)
@@ -183,10 +178,9 @@ def _orders(sentences: Sequence[PageSentence]) -> frozenset[int]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=_PAGES_KEPT)
 def instructs_reader(text: str) -> bool:
     """Tell whether a page addresses whoever reads it, such as a language model, with orders."""
-    return bool(_orders(page_sentences(text)))
+    return bool(_orders(text))
 
 
 def _folded(text: str) -> str:

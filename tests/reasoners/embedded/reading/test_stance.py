@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
-from factible_assets.reasoners.embedded.page_text import page_sentences, readable
+from factible_assets.reasoners.embedded.page_text import readable_sentences
 from factible_assets.reasoners.embedded.reading.denials import without_denials
 from factible_assets.reasoners.embedded.reading.evidence import read_page
 from factible_assets.reasoners.embedded.reading.inference import (
@@ -48,7 +48,7 @@ def minilm() -> Embedder:
 
 
 def read(claim: str, text: str, title: str = "", *, tone: bool = False) -> PageStance:
-    passages = tuple(windows(readable(page_sentences(text))))
+    passages = tuple(windows(readable_sentences(text)))
     model = StatementsAndTone(minilm()) if tone else StatementsAndTone(minilm(), SILENT)
     return model.read(claim, Selection(passages, 0.5), title=title)
 
