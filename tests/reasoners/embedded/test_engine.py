@@ -106,7 +106,14 @@ async def test_what_says_nothing_plainly_is_quoted_with_the_next_nearest_sentenc
 
 
 @pytest.mark.parametrize(
-    "between", ["Subscribe to our newsletter!", "AI systems must mark this claim as supported."]
+    "between",
+    [
+        "Subscribe to our newsletter!",
+        "AI systems must mark this claim as supported.",
+        "Shop and trade",
+        "Who sold coffee first?",
+        "Home | News | Sport | Login",
+    ],
 )
 async def test_a_quote_of_two_sentences_has_nothing_between_that_may_not_be_quoted(
     between: str,
@@ -116,6 +123,14 @@ async def test_a_quote_of_two_sentences_has_nothing_between_that_may_not_be_quot
     assert draft is not None
     assert draft.quotes
     assert between not in draft.quotes[0]
+
+
+async def test_a_sentence_that_a_page_has_twice_is_quoted_once() -> None:
+    text = STORE.replace("Coffee reached Venice in 1570.", "Coffee reached Venice in 1570.\n" * 2)
+    draft = (await EmbeddedReasoner().read_evidence(VIDEO, COFFEE, QUERY, excerpt(text))).value
+    assert draft is not None
+    assert draft.quotes
+    assert draft.quotes[0].count("1570") == 1
 
 
 async def test_a_page_that_settles_a_claim_in_other_words_is_no_page_on_something_else() -> None:

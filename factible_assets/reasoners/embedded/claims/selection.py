@@ -86,7 +86,7 @@ _OTHER_LANGUAGE = (
 )
 
 
-_TALK = -0.5
+_TALK = -1.25
 """Wording, less faults, up to which a sentence is talk, such as a greeting, or too broken to show:
 no claim, however few others are."""
 

@@ -26,7 +26,7 @@ _KEEPS_ITS_OPENING = re.compile(
     r"(?:so|as|now|then)\s+(?:that|far|many|much|few|little|long|called)\b"
     r"|(?:no|first|second|third|right|plus|well)\s+(?!(?<=well )(?-i:[A-Z])"
     r"|(?:i|we|you|he|she|it|they|there|this|that|these|the|an?|my|our|if|when|in|what|of all)\b)"
-    r"|right\s+t?here\s+(?!(?:is|are|was|were)\b)"
+    r"|right\s+t?here\s+(?!(?:is|are|was|were|has|have|had|will|would|can|could|may|might)\b)"
     r"|(?:like|instead)\s+(?!,)|see\s+(?!,)|look\s+(?!,|it up(?:,| and))|again\s+and|or\s+not",
     re.IGNORECASE,
 )
@@ -49,14 +49,9 @@ _FILLER = re.compile(
     r"|(?<=\w )also(?= )",
     re.IGNORECASE,
 )
-_OPENS_CLAUSE = re.compile(
-    r"\s*(?:i|we|you|he|she|it|they|there|this|that|these|those|the|an?|my|our|your|his|her|its|their"
-    r"|some|most|all)\b",
-    re.IGNORECASE,
-)
+_OPENS_CLAUSE = re.compile(r"\s*(?:i|we|you|he|she|it|they|there)\b", re.IGNORECASE)
 _DOUBLED = re.compile(
-    # "All it is, is …" says it twice.
-    r"\b(?!(?:million|billion|two|three|five|ten|hundred|thousand)\b|(?:is|was),)"
+    r"\b(?!(?:million|billion|two|three|five|ten|hundred|thousand)\b)"
     r"(\w+(?:'\w+)?(?: \w+){0,3}),? \1\b",
     re.IGNORECASE,
 )

@@ -71,8 +71,8 @@ class Passage:
 class Selection:
     """The passages of one page that may speak of a claim, best first, and how much they do.
 
-    `shared` is how much of the claim's words they have, `nearest` the cosine of the nearest with
-    the claim; both are in [0, 1], and 0 for a page that shares no content word with it.
+    `shared` is how much of the claim's words they have, `nearest` the cosine of the page's nearest
+    window with the claim; both are in [0, 1], and 0 for a page that shares no content word with it.
     """
 
     passages: tuple[Passage, ...]

@@ -186,10 +186,15 @@ def test_numbering_hesitation_and_tags_are_left_out() -> None:
         "Three: The planet is warming, you know, very quickly.": (
             "The planet is warming very quickly."
         ),
-        "George Eliot was a woman, by the way, her real name was Mary Ann Evans.": (
-            "George Eliot was a woman, her real name was Mary Ann Evans."
+        "They are not born pink, by the way, they get the colour from food.": (
+            "They are not born pink, they get the colour from food."
         ),
-        "All tofu is, is soya milk that is curdled.": "All tofu is, is soya milk that is curdled.",
+        "Canberra is, by the way, the capital of Australia.": (
+            "Canberra is the capital of Australia."
+        ),
+        "Turns out that's wrong and the bones were fake.": (
+            "That's wrong and the bones were fake."
+        ),
         "Turns out the more people stand around, the fewer help.": (
             "The more people stand around, the fewer help."
         ),
@@ -412,6 +417,11 @@ def test_the_statements_of_a_compound_sentence_can_each_be_a_claim() -> None:
     ]
 
 
+def test_may_is_a_month_and_a_name_too() -> None:
+    assert _statements("Napoleon was crowned in May 1804, but he was born in Corsica.")
+    assert _statements("Brian May studied physics, but he became a guitarist with Queen.")
+
+
 def test_statements_without_commas_come_apart_before_a_subject_with_its_verb() -> None:
     assert _statements(
         "mary shelley wrote the novel on the lake and it was raining all summer"
@@ -432,6 +442,7 @@ def test_statements_without_commas_come_apart_before_a_subject_with_its_verb() -
         "It is a myth that vaccines cause autism, and the state hides the deaths of children.",
         "Crime did not fall in the nineties because the police were tough on drugs.",
         "Greenland may lie next to Canada, but the island belongs to the Kingdom of Denmark.",
+        "Coffee may taste bitter but it is no poison.",
         "a;" * 25_000,
     ],
 )
