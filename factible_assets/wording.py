@@ -145,8 +145,11 @@ def rating_words(rating: records.Rating) -> str:
 
 def publisher(row: records.Evidence) -> str:
     """Name who says so: the domain, or the file if somebody gave one without an address."""
-    is_file = row.domain.endswith(".invalid")  # no domain, by RFC 2606
-    return unquote(urlsplit(row.canonical_url).path.lstrip("/")) if is_file else row.domain
+    if not row.domain.endswith(".invalid"):  # no domain, by RFC 2606
+        return row.domain
+    folder, _, file = unquote(urlsplit(row.canonical_url).path.lstrip("/")).partition("/")
+    # The folder's name is followed by what tells it from others of that name.
+    return f"{folder.rpartition('-')[0] or folder}/{file}" if file else folder
 
 
 def source_words(row: records.Evidence) -> str:

@@ -319,11 +319,11 @@ def test_a_page_is_linked_where_it_was_read_if_that_is_its_own_site() -> None:
 
 
 def test_a_file_that_somebody_gave_is_named_and_not_linked() -> None:
-    url = "https://local-files.invalid/notes%20on%20honey.txt"
+    url = "https://local-files.invalid/my%20pages-0a1b2c3d/notes%20on%20honey.txt"
     row = samples.evidence(0, "local-files.invalid", canonical_url=url)
     page = Page(samples.report_data(evidence=(row,)))
-    assert page.text("//li[@class='domain']") == "notes on honey.txt"
-    assert "notes on honey.txt" in page.text("(//p[contains(@class, 'voice')])[1]")
+    assert page.text("//li[@class='domain']") == "my pages/notes on honey.txt"
+    assert "my pages/notes on honey.txt" in page.text("(//p[contains(@class, 'voice')])[1]")
     assert page.all("//p[@class='source-title']/a") == []
 
 

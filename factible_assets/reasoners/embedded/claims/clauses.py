@@ -40,7 +40,7 @@ vaccines cause autism and the state hides it"."""
 _DENIES_ALL = re.compile(
     r"\b(?:myths?|lies?|hoax|false|untrue|nonsense|misconceptions?|not true)\b", re.IGNORECASE
 )
-_GRANTED = re.compile(r"\b(?:may|(?<!\bthe )might)\b.*\b(?:but|yet)\s+\Z", re.DOTALL)
+_GRANTED = re.compile(r"\b(?:may|(?<!\b[Tt]he )might)\b.*\b(?:but|yet)\s+\Z", re.DOTALL)
 """What a sentence grants before it says what it says: "It may be cold, but it is dry"."""
 _NEGATED = re.compile(r"\b(?:not|no|never|nobody|nothing)\b|n['\u2019]t\b", re.IGNORECASE)
 _LONGEST = 1000
