@@ -116,7 +116,9 @@ def _quotes(
     stated = [each for each in readable if STATED.search(each.text)]
     # What a page says twice counts where it says so last: a teaser stands before its text.
     bearing = {
-        words: each for each in stated if not own.isdisjoint(words := content_words(each.text))
+        fold_evenly(each.text): each
+        for each in stated
+        if not own.isdisjoint(content_words(each.text))
     }
     told = [*bearing.values()] or readable
     vectors = embedder.embed([claim, *(with_opening_subject(wanted, each.text) for each in told)])

@@ -76,8 +76,8 @@ class Selection:
     """
 
     passages: tuple[Passage, ...]
-    shared: float = 0.0
-    nearest: float = 0.0
+    shared: float
+    nearest: float
 
     @property
     def relevance(self) -> float:

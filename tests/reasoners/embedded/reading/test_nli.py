@@ -192,7 +192,7 @@ def test_a_claim_and_its_denial_pull_a_passage_to_one_side(
     # The wording of the denial adds "no", which contradicts, and "evidence".
     monkeypatch.setitem(SCORES, "evidence", denial)
     model = InferenceStance(OnnxInference(make(tmp_path / "m")))
-    read = model.read("there", Selection((passage("there"),), 1.0), title="")
+    read = model.read("there", Selection((passage("there"),), shared=1.0, nearest=1.0), title="")
     assert read.stance == stance
     assert (read.confidence >= 0.3) == (stance != "unclear")
     assert model.name == "someone/tiny-nli"

@@ -50,7 +50,7 @@ def minilm() -> Embedder:
 def read(claim: str, text: str, title: str = "", *, tone: bool = False) -> PageStance:
     passages = tuple(windows(readable_sentences(text)))
     model = StatementsAndTone(minilm()) if tone else StatementsAndTone(minilm(), SILENT)
-    return model.read(claim, Selection(passages, 0.5), title=title)
+    return model.read(claim, Selection(passages, shared=0.5, nearest=0.5), title=title)
 
 
 @pytest.mark.parametrize(
