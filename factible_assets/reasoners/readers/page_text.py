@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from factible_assets.reasoners.embedded.lexicon import load_lexicon
+from factible_assets.reasoners.readers.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.text import NAMED_BY_LETTER, tokenise
 
 

@@ -19,8 +19,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from factible_assets.reasoners.embedded.lexicon import load_lexicon
-from factible_assets.reasoners.embedded.page_text import PageSentence, readable_sentences
+from factible_assets.reasoners.readers.lexicon import load_lexicon
+from factible_assets.reasoners.readers.page_text import PageSentence, readable_sentences
 from factible_assets.reasoners.embedded.text import content_stems, fold, tokenise
 
 if TYPE_CHECKING:  # loads arrays, which who weighs words alone needs not

@@ -11,12 +11,12 @@ import re
 from collections.abc import Sequence
 
 from factible_assets.reasoners.embedded.embedder import Embedder
-from factible_assets.reasoners.embedded.lexicon import load_lexicon
-from factible_assets.reasoners.embedded.page_text import PageSentence, instructs_reader
-from factible_assets.reasoners.embedded.reading.denials import fold_evenly
-from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages
-from factible_assets.reasoners.embedded.reading.stance import PageStance, StanceModel
-from factible_assets.reasoners.embedded.reading.statements import (
+from factible_assets.reasoners.readers.lexicon import load_lexicon
+from factible_assets.reasoners.readers.page_text import PageSentence, instructs_reader
+from factible_assets.reasoners.readers.denials import fold_evenly
+from factible_assets.reasoners.readers.passages import Selection, select_passages
+from factible_assets.reasoners.readers.base import Reading, StanceModel
+from factible_assets.reasoners.readers.statements import (
     STATED,
     Ground,
     content_words,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import dropwhile, takewhile
 
-from factible_assets.reasoners.embedded.lexicon import load_lexicon
+from factible_assets.reasoners.readers.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.text import is_stop_word, stem, tokenise
 
 

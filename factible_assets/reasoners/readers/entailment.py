@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from factible_assets.reasoners.embedded.embedder import open_session
-from factible_assets.reasoners.embedded.reading.passages import Selection
-from factible_assets.reasoners.embedded.reading.stance import PageStance, uncapitalised
+from factible_assets.reasoners.readers.passages import Selection
+from factible_assets.reasoners.readers.base import Reading, uncapitalised
 from factible_assets.records import Stance
 
 if TYPE_CHECKING:

@@ -71,7 +71,7 @@ def load_lexicon() -> Lexicon:
 
 @lru_cache(maxsize=1)
 def _loaded() -> Lexicon:
-    source = files("factible_assets.reasoners.embedded").joinpath("lexicon.yaml")
+    source = files("factible_assets.reasoners.readers").joinpath("lexicon.yaml")
     lists = yaml.safe_load(source.read_text(encoding="utf-8"))
     names = [field.name for field in fields(Lexicon) if field.type == "Pattern"]
     parts = lists["parts"]

@@ -1,0 +1,57 @@
+"""The contract between a reader of pages and the code that asks it.
+
+The protocol `StanceReader`, the reading that it returns, and the errors that it raises belong here.
+The readers themselves stand beside this file: `plain.py`, `entailment.py`, `labels.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from factible_assets.reasoners.readers.passages import Selection
+from factible_assets.records import LlmCall, Stance
+
+Ground = Literal["assertion", "denial", "number", "answer", "rating", "inference", "label"]
+"""Why a page takes its side.
+
+It states the claim, denies it, gives another figure, answers the claim as a question, or rates the
+claim; or an entailment model or a label reader says so.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a page says of a claim, and where.
+
+    `confidence` is the probability that the stance is right, in [0, 1]; it is 0 for "unclear".
+    `bearing` is the probability that the page speaks of the claim at all, in [0, 1], or None if the
+    reader cannot tell. `quotes` are raw spans of the page that carry the stance, the best first,
+    each with the index of its passage in the selection. `calls` are the model calls that it took.
+    """
+
+    stance: Stance = "unclear"
+    confidence: float = 0.0
+    ground: Ground | None = None
+    quotes: tuple[tuple[int, tuple[int, int]], ...] = ()
+    bearing: float | None = None
+    calls: tuple[LlmCall, ...] = ()
+
+
+class StanceReader(Protocol):
+    """Reads what the passages of one page say of one claim."""
+
+    @property
+    def name(self) -> str:
+        """Return a name for metadata, such as "plain" or "labels by qwen2.5-coder-1.5b"."""
+        ...
+
+    async def read(self, claim: str, selection: Selection, *, title: str) -> Reading:
+        """Read the selected passages of a page against a claim.
+
+        `title` is the page's title. It tells what the passages are about and is never quoted.
+
+        Raises:
+            ReasonerOutageError: The model behind the reader failed or could not be loaded.
+        """
+        ...
