@@ -12,11 +12,11 @@ from typing import Literal, Protocol
 from factible_assets.reasoners.readers.passages import Selection
 from factible_assets.records import LlmCall, Stance
 
-Ground = Literal["assertion", "denial", "number", "answer", "rating", "inference", "label"]
+Ground = Literal["assertion", "denial", "number", "name", "answer", "rating", "inference", "label"]
 """Why a page takes its side.
 
-It states the claim, denies it, gives another figure, answers the claim as a question, or rates the
-claim; or an entailment model or a label reader says so.
+It states the claim, denies it, gives another figure or name, answers the claim as a question, or
+rates the claim; or an entailment model or a label reader says so.
 """
 
 
@@ -26,15 +26,17 @@ class Reading:
 
     `confidence` is the probability that the stance is right, in [0, 1]; it is 0 for "unclear".
     `bearing` is the probability that the page speaks of the claim at all, in [0, 1], or None if the
-    reader cannot tell. `quotes` are raw spans of the page that carry the stance, the best first,
-    each with the index of its passage in the selection. `calls` are the model calls that it took.
+    reader cannot tell. `quotes` are raw spans of the page that carry the stance, the best first.
+    `in_page` is False if only the snippet of the search hit says so. `calls` are the model calls
+    that the reading took.
     """
 
     stance: Stance = "unclear"
     confidence: float = 0.0
     ground: Ground | None = None
-    quotes: tuple[tuple[int, tuple[int, int]], ...] = ()
+    quotes: tuple[tuple[int, int], ...] = ()
     bearing: float | None = None
+    in_page: bool = True
     calls: tuple[LlmCall, ...] = ()
 
 
