@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import takewhile
 
 from factible_assets.reasoners.embedded.text import MONTHS, Word, fold, stem, tokenise, word_set
 from factible_assets.reasoners.readers.base import Ground, Reading
@@ -53,12 +52,12 @@ _LIGHT = MONTHS | word_set(
     " fact s 's such own itself themselves ever"
 )
 """Words of grammar that may differ between a claim and a sentence that says the same."""
-_NEGATORS = word_set("not no never none nobody nothing neither nor cannot without hardly barely")
+_NEGATORS = word_set("not no never none nobody nothing neither nor cannot hardly barely")
 _LIMITS = word_set(
     "may might could would should must will shall if whether unless perhaps maybe possibly probably"
     " supposedly all every each any some few many much more most less least fewer only always often"
-    " usually sometimes rarely seldom almost nearly both half before after above below under over until"
-    " since up down out against except than once first last"
+    " usually sometimes rarely seldom almost nearly both half before after above below under over"
+    " until since up down out against except than once first last without"
 )
 """Modals, quantifiers and prepositions that a claim and a sentence must share to say the same."""
 _CONDITIONS = word_set("if unless or")
@@ -74,6 +73,7 @@ _JOINT = re.compile(
 _QUOTED = re.compile(r"[\"\u201c\u201d\u00ab\u00bb]|(?<!\w)['\u2018]|['\u2019](?!\w)")
 _REMARK_WORDS = 5
 """Words up to which a sentence or a segment beside the claim is a remark on it."""
+_BY = re.compile(r"\bby\b", re.IGNORECASE)
 _POINTS = re.compile(r"\b(?:this|that|it|these|claim|statement)\b(?=.)", re.IGNORECASE | re.DOTALL)
 """A word that points at the sentence before."""
 _LONGEST_RATING = 7
@@ -97,13 +97,15 @@ class Terms:
     """A text as the reader compares it.
 
     `words` are the stems of its content words in order, with the raw span of each. `negations` and
-    `limits` count its negators and limiting words. `quantities` are its figures.
+    `limits` count its negators and limiting words. `quantities` are its figures; `is_bounded` tells
+    whether limiting words stand right before one of them ("until 1991").
     """
 
     text: str
     words: tuple[tuple[str, int, int], ...]
     negations: int
     limits: Counter[str] = field(hash=False)
+    is_bounded: bool
     quantities: tuple[Quantity, ...]
 
     @property
@@ -125,12 +127,13 @@ def terms_of(text: str) -> Terms:
     quantities = find_quantities(text)
     words: list[tuple[str, int, int]] = []
     negations, limits, before_figure = 0, Counter[str](), list[str]()
-    upcoming, follows_figure = 0, False
+    upcoming, follows_figure, is_bounded = 0, False, False
     for word in tokenise(text):
         while upcoming < len(quantities) and quantities[upcoming].end <= word.start:
             upcoming, follows_figure = upcoming + 1, True
         if upcoming < len(quantities) and quantities[upcoming].start <= word.start:
             limits.subtract(before_figure)
+            is_bounded = is_bounded or bool(before_figure)
             before_figure = []
             continue
         is_unit, follows_figure = follows_figure and stem(word.norm) in UNIT_STEMS, False
@@ -144,7 +147,7 @@ def terms_of(text: str) -> Terms:
             negations += 1
         elif word.norm not in _LIGHT and not is_unit:
             words.append((stem(word.norm), word.start, word.end))
-    return Terms(text, tuple(words), negations, +limits, tuple(quantities))
+    return Terms(text, tuple(words), negations, +limits, is_bounded, tuple(quantities))
 
 
 # --- Matching a sentence with a claim -----------------------------------------------------------
@@ -170,9 +173,10 @@ class Match:
 def match(claim: Terms, sentence: str, context: str = "") -> Match | None:
     """Find the claim's content words in a sentence, in their order.
 
-    The order may begin at another word if the sentence has a comma ("At high altitude, water
-    boils …"). A sentence that opens with a pronoun may lack the first words of the claim if
-    `context`, the title and the sentence before, has them.
+    The order may begin at another word if the sentence has a comma ("At high altitude, water boils
+    …"). A sentence that opens with a pronoun may lack the first words of the claim if `context`,
+    the title and the sentence before, has them. Nothing is found if only one of the two names an
+    agent with "by": "X bought Y" and "X was bought by Y" have the same words.
     """
     told = terms_of(sentence)
     wanted = claim.stems
@@ -207,6 +211,8 @@ def match(claim: Terms, sentence: str, context: str = "") -> Match | None:
     inner = _place_of(order, said.words) or (0, len(said.text))
     around = [said.text[s:e] for _, s, e in said.words if e <= inner[0] or s >= inner[1]]
     extra = (Counter(said.stems) - Counter(claim.stems)).total()
+    if len(_BY.findall(said.text[: inner[1]])) != len(_BY.findall(claim.text)):
+        return None
     return Match(said, tuple(around), extra, tuple(remarks), place[0])
 
 
@@ -236,11 +242,11 @@ def names_another(claim: Terms, sentence: str) -> bool:
     can hold.
     """
     told = terms_of(sentence)
-    own = _names_from(claim, 0)
+    own = _names_from(claim, 0, at_end=True)
     first = len(claim.words) - len(own)
     if not own or not 0 < first < len(told.words) or claim.negations:
         return False
-    other = _names_from(told, first, whole=False)
+    other = _names_from(told, first)
     if not other or {*told.stems} & {*own} or told.stems[:first] != claim.stems[:first]:
         return False
     leads = [
@@ -254,10 +260,18 @@ def names_another(claim: Terms, sentence: str) -> bool:
     return leads[0][0] == "by" or is_definite
 
 
-def _names_from(terms: Terms, first: int, *, whole: bool = True) -> tuple[str, ...]:
-    """Return the capitalised words that a text ends with, or those that begin at a word."""
+def _names_from(terms: Terms, first: int, *, at_end: bool = False) -> tuple[str, ...]:
+    """Return the run of capitalised words, side by side, that begins at a word.
+
+    `at_end` returns the run that the text ends with instead.
+    """
     words = terms.words[first:]
-    run = takewhile(lambda word: terms.text[word[1]].isupper(), reversed(words) if whole else words)
+    run: list[tuple[str, int, int]] = []
+    for word in reversed(words) if at_end else words:
+        one, other = (word, run[-1]) if at_end and run else (run[-1] if run else word, word)
+        if not terms.text[word[1]].isupper() or (run and terms.text[one[2] : other[1]].strip()):
+            break
+        run.append(word)
     return tuple(word for word, _, _ in run)
 
 
@@ -357,37 +371,46 @@ def _decisions(claim: Terms, sentences: Sequence[PageSentence], title: str) -> I
             yield Decision("refutes", "name", at, at)
         context = f"{title} {sentences[at - 1].text if at else ''}"
         found = match(claim, sentence.text, context)
-        if found is None or (said := _side_of(claim, found)) is None:
+        if found is None or claim.limits != found.clause.limits:
             continue
-        side, ground = said
-        if sentence.text.rstrip().endswith("?"):
-            answer = _answer(sentences[at + 1].text) if at + 1 < len(sentences) else None
-            if answer is not None and ground != "number" and found.extra == 0:
-                yield Decision(_rated(answer, side), "answer", at, at + 1)
-            continue
-        beside = _beside(found, sentences, at)
-        is_exact = found.extra == 0
-        if ground == "rating":
-            yield Decision(side, ground, at, at)
-        elif beside.rating is not None and ground != "number":
-            first, last = sorted((at, beside.place))
-            if is_exact or found.extra == len(found.around) <= _MOST_AROUND:
-                yield Decision(_rated(beside.rating, side), "rating", first, last)
-        elif (
-            beside.is_understood
-            and (is_exact or (_is_particular(claim) and found.extra == len(found.around)))
-            and _is_in_prose(sentences, at)
-            and is_statement(sentence.text)
-            and len(_QUOTED.findall(sentence.text[: found.start])) % 2 == 0
-        ):
-            yield Decision(side, ground, at, at)
+        decision = _decision(claim, found, sentences, at)
+        if decision is not None:
+            yield decision
+
+
+def _decision(
+    claim: Terms, found: Match, sentences: Sequence[PageSentence], at: int
+) -> Decision | None:
+    """Return the side that a page takes with one sentence and what stands beside it."""
+    said = _side_of(claim, found)
+    if said is None or said[1] == "rating":
+        return None if said is None else Decision(*said, at, at)
+    side, ground = said
+    sentence = sentences[at].text
+    if sentence.rstrip().endswith("?"):
+        answer = _answer(sentences[at + 1].text) if at + 1 < len(sentences) else None
+        if answer is None or ground == "number" or found.extra:
+            return None
+        return Decision(_rated(answer, side), "answer", at, at + 1)
+    beside = _beside(found, sentences, at)
+    has_details = found.extra == len(found.around)
+    if beside.rating is not None and ground != "number":
+        first, last = sorted((at, beside.place))
+        is_rated = has_details and found.extra <= _MOST_AROUND
+        return Decision(_rated(beside.rating, side), "rating", first, last) if is_rated else None
+    is_asserted = (
+        beside.is_understood
+        and (found.extra == 0 or (has_details and _is_particular(claim)))
+        and _is_in_prose(sentences, at)
+        and is_statement(sentence)
+        and len(_QUOTED.findall(sentence[: found.start])) % 2 == 0
+    )
+    return Decision(side, ground, at, at) if is_asserted else None
 
 
 def _side_of(claim: Terms, found: Match) -> tuple[Stance, Ground] | None:
-    """Return the side of a clause that has all words of a claim, None if it says something else."""
+    """Return the side of a clause with all words of a claim, None if it says something else."""
     clause = found.clause
-    if claim.limits != clause.limits:
-        return None
     same_polarity = claim.negations % 2 == clause.negations % 2
     side: Stance = "supports" if same_polarity else "refutes"
     stated: Ground = "assertion" if same_polarity else "denial"
@@ -399,8 +422,10 @@ def _side_of(claim: Terms, found: Match) -> tuple[Stance, Ground] | None:
         return (_rated(rating, side), "rating") if is_rating else None
     kinds = [each.dimension for each in clause.quantities if each.dimension != "year"]
     if not claim.quantities:
-        # "Five per cent of bats are blind" does not say that bats are blind.
-        return None if "percent" in kinds else (side, stated)
+        # Of "five per cent of bats", or "until 1991", more is said than the claim says.
+        return None if "percent" in kinds or clause.is_bounded else (side, stated)
+    if clause.is_bounded and not same_polarity:
+        return None  # "It did not open until 1889."
     agreement = compare_quantities(claim.quantities, clause.quantities)
     if len(kinds) > len({*kinds}) or agreement == "silent":
         return None  # Nobody can tell which of two figures of a kind is meant.
@@ -431,7 +456,7 @@ def _is_particular(claim: Terms) -> bool:
     """
     if any(each.dimension == "year" for each in claim.quantities):
         return True
-    name = _names_from(claim, 0, whole=False)
+    name = _names_from(claim, 0)
     opens_sentence = claim.words[0][1] == 0
     return len(name) > opens_sentence
 
@@ -472,11 +497,29 @@ class PlainReader:
         said = _read(claim, page, title)
         if said.stance != "unclear":
             return said
-        return replace(_read(claim, selection.snippet, title), quotes=(), in_page=False)
+        excerpt = _read(claim, selection.snippet, title)
+        if excerpt.stance == "unclear":
+            return said
+        return replace(excerpt, quotes=(), in_page=False)
 
 
 def _read(claim: str, sentences: Sequence[PageSentence], title: str) -> Reading:
-    found = list(_decisions(terms_of(claim), sentences, title))
+    """Read the claim as a whole; else each of its parts, which must all be stated."""
+    whole = _read_part(terms_of(claim), sentences, title)
+    parts = [terms_of(part) for part in _JOINT.split(claim)[::2]]
+    parts = [part for part in parts if len(part.words) >= _FEWEST_TERMS]
+    if whole.stance != "unclear" or len(parts) < _FEWEST_TERMS:
+        return whole
+    read = [_read_part(part, sentences, title) for part in parts]
+    refuted = next((each for each in read if each.stance == "refutes"), None)
+    if refuted is not None or any(each.stance != "supports" for each in read):
+        return refuted or whole
+    quotes = tuple(dict.fromkeys(quote for each in read for quote in each.quotes[:1]))
+    return replace(min(read, key=lambda each: each.confidence), quotes=quotes)
+
+
+def _read_part(claim: Terms, sentences: Sequence[PageSentence], title: str) -> Reading:
+    found = list(_decisions(claim, sentences, title))
     for grounds in _ORDER:
         heard = [each for each in found if each.ground in grounds]
         sides = {each.side for each in heard}

@@ -16,15 +16,15 @@ import numpy as np
 import pytest
 import tokenizers
 
-from factible_assets.reasoners.embedded.page_text import PageSentence
-from factible_assets.reasoners.embedded.reading.inference import (
+from factible_assets.reasoners.readers.entailment import (
+    EntailmentReader,
     Inference,
-    InferenceStance,
     InferenceUnavailableError,
     OnnxInference,
     read_labels,
 )
-from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
+from factible_assets.reasoners.readers.page_text import PageSentence
+from factible_assets.reasoners.readers.passages import Passage, Selection
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "yes", "no", "maybe", "there", "evidence"]
 THREE = {"0": "contradiction", "1": "entailment", "2": "neutral"}
@@ -186,13 +186,14 @@ def test_nothing_asked_is_nothing_answered(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("denial", "stance"), [((4, 0, 0), "supports"), ((0, 9, 0), "refutes"), ((0, 3, 3), "unclear")]
 )
-def test_a_claim_and_its_denial_pull_a_passage_to_one_side(
+async def test_a_claim_and_its_denial_pull_a_passage_to_one_side(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, denial: tuple[int, int, int], stance: str
 ) -> None:
     # The wording of the denial adds "no", which contradicts, and "evidence".
     monkeypatch.setitem(SCORES, "evidence", denial)
-    model = InferenceStance(OnnxInference(make(tmp_path / "m")))
-    read = model.read("there", Selection((passage("there"),), shared=1.0, nearest=1.0), title="")
+    model = EntailmentReader(OnnxInference(make(tmp_path / "m")))
+    selection = Selection((), (), (passage("there"),), shared=1.0, nearest=1.0)
+    read = await model.read("there", selection, title="")
     assert read.stance == stance
     assert (read.confidence >= 0.3) == (stance != "unclear")
     assert model.name == "someone/tiny-nli"

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from factible_assets.reasoners.embedded.reading.quantities import (
-    compare_quantities,
-    find_quantities,
-)
+from factible_assets.reasoners.readers.quantities import compare_quantities, find_quantities
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,188 @@
+"""From a page to a draft of evidence: relevance, stance and quotes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+
+import pytest
+
+from factible_assets.reasoners.embedded.embedder import minilm
+from factible_assets.reasoners.readers.base import Reading
+from factible_assets.reasoners.readers.page import PageReader
+from factible_assets.reasoners.readers.passages import Selection
+from factible_assets.reasoners.readers.plain import PlainReader
+from factible_assets.records import Claim, Query, Video
+from factible_assets.stages.ports import EvidenceDraft, EvidenceReader, PageExcerpt
+from tests.shared_data import shared_data
+
+VIDEO = Video(video_id="v1", title="Sugar and children")
+CLAIM = Claim(
+    claim_id="c1",
+    video_id="v1",
+    rank=1,
+    text="Sugar makes children hyperactive.",
+    importance=0.9,
+    extraction_confidence=0.8,
+    basis="embedded",
+)
+QUERY = Query(
+    query_id="q1",
+    claim_id="c1",
+    video_id="v1",
+    rank=1,
+    text="sugar hyperactive children",
+    query_type="direct",
+    priority=1,
+    basis="embedded",
+)
+REVIEW = (
+    "A review of the literature\n"
+    "Parents often expect a change of mood after a birthday party, and many report one to their "
+    "doctor.\n"
+    "Sugar does not make children hyperactive. The parents were told what their child had eaten in "
+    "none of the trials.\n"
+)
+
+
+@pytest.fixture(scope="module")
+def reader() -> PageReader:
+    return PageReader(minilm(), PlainReader(), "embedded")
+
+
+async def read(
+    reader: EvidenceReader,
+    text: str,
+    snippet: str = "",
+    *,
+    claim: str = CLAIM.text,
+    title: str = "A page",
+) -> EvidenceDraft | None:
+    page = PageExcerpt("https://a.example/", title, snippet, text)
+    said = CLAIM.model_copy(update={"text": claim})
+    return (await reader.read_evidence(VIDEO, said, QUERY, page)).value
+
+
+async def test_a_denial_is_read_with_a_verbatim_quote(reader: PageReader) -> None:
+    draft = await read(reader, REVIEW)
+    assert draft is not None
+    assert (draft.stance, draft.ground) == ("refutes", "denial")
+    assert draft.quotes == ("Sugar does not make children hyperactive.",)
+    assert draft.summary == "It says that it is not so."
+
+
+async def test_a_page_on_something_else_is_none(reader: PageReader) -> None:
+    other = "The harbour was busy in the morning and the boats came in. " * 10
+    assert await read(reader, other) is None
+
+
+async def test_a_page_that_touches_the_claim_without_settling_it_is_unclear_with_a_quote(
+    reader: PageReader,
+) -> None:
+    text = "Parents wonder whether sugar makes children hyperactive, and ask their doctor about it."
+    draft = await read(reader, text)
+    assert draft is not None
+    assert (draft.stance, draft.stance_confidence) == ("unclear", 0.0)
+    assert draft.quotes == (text,)
+
+
+STORE = (
+    "Coffee reached Venice in 1570. At first it was sold by druggists alone, as a medicine. "
+    "It was dear."
+)
+COFFEE = "Coffee was first sold in Venice by bakers."
+
+
+async def test_a_page_without_a_side_is_quoted_with_its_two_nearest_sentences(
+    reader: PageReader,
+) -> None:
+    draft = await read(reader, STORE, claim=COFFEE)
+    assert draft is not None
+    assert draft.quotes == (STORE.removesuffix(" It was dear."),)
+
+
+@pytest.mark.parametrize("between", ["Shop and trade", "Who sold coffee first?", "Home | News"])
+async def test_a_quote_of_two_sentences_has_only_statements_between(
+    reader: PageReader, between: str
+) -> None:
+    text = STORE.replace(" At first", f"\n\n{between}\n\nAt first")
+    draft = await read(reader, text, claim=COFFEE)
+    assert draft is not None
+    assert draft.quotes
+    assert between not in draft.quotes[0]
+
+
+async def test_a_title_that_names_the_subject_makes_a_page_relevant(reader: PageReader) -> None:
+    text = "It is given to people who have a certain kind of infection, and to nobody else."
+    claim = "Penicillin is given to people with an infection."
+    named, unnamed = [
+        await read(reader, text, claim=claim, title=each) for each in ("Penicillin", "")
+    ]
+    assert named is not None
+    assert unnamed is None or named.relevance > unnamed.relevance
+
+
+async def test_a_silent_page_is_read_by_its_snippet_without_quotes(reader: PageReader) -> None:
+    other = "Sugar is sold in the museum's shop. Tickets for children are sold at the door."
+    draft = await read(reader, other, "Sugar does not make children hyperactive.")
+    assert draft is not None
+    assert (draft.stance, draft.stance_confidence) == ("refutes", 0.56)
+    assert "Sugar does not make" not in " ".join(draft.quotes)
+    assert draft.summary.endswith("Only the search snippet says so.")
+
+
+@dataclass(frozen=True)
+class Told:
+    """A reader that says what it is told to."""
+
+    reading: Reading
+    name: str = "told"
+
+    async def read(self, claim: str, selection: Selection, *, title: str) -> Reading:
+        return self.reading
+
+
+@pytest.mark.parametrize(("bearing", "is_kept"), [(0.9, True), (0.1, False)])
+async def test_a_reader_that_tells_the_bearing_of_a_page_decides_whether_it_is_kept(
+    bearing: float, is_kept: bool
+) -> None:
+    told = PageReader(minilm(), Told(Reading(bearing=bearing)), "labels")
+    text = "Parents wonder whether sugar makes children hyperactive, and ask their doctor about it."
+    assert (await read(told, text) is not None) == is_kept
+
+
+async def test_reading_twice_gives_the_same(reader: PageReader) -> None:
+    assert await read(reader, REVIEW) == await read(reader, REVIEW)
+
+
+async def test_the_event_loop_stays_free_while_a_large_page_is_read(reader: PageReader) -> None:
+    beats = 0
+
+    async def beat() -> None:
+        nonlocal beats
+        while True:
+            await asyncio.sleep(0.001)
+            beats += 1
+
+    heart = asyncio.create_task(beat())
+    await asyncio.gather(*(read(reader, REVIEW * 100) for _ in range(3)))
+    heart.cancel()
+    assert beats >= 3
+
+
+def test_one_reader_serves_one_event_loop_after_another(reader: PageReader) -> None:
+    async def many() -> int:
+        return len(await asyncio.gather(*(read(reader, REVIEW) for _ in range(8))))
+
+    assert [asyncio.run(many()) for _ in range(2)] == [8, 8]
+
+
+async def test_every_quote_from_recorded_pages_stands_in_its_page(reader: PageReader) -> None:
+    lines = (shared_data("recorded_web") / "pages.jsonl").read_text(encoding="utf-8").splitlines()
+    texts = [json.loads(line)["text"] for line in lines[::12]]
+    claim = "Greenhouse gases warm the climate of the Earth."
+    drafts = [await read(reader, text, claim=claim) for text in texts]
+    read_pages = [(d, t) for d, t in zip(drafts, texts, strict=True) if d is not None]
+    assert read_pages
+    assert all(quote in text for draft, text in read_pages for quote in draft.quotes)

@@ -1,0 +1,212 @@
+"""The plain reader takes a side only where a page says so almost in the claim's own words."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.reasoners.readers.base import Reading
+from factible_assets.reasoners.readers.page_text import page_sentences
+from factible_assets.reasoners.readers.passages import Selection
+from factible_assets.reasoners.readers.plain import PlainReader, rating_of, terms_of
+
+BATS = "Bats are blind."
+
+
+async def read(claim: str, page: str, *, title: str = "", snippet: str = "") -> Reading:
+    selection = Selection(tuple(page_sentences(page)), tuple(page_sentences(snippet)), (), 0.0, 0.0)
+    return await PlainReader().read(claim, selection, title=title)
+
+
+@pytest.mark.parametrize(
+    ("claim", "page", "stance", "ground"),
+    [
+        (BATS, "Many bats hunt at night. Bats are blind.", "supports", "assertion"),
+        (BATS, "Bats are not blind.", "refutes", "denial"),
+        ("Bats are not blind.", "Bats are not blind.", "supports", "assertion"),
+        ("Bats are not blind.", "Bats are blind.", "refutes", "denial"),
+        (
+            "Mount Everest is 8,849 metres high.",
+            "Mount Everest is 8,849 m high, as surveyors from both countries have found.",
+            "supports",
+            "assertion",
+        ),
+        (
+            "An adult skeleton has 306 bones.",
+            "An adult skeleton has 206 bones.",
+            "refutes",
+            "number",
+        ),
+        (
+            "The Suez Canal opened in 1869.",
+            "The Suez Canal opened on 17 November 1869 with a procession of ships.",
+            "supports",
+            "assertion",
+        ),
+        (
+            "Water boils at a lower temperature at high altitude.",
+            "At high altitude, water boils at a lower temperature.",
+            "supports",
+            "assertion",
+        ),
+        ("The capital of Australia is Sydney.", "The capital of Australia is Canberra.",
+         "refutes", "name"),
+        ("Penicillin was discovered by Louis Pasteur.",
+         "Penicillin was discovered by Alexander Fleming in 1928.", "refutes", "name"),
+        (BATS, "Are bats blind? No, they see well.", "refutes", "answer"),
+        (BATS, "Are bats blind? Yes.", "supports", "answer"),
+        (BATS, "The idea that bats are blind is a myth.", "refutes", "rating"),
+        (
+            "Lightning strikes the same place twice: the tower in the park is hit every year.",
+            "Lightning strikes the same place twice. The tower in the park is hit every year.",
+            "supports",
+            "assertion",
+        ),
+    ],
+)  # fmt: skip
+async def test_a_page_that_uses_the_words_of_the_claim_takes_its_side(
+    claim: str, page: str, stance: str, ground: str
+) -> None:
+    said = await read(claim, page)
+    assert (said.stance, said.ground) == (stance, ground)
+    assert 0.5 < said.confidence < 1.0
+
+
+async def test_a_pronoun_stands_for_the_subject_that_the_title_names() -> None:
+    page = "It is the largest planet in the solar system. It has many moons."
+    claim = "Jupiter is the largest planet in the solar system."
+    assert (await read(claim, page, title="Jupiter")).stance == "supports"
+    assert (await read(claim, page, title="Saturn")).stance == "unclear"
+
+
+@pytest.mark.parametrize(
+    ("claim", "page"),
+    [
+        (BATS, "Some people believe that bats are blind."),
+        (BATS, "Whether bats are blind was long disputed."),
+        (BATS, "Young bats are blind."),
+        (BATS, "Bats are blind, they say."),
+        (BATS, "He wrote that \u201cbats are blind\u201d."),
+        (BATS, "Bats may be blind."),
+        (BATS, "Are bats blind? It depends on the species."),
+        (BATS, "Bats are nearly blind."),
+        (BATS, "Bats are blind, if you believe the song that the children sang on the bus."),
+        ("Motorola bought Google.", "Motorola was bought by Google."),
+        ("Africa is larger than Europe.", "Europe is larger than Africa."),
+        ("Africa is smaller than Europe.", "Africa is about three times the extent of Europe."),
+        ("Coffee stunts growth.", "Coffee stunts growth in rats."),
+        ("Coffee stunts growth.", "Five per cent of coffee stunts growth."),
+        ("Lagos is the capital of Nigeria.", "Lagos was the capital of Nigeria until 1991."),
+        ("The railway reached the town in 1889.", "The railway did not reach the town until 1889."),
+        ("Mount Kilimanjaro is in Tanzania.", "Mount Kilimanjaro is in Africa."),
+        (
+            "The council raised the bus fare from two euros to three.",
+            "The council raised the bus fare from 2 euros to 2.50. A proposal for 3 was rejected.",
+        ),
+        ("Antibiotics kill the viruses that cause colds.", "Colds are caused by viruses."),
+    ],
+)
+async def test_other_words_reports_conditions_and_restrictions_leave_a_claim_unclear(
+    claim: str, page: str
+) -> None:
+    assert await read(claim, page) == Reading()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "Bats are blind \u2013 FALSE.",
+        "FALSE: Bats are blind.",
+        "Verdict: False. Bats are blind.",
+        "Bats are blind: Pants on Fire.",
+        "Bats are blind (fake).",
+        "'Bats are blind': myth.",
+        "Claim: Bats are blind. Rating: Mostly false.",
+        "Myth: Bats are blind. Fact: all species see.",
+        "Bats are blind. This is not true.",
+        "The post says bats are blind.\nOur ruling\nWe rate this claim False.",
+        "1) Owls are birds. TRUE\n2) Bats are blind. FALSE\n3) Ducks swim. TRUE",
+    ],
+)
+async def test_a_rating_before_or_after_the_claim_decides(page: str) -> None:
+    assert (await read(BATS, page)).stance == "refutes"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "Bats are blind. Two Pinocchios: much is left out.",
+        "Bats are blind.\nHard to say\nNobody has looked at all species yet.",
+        "Rated \u201cvery low\u201d by our readers: bats are blind.",
+        "Myth or fact? Bats are blind.\nVerdict: Neither.",
+        "FALSE\nBats are blind.\nTRUE",
+    ],
+)
+async def test_a_remark_that_is_no_known_rating_takes_no_side(page: str) -> None:
+    assert (await read(BATS, page)).stance == "unclear"
+
+
+async def test_a_denial_outweighs_the_claim_that_the_page_repeats() -> None:
+    page = "Bats are blind. So it says in many books. In truth the eyes work. Bats are not blind."
+    assert (await read(BATS, page)).stance == "refutes"
+
+
+async def test_the_snippet_decides_only_where_the_page_is_silent_and_is_not_quoted() -> None:
+    silent = await read(BATS, "The museum opens at nine.", snippet="Bats are not blind.")
+    assert (silent.stance, silent.in_page, silent.quotes) == ("refutes", False, ())
+    both = await read(BATS, "Bats are not blind.", snippet="Bats are blind.")
+    assert (both.stance, both.in_page) == ("refutes", True)
+
+
+async def test_a_quote_is_the_place_of_the_sentence_that_decides() -> None:
+    page = "Bats fly.\n\nBats are not blind. They hear very well."
+    ((start, end),) = (await read(BATS, page)).quotes
+    assert page[start:end] == "Bats are not blind."
+
+
+@pytest.mark.parametrize(
+    ("text", "stance"),
+    [
+        ("FALSE", "refutes"),
+        ("Verdict: mostly true.", "supports"),
+        ("That is a myth!", "refutes"),
+        ("This is not false.", "unclear"),
+        ("Rating: Half true", "mixed"),
+        ("Fact check", None),
+        ("True stories from the war are told here.", None),
+        ("", None),
+    ],
+)
+def test_a_short_text_is_a_rating_only_if_the_whole_of_it_is(text: str, stance: str | None) -> None:
+    assert rating_of(text) == stance
+
+
+@given(st.text(alphabet="aA1., -'\"?:()not\n", max_size=400), st.text(max_size=60))
+async def test_reading_never_fails_and_quotes_lie_within_the_page(page: str, claim: str) -> None:
+    said = await read(claim or "x", page)
+    assert all(0 <= start < end <= len(page) for start, end in said.quotes)
+
+
+HOSTILE = (
+    "A. ", " ", "A", "AAAA aaaa ", "not ", "(", "\u201c", "1,", "no. 1 ", "in 1990 ", "a, ", "a: ",
+    "Bats are blind ", "Bats, are, blind, ", "BATS ARE 3 ", "\n", "?", "that ", "-", "false ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+async def test_hostile_text_costs_time_in_proportion_to_its_length(unit: str) -> None:
+    """Ten times the text may cost thirty times the processor time, not a hundred times."""
+
+    async def seconds(length: int) -> float:
+        text = (unit * length)[:length]
+        terms_of.cache_clear()
+        begun = time.thread_time()
+        await read(f"{BATS} {text[:2_000]}", text)
+        await read(BATS, text)
+        return time.thread_time() - begun
+
+    short = await seconds(10_000)
+    assert await seconds(100_000) < 30 * max(short, 0.05)
