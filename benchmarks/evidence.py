@@ -1,14 +1,11 @@
-"""What each rule by which pages are read is worth, on claims with given evidence.
+"""Claims with given evidence, and the vote over what their sources say.
 
-What belongs here: the data sets as claims with sources, the vote over what sources say, and the
-ablation: every rule of `reading/` taken away in turn. What does not: the page of figures
-(quality.py). Run: `python -m benchmarks.evidence`; a first run embeds for some minutes, later ones
-find the vectors in the temporary folder.
+The public data sets as claims with sources belong here. The page of figures does not (quality.py).
 
 The sets: annotated claims with a recorded web (the published runs' pages, also labelled page by
 page with what most of those runs read there), AVeriTeC (Schlichtkrull et al., 2023; the annotators'
 questions and answers are the sources), Climate-FEVER (Diggelmann et al., 2020) and VitaminC
-(Schuster et al., 2021; CC BY-SA 3.0), the last two sampled with a fixed seed.
+(Schuster et al., 2021; CC BY-SA 3.0), the last in a fixed random order.
 """
 
 from __future__ import annotations
@@ -17,38 +14,22 @@ import gzip
 import hashlib
 import json
 import random
-import re
 import sqlite3
-import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import yaml
 
 from benchmarks.shared import DATA
 from factible_assets.config import VerdictsConfig
-from factible_assets.reasoners.embedded import lexicon, page_text
-from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder, Vectors
-from factible_assets.reasoners.embedded.reading import (
-    denials,
-    passages,
-    quantities,
-    stance,
-    statements,
-)
-from factible_assets.reasoners.embedded.reading import evidence as pages
-from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages
-from factible_assets.reasoners.embedded.reading.stance import StatementsAndTone
-from factible_assets.records import Evidence, Rating, Stance
+from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
+from factible_assets.records import Basis, Evidence, Rating, Stance
 from factible_assets.services.ratings import rating_directory
 from factible_assets.stages.origins import StoryIndex
 from factible_assets.stages.ports import PageExcerpt
@@ -59,9 +40,6 @@ from factible_assets.stages.verdict import decide, tally
 CORPORA = Path(__file__).resolve().parents[1] / "corpora"
 SAME_CLAIM = 0.7
 """Cosine from which an extracted claim is taken for an annotated one."""
-SAMPLE = 250
-"""Sources of Climate-FEVER and of VitaminC each that the ablation reads. Of the annotated claims it
-reads every second one."""
 
 _STANCES: dict[str, Stance] = {
     "SUPPORTS": "supports",
@@ -287,7 +265,7 @@ def _published_readings() -> list[tuple[str, str, dict[str, Any]]]:
     return found
 
 
-def vote(claim: GivenClaim, said: Sequence[Said]) -> tuple[Stance, float]:
+def vote(claim: GivenClaim, said: Sequence[Said], basis: Basis) -> tuple[Stance, float]:
     """Return the stance of the vote over what a claim's sources say, and its confidence."""
     rows = [
         Evidence(
@@ -307,7 +285,7 @@ def vote(claim: GivenClaim, said: Sequence[Said]) -> tuple[Stance, float]:
             rating=rating,
             rating_score=0.0,
             content_hash=source.canonical_url,
-            basis="embedded",
+            basis=basis,
         )
         for number, (source, rating, each) in enumerate(
             zip(claim.sources, claim.ratings, said, strict=True)
@@ -315,267 +293,5 @@ def vote(claim: GivenClaim, said: Sequence[Said]) -> tuple[Stance, float]:
         if each is not None
     ]
     stories = StoryIndex({each.canonical_url: each.text for each in claim.sources})
-    found = decide(tally(rows, stories), VerdictsConfig(), "embedded")
+    found = decide(tally(rows, stories), VerdictsConfig(), basis)
     return found.stance, found.score
-
-
-# --- The ablation -------------------------------------------------------------------------------
-
-NEVER = re.compile(r"(?!)")
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule, as what takes it away.
-
-    `words` are fields of the lexicon with what takes their place, `parts` attributes of modules (or
-    classes), `grounds` the decisions that are not heard. `of_passages` tells that passages are
-    chosen anew without it.
-    """
-
-    name: str
-    words: dict[str, Any] = field(default_factory=dict)
-    parts: tuple[tuple[Any, str, Any], ...] = ()
-    grounds: frozenset[str] = frozenset()
-    of_passages: bool = False
-
-
-def _never(name: str, *fields: str) -> Rule:
-    return Rule(name, dict.fromkeys(fields, NEVER))
-
-
-def _without_part(name: str, place: Any, attribute: str, instead: Any) -> Rule:
-    return Rule(name, parts=((place, attribute, instead),))
-
-
-def _no(*_: object) -> bool:
-    return False
-
-
-def _yes(*_: object) -> bool:
-    return True
-
-
-def _none(*_: object, **__: object) -> int:
-    return -1
-
-
-def _itself(claim: statements.ClaimWords, _: object) -> statements.ClaimWords:
-    return claim
-
-
-_with_subject = statements._with_subject
-
-
-def _unnamed(claim: statements.ClaimWords, statement: statements.Statement, _: object) -> str:
-    return _with_subject(claim, statement, frozenset())
-
-
-def _nothing(*_: object) -> None:
-    return None
-
-
-def _all(*_: object) -> int:
-    return sys.maxsize
-
-
-RULES: tuple[Rule, ...] = (
-    *(
-        Rule(f"ground: {each}", grounds=frozenset({each}))
-        for each in ("assertion", "denial", "number", "opposite", "divided")
-    ),
-    _without_part("ground: another", statements, "_other_role", lambda *_: None),
-    _without_part("ground: tone", StatementsAndTone, "_leaning", lambda *_: -1.0),
-    _without_part("tone against what denies", stance, "LEAST_AGAINST", 9.0),
-    _never("negations", "negations"),
-    _never("phrases that deny what follows", "denies_what_follows"),
-    _never("phrases that deny what precedes", "denies_what_precedes"),
-    _never("phrases that only look like denials", "not_denials"),
-    _without_part("what denies a part only", statements, "_PARTLY", NEVER),
-    _never("set aside: who is meant otherwise", "set_aside"),
-    _never(
-        "a sentence that answers the one before",
-        "denies_previous_sentence",
-        "affirms_previous_sentence",
-    ),
-    _without_part("a question answered by no", statements, "_ANSWERED", 2.0),
-    Rule("a question answered further down", {"ruling": NEVER}, of_passages=True),
-    _never("claims that are labelled", "labels"),
-    _never("what nobody knows", "unknown"),
-    _never("findings both ways", "divided"),
-    _never("reports of what some say", "reports"),
-    _never("what sets right keeps tone silent", "corrects"),
-    Rule("some are not all", parts=((stance, "SWEEPING", NEVER), (statements, "SWEEPING", NEVER))),
-    _without_part("denials of short claims", statements, "_SHORT", 0),
-    _without_part("headings state nothing", statements, "STATED", re.compile("")),
-    _without_part("clauses", statements, "JOINT", NEVER),
-    _without_part("a claim's reasons and remarks", statements, "_REMARKS", NEVER),
-    _without_part("what a claim says it is not", statements, "_OTHER", NEVER),
-    _without_part("claims of two sides", statements, "_CONTRASTS", NEVER),
-    _without_part("pronouns", statements, "_PRONOUN", NEVER),
-    _without_part("the subject before what means it", statements, "_with_subject", _unnamed),
-    _without_part("the same for another reason", stance, "_reasons_otherwise", _no),
-    Rule("words that stand for one another", {"synonyms": {}}),
-    Rule("opposites", {"opposites": {}}),
-    Rule("words of little topic", {"light": frozenset()}),
-    _without_part("who compares says than", statements, "_compares", _yes),
-    _without_part("who does and to whom", statements, "_is_reversed", _no),
-    _without_part("what was is not", statements, "_FORMER", NEVER),
-    _without_part("the second is not the first", statements, "_RANK", NEVER),
-    _without_part("the largest hot one is not the largest", statements, "_MOST", NEVER),
-    _without_part("another in one place", statements, "_told_instead", _nothing),
-    _without_part("a short claim's last word", stance, "_FEW", 0),
-    _without_part("a clause's denial is its own", statements.ClaimWords, "as_told_by", _itself),
-    _without_part(
-        "of another place or doer, or of what never was", statements, "_is_of_others", _no
-    ),
-    _without_part("another name in its place", statements, "_said_of_others", lambda *_: {}),
-    _without_part("kinds of which nothing is two", statements, "_is_of_another_kind", _no),
-    _without_part("figures that the page has too", statements, "numbers_stated", _none),
-    _without_part(
-        "statements against keep tone silent",
-        statements,
-        "_AGAINST",
-        {"denies": 2.0, "divided": 2.0, "open": 2.0},
-    ),
-    _without_part("tone needs half of the numbers", stance, "numbers_stated", _all),
-    _without_part("tone needs names in one sentence", stance, "_is_named_at_once", _yes),
-    _without_part("more than, less than, about", quantities, "_BOUNDS", {}),
-    _without_part("before and after a year", quantities, "_BOUNDS_OF_YEAR", {}),
-    _without_part("few things are counted exactly", quantities, "_is_counted", _no),
-)
-_MODULES: tuple[ModuleType, ...] = (denials, page_text, passages, quantities, stance, statements)
-
-
-@contextmanager
-def without(rule: Rule) -> Iterator[None]:
-    """Take a rule away."""
-    changed = replace(lexicon.load_lexicon(), **rule.words)
-    decide_with = statements._decide
-
-    def decide_without(*args: Any, **named: Any) -> statements.Decision | None:
-        found = decide_with(*args, **named)
-        return None if found is None or found.ground in rule.grounds else found
-
-    with ExitStack() as stack:
-        stack.enter_context(patch.object(statements, "_decide", decide_without))
-        for module in _MODULES:
-            if hasattr(module, "load_lexicon"):
-                stack.enter_context(patch.object(module, "load_lexicon", lambda: changed))
-        for place, attribute, instead in rule.parts:
-            stack.enter_context(patch.object(place, attribute, instead))
-        _forget()
-        yield
-    _forget()
-
-
-def _forget() -> None:
-    for module in _MODULES:
-        for each in vars(module).values():
-            if hasattr(each, "cache_clear"):
-                each.cache_clear()
-
-
-def select(claim: GivenClaim, embedder: Embedder) -> list[Selection]:
-    """Choose the passages of each of a claim's sources, as `read_page` does."""
-    return [
-        select_passages(claim.text, each.text, each.snippet, embedder) for each in claim.sources
-    ]
-
-
-def read(
-    claim: GivenClaim, selections: Sequence[Selection], model: StatementsAndTone
-) -> list[Said]:
-    """Return what each of a claim's sources says, as `read_page` does."""
-    said: list[Said] = []
-    for source, selection in zip(claim.sources, selections, strict=True):
-        found = model.read(claim.text, selection, title=source.title)
-        is_silent = found.stance == "unclear" and selection.relevance < pages.LEAST_RELEVANCE
-        said.append(None if is_silent else (found.stance, found.confidence, found.ground))
-    return said
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """How the vote over sources does on one set of claims."""
-
-    decided: float
-    right: float
-    macro_f1: float
-    refuted: tuple[int, int]
-
-    @classmethod
-    def of(cls, answers: Sequence[tuple[Stance, Stance]]) -> Score:
-        """Score pairs of what was said and the label."""
-        decided = [(said, label) for said, label in answers if said != "unclear"]
-        refuted = [label for said, label in decided if said == "refutes"]
-        scores = []
-        for label in {label for _, label in answers}:
-            hits = sum(said == gold == label for said, gold in answers)
-            scores.append(
-                2 * hits / sum((said == label) + (gold == label) for said, gold in answers)
-            )
-        return cls(
-            len(decided) / max(1, len(answers)),
-            sum(said == label for said, label in decided) / max(1, len(decided)),
-            sum(scores) / max(1, len(scores)),
-            (refuted.count("refutes"), len(refuted)),
-        )
-
-
-def load_sets(embedder: Embedder) -> dict[str, list[GivenClaim]]:
-    """Read the sets that are there, as the ablation reads them."""
-    sets: dict[str, tuple[str, Callable[[], list[GivenClaim]]]] = {
-        "recorded web": ("recorded_web", lambda: recorded_claims(embedder)[::2]),
-        "AVeriTeC": ("averitec", lambda: list(averitec_claims())),
-        "Climate-FEVER": ("climate_fever", lambda: list(climate_claims())[: SAMPLE // 5]),
-        "VitaminC": ("vitaminc", lambda: vitaminc_claims()[:SAMPLE]),
-    }
-    return {name: load() for name, (folder, load) in sets.items() if (DATA / folder).exists()}
-
-
-def ablate(embedder: Embedder) -> str:
-    """Return the table of what is lost without each rule, in Markdown."""
-    sets = load_sets(embedder)
-    model = StatementsAndTone(embedder)
-    chosen = {name: [select(each, embedder) for each in claims] for name, claims in sets.items()}
-
-    def scores(rule: Rule) -> dict[str, Score]:
-        found = {}
-        with without(rule):
-            for name, claims in sets.items():
-                answers = []
-                for claim, kept in zip(claims, chosen[name], strict=True):
-                    selections = select(claim, embedder) if rule.of_passages else kept
-                    answers.append((vote(claim, read(claim, selections, model))[0], claim.label))
-                found[name] = Score.of(answers)
-        return found
-
-    whole = scores(Rule("all rules"))
-    head = ["without", *sets, "refutations"]
-    lines = [head, ["---"] * len(head)]
-    for rule in (Rule("all rules"), *RULES):
-        found = whole if rule.name == "all rules" else scores(rule)
-        sys.stderr.write(f"\rwithout {rule.name:50}")
-        if rule.name != "all rules" and found == whole:
-            lines.append([rule.name, *["="] * len(sets), "="])
-            continue
-        cells = [
-            f"{each.decided:.3f} · {each.right:.3f} · {each.macro_f1:.3f}"
-            for each in found.values()
-        ]
-        right, said = (
-            sum(pair) for pair in zip(*(each.refuted for each in found.values()), strict=True)
-        )
-        lines.append([rule.name, *cells, f"{right} of {said}"])
-    sys.stderr.write("\n")
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def main() -> None:
-    """Print the ablation, and how sure each ground may be."""
-    sys.stdout.write(f"{ablate(Remembering(OnnxEmbedder()))}\n")
-
-
-if __name__ == "__main__":
-    main()

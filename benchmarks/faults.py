@@ -34,12 +34,12 @@ from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 from zlib import crc32
 
-from factible_assets.config import ClaimsConfig, FactCheckConfig
+from factible_assets.config import ClaimsConfig, FactCheckConfig, Reasoners
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.records import (
-    Basis,
     Claim,
     Evidence,
+    Maker,
     Query,
     Transcript,
     TranscriptSegment,
@@ -47,7 +47,7 @@ from factible_assets.records import (
     Video,
 )
 from factible_assets.services.ratings import rating_directory
-from factible_assets.services.reasoning import embedded_reasoner
+from factible_assets.services.reasoning import choose_reasoners, new_budget, open_reasoner
 from factible_assets.services.web import open_web
 from factible_assets.settings import Settings
 from factible_assets.stages.flow import check_claims, extract_claims
@@ -200,9 +200,9 @@ class FaultyReasoner:
     faults: Faults | None
 
     @property
-    def basis(self) -> Basis:
+    def basis(self) -> Maker:
         """Return who really judges."""
-        return self.inner.basis
+        return self.inner.claims.basis
 
     async def extract_claims(
         self,
@@ -213,7 +213,9 @@ class FaultyReasoner:
         max_claims: int,
     ) -> Judged[ClaimDrafts]:
         """Extract claims; without them there is no verdict to compare, so this never fails."""
-        return await self.inner.extract_claims(video, transcript, segments, max_claims=max_claims)
+        return await self.inner.claims.extract_claims(
+            video, transcript, segments, max_claims=max_claims
+        )
 
     async def write_queries(
         self, video: Video, claim: Claim, *, max_queries: int
@@ -222,7 +224,7 @@ class FaultyReasoner:
         await self._strike("queries", claim.claim_id)
         return await self.memory.recall(
             ("queries", claim.claim_id, max_queries),
-            lambda: self.inner.write_queries(video, claim, max_queries=max_queries),
+            lambda: self.inner.queries.write_queries(video, claim, max_queries=max_queries),
         )
 
     async def read_evidence(
@@ -232,7 +234,7 @@ class FaultyReasoner:
         await self._strike("reading", (claim.claim_id, page.canonical_url))
         return await self.memory.recall(
             ("reading", claim.claim_id, page),
-            lambda: self.inner.read_evidence(video, claim, query, page),
+            lambda: self.inner.evidence.read_evidence(video, claim, query, page),
         )
 
     async def judge(
@@ -240,7 +242,7 @@ class FaultyReasoner:
     ) -> Judged[VerdictDraft]:
         """Reach a verdict, or fail."""
         await self._strike("judging", claim.claim_id)
-        return await self.inner.judge(video, claim, evidence, vote)
+        return await self.inner.verdicts.judge(video, claim, evidence, vote)
 
     async def _strike(self, door: Door, question: Hashable) -> None:
         if self.faults is None:
@@ -387,7 +389,7 @@ def struck(services: Services, memory: Memory, faults: Faults | None) -> Service
         searcher=FaultySearch(services.searcher, memory, faults),
         fetcher=FaultyPages(services.fetcher, memory, faults),
         ages=FaultyAges(services.ages, faults),
-        reasoner=FaultyReasoner(services.reasoner, memory, faults),
+        reasoner=Reasoner.of(FaultyReasoner(services.reasoner, memory, faults)),
     )
 
 
@@ -433,7 +435,13 @@ async def prepare(stack: AsyncExitStack, *, max_claims: int = DEMO_CLAIMS) -> Ca
     cache = await stack.enter_async_context(DiskCache(folder))
     web = await open_web("miniature", settings, stack, cache)
     services = Services(
-        reasoner=embedded_reasoner(settings, cache),
+        reasoner=await open_reasoner(
+            settings,
+            choose_reasoners(Reasoners(reasoner="embedded"), settings),
+            stack,
+            cache,
+            new_budget("this run", settings),
+        ),
         searcher=web.searcher,
         fetcher=web.fetcher,
         ratings=ThirdUnlisted(rating_directory(settings.rating_sets)),

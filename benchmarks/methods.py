@@ -49,11 +49,12 @@ from factible_assets.evaluation.metrics.stances import (
 )
 from factible_assets.methods.ecvs import Confidence, Source, corrected, domain_credibility
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
+from factible_assets.reasoners.readers.page import PageReader
 from factible_assets.records import Claim, Query, Stance, Video
 from factible_assets.services.ratings import rating_directory
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.ids import claim_id
-from factible_assets.stages.ports import EvidenceDraft, Judged, PageExcerpt, Services
+from factible_assets.stages.ports import EvidenceDraft, Judged, PageExcerpt, Reasoner, Services
 from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.urls import host_of
 from factible_assets.strategies import strategy_named
@@ -104,11 +105,12 @@ class GivenWeb:
         return DomainAge("unknown")
 
 
-class ReadOnce(EmbeddedReasoner):
-    """The engine, which reads a page for a claim once, whichever strategy asks."""
+class ReadOnce:
+    """A reader that reads a page for a claim once, whichever strategy asks."""
 
-    def __init__(self, reader: Engine) -> None:
-        super().__init__(reader.embedder, reader.model)
+    def __init__(self, reader: PageReader) -> None:
+        self._reader = reader
+        self.basis = reader.basis
         self._read: dict[tuple[str, str, str], Judged[EvidenceDraft | None]] = {}
 
     async def read_evidence(
@@ -117,7 +119,7 @@ class ReadOnce(EmbeddedReasoner):
         """Read it, or return what was read before."""
         key = claim.text, page.canonical_url, page.text
         if key not in self._read:
-            self._read[key] = await super().read_evidence(video, claim, query, page)
+            self._read[key] = await self._reader.read_evidence(video, claim, query, page)
         return self._read[key]
 
 
@@ -130,7 +132,7 @@ class Row:
     sources: int = 0
 
 
-async def checked(given: GivenClaim, reasoner: EmbeddedReasoner, name: StrategyName) -> FlowResult:
+async def checked(given: GivenClaim, reasoner: Reasoner, name: StrategyName) -> FlowResult:
     """Check a claim against its sources."""
     web = GivenWeb(given)
     video = Video(video_id="given", title="", url="https://given.example/video")
@@ -151,7 +153,8 @@ async def checked(given: GivenClaim, reasoner: EmbeddedReasoner, name: StrategyN
 
 async def rows_of(claims: Sequence[GivenClaim], reader: Engine) -> AsyncIterator[Row]:
     """Yield what each way makes of some claims: the default first, then all that need no model."""
-    reasoner = ReadOnce(reader)
+    engine = EmbeddedReasoner(reader.embedder)
+    reasoner = Reasoner(engine, engine, ReadOnce(reader.reader), engine)
     for name in sorted(get_args(StrategyName), key="standard".__ne__):
         if strategy_named(name).needs_model:
             continue
@@ -190,7 +193,7 @@ def lexical(claim: GivenClaim) -> Judgement:
         (_STANCES[lexical_support(f"{page.title} {page.text}", claim.text)], 1.0, None)
         for page in claim.sources
     ]
-    return Judgement(claim.name, claim.label, vote(claim, said)[0])
+    return Judgement(claim.name, claim.label, vote(claim, said, "embedded")[0])
 
 
 def _line(row: Row, first: Row) -> str:

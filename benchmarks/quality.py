@@ -9,8 +9,6 @@ data is not beside the project; the headline table is gathered from them:
   claim by the vote over its five sentences in four;
 - verdicts from given evidence on AVeriTeC (Schlichtkrull et al., 2023): each question with its
   answers is one source, and the vote over them is the verdict;
-- the same without each rule by which pages are read.
-
 Every figure has its n, the bootstrap interval (over videos, or over claims where there are none)
 and the baseline beside it. Nothing here is tuned: the engine is the one that a user gets.
 """
@@ -18,6 +16,7 @@ and the baseline beside it. Nothing here is tuned: the engine is the one that a 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import resource
 import statistics
@@ -35,7 +34,6 @@ import numpy as np
 from benchmarks.evidence import (
     GivenClaim,
     Remembering,
-    ablate,
     averitec_claims,
     climate_claims,
     recorded_claims,
@@ -58,8 +56,9 @@ from factible_assets.evaluation.scoring import score
 from factible_assets.evaluation.tables import figure_row
 from factible_assets.exchange.importing import import_corpus
 from factible_assets.reasoners.embedded.embedder import Embedder, minilm
-from factible_assets.reasoners.embedded.reading.evidence import read_page
-from factible_assets.reasoners.embedded.reading.stance import StanceModel, StatementsAndTone
+from factible_assets.reasoners.readers.page import PageReader
+from factible_assets.reasoners.readers.plain import PlainReader
+from factible_assets.records import Claim, Query, Video
 from factible_assets.running.launch import check_video
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import EvidenceDraft
@@ -93,17 +92,47 @@ class Engine:
     """What a user gets."""
 
     embedder: Embedder
-    model: StanceModel
+    reader: PageReader
 
     def read(self, claim: GivenClaim) -> list[EvidenceDraft | None]:
         """Read every given source."""
-        return [read_page(claim.text, each, self.embedder, self.model) for each in claim.sources]
+        asked = _CLAIM.model_copy(update={"text": claim.text})
+
+        async def read_all() -> list[EvidenceDraft | None]:
+            read = [
+                self.reader.read_evidence(_VIDEO, asked, _QUERY, each) for each in claim.sources
+            ]
+            return [each.value for each in await asyncio.gather(*read)]
+
+        return asyncio.run(read_all())
+
+
+_VIDEO = Video(video_id="given", title="Given")
+_CLAIM = Claim(
+    claim_id="given",
+    video_id="given",
+    rank=1,
+    text="Given",
+    importance=1.0,
+    extraction_confidence=1.0,
+    basis="given",
+)
+_QUERY = Query(
+    query_id="given",
+    claim_id="given",
+    video_id="given",
+    rank=1,
+    text="given",
+    query_type="direct",
+    priority=1,
+    basis="embedded",
+)
 
 
 def engine() -> Engine:
     """Return the engine as it is installed."""
     embedder = Remembering(minilm())
-    return Engine(embedder, StatementsAndTone(embedder))
+    return Engine(embedder, PageReader(embedder, PlainReader(), "embedded"))
 
 
 Drafts = Sequence[EvidenceDraft | None]
@@ -131,6 +160,7 @@ def of_claims(claims: Sequence[GivenClaim], read: Sequence[Drafts]) -> list[Judg
                     (each.stance, each.stance_confidence, each.ground) if each else None
                     for each in drafts
                 ],
+                "embedded",
             ),
         )
         for claim, drafts in zip(claims, read, strict=True)
@@ -383,23 +413,11 @@ def averitec_part(reader: Engine) -> Part:
     return Part("\n\n".join(text), named, goals)
 
 
-def rules_part(reader: Engine) -> Part:
-    """Take each rule of reading pages away in turn."""
-    told = (
-        "Each rule by which pages are read, taken away. A cell has the share decided, the accuracy "
-        "of what was decided and the macro-F1, on claims with given evidence (every second "
-        "annotated claim with its recorded pages, AVeriTeC, samples of Climate-FEVER and "
-        "VitaminC); the last column how many refutations were right. `=`: nothing changes there."
-    )
-    return Part("\n\n".join(["## What each rule is worth", told, ablate(reader.embedder)]))
-
-
 PARTS: tuple[tuple[str, Callable[[Engine], Part]], ...] = (
     ("recorded_web", videos_part),
     ("recorded_web", recorded_part),
     ("climate_fever", climate_part),
     ("averitec", averitec_part),
-    ("recorded_web", rules_part),
 )
 """The folder of data that a part needs, and the part. The page has them in this order."""
 
@@ -416,7 +434,7 @@ def main() -> None:
             parts.append(part(reader))
         else:
             sys.stderr.write(f"Skipped a part: {DATA / folder} is not there.\n")
-    opening = fill(" ".join(_TEXT.format(model=reader.model.name).splitlines()[2:]), 100)
+    opening = fill(" ".join(_TEXT.format(model=reader.reader.reader.name).splitlines()[2:]), 100)
     title = _TEXT.splitlines()[0]
     headline = table([row for part in parts for row in part.headline])
     asked = goals_text([row for part in parts for row in part.goals])

@@ -17,12 +17,11 @@ import pytest
 from pydantic import SecretStr
 
 from factible_assets.assets.transcripts import video_or_failure, with_details
-from factible_assets.config import FactCheckConfig, SearchConfig
+from factible_assets.config import FactCheckConfig, Reasoners, SearchConfig
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.experiments.plan import Variant
 from factible_assets.experiments.surroundings import Place, choose
 from factible_assets.launchpad import run_config_for
-from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Video
 from factible_assets.running.standing import input_tags
 from factible_assets.services import reasoning
@@ -30,13 +29,12 @@ from factible_assets.services import web as web_choice
 from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
     DEFAULT_MODEL,
+    STAGES,
     RunBudgets,
-    choose_reasoner,
-    embedded_reasoner,
+    choose_reasoners,
     open_models,
     plan_models,
     stage_model,
-    stance_model_in_use,
 )
 from factible_assets.services.resource import FactCheckServices, Occasion
 from factible_assets.services.search import PROVIDERS, default_remarks, search_names, search_remark
@@ -55,7 +53,6 @@ from resources.cache.store import DiskCache
 from resources.errors import SetupError
 from resources.llm import backend
 from resources.llm.backend import Batching
-from resources.models.base import Receipt, ReceiptFile
 from resources.scraping.base import FetchedPage
 from resources.search.base import SearchRequest
 from resources.transcripts.base import VideoDetails
@@ -252,8 +249,9 @@ def test_pages_handed_over_are_rated_as_their_owner_says_unless_something_is_kno
 def test_the_reasoner_follows_from_the_wish_and_the_keys(
     tmp_path: Path, wish: str, given: dict[str, str], kind: str, remark: str | None
 ) -> None:
-    choice = choose_reasoner(wish, settings(tmp_path, **given))
-    assert choice.kind == kind
+    wishes = Reasoners.model_validate({"reasoner": wish})
+    choice = choose_reasoners(wishes, settings(tmp_path, **given))
+    assert choice.asks_llm == (frozenset(STAGES) if kind == "llm" else frozenset())
     assert (choice.remark is None) == (remark is None)
     assert (remark or "") in (choice.remark or "")
 
@@ -262,9 +260,38 @@ def test_a_model_that_reads_pages_is_named_until_one_was_pulled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = settings(tmp_path, **NO_KEY)
-    assert "factible models pull nli" in (choose_reasoner("auto", made).remark or "")
+    assert "factible models pull reader" in (choose_reasoners(Reasoners(), made).remark or "")
     monkeypatch.setattr(reasoning, "model_path", lambda home, name: home / name)
-    assert "models pull" not in (choose_reasoner("auto", made).remark or "")
+    monkeypatch.setattr(reasoning, "find_spec", lambda name: name)
+    assert "models pull" not in (choose_reasoners(Reasoners(), made).remark or "")
+
+
+def test_each_judgement_can_have_its_own_maker(tmp_path: Path) -> None:
+    made = settings(tmp_path, **A_KEY)
+    mixed = choose_reasoners(Reasoners(reasoner="llm", evidence_by="plain"), made)
+    assert mixed.asks_llm == {"claims", "queries", "verdicts"}
+    assert mixed.evidence == "plain"
+    assert "pages are read by plain rules" in mixed.words
+    other = choose_reasoners(Reasoners(reasoner="embedded", verdicts_by="llm"), made)
+    assert other.asks_llm == {"verdicts"}
+
+
+def test_the_environment_names_makers_and_the_run_overrules_it(tmp_path: Path) -> None:
+    made = settings(tmp_path, evidence_by="llm", **A_KEY)
+    assert choose_reasoners(Reasoners(claims_by="embedded"), made).evidence == "llm"
+    assert choose_reasoners(Reasoners(evidence_by="plain"), made).evidence == "plain"
+    assert choose_reasoners(Reasoners(reasoner="embedded"), made).evidence == "plain"
+
+
+@pytest.mark.parametrize(
+    ("reader", "remedy"), [("labels", "models pull reader"), ("entailment", "models pull nli")]
+)
+def test_a_reader_that_is_not_here_is_refused_with_the_command_that_fetches_it(
+    tmp_path: Path, reader: str, remedy: str
+) -> None:
+    wishes = Reasoners.model_validate({"evidence_by": reader})
+    with pytest.raises(SetupError, match=remedy):
+        choose_reasoners(wishes, settings(tmp_path, **NO_KEY))
 
 
 @pytest.mark.parametrize("given", [NO_KEY, {"model": "gpt-4-turbo"}])
@@ -272,18 +299,18 @@ def test_a_language_model_that_is_asked_for_and_not_set_up_is_refused_by_its_set
     tmp_path: Path, given: dict[str, str]
 ) -> None:
     with pytest.raises(SetupError, match="OPENAI_API_KEY is not set"):
-        choose_reasoner("llm", settings(tmp_path, **given))
+        choose_reasoners(Reasoners(reasoner="llm"), settings(tmp_path, **given))
 
 
 def test_a_model_that_nobody_lists_works_and_says_that_its_cost_is_unknown(tmp_path: Path) -> None:
     made = settings(tmp_path, model="gpt-4o-mimi", openai_api_key="k")
-    choice = choose_reasoner("auto", made)
-    assert choice.kind == "llm"
+    choice = choose_reasoners(Reasoners(), made)
+    assert choice.asks_llm == frozenset(STAGES)
     assert "gpt-4o-mimi" in (choice.remark or "")
     assert "did you mean 'gpt-4o-mini'?" in (choice.remark or "")
     assert "recorded without a cost" in (choice.remark or "")
     with pytest.raises(SetupError, match="did you mean 'gpt-4o-mini'"):
-        choose_reasoner("auto", settings(tmp_path, model="gpt-4o-mimi"))
+        choose_reasoners(Reasoners(), settings(tmp_path, model="gpt-4o-mimi"))
 
 
 @pytest.mark.parametrize(
@@ -367,10 +394,10 @@ def test_own_models_are_listed_in_the_data_folder(tmp_path: Path) -> None:
         'providers:\n  house: {protocol: openai, base_url: "http://127.0.0.1:9/v1"}\n'
         "models:\n  house-model: {provider: house, price: free}\n"
     )
-    assert choose_reasoner("auto", made).kind == "llm"
+    assert choose_reasoners(Reasoners(), made).evidence == "llm"
     (made.home / "models.yaml").write_text("models:\n  house-model: {provider: nobody}\n")
     with pytest.raises(SetupError, match=r"models\.yaml"):
-        choose_reasoner("auto", made)
+        choose_reasoners(Reasoners(), made)
 
 
 async def test_a_ceiling_stops_the_models_before_they_are_asked(
@@ -410,7 +437,7 @@ async def test_a_recheck_asks_in_batches_if_that_is_wanted_and_a_check_never(
         resource = FactCheckServices(home=str(tmp_path / str(renew)))
         async with resource.open(observer=Observer(), occasion=occasion, renew=renew) as services:
             with pytest.raises(ReasonerOutageError) as outage:
-                await services.reasoner.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
+                await services.reasoner.evidence.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
             (rows[renew],) = outage.value.calls
     assert (rows[True].batched, rows[False].batched) == (True, False)
     assert rows[True].cost_usd == pytest.approx(rows[False].cost_usd / 2)
@@ -430,37 +457,6 @@ async def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(tmp_path
         with pytest.raises(SetupError, match="API key") as refused:
             await open_models(made, stack, DiskCache(made.cache), RunBudgets().of("r", "v", made))
     assert "canary" not in str(refused.value)
-
-
-def test_a_pulled_encoder_reads_pages_and_the_installed_one_finds_claims(tmp_path: Path) -> None:
-    made = settings(tmp_path)
-    folder = made.home / "models" / "mpnet"
-    folder.mkdir(parents=True)
-    files = []
-    for name in ("model.onnx", "tokenizer.json"):
-        (folder / name).write_bytes(b"weights")
-        files.append(ReceiptFile(name=name, bytes=7))
-    receipt = Receipt(
-        name="mpnet",
-        title="t",
-        repo="r/r",
-        commit="c",
-        licence="l",
-        source="s",
-        fetched_at=datetime(2026, 1, 1, tzinfo=UTC),
-        files=tuple(files),
-    )
-    (folder / "receipt.json").write_text(receipt.model_dump_json())
-    assert stance_model_in_use(made.home) == "mpnet"
-    reasoner = embedded_reasoner(made, DiskCache(made.cache))
-    assert isinstance(reasoner, EmbeddedReasoner)
-    assert "MiniLM" in reasoner._embedder.name
-    assert "MiniLM" not in reasoner._stance_model.name
-    (folder / "model.onnx").unlink()
-    assert stance_model_in_use(made.home) is None
-    without = embedded_reasoner(made, DiskCache(made.cache))
-    assert isinstance(without, EmbeddedReasoner)
-    assert "MiniLM" in without._stance_model.name
 
 
 # --- The resource -------------------------------------------------------------------------------
@@ -504,7 +500,7 @@ async def test_missing_keys_select_the_defaults_and_this_is_said_once_per_run(
     assert len([line for line in caplog.messages if "No language model is set up" in line]) == 1
     assert len([line for line in caplog.messages if "No search provider is set up" in line]) == 1
     again = Occasion("another run", "v1", occasion.log)
-    async with opened(tmp_path, again, reasoner="embedded", web="miniature"):
+    async with opened(tmp_path, again, reasoners=Reasoners(reasoner="embedded"), web="miniature"):
         pass
     assert len([record for record in caplog.records if record.name == "factible"]) == 2
 
@@ -512,7 +508,7 @@ async def test_missing_keys_select_the_defaults_and_this_is_said_once_per_run(
 @pytest.mark.parametrize(
     ("variable", "value", "wishes", "words"),
     [
-        ("OPENAI_API_KEY", "", {"reasoner": "llm"}, "OPENAI_API_KEY"),
+        ("OPENAI_API_KEY", "", {"reasoners": Reasoners(reasoner="llm")}, "OPENAI_API_KEY"),
         ("SERPER_API_KEY", "", {"web": "live"}, "SERPER_API_KEY"),
         ("FACTIBLE_SEARCH", "bing", {}, "FACTIBLE_SEARCH"),
         ("FACTIBLE_MODEL", "unheard-of", {}, "unheard-of"),

@@ -20,7 +20,7 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.records import Claim, LlmCall, Query, Stance, Video
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ids import claim_id
-from factible_assets.stages.ports import Judged, QueryDraft, Services
+from factible_assets.stages.ports import Judged, QueryDraft, Reasoner, Services
 from factible_assets.stages.progress import ALL_STAGES
 from resources.cache.answers import CachingFetcher, CachingSearch
 from resources.cache.store import CachePolicy, DiskCache
@@ -225,7 +225,7 @@ class Month:
         search = SerperSearch(self.http, api_key="a-key", base_url=base)
         pages = PageFetcher(self.http, respect_robots=False)
         return Services(
-            reasoner=PricedMind(self.mind),
+            reasoner=Reasoner.of(PricedMind(self.mind)),
             searcher=CachingSearch(search, self.cache, identity="month"),
             fetcher=CachingFetcher(pages.fetch, self.cache, identity="month"),
             ratings=Directory(self.mind),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from factible_assets.config import Reasoners
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.experiments.plan import Experiment, load_experiment
 from factible_assets.records import Transcript, TranscriptSegment, Video
@@ -20,6 +21,7 @@ from factible_assets.stages.ports import (
     Judged,
     Observer,
     QueryDraft,
+    Reasoner,
     ReasonerOutageError,
     Services,
 )
@@ -128,7 +130,7 @@ class Machine:
         *,
         observer: Observer,
         occasion: Occasion,
-        reasoner: str,
+        reasoners: Reasoners,
         web: str,
         **others: Any,
     ) -> AsyncIterator[Services]:
@@ -140,7 +142,7 @@ class Machine:
     def services(self, observer: Observer) -> Services:
         """Return services of the world."""
         return Services(
-            reasoner=CountingMind(self.world),
+            reasoner=Reasoner.of(CountingMind(self.world)),
             searcher=Engine(self.world),
             fetcher=Web(self.world),
             ratings=Directory(self.world),

@@ -162,9 +162,9 @@ def test_a_model_for_all_stages_replaces_those_of_the_machine() -> None:
 
 
 def test_a_variant_that_names_a_model_means_it() -> None:
-    assert Variant("v", {"model": "gpt-4o"}).reasoner == "llm"
-    assert Variant("v", {"max_claims": 1}).reasoner == "auto"
-    assert Variant("v", {"reasoner": "embedded"}).reasoner == "embedded"
+    assert Variant("v", {"model": "gpt-4o"}).reasoners.reasoner == "llm"
+    assert Variant("v", {"max_claims": 1}).reasoners.reasoner == "auto"
+    assert Variant("v", {"reasoner": "embedded"}).reasoners.reasoner == "embedded"
 
 
 # --- Keys ---------------------------------------------------------------------------------------

@@ -157,7 +157,9 @@ def test_the_shipped_experiments_can_be_read_and_need_no_key() -> None:
         "one-at-a-time",
         "methods",
     }
-    assert {v.reasoner for one in reading.experiments for v in one.variants} == {"embedded"}
+    assert {v.reasoners.reasoner for one in reading.experiments for v in one.variants} == {
+        "embedded"
+    }
 
 
 def test_an_experiment_is_never_taken_for_a_corpus(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import get_args
 
 import pytest
 
+from factible_assets.records import Stance, Veracity
 from factible_assets.scales import (
     AVERITEC,
     FEVER,
@@ -19,7 +20,6 @@ from factible_assets.scales import (
     stance_of_rating,
     veracity_of,
 )
-from factible_assets.records import Stance, Veracity
 
 
 def test_the_six_levels_rise_from_refuting_to_supporting() -> None:

@@ -15,10 +15,10 @@ from datetime import UTC, date, datetime
 from typing import Any, Literal
 
 from factible_assets.records import (
-    Basis,
     Claim,
     Evidence,
     LlmCall,
+    Maker,
     Query,
     Rating,
     RetrievedVia,
@@ -37,6 +37,7 @@ from factible_assets.stages.ports import (
     Observer,
     PageExcerpt,
     QueryDraft,
+    Reasoner,
     ReasonerOutageError,
     ReasonerRefusalError,
     Services,
@@ -133,7 +134,7 @@ class World:
     """Query text to what its answer lacks."""
     delays: dict[str, float] = field(default_factory=dict)
     """Seconds per kind of work."""
-    basis: Basis = "llm"
+    basis: Maker = "llm"
     asked: Counter[tuple[str, str]] = field(default_factory=Counter)
     verdicts: list[Verdict] = field(default_factory=list)
     steps: list[tuple[str, str]] = field(default_factory=list)
@@ -145,7 +146,7 @@ class World:
 
     def services(self) -> Services:
         return Services(
-            reasoner=Mind(self),
+            reasoner=Reasoner.of(Mind(self)),
             searcher=Engine(self),
             fetcher=Web(self),
             ratings=Directory(self),
@@ -251,7 +252,7 @@ class Mind:
     world: World
 
     @property
-    def basis(self) -> Basis:
+    def basis(self) -> Maker:
         return self.world.basis
 
     async def extract_claims(

@@ -19,6 +19,7 @@ from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.records import Step
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
+from factible_assets.stages.ports import Reasoner
 from factible_assets.strategies import strategy_named
 from resources.llm.base import (
     Answer,
@@ -146,7 +147,7 @@ def sugar_world(*queries: str, pages: int = 3) -> World:
 async def investigate(
     model: Investigator, world: World, **knobs: Any
 ) -> tuple[FlowResult, list[Step]]:
-    services = replace(world.services(), reasoner=LlmReasoner(staged(model)))
+    services = replace(world.services(), reasoner=Reasoner.of(LlmReasoner(staged(model))))
     config = config_of({"strategy": "agentic", **knobs})
     result = await check_claims(
         LATER, [CLAIM], services, config, strategy=strategy_named("agentic")

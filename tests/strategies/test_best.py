@@ -98,14 +98,15 @@ async def test_what_the_second_round_found_is_kept_where_the_budget_ends_before_
 
 async def test_with_escalate_a_verdict_that_the_vote_denies_is_looked_into_once_more() -> None:
     world = world_with("supports", "supports")
-    reasoner = replace(world.services().reasoner)  # type: ignore[type-var]
+    mind = replace(world.services().reasoner.verdicts)  # type: ignore[type-var]
     assert (await check(world)).steps == ()
 
     async def denies(*_: object) -> Judged[VerdictDraft]:
         return Judged(VerdictDraft("refutes", "high", "It is not so."))
 
-    object.__setattr__(reasoner, "judge", denies)
-    services = replace(world.services(), reasoner=reasoner)
+    object.__setattr__(mind, "judge", denies)
+    services = world.services()
+    services = replace(services, reasoner=replace(services.reasoner, verdicts=mind))
     flagged, again = [
         await check_claims(
             VIDEO,

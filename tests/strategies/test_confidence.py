@@ -13,6 +13,7 @@ from factible_assets.reasoners.llm.answers import ThreeWayAnswer
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.records import Claim
 from factible_assets.stages.flow import FlowResult, check_claims
+from factible_assets.stages.ports import Reasoner
 from factible_assets.strategies import strategy_named
 from tests.reasoners.llm.scripted import staged
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
@@ -40,7 +41,7 @@ async def checked(
 ) -> FlowResult:
     services = world.services()
     if model is not None:
-        services = replace(services, reasoner=LlmReasoner(staged(model)))
+        services = replace(services, reasoner=Reasoner.of(LlmReasoner(staged(model))))
     config = config_of({"strategy": "confidence", **knobs})
     return await check_claims(
         VIDEO, [claim], services, config, strategy=strategy_named("confidence")

@@ -19,6 +19,7 @@ from factible_assets.config import StrategyName, config_of
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
+from factible_assets.stages.ports import Reasoner
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.strategies import strategy_named
 from resources.http import RetryPolicy
@@ -117,7 +118,9 @@ async def checked(
         bound(server, window=30_000, policy=policy) as model,
     ):
         server.on("/v1/chat/completions", behaviour)
-        services = replace((world or ocean()).services(), reasoner=LlmReasoner(staged(model)))
+        services = replace(
+            (world or ocean()).services(), reasoner=Reasoner.of(LlmReasoner(staged(model)))
+        )
         result = await check_claims(VIDEO, [CLAIM], services, config, strategy=strategy_named(name))
     rows = replace(result, videos=[VIDEO], claims=[CLAIM])
     assert [each for each in judge(ALL_STAGES, rows) if each.refuses] == []

@@ -13,6 +13,7 @@ from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
 from factible_assets.records import Claim, Step, Video
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
+from factible_assets.stages.ports import Reasoner
 from factible_assets.strategies import strategy_named
 from resources.llm.base import Answer, ModelAnswer, ModelError, ModelRequest
 from tests.reasoners.llm.scripted import Scripted, prompt_of, report, staged, take_apart
@@ -84,7 +85,7 @@ async def checked(
     if model is None:
         world.basis = "embedded"
     else:
-        services = replace(services, reasoner=LlmReasoner(staged(model)))
+        services = replace(services, reasoner=Reasoner.of(LlmReasoner(staged(model))))
     config = config_of({"strategy": "raw_evidence", "max_results": 6, **knobs})
     result = await check_claims(
         DATED, [CLAIM], services, config, strategy=strategy_named("raw_evidence")
@@ -257,7 +258,7 @@ async def test_hostile_words_stand_inside_fences() -> None:
 async def test_reasons_are_in_the_readers_language_where_it_is_set() -> None:
     model = told()
     models = {stage: StageModel(model, "de", max_tokens=500) for stage in ANSWER_TOKENS}
-    services = replace(world_with(1).services(), reasoner=LlmReasoner(models))
+    services = replace(world_with(1).services(), reasoner=Reasoner.of(LlmReasoner(models)))
     config = config_of({"strategy": "raw_evidence"})
     strategy = strategy_named("raw_evidence")
     await check_claims(DATED, [CLAIM], services, config, strategy=strategy)

@@ -7,7 +7,12 @@ import pytest
 
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.reasoners.llm.prompts import load_prompt
-from factible_assets.stages.ports import Judged, Reasoner, ReasonerOutageError, ReasonerRefusalError
+from factible_assets.stages.ports import (
+    Judged,
+    OneReasoner,
+    ReasonerOutageError,
+    ReasonerRefusalError,
+)
 from resources.llm.base import ModelCall, ModelOutageError, RefusedError
 from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, VOTE, row, transcript
 from tests.reasoners.llm.scripted import Script, ScriptedModel, report, staged
@@ -38,7 +43,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "evidence": {"readings": [READING]},
     "verdicts": {"summary": "S", "stance": "refutes", "confidence": "low"},
 }
-JUDGEMENTS: dict[str, Callable[[Reasoner], Awaitable[Judged[Any]]]] = {
+JUDGEMENTS: dict[str, Callable[[OneReasoner], Awaitable[Judged[Any]]]] = {
     "claims": lambda mind: mind.extract_claims(
         VIDEO, transcript("Some words were said."), (), max_claims=3
     ),
@@ -54,7 +59,7 @@ stages = pytest.mark.parametrize("stage", JUDGEMENTS)
 
 def mind_with(
     *answers: Script, reports: tuple[ModelCall, ...] = (report(),)
-) -> tuple[Reasoner, ScriptedModel]:
+) -> tuple[OneReasoner, ScriptedModel]:
     model = ScriptedModel(list(answers), reports)
     return LlmReasoner(staged(model)), model
 

@@ -16,10 +16,13 @@ from functools import cache
 import pytest
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig
+from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.reasoners.llm import prompts
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.reasoners.llm.prompts import Data, fenced
+from factible_assets.reasoners.readers.page import PageReader
+from factible_assets.reasoners.readers.plain import PlainReader
 from factible_assets.records import Claim, Evidence, Transcript, Verdict, Video
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.ports import Reasoner, ReasonerRefusalError, Services
@@ -128,14 +131,21 @@ def by_model(name: str | None) -> tuple[Outcome, GullibleModel]:
     """What a gullible model makes of the video, under the attack of this name or under none."""
     attack = ATTACKS[name] if name else ""
     model = GullibleModel({DENIAL: "refutes", OTHER_DENIAL: "refutes"}, [CLAIM], attack)
-    return asyncio.run(checked(LlmReasoner(staged(model)), attack)), model
+    return asyncio.run(checked(Reasoner.of(LlmReasoner(staged(model))), attack)), model
+
+
+def embedded() -> Reasoner:
+    """Return the embedded engine with the plain reader."""
+    engine = EmbeddedReasoner(minilm())
+    reader = PageReader(minilm(), PlainReader(), "embedded")
+    return Reasoner(engine, engine, reader, engine)
 
 
 @cache
 def by_rules(name: str | None) -> Outcome:
     """What the embedded engine makes of the claim, under the attack of this name or under none."""
     attack = ATTACKS[name] if name else ""
-    return asyncio.run(checked(EmbeddedReasoner(), attack, make_claim(CLAIM)))
+    return asyncio.run(checked(embedded(), attack, make_claim(CLAIM)))
 
 
 def assert_plain(text: str | None) -> None:
@@ -243,7 +253,7 @@ async def test_a_model_that_obeys_all_the_same_gives_another_verdict() -> None:
             return "What does each source say" in prompt
 
     model = Obedient({DENIAL: "refutes", OTHER_DENIAL: "refutes"}, [CLAIM], "")
-    taken = await checked(LlmReasoner(staged(model)))
+    taken = await checked(Reasoner.of(LlmReasoner(staged(model))))
     assert taken.verdict.stance == "supports"
 
 
@@ -269,7 +279,7 @@ def test_no_attack_turns_the_embedded_engine_round(name: str) -> None:
 async def test_the_embedded_engine_makes_no_claim_that_an_attacked_transcript_does_not_hold(
     name: str,
 ) -> None:
-    services = services_with(EmbeddedReasoner(), "", world_with(""))
+    services = services_with(embedded(), "", world_with(""))
     transcript = transcript_with(ATTACKS[name])
     claims: Sequence[Claim] = ()
     refusal = None
