@@ -124,11 +124,13 @@ def veracity_of(stance: Stance | None, confidence: Confidence | None) -> Veracit
 
 
 def stance_of_label(text: str) -> Stance | None:
-    """Read a text that is a rating and nothing else; None if it is longer, or no known rating."""
+    """Read a text that is a published rating and nothing else; None if it is anything else.
+
+    Labels of data sets and names of stances are no ratings: no fact-checker prints them.
+    """
     told = " ".join(re.findall(r"[\w']+", _folded(text)))
-    label = _OTHER_NAMES.get(told, told)
     with suppress(ValueError):
-        return stance_of(label, _EVERY_LABEL)
+        return stance_of(_OTHER_NAMES.get(told, told), VERACITY)
     matches = (each for each, words in _WORDS.items() if re.fullmatch(f"{_LEAD}(?:{words})", told))
     return next(matches, None)
 

@@ -52,20 +52,6 @@ def sentences(outcome: str, *rows: Evidence) -> list[str]:
             ["a.example seems to bear the claim out", "No other independent source takes a side."],
         ),
         (
-            "supports",
-            [
-                row(each, "supports", basis="embedded", ground="tone")
-                for each in ("a.example", "b.example")
-            ],
-            [
-                "a.example leans towards the claim by its tone",
-                (
-                    "In all, 2 independent sources lean towards it, "
-                    "and none was read as contradicting it."
-                ),
-            ],
-        ),
-        (
             "mixed",
             [row("a.example", "supports"), row("b.example", "refutes"), row("c.example", "mixed")],
             [
@@ -108,25 +94,10 @@ def test_of_sources_that_weigh_alike_the_one_that_speaks_most_of_the_claim_is_he
     assert sentences("supports", remote, low)[0] == "remote.example bears the claim out"
 
 
-def test_a_plain_statement_is_heard_before_a_leaning() -> None:
-    leaning = row("near.example", "supports", basis="embedded", ground="tone", relevance=0.6)
-    plain = row("far.example", "supports", basis="embedded", ground="assertion", relevance=0.4)
-    assert argue("supports", [leaning, plain]).voices[0].evidence == plain
-
-
 def test_a_source_of_which_only_the_snippet_was_read_says_so() -> None:
     voice = argue("supports", [row("a.example", "supports", via="snippet")]).voices[0]
     assert voice.sentence(quoted=False).startswith("a.example (high reliability")
     assert "search snippet only) bears the claim out" in voice.sentence(quoted=False)
-
-
-def test_who_only_leans_is_quoted_as_what_comes_closest() -> None:
-    said = row("a.example", "supports", basis="embedded", ground="tone", quote='He said "so".')
-    (voice,) = argue("supports", [said]).voices
-    assert voice.sentence().endswith(
-        "leans towards the claim by its tone, and comes closest with: \u201cHe said 'so'.\u201d"
-    )
-    assert voice.sentence(quoted=False).endswith("leans towards the claim by its tone.")
 
 
 def test_the_numbers_of_footnotes_are_not_said() -> None:

@@ -50,7 +50,7 @@ async def test_what_a_strategy_cannot_do_is_refused_before_anything_is_asked() -
             strategy=demanding,
         )
     world.basis = "embedded"
-    with pytest.raises(StrategyError, match="asks a language model"):
+    with pytest.raises(StrategyError, match="needs a language model"):
         await check_claims(VIDEO, [CLAIM], world.services(), config_of({}), strategy=demanding)
     other = replace(STANDARD, name="another")
     with pytest.raises(StrategyError, match="asks for the strategy standard"):
