@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from factible_assets.reasoners.readers.passages import Selection
-from factible_assets.records import LlmCall, Stance
+from factible_assets.records import Stance
+from factible_assets.stages.ports import ReasonerOutageError
+from resources.llm.base import ModelCall
 
 Ground = Literal["assertion", "denial", "number", "answer", "rating", "inference", "label"]
 """Why a page takes its side.
@@ -27,7 +29,8 @@ class Reading:
     `confidence` is the probability that the stance is right, in [0, 1]; it is 0 for "unclear".
     `bearing` is the probability that the page speaks of the claim at all, in [0, 1], or None if the
     reader cannot tell. `quotes` are raw spans of the page that carry the stance, the best first,
-    each with the index of its passage in the selection. `calls` are the model calls that it took.
+    each with the index of its passage in the selection. `calls` are the model calls that it took;
+    the code that asks knows for which video and claim, and makes rows of them.
     """
 
     stance: Stance = "unclear"
@@ -35,7 +38,17 @@ class Reading:
     ground: Ground | None = None
     quotes: tuple[tuple[int, tuple[int, int]], ...] = ()
     bearing: float | None = None
-    calls: tuple[LlmCall, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
+
+
+class ReadingOutageError(ReasonerOutageError):
+    """The model behind a reader failed. `model_calls` were made all the same."""
+
+    def __init__(
+        self, reason: str, model_calls: tuple[ModelCall, ...] = (), *, lasting: bool = False
+    ) -> None:
+        super().__init__(reason, lasting=lasting)
+        self.model_calls = model_calls
 
 
 class StanceReader(Protocol):
@@ -52,6 +65,6 @@ class StanceReader(Protocol):
         `title` is the page's title. It tells what the passages are about and is never quoted.
 
         Raises:
-            ReasonerOutageError: The model behind the reader failed or could not be loaded.
+            ReadingOutageError: The model behind the reader failed or could not be loaded.
         """
         ...
