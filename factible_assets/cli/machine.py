@@ -35,7 +35,7 @@ from factible_assets.settings import (
 from factible_assets.wording import counted, in_bytes, plain
 from resources.cache.store import DiskCache
 from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
-from resources.models.hub import Hub, pull_model, remove_model
+from resources.models.hub import Hub, add_model, pull_model, remove_model
 from warehouse.errors import NotAWarehouseError
 from warehouse.lake import Lake
 from warehouse.publication import copy_database, entries_beyond, restore_copy
@@ -165,9 +165,9 @@ def cache_clear(
     result(cleared, *lines)
 
 
-Model = Literal["mpnet", "nli", "nli-base"]
+Model = Literal["mpnet", "nli", "nli-base", "reader", "reader-large"]
 
-_Which = Annotated[Model, Argument(help="Which model.", metavar="mpnet|nli|nli-base")]
+_Which = Annotated[Model, Argument(help="Which model.", metavar="|".join(get_args(Model)))]
 
 
 @models_app.command("pull")
@@ -187,6 +187,26 @@ def models_pull(
     if receipt is None:
         note("Nothing was fetched.")
         raise Exit(ExitCode.FAILED)
+    place = settings.home / "models" / name
+    result(_document(settings, model, receipt), f"{model.title} is in {place}")
+
+
+@models_app.command("add")
+def models_add(
+    name: _Which, files: Annotated[list[Path], Argument(help="The model's files on this machine.")]
+) -> None:
+    """Put a model in place from files on this machine, after checking that they are the right ones.
+
+    For machines that reach no hub. The files are copied; each must have the SHA-256 that is known
+    for the model.
+
+    Example: factible models add reader qwen2.5-coder-1.5b-instruct-q4_k_m.gguf
+    """
+    settings = load_settings()
+    model = known_models()[name]
+    settings.ensure_home()
+    note(f"{model.title}: licence {model.licence}, from {model.source}")
+    receipt = add_model(settings.home, model, files)
     place = settings.home / "models" / name
     result(_document(settings, model, receipt), f"{model.title} is in {place}")
 

@@ -37,10 +37,12 @@ _POLL_SECONDS = 0.1
 _SAID_EVERY_SECONDS = 15.0
 _IDLE_SECONDS = 30.0
 """How long a user that asks nothing keeps the server."""
-_MOST_STARTS = 3
-_SHOWN = 400
+_LINGER_SECONDS = 5.0
+"""How long a server without users goes on, so that commands in a row load the model once."""
 _ANSWER_SECONDS = 1_800.0
 """An answer takes a second on two quiet cores, and waits for those of all other runs."""
+_STARTED: list[subprocess.Popen[bytes]] = []
+"""Servers that this process started and has not reaped yet. They may outlive a `LocalServer`."""
 _CORES_OF_A_SLOT, _MOST_SLOTS, _MOST_THREADS = 4, 4, 16
 
 
@@ -65,14 +67,20 @@ class LocalServer:
     ends; a user that asks nothing for half a minute counts as none.
     """
 
-    def __init__(self, weights: Path, folder: Path, cores: int | None = None) -> None:
-        self._weights, self._folder = weights, folder
+    def __init__(
+        self,
+        weights: Path,
+        folder: Path,
+        *,
+        cores: int | None = None,
+        linger_seconds: float = _LINGER_SECONDS,
+    ) -> None:
+        self._weights, self._folder, self._linger = weights, folder, linger_seconds
         cores = cores or len(os.sched_getaffinity(0))
         self.slots = max(1, min(_MOST_SLOTS, cores // _CORES_OF_A_SLOT))
         self._threads = min(cores, _MOST_THREADS)
         self._held: IO[bytes] | None = None
         self._asking = 0
-        self._started: subprocess.Popen[bytes] | None = None
         self._release_later: asyncio.TimerHandle | None = None
 
     @asynccontextmanager
@@ -101,22 +109,21 @@ class LocalServer:
         if self._held is not None:
             self._held.close()
             self._held = None
-        if self._started is not None:
-            self._started.poll()  # so that one that has ended is no zombie
+        _STARTED[:] = [each for each in _STARTED if each.poll() is None]
 
     async def _address(self) -> Address:
         began = said = time.monotonic()
-        starts = 0
+        started: subprocess.Popen[bytes] | None = None
         while True:
             if self._hold():
                 if self._is_served():
                     if found := self._read():
                         return found
-                elif self._started is None or self._started.poll() is not None:
-                    if starts == _MOST_STARTS:
-                        raise backend.BackendError("lasting", self._failure())
-                    self._start()
-                    starts += 1
+                elif started is None or (status := started.poll()) == 0:
+                    # One that found another server to be starting has ended with 0.
+                    started = self._start()
+                elif status is not None:
+                    raise backend.BackendError("lasting", self._failure())
             now = time.monotonic()
             if now - said >= _SAID_EVERY_SECONDS:
                 said = now
@@ -166,31 +173,33 @@ class LocalServer:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _start(self) -> None:
+    def _start(self) -> subprocess.Popen[bytes]:
         if not is_installed():
             raise backend.BackendError(
                 "lasting",
                 "the package xllamacpp is not installed; install it with "
                 "`pip install 'factible-assets[local]'`",
             )
-        arguments = ["keep", self._weights, self._folder, self._threads, self.slots]
+        given = (self._weights, self._folder, self._linger, self._threads, self.slots)
         with (self._folder / local_server.LOG).open("wb") as log:
-            self._started = subprocess.Popen(  # noqa: S603 - our own module
+            started = subprocess.Popen(  # noqa: S603 - our own module
                 # -P: nothing in the present folder is taken for the module.
-                [sys.executable, "-P", "-m", local_server.__name__, *map(str, arguments)],
+                [sys.executable, "-P", "-m", local_server.__name__, "keep", *map(str, given)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 # Ctrl-C ends the users; the server ends after them.
                 start_new_session=True,
             )
+        _STARTED.append(started)
+        return started
 
     def _failure(self) -> str:
         try:
             log = (self._folder / local_server.LOG).read_text("utf-8", "replace")
         except OSError:
             log = ""
-        said = backend.one_line(log[-_SHOWN:])
+        said = backend.one_line("".join(log.strip().splitlines()[-1:]))
         return (
             f"the model {self._weights.name} could not be loaded"
             f"{f'; the end of {self._folder / local_server.LOG}: {said}' if said else ''}"

@@ -34,13 +34,11 @@ CONTEXT_TOKENS = 2_048
 """Tokens of a slot: instructions, examples and one question need about half of them."""
 
 _POLL_SECONDS = 0.5
-_LINGER_SECONDS = 5.0
-"""How long a server without users is kept, so that commands in a row load the model once."""
 _PATIENCE_SECONDS = 5.0
 
 
-def keep(weights: Path, folder: Path, threads: int, slots: int) -> int:
-    """Serve a model until it has had no user for some seconds; return an exit status.
+def keep(weights: Path, folder: Path, linger_seconds: float, threads: int, slots: int) -> int:
+    """Serve a model until it has had no user for `linger_seconds`; return an exit status.
 
     Returns 0 at once if another process serves it.
     """
@@ -66,7 +64,7 @@ def keep(weights: Path, folder: Path, threads: int, slots: int) -> int:
             threading.Thread(
                 target=_publish, args=(server.stdout, lock, key, slots), daemon=True
             ).start()
-            _wait(server, folder / USERS)
+            _wait(server, folder / USERS, linger_seconds)
             status = server.poll() or 0
             return status if status >= 0 else 1
         finally:
@@ -74,8 +72,8 @@ def keep(weights: Path, folder: Path, threads: int, slots: int) -> int:
             server.kill()
 
 
-def _wait(server: subprocess.Popen[str], users: Path) -> None:
-    """Wait until the server has ended, or has had no users for a while."""
+def _wait(server: subprocess.Popen[str], users: Path, linger_seconds: float) -> None:
+    """Wait until the server has ended, or has had no users for so long."""
     unused_since: float | None = None
     with users.open("ab") as file:
         while server.poll() is None:
@@ -86,7 +84,7 @@ def _wait(server: subprocess.Popen[str], users: Path) -> None:
             else:
                 now = time.monotonic()
                 unused_since = unused_since or now
-                if now - unused_since >= _LINGER_SECONDS:
+                if now - unused_since >= linger_seconds:
                     return  # still locked: no user comes while this one ends
                 fcntl.flock(file, fcntl.LOCK_UN)
             time.sleep(_POLL_SECONDS)
@@ -146,11 +144,11 @@ def serve(weights: Path, threads: int, slots: int) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Run as `keep WEIGHTS FOLDER THREADS SLOTS` or `serve WEIGHTS THREADS SLOTS`."""
-    command, weights, *rest = arguments
-    *folder, threads, slots = rest
+    """Run as `keep WEIGHTS FOLDER LINGER THREADS SLOTS` or `serve WEIGHTS THREADS SLOTS`."""
+    command, weights, *rest, threads, slots = arguments
     if command == "keep":
-        return keep(Path(weights), Path(folder[0]), int(threads), int(slots))
+        folder, linger = rest
+        return keep(Path(weights), Path(folder), float(linger), int(threads), int(slots))
     return serve(Path(weights), int(threads), int(slots))
 
 
