@@ -41,7 +41,10 @@ else:
 
 ReasonerKnob = Annotated[
     Literal["auto", "embedded", "llm"],
-    Field(description="Who judges; auto takes the language model if one is set up."),
+    Field(
+        description="Who judges: the embedded engine with the best reader on this machine, or a "
+        "language model; auto takes the language model if one is set up."
+    ),
 ]
 
 
@@ -49,6 +52,28 @@ class StageConfig(BaseModel):
     """The base of every stage's knobs: immutable, and strict about names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Reasoners(StageConfig):
+    """Who makes each of the four judgements of a check."""
+
+    reasoner: ReasonerKnob = "auto"
+    claims_by: Literal["auto", "embedded", "llm"] = Field(
+        default="auto", description="Who finds the claims, if not the reasoner."
+    )
+    queries_by: Literal["auto", "embedded", "llm"] = Field(
+        default="auto", description="Who words the queries, if not the reasoner."
+    )
+    evidence_by: Literal["auto", "plain", "entailment", "labels", "llm"] = Field(
+        default="auto",
+        description=(
+            "Who reads the pages, if not the reasoner: plain rules, an entailment model, the label "
+            "probabilities of a small language model, or the language model itself."
+        ),
+    )
+    verdicts_by: Literal["auto", "template", "llm"] = Field(
+        default="auto", description="Who words the verdicts, if not the reasoner."
+    )
 
 
 class ClaimsConfig(StageConfig):
@@ -271,7 +296,7 @@ class VerdictsConfig(StageConfig):
     )
 
 
-class FactCheckConfig(StageConfig):
+class FactCheckConfig(Reasoners):
     """All knobs of one fact-check."""
 
     claims: ClaimsConfig = ClaimsConfig()
@@ -280,7 +305,6 @@ class FactCheckConfig(StageConfig):
     evidence: EvidenceConfig = EvidenceConfig()
     verdicts: VerdictsConfig = VerdictsConfig()
     budget: BudgetConfig = BudgetConfig()
-    reasoner: ReasonerKnob = "auto"
     strategy: StrategyName = Field(
         default="standard", description="How a claim is checked; docs/strategies.md compares them."
     )
@@ -321,7 +345,7 @@ Value: TypeAlias = str | int | float | bool | None
 Values: TypeAlias = Mapping[str, Value]
 """Values of some knobs, by name."""
 
-_OF_EVERY_STAGE = ("reasoner", "strategy")
+_OF_EVERY_STAGE = (*Reasoners.model_fields, "strategy")
 """The knobs outside of a section that are set by name; the others concern re-checks."""
 
 

@@ -155,7 +155,9 @@ def run_config_for(knobs: config.FactCheckConfig, assets: Collection[str]) -> di
     ops: dict[str, Any] = {}
     if "claims" in assets:
         claims = config.ExtractionConfig(
-            **knobs.claims.model_dump(), reasoner=knobs.reasoner, keep=bool(knobs.only_claims)
+            **knobs.claims.model_dump(),
+            reasoner=knobs.reasoner if knobs.claims_by == "auto" else knobs.claims_by,
+            keep=bool(knobs.only_claims),
         )
         ops["claims"] = {"config": claims.model_dump(mode="json", exclude_none=True)}
     if set(assets) & set(ALL_STAGES):

@@ -46,15 +46,18 @@ Rating = domains.Rating
 SourceClass = domains.SourceClass
 MatchKind = images.MatchKind
 Veracity = Literal["pants-fire", "false", "barely-true", "half-true", "mostly-true", "true"]
-"""How true a claim is on six levels, from worst to best; methods/scales.py says what each means."""
+"""How true a claim is on six levels, from worst to best; scales.py says what each means."""
 Answered = Literal["answered", "partly", "not"]
 """How far evidence answers a question (Chen et al. 2023, arXiv:2305.11859, section 6.2)."""
 QueryType = Literal["direct", "alternative", "source", "context"]
 """The four search strategies (Factible, section 1.3.3, table 4)."""
 Confidence = Literal["low", "medium", "high"]
 """How sure a verdict is, in the words that a report uses."""
-Basis = Literal["embedded", "llm"]
-"""Who judged: the embedded engine (an automatic leaning) or a language model."""
+Maker = Literal["embedded", "llm"]
+"""Who found a claim or worded a query: the embedded engine or a large language model."""
+Basis = Literal["embedded", "labels", "llm"]
+"""Who judged: the embedded engine, the label probabilities of a small language model, or a large
+language model. Verdicts of the first two are automatic leanings."""
 QueryBasis = Literal["embedded", "llm", "reviewer"]
 """Who worded a query: a reasoner, or a person who reviewed the claim."""
 ClaimBasis = Literal["embedded", "llm", "given", "reviewer"]

@@ -401,6 +401,11 @@ class Settings(BaseSettings):
     model_evidence: str | None = None
     model_verdicts: str | None = None
     model_judge: str | None = None
+    model_reader: str | None = None
+    claims_by: Literal["auto", "embedded", "llm"] = "auto"
+    queries_by: Literal["auto", "embedded", "llm"] = "auto"
+    evidence_by: Literal["auto", "plain", "entailment", "labels", "llm"] = "auto"
+    verdicts_by: Literal["auto", "template", "llm"] = "auto"
     models_file: Annotated[Place | None, SPEAKS] = None
     reasoning_effort: Effort | None = None
     reasoning_effort_claims: Effort | None = None

@@ -281,7 +281,7 @@ def outcome_words(outcome: str, basis: records.Basis | None) -> str:
     """Say an outcome, as a leaning where the embedded engine took a side."""
     words = OUTCOME_WORDS[outcome]
     takes_side = outcome in STANCE_WORDS and outcome != "unclear"
-    return f"leaning {words}" if basis == "embedded" and takes_side else words
+    return f"leaning {words}" if basis in {"embedded", "labels"} and takes_side else words
 
 
 def sureness(verdict: records.Verdict) -> records.Confidence | None:

@@ -38,6 +38,7 @@ ROOT_MODULES = {
     "partitions",
     "records",
     "rows",
+    "scales",
     "settings",
     "wording",
 }

@@ -113,7 +113,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     video_id = context.partition_key
     settings = services.settings()
     with resource.final():
-        strategy = fitting_strategy(knobs.strategy, knobs.reasoner, settings)
+        strategy = fitting_strategy(knobs.strategy, knobs, settings)
         prices = model_registry(settings).services
     read = {"transcripts", "claims", *(name for stage in selected for name in _READS[stage])}
     # One moment, opened once: what people did, what the others' rows are, what is not selected.
@@ -133,7 +133,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     async with services.open(
         observer=LogObserver(context.log, observer),
         occasion=resource.Occasion(context.run.run_id, video_id, context.log),
-        reasoner=knobs.reasoner,
+        reasoners=knobs,
         web=knobs.search.web,
         listed=listed,
         pages_rating=knobs.search.pages_rating,

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from factible_assets.assets import common
-from factible_assets.config import ExtractionConfig
+from factible_assets.config import ExtractionConfig, Reasoners
 from factible_assets.launchpad import CLAIMS_SCHEMA
 from factible_assets.records import Claim, LlmCall
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
@@ -73,7 +73,7 @@ async def claims(  # type: ignore[no-untyped-def]
             observer=LogObserver(context.log, observer),
             occasion=Occasion(context.run.run_id, video.video_id, context.log),
             # Nobody is asked for claims that are given, so no key is needed either.
-            reasoner=knobs.reasoner if stated is None else "embedded",
+            reasoners=Reasoners(reasoner=knobs.reasoner if stated is None else "embedded"),
             web="archive",  # no web is needed, and this one leaves the machine alone
         ) as opened:
             try:

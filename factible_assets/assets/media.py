@@ -10,6 +10,7 @@ from dataclasses import replace
 import dagster as dg
 
 from factible_assets.assets import common
+from factible_assets.config import Reasoners
 from factible_assets.records import Claim
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
 from factible_assets.stages.media import examine
@@ -51,7 +52,10 @@ async def media(  # type: ignore[no-untyped-def]
     occasion = Occasion(context.run.run_id, video.video_id, context.log)
     async with (
         services.open(
-            observer=LogObserver(context.log), occasion=occasion, reasoner="embedded", listed=listed
+            observer=LogObserver(context.log),
+            occasion=occasion,
+            reasoners=Reasoners(reasoner="embedded"),
+            listed=listed,
         ) as opened,
         service_client(settings) as http,
     ):

@@ -189,7 +189,7 @@ def _check(
     )
     for failure in checked.failures:
         complain(failure)
-    _show(checked, may_cost=config.reasoner != "embedded" and names_models(settings))
+    _show(checked, may_cost=names_models(settings) and config.reasoner != "embedded")
     raise Exit(checked.code)
 
 
@@ -202,7 +202,7 @@ def _show(checked: Checked, *, may_cost: bool = False) -> None:
         f"cost: {_cost_words(checked, may_cost=may_cost)}",
         f"report: {checked.report.absolute().as_uri()}",
     )
-    if any(verdict.basis == "embedded" for verdict in checked.data.verdicts):
+    if any(verdict.basis != "llm" for verdict in checked.data.verdicts):
         note("These are automatic leanings of the embedded engine; the report shows the quotes.")
     verdicts = checked.data.verdicts
     if checked.code is ExitCode.INCOMPLETE:
@@ -241,7 +241,7 @@ def _verdicts_table(checked: Checked) -> Table:
 def _confidence(verdict: Verdict) -> str:
     shown, score = sureness(verdict), verdict.confidence_score
     # A leaning's number is a share of right ones among its like, and looks surer than its word.
-    is_told = shown and score is not None and verdict.basis != "embedded"
+    is_told = shown and score is not None and verdict.basis == "llm"
     return f"{shown} {score:.2f}" if is_told else shown or "–"
 
 

@@ -268,11 +268,11 @@ async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Recei
 def _document(
     settings: Settings, model: ManifestModel, receipt: Receipt | None
 ) -> dict[str, object]:
-    from factible_assets.services.reasoning import stance_model_in_use
+    from factible_assets.services.reasoning import pulled_reader
 
     folder = settings.home / "models" / model.name
-    in_use = stance_model_in_use(settings.home)  # of several that were pulled the best
-    other = f"not used: {in_use or 'MiniLM, as installed,'} reads pages"
+    in_use = pulled_reader(settings)  # the best of those that were pulled
+    other = f"not used: {f'the model {in_use}' if in_use else 'the plain reader'} reads pages"
     told = ("name", "title", "purpose", "licence", "source")
     return {
         **{each: getattr(model, each) for each in told},

@@ -104,18 +104,19 @@ def status() -> None:
 
 
 def _services(settings: Settings) -> dict[str, str]:
-    from factible_assets.services.reasoning import choose_reasoner, plan_models
+    from factible_assets.config import Reasoners
+    from factible_assets.services.reasoning import choose_reasoners, plan_models
     from factible_assets.services.search import search_names
     from resources.errors import SetupError
 
     names = search_names(settings)
     live = f"live ({', '.join(names)})" if names else "archive (no search provider is set up)"
     try:
-        if choose_reasoner("auto", settings).kind == "embedded":
-            reasoner = "embedded engine (automatic leanings)"
-        else:
+        choices = choose_reasoners(Reasoners(), settings)
+        reasoner = choices.words
+        if choices.asks_llm:
             models = plan_models(settings).models
-            reasoner = ", ".join(f"{model.provider}/{model.name}" for model in models)
+            reasoner += f" ({', '.join(f'{model.provider}/{model.name}' for model in models)})"
     except SetupError as error:
         reasoner = f"not usable: {error}"
     return {"web": live if settings.web == "auto" else settings.web, "reasoner": reasoner}

@@ -35,9 +35,9 @@ from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import Stated, StatedClaim
 from factible_assets.exchange.json_items import whole
 from factible_assets.files import report_name
-from factible_assets.methods.scales import stance_of_rating
 from factible_assets.records import Basis, Claim, ReviewAction, Stance, Verdict
 from factible_assets.report.data import ReportData, source_links
+from factible_assets.scales import stance_of_rating
 from factible_assets.wording import STANCE_WORDS, moment_url, sureness, verdict_words
 from resources.lines import FileProblem, Place, PlacedError, shown
 
@@ -70,9 +70,11 @@ SCALE: Final = (
 _VALUES: Final[Mapping[Stance, int]] = {"refutes": 1, "mixed": 2, "supports": 3}
 _SOURCE_TYPES: Final[Mapping[Basis, str]] = {
     "embedded": "https://schema.org/AlgorithmicMediaDigitalSource",
+    "labels": "https://schema.org/TrainedAlgorithmicMediaDigitalSource",
     "llm": "https://schema.org/TrainedAlgorithmicMediaDigitalSource",
 }
 _BASIS_WORDS: Final[Mapping[Basis, str]] = {
+    "labels": "an automatic leaning of a small language model that read the pages",
     "embedded": "an automatic leaning of rules and word statistics",
     "llm": "the reading of a language model",
 }

@@ -4,7 +4,7 @@ What belongs here: what every format of stated claims has in common, and the sim
 table with one claim a row. What does not: formats of data sets.
 
 The columns of a table, in any order and case: `claim`; and where known `date` (2026-01-31: sources
-from that day on are left out), `label` (of any scale of methods/scales.py), `speaker`, `language`
+from that day on are left out), `label` (of any scale of scales.py), `speaker`, `language`
 and `id`. Others are passed over.
 
 One claim is one entry, with the claim as its whole transcript and as its given claim: it is checked
@@ -29,7 +29,7 @@ from typing import Final, TypeAlias
 from pydantic import ValidationError
 
 from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
-from factible_assets.methods.scales import stance_of_any
+from factible_assets.scales import stance_of_any
 from factible_assets.stages.ids import normalise_text
 from factible_assets.wording import plain
 from resources.lines import FileProblem, PlacedError

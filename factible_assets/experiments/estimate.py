@@ -211,7 +211,7 @@ class _Work:
                 totals["searches"] += claims * searches * max(1, providers)
             if stage == "evidence":
                 totals["pages"] += pages
-            if choice.reasoner == "llm" and (number := calls.get(stage, 0)):
+            if stage in choice.models and (number := calls.get(stage, 0)):
                 totals["model_calls"] += number
                 asked_of = {"queries": claims, "evidence": pages}.get(stage, number)
                 assumed = assumed_tokens(stage, characters, config, asked_of / number)

@@ -26,7 +26,7 @@ from typing import Any, Final, TypeAlias, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from factible_assets import config
-from factible_assets.config import FactCheckConfig, Knob, KnobError, Value, Values
+from factible_assets.config import FactCheckConfig, Knob, KnobError, Reasoners, Value, Values
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, yaml_files
 from factible_assets.errors import FactibleError
 from factible_assets.records import CallStage
@@ -141,10 +141,11 @@ class Variant:
         return any(name in self.values for name in MODEL_KNOBS)
 
     @property
-    def reasoner(self) -> str:
+    def reasoners(self) -> Reasoners:
         """Who judges: a variant that names a model means it, whatever the machine would choose."""
-        wish = self.config.reasoner
-        return "llm" if wish == "auto" and self.names_a_model else wish
+        config = self.config
+        is_open = config.reasoner == "auto" and self.names_a_model
+        return config.model_copy(update={"reasoner": "llm"}) if is_open else config
 
 
 def expand(design: Design) -> tuple[Variant, ...]:
@@ -198,7 +199,9 @@ def stage_keys(
     """
     keys: dict[str, str] = {}
     before = f"{code}\n{subject}"
-    given = config.model_dump(mode="json", exclude={"reasoner": True, "search": {"web"}})
+    given = config.model_dump(
+        mode="json", exclude={**dict.fromkeys(Reasoners.model_fields, True), "search": {"web"}}
+    )
     for stage in STAGES:
         # A section that this module has not heard of may have a bearing on anything.
         turned = {

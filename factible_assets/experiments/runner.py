@@ -350,7 +350,7 @@ class _Work:
                 self.choice.settings,
                 observer=watch,
                 occasion=Occasion(f"experiment {self.experiment}", subject, _log),
-                reasoner=self.choice.reasoner,
+                reasoners=self.choice.reasoners,
                 web=self.choice.web,
                 listed=self.listed,
                 pages_rating=self.config.search.pages_rating,
@@ -501,7 +501,7 @@ def findings(
                 "position": position,
                 "is_baseline": variant.name == experiment.baseline,
                 "settings": json.dumps(dict(variant.values)),
-                "reasoner": choice.reasoner,
+                "reasoner": _maker(choice.made_by),
                 "models": json.dumps(dict(choice.models)),
                 "videos": len(experiment.videos) - failed,
                 "failed_videos": failed,
@@ -538,3 +538,11 @@ def scored_again(experiment: Experiment, settings: Settings) -> dict[str, Evalua
         return {}
     ledger = Ledger(experiment.name, file)
     return score_variants(experiment, ledger, default_matcher(), bootstrap=1)
+
+
+def _maker(made_by: Mapping[str, str]) -> str:
+    """Return who judged in one word, or each stage with its maker where they differ."""
+    llm = {stage for stage, maker in made_by.items() if maker == "llm"}
+    if len(llm) in {0, len(made_by)}:
+        return "llm" if llm else f"embedded, {made_by['evidence']}"
+    return ", ".join(f"{stage}: {maker}" for stage, maker in made_by.items())

@@ -23,7 +23,7 @@ import dagster as dg
 
 import factible_assets
 from factible_assets.assets.transcripts import obtained, video_or_failure
-from factible_assets.config import FactCheckConfig
+from factible_assets.config import FactCheckConfig, Reasoners
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.experiments.plan import STAGES, Variant, settings_of, stage_keys
 from factible_assets.records import Transcript, Video
@@ -55,10 +55,12 @@ class Choice:
     """Who answers for one variant and video: what the knobs and the settings come to."""
 
     settings: Settings
-    reasoner: str
-    """embedded or llm; never auto."""
+    reasoners: Reasoners
+    """What the variant asks for."""
+    made_by: Mapping[str, str]
+    """Who makes each judgement, by stage: embedded, plain, labels, template, llm and so on."""
     models: Mapping[str, str]
-    """Provider and model of each stage; empty for the embedded engine."""
+    """Provider and model of each stage that a language model answers."""
     web: str
     """live, miniature, archive or archive:NAME; never auto."""
     missing: tuple[str, ...]
@@ -71,20 +73,26 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choi
     Raises SetupError: A model is not known.
     """
     own, missing = settings_of(variant.values, settings), []
-    wish, knobs = variant.reasoner, variant.config
+    wishes, knobs = variant.reasoners, variant.config
+    choices = None
     try:
-        reasoning.choose_reasoner(wish, own)
-        reasoning.fitting_strategy(knobs.strategy, wish, own)
+        choices = reasoning.choose_reasoners(wishes, own)
+        reasoning.fitting_strategy(knobs.strategy, wishes, own)
     except SetupError as error:
         missing.append(str(error))
-    reasoner = reasoning.choose_reasoner(wish, own).kind if wish == "auto" else wish
-    stages = reasoning.plan_models(own).stages if reasoner == "llm" else {}
-    models = {stage: f"{model.provider}/{model.name}" for stage, model in stages.items()}
+    asked = reasoning.STAGES if choices is None else choices.asks_llm
+    stages = reasoning.plan_models(own).stages if asked else {}
+    models = {
+        stage: f"{model.provider}/{model.name}" for stage, model in stages.items() if stage in asked
+    }
     names = search_names(settings)
     web = choose_web(knobs.search.web, corpus_web, settings.web, live_ready=bool(names))
     if web == "live" and not names:
         missing.append(f"The variant {variant.name} looks at the live web, and {NO_LIVE_SEARCH}")
-    return Choice(own, reasoner, models, web, tuple(missing))
+    made_by = {
+        stage: "llm" if choices is None else getattr(choices, stage) for stage in reasoning.STAGES
+    }
+    return Choice(own, wishes, made_by, models, web, tuple(missing))
 
 
 class Place:
@@ -110,15 +118,15 @@ class Place:
         web = self._content_of(choice.web)
         makers = dict.fromkeys(STAGES, f"{web} {self._ratings}")
         home = choice.settings.home
-        pulled = {name: read_receipt(home, name) for name in ("mpnet", "nli", "nli-base")}
+        pulled = {name: read_receipt(home, name) for name in ("reader", "nli", "nli-base")}
         commits = {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
         for stage in reasoning.STAGES:
-            if choice.reasoner == "llm":
+            if stage in choice.models:
                 # Its prompt is a file among the code.
                 named = (choice.models[stage], reasoning.effort_of(choice.settings, stage))
                 makers[stage] = " ".join(filter(None, named))
             else:
-                makers[stage] = f"embedded {commits}"
+                makers[stage] = f"{choice.made_by[stage]} {commits}"
         makers["evidence"] = f"{makers['evidence']}\n{web}"
         stated = ""
         if given is not None:

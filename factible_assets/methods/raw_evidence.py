@@ -14,8 +14,6 @@ from typing import Final, Literal
 
 from rapidfuzz import fuzz
 
-from factible_assets.reasoners.embedded.page_text import page_sentences
-from factible_assets.reasoners.embedded.reading.passages import bm25_scores
 from factible_assets.reasoners.embedded.text import (
     NEGATIONS,
     STOP_WORDS,
@@ -27,6 +25,8 @@ from factible_assets.reasoners.embedded.text import (
     word_set,
 )
 from factible_assets.reasoners.llm.wording import asks_of_the_video
+from factible_assets.reasoners.readers.page_text import page_sentences
+from factible_assets.reasoners.readers.passages import bm25_scores
 from factible_assets.records import Answered
 from factible_assets.stages.evidence import QuoteFinder
 

@@ -78,7 +78,7 @@ class ClaimView:
     @property
     def is_leaning(self) -> bool:
         """Whether rules and word statistics took a side."""
-        return bool(self.confidence and self.verdict and self.verdict.basis == "embedded")
+        return bool(self.confidence and self.verdict and self.verdict.basis != "llm")
 
     @property
     def confidence(self) -> str | None:
@@ -119,7 +119,11 @@ def arrange(data: ReportData) -> ReportView:
         ),
         reverse=True,
     )
-    judges = {"embedded": "the embedded engine (an automatic leaning)", "llm": "a language model"}
+    judges = {
+        "embedded": "the embedded engine (an automatic leaning)",
+        "labels": "a small language model that read the pages (an automatic leaning)",
+        "llm": "a language model",
+    }
     bases: set[str] = {each.basis for each in data.verdicts or data.claims}
     ends = [segment.start_seconds + segment.duration_seconds for segment in data.segments]
     times = [claim.start_seconds or 0.0 for claim in data.claims]
@@ -156,7 +160,7 @@ def count_outcomes(outcomes: Iterable[tuple[str, records.Basis | None]]) -> list
     for outcome in wording.OUTCOME_WORDS:
         bases = {basis: number for (kind, basis), number in numbers.items() if kind == outcome}
         if number := sum(bases.values()):
-            words = wording.outcome_words(outcome, "embedded" if {*bases} == {"embedded"} else None)
+            words = wording.outcome_words(outcome, None if "llm" in bases else "embedded")
             place = {"offset": offset, "share": 100.0 * number / numbers.total()}
             counts.append({"outcome": outcome, "words": words, "number": number} | place)
             offset += place["share"]

@@ -152,7 +152,7 @@ def render_index(index: Index, hrefs: Mapping[str, str]) -> str:
         "rows": rows,
         "counts": count_outcomes(outcomes),
         "claim_count": len(outcomes),
-        "is_leaning": "embedded" in claims["basis"],
+        "is_leaning": not {"embedded", "labels"}.isdisjoint(claims["basis"]),
         "cost_usd": sum(video["cost_usd"] for video in videos),
         "checked_at": max(filter(None, (each["checked_at"] for each in videos)), default=None),
         "choices": choices(index),

@@ -20,11 +20,11 @@ import dagster as dg
 from factible_assets.automation import nightly
 from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode, FactibleError, code_of
-from factible_assets.methods.scales import veracity_of
 from factible_assets.records import Claim
 from factible_assets.running.launch import Watch, check_video, open_instance
 from factible_assets.running.result import Checked, stored_result
 from factible_assets.running.standing import Standing, still_standing
+from factible_assets.scales import veracity_of
 from factible_assets.services.alive import turn
 from factible_assets.settings import Settings
 from factible_assets.wording import WAITING, counted

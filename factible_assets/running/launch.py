@@ -308,7 +308,7 @@ def check_video(
     """
     settings.refuse_lost_warehouse()
     try:
-        fitting_strategy(config.strategy, config.reasoner, settings)
+        fitting_strategy(config.strategy, config, settings)
     except SetupError as error:
         raise FactibleError(str(error), code=ExitCode.ENVIRONMENT) from error
     run_id = run_id or str(uuid.uuid4())

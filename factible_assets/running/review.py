@@ -3,7 +3,7 @@
 What belongs here: refusing what cannot be done, in a sentence, before anything is recorded;
 running one claim; the scale on which a desk rules. What does not: how it is asked and shown
 (cli/review.py), what actions change (stages/reviews.py), storing them (warehouse/beside.py), what
-published scales mean (methods/scales.py).
+published scales mean (scales.py).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.methods.scales import AVERITEC, FEVER, VERACITY, stance_of
 from factible_assets.rows import VideoRows
 from factible_assets.running.result import Checked, stored_result
 from factible_assets.running.targets import unchecked
+from factible_assets.scales import AVERITEC, FEVER, VERACITY, stance_of
 from factible_assets.settings import Settings
 from factible_assets.stages import reviews
 from factible_assets.stages.claims import corrected_claims

@@ -28,7 +28,7 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.records import Claim
 from factible_assets.rows import Materialization
-from factible_assets.services.reasoning import choose_reasoner, effort_of, plan_models
+from factible_assets.services.reasoning import choose_reasoners, effort_of, plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.progress import ALL_STAGES
@@ -70,7 +70,7 @@ def input_tags(video_id: str, settings: Settings, config: FactCheckConfig) -> di
     transcript = _digest([transcripts_asset.CODE_VERSION, video_id, entry, *words])
     reasoner: list[Any] = ["embedded"]
     try:
-        if choose_reasoner(config.reasoner, settings).kind == "llm":
+        if choose_reasoners(config, settings).claims == "llm":
             model, effort = plan_models(settings).stages["claims"], effort_of(settings, "claims")
             reasoner = ["llm", model.provider, model.name, *([effort] if effort else [])]
     except SetupError:

@@ -208,12 +208,13 @@ def _browser(settings: Settings) -> Finding:
     return Finding("browser", False, None, "No Chromium was found.", remedy)
 
 
-def _stance_model(settings: Settings) -> Finding:
-    name = reasoning.stance_model_in_use(settings.home)
-    if name is not None:
-        return Finding("stance model", True, True, f"The pulled model {name} reads pages.")
-    remedy = "For one that infers what a page says: factible models pull nli (96 MB)."
-    return Finding("stance model", False, None, "MiniLM reads pages, as installed.", remedy)
+def _reader(settings: Settings) -> Finding:
+    here = reasoning.best_reader(settings)
+    sentence = f"Without a large language model, pages are read by {reasoning.READERS[here]}."
+    if here == "labels":
+        return Finding("reader", True, True, sentence)
+    remedy = "For a small language model that reads pages far better: factible models pull reader."
+    return Finding("reader", here != "plain", here != "plain" or None, sentence, remedy)
 
 
 # --- Services -----------------------------------------------------------------------------------
@@ -286,7 +287,7 @@ def _services(
     answer = "Google's Fact Check Tools answer."
     yield _asked(idle, fact_checks, answer, asks=search.asks_fact_checkers(settings))
     yield asyncio.to_thread(_browser, settings)
-    yield asyncio.to_thread(_stance_model, settings)
+    yield asyncio.to_thread(_reader, settings)
     idle = Finding("jina", False, None, "This machine fetches pages itself.")
     yield _asked(idle, jina, "It fetches pages.", asks=settings.pages == "jina")
     remedy = "For copies of pages that are gone: set FACTIBLE_WAYBACK=true."

@@ -1,30 +1,34 @@
-"""Who judges: the embedded engine, or the language models that the settings name.
+"""The choice of who makes each of the four judgements of a check, and opening them.
 
-What belongs here: the choice between the two, which model serves which stage, keys, addresses and
-ceilings, which models of this machine the embedded engine gets. What does not: the engines and
-their models (reasoners/), the clients (resources/llm), fetching models (resources/models).
+Which model serves which stage, keys, addresses and ceilings belong here, too. The engines and
+readers (`reasoners/`), the clients (`resources/llm`) and fetching models (`resources/models`) do
+not.
 
-One of each model of the embedded engine serves all runs of a process: loading takes a second, and
-they are safe to share.
+All runs of a process share one copy of each model of the embedded engine: loading takes a second,
+and the models are safe to share.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from factible_assets.config import StrategyName
+from pydantic import BaseModel
+
+from factible_assets.config import Reasoners, StrategyName
 from factible_assets.reasoners.llm.calls import StageModel
+from factible_assets.records import Basis, Maker
 from factible_assets.settings import Settings
 from factible_assets.stages.flow import Strategy, StrategyError
-from factible_assets.stages.ports import Reasoner
+from factible_assets.stages.ports import EvidenceReader, Reasoner
 from factible_assets.strategies import strategy_named
 from resources.cache.store import DiskCache
 from resources.errors import SetupError
@@ -35,7 +39,9 @@ from resources.models.base import model_path
 
 if TYPE_CHECKING:
     from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
-    from factible_assets.reasoners.embedded.reading.inference import OnnxInference
+    from factible_assets.reasoners.llm.engine import LlmReasoner
+    from factible_assets.reasoners.readers.base import StanceReader
+    from factible_assets.reasoners.readers.entailment import OnnxInference
     from resources.llm.backend import Batching
     from resources.llm.structured import ModelClients
 
@@ -50,15 +56,43 @@ JUDGE = "judge"
 _SEED = 1
 _KEPT_RUNS = 256
 
-Kind = Literal["embedded", "llm"]
+ReaderName = Literal["plain", "entailment", "labels", "llm"]
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonerChoice:
-    """Who judges a run. `remark` is what to say if that was nobody's explicit wish."""
+class Choices(BaseModel, frozen=True):
+    """Who makes each judgement of a run. `remark` tells about a choice that nobody made."""
 
-    kind: Kind
+    claims: Maker
+    queries: Maker
+    evidence: ReaderName
+    verdicts: Literal["template", "llm"]
     remark: str | None = None
+
+    @property
+    def asks_llm(self) -> frozenset[str]:
+        """Return the stages whose judgements a large language model makes."""
+        return frozenset(stage for stage in STAGES if getattr(self, stage) == "llm")
+
+    @property
+    def words(self) -> str:
+        """Say in one sentence who makes which judgement."""
+        if self.asks_llm == {*STAGES}:
+            return "A language model finds claims, words queries, reads pages and words verdicts."
+        makers = {"embedded": "the embedded engine", "llm": "the language model"}
+        verdicts = "a template" if self.verdicts == "template" else makers["llm"]
+        return (
+            f"Claims: {makers[self.claims]}; queries: {makers[self.queries]}; pages are read by "
+            f"{READERS[self.evidence]}; words of verdicts: {verdicts}."
+        )
+
+
+READERS: Mapping[ReaderName, str] = {
+    "plain": "plain rules",
+    "entailment": "an entailment model",
+    "labels": "the label probabilities of a small language model",
+    "llm": "the language model",
+}
+"""How each reader of pages is called in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,53 +231,106 @@ def stage_model(
 # --- Who judges ---------------------------------------------------------------------------------
 
 
-def choose_reasoner(wish: str, settings: Settings) -> ReasonerChoice:
-    """Decide who judges: embedded, llm, or auto, which takes a language model if one is set up.
+def choose_reasoners(wishes: Reasoners, settings: Settings) -> Choices:
+    """Decide who makes each judgement of a run.
 
-    Raises SetupError: The language model was asked for and is not set up, or its settings are
-    wrong.
+    A knob of the run for one stage comes first, then the run's `reasoner`, then the setting of this
+    machine for the stage. What is left open ("auto") goes to the language model if one is set up,
+    else to the embedded engine, to the best reader of pages on this machine and to a template.
+
+    Raises SetupError: A wish names something that is not set up, or settings are wrong.
     """
-    if wish == "embedded":
-        return ReasonerChoice("embedded")
-    if wish == "auto" and not names_models(settings):
-        small = "; factible models pull nli fetches a small one that only reads pages"
-        return ReasonerChoice(
-            "embedded",
-            "No language model is set up, so the embedded engine judges, and its verdicts are "
-            "automatic leanings. Set OPENAI_API_KEY, or FACTIBLE_MODEL for a model without a key"
-            f"{'' if stance_model_in_use(settings.home) else small}.",
-        )
-    plan = plan_models(settings)
-    if plan.missing and wish == "llm":
+    wish = {stage: _wish(wishes, settings, stage) for stage in STAGES}
+    missing, remark = None, None
+    is_set_up = False
+    if "llm" in wish.values() or ("auto" in wish.values() and names_models(settings)):
+        plan = plan_models(settings)
+        missing, is_set_up = plan.missing, plan.missing is None
+        remark = _unpriced(plan) if is_set_up else None
+    if missing and "llm" in wish.values():
         raise SetupError(
-            f"The language model was asked for, and {plan.missing} is not set. Set it in .env, "
+            f"The language model was asked for, and {missing} is not set. Set it in .env, "
             "name a model that needs no key (FACTIBLE_MODEL=ollama/qwen3:4b), or choose the "
             "reasoner embedded."
         )
-    if plan.missing:
-        return ReasonerChoice(
-            "embedded",
-            f"A model is named, and {plan.missing} is not set: the embedded engine judges instead, "
-            "and its verdicts are automatic leanings.",
+    here = best_reader(settings)
+    if missing:
+        remark = (
+            f"A model is named, and {missing} is not set: the embedded engine judges instead, and "
+            "its verdicts are automatic leanings."
         )
+    elif "auto" in wish.values() and not is_set_up:
+        small = "" if here == "labels" else "; factible models pull reader fetches a small reader"
+        remark = (
+            "No language model is set up, so the embedded engine judges, and its verdicts are "
+            "automatic leanings. Set OPENAI_API_KEY, or FACTIBLE_MODEL for a model without a key"
+            f"{small}."
+        )
+    made: dict[str, str] = {}
+    for stage, own in wish.items():
+        without = {"evidence": here, "verdicts": "template"}.get(stage, "embedded")
+        chosen = "llm" if own == "auto" and is_set_up else own
+        made[stage] = without if chosen in {"auto", "embedded"} else chosen
+    for reader, remedy in _REMEDIES.items():
+        if made["evidence"] == reader and reader not in _readers_here(settings):
+            raise SetupError(f"Pages are to be read by {READERS[reader]}, and {remedy}")
+    return Choices.model_validate({**made, "remark": remark})
+
+
+def _wish(wishes: Reasoners, settings: Settings, stage: str) -> str:
+    named = getattr(wishes, f"{stage}_by"), wishes.reasoner, getattr(settings, f"{stage}_by")
+    return next((each for each in named if each != "auto"), "auto")
+
+
+_REMEDIES: Mapping[ReaderName, str] = {
+    "entailment": "none is on this machine. Fetch one: factible models pull nli.",
+    "labels": (
+        "no small model is set up. Fetch one: factible models pull reader, and install "
+        "factible-assets with the extra [local]; or name a model of a server that gives "
+        "probabilities: FACTIBLE_MODEL_READER=ollama/qwen3:4b."
+    ),
+}
+
+
+def best_reader(settings: Settings) -> ReaderName:
+    """Return the best reader of pages that is set up beside the large language model."""
+    return next(
+        reader for reader in ("labels", "entailment", "plain") if reader in _readers_here(settings)
+    )
+
+
+def _readers_here(settings: Settings) -> frozenset[ReaderName]:
+    found: set[ReaderName] = {"plain"}
+    if settings.model_reader or (
+        model_path(settings.home, "reader") is not None and find_spec("xllamacpp") is not None
+    ):
+        found.add("labels")
+    if entailment_model(settings.home) is not None:
+        found.add("entailment")
+    return frozenset(found)
+
+
+def _unpriced(plan: ModelPlan) -> str | None:
     unpriced = sorted({each.name for each in plan.models if not each.price_known})
     names = ", ".join(f"{name}{plan.registry.nearest(name)}" for name in unpriced)
     remark = (
         f"The price of {names} is not known, so its calls are recorded without a cost. Write it "
         "into models.yaml in the data folder to change that."
     )
-    return ReasonerChoice("llm", remark if unpriced else None)
+    return remark if unpriced else None
 
 
-def fitting_strategy(name: StrategyName, wish: str, settings: Settings) -> Strategy:
-    """Return a strategy, if who judges, by the `wish` of `choose_reasoner`, can do what it asks.
+def fitting_strategy(name: StrategyName, wishes: Reasoners, settings: Settings) -> Strategy:
+    """Return a strategy if the reasoners of a run can do what it asks.
 
     Raises SetupError: It asks a language model, and none is to judge or is set up.
     """
     strategy = strategy_named(name)
     if strategy.needs_model:
+        asked = choose_reasoners(wishes, settings).asks_llm
+        bases = ["llm" if stage in asked else "embedded" for stage in STAGES[1:]]
         try:
-            strategy.refuse_unfit(choose_reasoner(wish, settings).kind)
+            strategy.refuse_unfit(bases)
         except StrategyError as error:
             raise SetupError(str(error)) from error
     return strategy
@@ -297,7 +384,7 @@ async def open_models(
     budget: Budget,
     *,
     renew: bool = False,
-) -> Reasoner:
+) -> LlmReasoner:
     """Return the reasoner that asks the planned models; the stack closes their clients.
 
     To `renew` what was checked, OpenAI's are asked in batches, if the settings say so.
@@ -323,29 +410,73 @@ async def open_models(
     return LlmReasoner(stages)
 
 
-def embedded_reasoner(settings: Settings, cache: DiskCache) -> Reasoner:
-    """Return the embedded engine with the best models on this machine; nothing is downloaded.
+async def open_reasoner(
+    settings: Settings,
+    choices: Choices,
+    stack: AsyncExitStack,
+    cache: DiskCache,
+    budget: Budget,
+    *,
+    renew: bool = False,
+) -> Reasoner:
+    """Return who makes each judgement of a run; nothing is downloaded.
 
-    Of what was pulled, the best inference model reads pages; else statements and tone are told by
-    embeddings. Vectors of texts are kept in the cache, which its owner closes.
+    The stack closes what is opened. Vectors of texts are kept in the cache, which its owner closes.
+
+    Raises SetupError: A key or an address cannot be used.
     """
-    from factible_assets.reasoners.embedded import engine
-    from factible_assets.reasoners.embedded.reading import inference, stance
+    from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
+    from factible_assets.reasoners.readers.page import PageReader
 
-    name = stance_model_in_use(settings.home)
-    pulled = None if name is None else model_path(settings.home, name)
-    reads: stance.StanceModel
-    if pulled is not None and name != "mpnet":
-        reads = inference.InferenceStance(_loaded_inference(pulled))
+    embedder = _embedder(None, cache)
+    embedded = EmbeddedReasoner(embedder)
+    llm = None
+    if choices.asks_llm:
+        llm = await open_models(settings, stack, cache, budget, renew=renew)
+    reader: EvidenceReader
+    if llm is not None and choices.evidence == "llm":
+        reader = llm
     else:
-        reads = stance.StatementsAndTone(_embedder(pulled, cache))
-    return engine.EmbeddedReasoner(_embedder(None, cache), reads)
+        basis: Basis = "labels" if choices.evidence == "labels" else "embedded"
+        stance = await _stance_reader(settings, choices, stack, cache, budget)
+        reader = PageReader(embedder, stance, basis)
+    return Reasoner(
+        claims=llm if llm is not None and choices.claims == "llm" else embedded,
+        queries=llm if llm is not None and choices.queries == "llm" else embedded,
+        evidence=reader,
+        verdicts=llm if llm is not None and choices.verdicts == "llm" else embedded,
+    )
 
 
-def stance_model_in_use(home: Path) -> str | None:
-    """Return which pulled model reads what pages say of a claim, None if none was pulled."""
-    names = ("nli-base", "nli", "mpnet")
-    return next((name for name in names if model_path(home, name) is not None), None)
+async def _stance_reader(
+    settings: Settings, choices: Choices, stack: AsyncExitStack, cache: DiskCache, budget: Budget
+) -> StanceReader:
+    if choices.evidence == "entailment":
+        from factible_assets.reasoners.readers.entailment import EntailmentReader
+
+        name = entailment_model(settings.home)
+        folder = None if name is None else model_path(settings.home, name)
+        if folder is None:
+            raise SetupError(
+                f"Pages are to be read by an entailment model: {_REMEDIES['entailment']}"
+            )
+        return EntailmentReader(_loaded_inference(folder))
+    from factible_assets.reasoners.readers.plain import PlainReader
+
+    return PlainReader()
+
+
+def pulled_reader(settings: Settings) -> str | None:
+    """Return the name of the pulled model that reads pages, None if no pulled model does."""
+    here = best_reader(settings)
+    if here == "labels":
+        return None if settings.model_reader else "reader"
+    return entailment_model(settings.home)
+
+
+def entailment_model(home: Path) -> str | None:
+    """Return the best entailment model that was pulled, None if none was."""
+    return next((name for name in ("nli-base", "nli") if model_path(home, name) is not None), None)
 
 
 def _embedder(folder: Path | None, cache: DiskCache) -> OnnxEmbedder:
@@ -365,6 +496,6 @@ def _loaded_embedder(folder: Path | None) -> OnnxEmbedder:
 
 @lru_cache(maxsize=2)
 def _loaded_inference(folder: Path) -> OnnxInference:
-    from factible_assets.reasoners.embedded.reading.inference import OnnxInference
+    from factible_assets.reasoners.readers.entailment import OnnxInference
 
     return OnnxInference(folder)

@@ -23,6 +23,7 @@ from urllib.parse import quote
 import dagster as dg
 from pydantic import Field
 
+from factible_assets.config import Reasoners
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, load_corpora
 from factible_assets.records import Rating
 from factible_assets.services import reasoning
@@ -57,13 +58,13 @@ class Occasion:
 class Wishes(TypedDict, total=False):
     """How services are opened; what is not said is as the machine's settings say.
 
-    `reasoner`, `web` and `pages_rating` are the run's wishes, as in its knobs. Where it has none,
+    `reasoners`, `web` and `pages_rating` are the run's wishes, as in its knobs. Where it has none,
     the web and the rating of its pages are those of the video's corpus entry, if it is `listed`. To
     `renew` is to ask everything anew.
     """
 
     observer: Required[Observer]
-    reasoner: str
+    reasoners: Reasoners
     web: str
     listed: CorpusVideo | None
     pages_rating: Rating | None
@@ -126,15 +127,14 @@ async def open_services(
         ratings: RatingDirectory = rating_directory(settings.rating_sets)
         if rated is not None and chosen.startswith("archive:"):
             ratings = RatedPages(ratings, rated)
-        choice = reasoning.choose_reasoner(wishes.get("reasoner", "auto"), settings)
-        for remark in (search_remark(settings, web, corpus_web), choice.remark):
+        choices = reasoning.choose_reasoners(wishes.get("reasoners", Reasoners()), settings)
+        for remark in (search_remark(settings, web, corpus_web), choices.remark):
             if remark is not None:
                 occasion.remark(remark)
-        if choice.kind == "embedded":
-            reasoner = reasoning.embedded_reasoner(settings, cache)
-        else:
-            budget = reasoning.BUDGETS.of(occasion.run_id, occasion.video_id, settings)
-            reasoner = await reasoning.open_models(settings, stack, cache, budget, renew=renew)
+        budget = reasoning.BUDGETS.of(occasion.run_id, occasion.video_id, settings)
+        reasoner = await reasoning.open_reasoner(
+            settings, choices, stack, cache, budget, renew=renew
+        )
         yield Services(
             reasoner=reasoner,
             searcher=opened.searcher,

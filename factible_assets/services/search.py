@@ -14,7 +14,7 @@ from operator import or_
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import load_corpora
-from factible_assets.services.reasoning import choose_reasoner
+from factible_assets.services.reasoning import choose_reasoners
 from factible_assets.settings import SearchProvider, Settings, unknown_variables, variable
 from resources.errors import SetupError
 from resources.http import HttpClient, HttpLimits, RetryPolicy, parse_url
@@ -124,7 +124,7 @@ def default_remarks(video_id: str, *, settings: Settings, config: FactCheckConfi
     """Say in one line which defaults take the place of what nobody set up, refused or spelt."""
     listed = load_corpora(settings.corpus_folders).find(video_id)
     try:
-        who = choose_reasoner(config.reasoner, settings).remark
+        who = choose_reasoners(config, settings).remark
     except SetupError:  # the run says so, with its remedy
         who = None
     where = search_remark(settings, config.search.web, listed.web if listed else None)

@@ -34,7 +34,6 @@ _SAYS: Mapping[Stance, tuple[str, str]] = {
     "unclear": ("comes closest", "comes closest"),
 }
 """What a source does, as a model or a person read it, and as the embedded engine did."""
-_LEANS = "leans towards the claim by its tone"
 
 _LEADS: Mapping[tuple[str, Stance], str] = {
     ("supports", "refutes"): "Against that,",
@@ -58,7 +57,7 @@ _UNOPPOSED: Mapping[Stance, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """The source that speaks loudest on one side: `{lead} {source} {says}{link}{words}`.
+    """The source that speaks loudest on one side: `{lead} {source} {says}: {words}`.
 
     `words` are its quote (`is_quote`), else what was read in it.
     """
@@ -70,11 +69,6 @@ class Voice:
     words: str
     is_quote: bool
 
-    @property
-    def link(self) -> str:
-        """What leads to its words, which are of one that only leans for want of better."""
-        return ", and comes closest with: " if self.is_quote and self.says == _LEANS else ": "
-
     def sentence(self, *, quoted: bool = True) -> str:
         """Say it in plain text, with its words or without."""
         named = f"{publisher(self.evidence)} ({source_words(self.evidence)})"
@@ -82,7 +76,7 @@ class Voice:
         if not (quoted and self.words):
             return f"{head}."
         words = f"“{self.words.translate(_INNER)}”" if self.is_quote else self.words
-        return f"{head}{self.link}{words}"
+        return f"{head}: {words}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +110,7 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
         relevance = each.relevance or 0.0
         # What takes no side weighs nothing: the closest is heard.
         weighs = 1 if each.stance == "unclear" else weight(each)
-        # Rather a plain statement than a leaning, unless it weighs less than half as much.
-        plainly = 1 if _only_leans(each) else 2
-        return each.quote is not None, weighs * relevance * plainly, not asks, relevance
+        return each.quote is not None, weighs * relevance, not asks, relevance
 
     voices = []
     for side in heard:
@@ -129,17 +121,13 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
         if len(words) > _HEARD_CHARACTERS:
             words = f"{words[:_HEARD_CHARACTERS].rsplit(maxsplit=1)[0]} …"
         lead = "" if outcome == "mixed" and not is_divided else _LEADS.get((outcome, side), "")
-        says = _LEANS if _only_leans(row) else _SAYS[side][_only_seems(row)]
+        says = _SAYS[side][_only_seems(row)]
         voices.append(Voice(side, lead, row, says, words, row.quote is not None))
     return Argument(tuple(voices), _balance(outcome, sides))
 
 
 def _only_seems(row: Evidence) -> bool:
-    return row.basis == "embedded" and row.machine_stance is None
-
-
-def _only_leans(row: Evidence) -> bool:
-    return _only_seems(row) and row.ground == "tone"
+    return row.basis in {"embedded", "labels"} and row.machine_stance is None
 
 
 def _balance(outcome: str, sides: Mapping[Stance, Collection[Evidence]]) -> str | None:
@@ -159,9 +147,8 @@ def _balance(outcome: str, sides: Mapping[Stance, Collection[Evidence]]) -> str 
         return None
     if other in sides:
         both = f"In all, {_take(own, sides[own])}, and {_take(other, sides[other])}"
-        who = "plainer" if all(map(_only_leans, sides[other])) else "more reliable"
         is_outnumbered = _origins(sides[other]) >= _origins(sides[own])
-        return f"{both}{f'; the {who} decide' if is_outnumbered else ''}."
+        return f"{both}{'; the more reliable decide' if is_outnumbered else ''}."
     if _origins(sides[own]) > 1:
         return f"In all, {_take(own, sides[own])}, and {_UNOPPOSED[own]}."
     return None if "mixed" in sides else "No other independent source takes a side."
@@ -171,9 +158,7 @@ def _take(side: Stance, rows: Collection[Evidence]) -> str:
     origins = _origins(rows)
     s = "s" if origins == 1 else ""
     does = _TAKE[side].format(s=s)
-    if all(map(_only_leans, rows)):
-        does = f"lean{s} towards it"
-    elif any(map(_only_seems, rows)):
+    if any(map(_only_seems, rows)):
         does = f"seem{s} to {_TAKE[side].format(s='')}"
     return f"{counted(origins, 'independent source')} {does}"
 

@@ -80,13 +80,14 @@ class ClaimCheck:
 
     @property
     def basis(self) -> records.Basis:
-        """Who judges: the embedded engine or a language model."""
+        """Return who reads the evidence, because the verdict rests on it."""
         return self.services.reasoner.basis
 
     def unasked(self, reason: str, *, failed: bool = False) -> records.Query:
         """Return the row of a claim whose queries were not written: by a rule, or for a failure."""
         status = "infra_error" if failed else "skipped"
-        return query_row(self.claim, "", basis=self.basis, status=status, reason=reason)
+        writer = self.services.reasoner.queries
+        return query_row(self.claim, "", basis=writer.basis, status=status, reason=reason)
 
     def case_of(self, queries: Sequence[records.Query]) -> verdict.CaseFile:
         """Open a case; a claim that nothing is asked for says so in a row."""
@@ -123,7 +124,8 @@ class ClaimCheck:
         if isinstance(judged, (ports.Judged, ports.ReasonerRefusalError)):
             # The claim's own words are a search too, and nobody can decline to use them.
             drafts = judged.value if isinstance(judged, ports.Judged) else ()
-            written = build_queries(self.claim, drafts, config, basis=self.basis)
+            basis = self.services.reasoner.queries.basis
+            written = build_queries(self.claim, drafts, config, basis=basis)
         else:
             failed = not isinstance(judged, ports.BudgetSpentError)
             written = (self.unasked(judged.reason, failed=failed),)
@@ -147,7 +149,7 @@ class ClaimCheck:
         self, config: QueriesConfig
     ) -> ports.Judged[tuple[ports.QueryDraft, ...]]:
         """Return the searches as the reasoner words them."""
-        return await self.services.reasoner.write_queries(
+        return await self.services.reasoner.queries.write_queries(
             self.video, self.claim, max_queries=config.max_queries
         )
 
@@ -206,7 +208,7 @@ class ClaimCheck:
         async def reader(
             query: records.Query, page: ports.PageExcerpt
         ) -> ports.Judged[ports.EvidenceDraft | None]:
-            return await self.services.reasoner.read_evidence(
+            return await self.services.reasoner.evidence.read_evidence(
                 self.video, self.claim, query, replace(page, sought=sought)
             )
 
@@ -377,7 +379,7 @@ class ClaimCheck:
             async def words() -> ports.Judged[ports.VerdictDraft] | None:
                 if not opinion.rows or opinion.doubt is not None:
                     return None
-                return await self.services.reasoner.judge(
+                return await self.services.reasoner.verdicts.judge(
                     self.video, case.claim, opinion.rows, opinion.vote
                 )
 

@@ -73,10 +73,10 @@ async def extract_claims(
         judged = Judged(replace(given, refused=0))
         built = build_claims(given, transcript, segments, None, basis="given")
     else:
-        reasoner, most = services.reasoner, config.max_claims
-        judged = await reasoner.extract_claims(video, transcript, segments, max_claims=most)
+        finder, most = services.reasoner.claims, config.max_claims
+        judged = await finder.extract_claims(video, transcript, segments, max_claims=most)
         found = judged.value
-        basis = found.basis or reasoner.basis
+        basis = found.basis or finder.basis
         built = build_claims(found, transcript, segments, config, basis=basis)
     claims = corrected(built)
     services.observer.claims_found(claims)
@@ -104,14 +104,19 @@ class Strategy:
     needs_model: bool = False
     in_rounds: bool = False
 
-    def refuse_unfit(self, basis: str, stages: frozenset[Stage] = frozenset(ALL_STAGES)) -> None:
+    def refuse_unfit(
+        self, bases: Collection[str], stages: frozenset[Stage] = frozenset(ALL_STAGES)
+    ) -> None:
         """Refuse a run that the strategy cannot do, before anything is paid.
 
-        Raises StrategyError: It needs a model, or cannot be done in part.
+        `bases` tells who words the queries, reads the evidence and words the verdicts.
+
+        Raises StrategyError: It needs a language model, or cannot be done in part.
         """
-        if self.needs_model and basis == "embedded":
+        if self.needs_model and {*bases} != {"llm"}:
             raise StrategyError(
-                f"The strategy {self.name} asks a language model, and the embedded engine judges. "
+                f"The strategy {self.name} needs a language model for queries, evidence and "
+                "verdicts. "
                 "Set OPENAI_API_KEY, or FACTIBLE_MODEL for a model without a key, or choose the "
                 "strategy standard."
             )
@@ -161,7 +166,7 @@ async def check_claims(
             f"The run asks for the strategy {config.strategy} and was handed {strategy.name}."
         )
     selected = frozenset(stages)
-    strategy.refuse_unfit(services.reasoner.basis, selected)
+    strategy.refuse_unfit(services.reasoner.bases, selected)
     config = strategy.adapt(config, video)
     known, watch = known or VideoRows(), Stopwatch()
     texts = known.texts

@@ -111,7 +111,7 @@ class ClaimDrafts:
     thesis: str | None
     claims: tuple[ClaimDraft, ...]
     refused: int = 0
-    basis: records.Basis | None = None
+    basis: records.Maker | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,15 +192,11 @@ class Vote:
     score: float
 
 
-class Reasoner(Protocol):
-    """The four judgements.
-
-    Every method raises ReasonerOutageError when its service fails, and ReasonerRefusalError when
-    its model declines.
-    """
+class ClaimFinder(Protocol):
+    """Finds claims. Raises ReasonerOutageError or ReasonerRefusalError if there is no answer."""
 
     @property
-    def basis(self) -> records.Basis: ...
+    def basis(self) -> records.Maker: ...
 
     async def extract_claims(
         self,
@@ -213,17 +209,38 @@ class Reasoner(Protocol):
         """Find the check-worthy claims of a transcript, most important first."""
         ...
 
+
+class QueryWriter(Protocol):
+    """Words searches. Raises ReasonerOutageError or ReasonerRefusalError if there is no answer."""
+
+    @property
+    def basis(self) -> records.Maker: ...
+
     async def write_queries(
         self, video: records.Video, claim: records.Claim, *, max_queries: int
     ) -> Judged[tuple[QueryDraft, ...]]:
         """Word the searches that would find evidence for and against a claim."""
         ...
 
+
+class EvidenceReader(Protocol):
+    """Reads pages. Raises ReasonerOutageError or ReasonerRefusalError if there is no answer."""
+
+    @property
+    def basis(self) -> records.Basis: ...
+
     async def read_evidence(
         self, video: records.Video, claim: records.Claim, query: records.Query, page: PageExcerpt
     ) -> Judged[EvidenceDraft | None]:
         """Read what a page says about a claim; None if it does not speak of it."""
         ...
+
+
+class VerdictWriter(Protocol):
+    """Words verdicts. Raises ReasonerOutageError or ReasonerRefusalError if there is no answer."""
+
+    @property
+    def basis(self) -> records.Basis: ...
 
     async def judge(
         self,
@@ -234,6 +251,38 @@ class Reasoner(Protocol):
     ) -> Judged[VerdictDraft]:
         """Reach a verdict from the evidence alone, of which every row has status ok."""
         ...
+
+
+class OneReasoner(ClaimFinder, QueryWriter, EvidenceReader, VerdictWriter, Protocol):
+    """A reasoner that makes all four judgements, such as a language model."""
+
+    @property
+    def basis(self) -> records.Maker: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoner:
+    """Who makes each of the four judgements of a check."""
+
+    claims: ClaimFinder
+    queries: QueryWriter
+    evidence: EvidenceReader
+    verdicts: VerdictWriter
+
+    @classmethod
+    def of(cls, one: OneReasoner) -> Reasoner:
+        """Return a reasoner whose four judgements are made by one."""
+        return cls(one, one, one, one)
+
+    @property
+    def basis(self) -> records.Basis:
+        """Return who reads the evidence, because the verdict rests on it."""
+        return self.evidence.basis
+
+    @property
+    def bases(self) -> tuple[records.Basis, ...]:
+        """Return who words the queries, reads the evidence and words the verdicts."""
+        return self.queries.basis, self.evidence.basis, self.verdicts.basis
 
 
 # --- Watching -----------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from factible_assets.config import QueriesConfig
-from factible_assets.records import Basis, Claim, Query, QueryBasis, QueryType
+from factible_assets.records import Claim, Maker, Query, QueryBasis, QueryType
 from factible_assets.stages.ids import normalise_text, query_id
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.transcript import storable
@@ -35,7 +35,7 @@ _MAX_TIME_WORDS = 3
 
 
 def build_queries(
-    claim: Claim, drafts: Sequence[QueryDraft], config: QueriesConfig, *, basis: Basis
+    claim: Claim, drafts: Sequence[QueryDraft], config: QueriesConfig, *, basis: Maker
 ) -> tuple[Query, ...]:
     """Return the queries that are asked for a claim, in the order in which they are tried.
 

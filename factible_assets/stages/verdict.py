@@ -182,11 +182,11 @@ def decide(counted: Tally, config: VerdictsConfig, basis: records.Basis) -> port
         stance, score = "refutes", -margin * _sureness(counted.refutes, basis)
     elif _in_conflict(counted, config) or _mostly_mixed(counted, config):
         both = _volume(min(counted.supports, counted.refutes) + counted.mixed)
-        stance, score = "mixed", _LEANING_MIXED if basis == "embedded" else both
+        stance, score = "mixed", both if basis == "llm" else _LEANING_MIXED
     else:
         stance, score = "unclear", 0.0
     word = confidence_of(score)
-    if basis == "embedded":
+    if basis != "llm":
         word = "medium" if score >= _LEANING_MEDIUM else "low"
     return ports.Vote(stance, margin, word, round(score, 6))
 
@@ -216,7 +216,7 @@ def _least(config: VerdictsConfig) -> int:
 
 
 def _sureness(side: int, basis: records.Basis) -> float:
-    if basis != "embedded":
+    if basis == "llm":
         return _volume(side)
     share = min(1.0, side / (_LEANING_VOLUME * UNIT))
     return _LEANING_LEAST + (_LEANING_MOST - _LEANING_LEAST) * share
@@ -339,19 +339,12 @@ def form_opinion(
         case=case,
         basis=basis,
         rows=rows,
-        vote=_as_plain(seen if doubt else least, rows),
+        vote=seen if doubt else least,
         origins=independent_weight(rows, lambda _: 1, stories),
         doubt=f"{'; '.join(doubt)}. Check the claim again." if doubt else None,
         reserve=reserve,
         declined=f"The model declined to read {numbered(declined, 'source')}" if declined else None,
     )
-
-
-def _as_plain(vote: ports.Vote, rows: Iterable[records.Evidence]) -> ports.Vote:
-    """Tone alone makes nobody sure, of however many sources: what they share is their topic."""
-    own = [row.ground for row in rows if row.stance == vote.stance]
-    only_leans = bool(own) and {*own} == {"tone"}
-    return replace(vote, confidence="low") if only_leans else vote
 
 
 def conclude(

@@ -21,10 +21,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from factible_assets.methods.scales import UNPROVEN, stance_of
 from factible_assets.reasoners.llm import investigation
 from factible_assets.reasoners.llm.engine import asking
 from factible_assets.records import Evidence, StepKind
+from factible_assets.scales import UNPROVEN, stance_of
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
@@ -130,7 +130,9 @@ class _Inquiry:
         """Search for an item, and condense what the pages say of it; no page is read twice."""
         check, known = self.check, {query.query_id for query in self.case.queries}
         draft = ports.QueryDraft(item.query, "direct" if item.is_statement else "context", 1)
-        (worded,) = build_queries(check.claim, [draft], check.config.queries, basis=check.basis)
+        (worded,) = build_queries(
+            check.claim, [draft], check.config.queries, basis=check.services.reasoner.queries.basis
+        )
         self.asked.append(item.query)
         queries = corrected_queries(check.claim, [*self.case.queries, worded], check.corrections)
         new = [query for query in queries if query.query_id not in known]

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from factible_assets.methods import ecvs as calculus
 from factible_assets.methods.ecvs import PREDICTION, SEARCH, Source, claim_class
-from factible_assets.methods.scales import THREE_WAY, stance_of
 from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.investigation import judge_three_way
 from factible_assets.records import Evidence, Verdict
+from factible_assets.scales import THREE_WAY, stance_of
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
@@ -71,7 +71,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     if told.stance != "unclear":
         # A verdict that decides nothing keeps its own, and an automatic leaning is never sure.
         word = {"Very Low": "low", "Low": "low", "Moderate": "medium"}.get(ours.label, "high")
-        word = "medium" if told.basis == "embedded" and word == "high" else word
+        word = "medium" if told.basis != "llm" and word == "high" else word
         sure = {"confidence": word, "confidence_score": round(ours.percent / 100, 6)}
         told = told.model_copy(update=sure)
     return case, told
@@ -80,7 +80,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
 async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict:
     """Have a model say TRUE, FALSE or CAN'T SAY beside the vote; the engine's words otherwise."""
     opinion = check.form_opinion(case)
-    if check.basis == "embedded" or not opinion.rows or opinion.doubt:
+    if check.basis != "llm" or not opinion.rows or opinion.doubt:
         return await check.judge(case)
     try:
         with check.trace.step("judge", "TRUE, FALSE or CAN'T SAY") as note:

@@ -17,12 +17,12 @@ from typing import Final
 
 from factible_assets.config import FactCheckConfig, QueriesConfig, SearchConfig
 from factible_assets.methods import raw_evidence
-from factible_assets.methods.scales import VERACITY, veracity_of
 from factible_assets.reasoners.llm.answers import VeracityAnswer
 from factible_assets.reasoners.llm.engine import LlmReasoner, asking
 from factible_assets.reasoners.llm.investigation import ask_questions, judge_veracity, summarise
 from factible_assets.reasoners.llm.verdict import CARRIERS
 from factible_assets.records import Answered, Evidence, Query, Stance, Video
+from factible_assets.scales import VERACITY, veracity_of
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
@@ -50,8 +50,8 @@ def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
 
 
 async def _check(check: ClaimCheck) -> ClaimRows:
-    reasoner = check.services.reasoner
-    model = reasoner if isinstance(reasoner, LlmReasoner) else None
+    writer = check.services.reasoner.queries
+    model = writer if isinstance(writer, LlmReasoner) else None
     passages = _Passages(check, model)
     queries: Sequence[Query] = ()
     case: CaseFile | None = None
@@ -150,8 +150,8 @@ class _Passages:
             return f"It is not among the {most} documents that bear most on the claim."
         if self._model is None:
             parts, check = replace(page, text=chosen.text, arrivals=None, alone=False), self._check
-            reasoner = check.services.reasoner
-            return await reasoner.read_evidence(check.video, check.claim, query, parts)
+            reader = check.services.reasoner.evidence
+            return await reader.read_evidence(check.video, check.claim, query, parts)
         desk = self._model.desk(self._prompt, "evidence", self._check.video, self._check.claim)
         told = await summarise(desk, page, chosen.text)
         passage = f"{page.title}\n{chosen.text}"

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from factible_assets.methods.scales import (
+from factible_assets.scales import (
     AVERITEC,
     FEVER,
     LEVELS,

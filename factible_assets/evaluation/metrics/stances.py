@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from factible_assets.evaluation.figures import Ratio
-from factible_assets.methods.scales import LEVELS
 from factible_assets.records import Stance
+from factible_assets.scales import LEVELS
 
 STANCES: Final[tuple[Stance, ...]] = ("supports", "refutes", "mixed", "unclear")
 BINS: Final = 10

@@ -37,8 +37,9 @@ def word_set(words: str) -> frozenset[str]:
 
 
 _WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text("utf-8"))
-STOP_WORDS, NEGATIONS, NAMED_BY_LETTER = (
-    word_set(_WORDS[name]) for name in ("stop_words", "negations", "named_by_letter")
+STOP_WORDS, NEGATIONS, NAMED_BY_LETTER, ABBREVIATIONS = (
+    word_set(_WORDS[name])
+    for name in ("stop_words", "negations", "named_by_letter", "abbreviations")
 )
 
 

@@ -16,7 +16,6 @@ from typing import Literal
 from factible_assets import records
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import minilm
-from factible_assets.reasoners.embedded.page_text import instructs_reader
 from factible_assets.reasoners.llm import queries
 from factible_assets.reasoners.llm.calls import ONES_FAULT, Batches, Desk, StageModel
 from factible_assets.reasoners.llm.claims import WINDOWS, Windowing, find_claims
@@ -59,7 +58,7 @@ class LlmReasoner:
     ReasonerRefusalError when the model declined.
     """
 
-    basis: records.Basis = "llm"
+    basis: records.Maker = "llm"
 
     def __init__(
         self, models: Mapping[str, StageModel], limits: ReadingLimits | None = None
@@ -84,8 +83,7 @@ class LlmReasoner:
             size=self._limits.together,
             order=lambda source: source.page.canonical_url,
             gather=pages_in,
-            # A page that gives its reader orders can spoil no reading but its own.
-            alone=lambda source: source.page.alone or instructs_reader(source.page.text),
+            alone=lambda source: source.page.alone,
         )
 
     async def extract_claims(
@@ -190,7 +188,7 @@ async def asking(
     Raises ReasonerOutageError if who judges is no language model, BudgetSpentError if the claim may
     cost no more or its seconds ended before the answer came.
     """
-    reasoner = check.services.reasoner
+    reasoner = getattr(check.services.reasoner, stage)
     if not isinstance(reasoner, LlmReasoner):
         raise ports.ReasonerOutageError(
             f"The question {prompt} is for a language model.", lasting=True

@@ -29,13 +29,13 @@ import numpy as np
 import numpy.typing as npt
 
 from factible_assets.reasoners.embedded.embedder import minilm
-from factible_assets.reasoners.embedded.page_text import PageSentence, page_sentences
-from factible_assets.reasoners.embedded.reading.passages import bm25_scores
 from factible_assets.reasoners.embedded.text import STOP_WORDS, content_stems, is_english
 from factible_assets.reasoners.llm.answers import EvidenceAnswer, Reading
 from factible_assets.reasoners.llm.calls import Desk
 from factible_assets.reasoners.llm.prompts import OMISSION, Data, Piece, ShownText, cut, title_line
 from factible_assets.reasoners.llm.wording import clip, plain
+from factible_assets.reasoners.readers.page_text import PageSentence, page_sentences
+from factible_assets.reasoners.readers.passages import bm25_scores
 from factible_assets.records import Claim, Query, Video
 from factible_assets.stages.evidence import QuoteFinder
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt, ReasonerOutageError

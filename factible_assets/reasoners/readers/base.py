@@ -14,11 +14,11 @@ from factible_assets.records import Stance
 from factible_assets.stages.ports import ReasonerOutageError
 from resources.llm.base import ModelCall
 
-Ground = Literal["assertion", "denial", "number", "answer", "rating", "inference", "label"]
+Ground = Literal["assertion", "denial", "number", "name", "answer", "rating", "inference", "label"]
 """Why a page takes its side.
 
-It states the claim, denies it, gives another figure, answers the claim as a question, or rates the
-claim; or an entailment model or a label reader says so.
+It states the claim, denies it, gives another figure or name, answers the claim as a question, or
+rates the claim; or an entailment model or a label reader says so.
 """
 
 
@@ -28,27 +28,35 @@ class Reading:
 
     `confidence` is the probability that the stance is right, in [0, 1]; it is 0 for "unclear".
     `bearing` is the probability that the page speaks of the claim at all, in [0, 1], or None if the
-    reader cannot tell. `quotes` are raw spans of the page that carry the stance, the best first,
-    each with the index of its passage in the selection. `calls` are the model calls that it took;
-    the code that asks knows for which video and claim, and makes rows of them.
+    reader cannot tell. `quotes` are raw spans of the page that carry the stance, the best first.
+    `in_page` is False if only the snippet of the search hit says so. `calls` are the model calls
+    that the reading took, with the prompt of `prompt_version`; the code that asks knows for which
+    video and claim, and makes rows of them.
     """
 
     stance: Stance = "unclear"
     confidence: float = 0.0
     ground: Ground | None = None
-    quotes: tuple[tuple[int, tuple[int, int]], ...] = ()
+    quotes: tuple[tuple[int, int], ...] = ()
     bearing: float | None = None
+    in_page: bool = True
     calls: tuple[ModelCall, ...] = ()
+    prompt_version: str = ""
 
 
 class ReadingOutageError(ReasonerOutageError):
-    """The model behind a reader failed. `model_calls` were made all the same."""
+    """The model behind a reader failed. Its `model_calls` were made all the same."""
 
     def __init__(
-        self, reason: str, model_calls: tuple[ModelCall, ...] = (), *, lasting: bool = False
+        self,
+        reason: str,
+        *,
+        model_calls: tuple[ModelCall, ...] = (),
+        prompt_version: str = "",
+        lasting: bool = False,
     ) -> None:
         super().__init__(reason, lasting=lasting)
-        self.model_calls = model_calls
+        self.model_calls, self.prompt_version = model_calls, prompt_version
 
 
 class StanceReader(Protocol):

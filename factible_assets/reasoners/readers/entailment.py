@@ -1,12 +1,12 @@
-"""Inference models: their scores for a claim and its denial become a stance.
+"""The entailment reader: scores of a cross-encoder for a claim and its denial become a stance.
 
-What belongs here: the protocol of a natural-language-inference cross-encoder, how its scores are
-read, and the ONNX cross-encoder of a folder. What does not: fetching a model (resources/models);
-nothing is ever downloaded here.
+The protocol of such a model, the reading of its scores and the ONNX model of a folder belong here.
+Nothing is downloaded here; `resources/models` fetches models.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from factible_assets.reasoners.embedded.embedder import open_session
+from factible_assets.reasoners.readers.base import Reading
 from factible_assets.reasoners.readers.passages import Selection
-from factible_assets.reasoners.readers.base import Reading, uncapitalised
 from factible_assets.records import Stance
 
 if TYPE_CHECKING:
@@ -49,55 +49,67 @@ class InferenceModel(Protocol):
 
 
 _LEANING = 0.3
-"""Difference between claim and denial below which an inference model's passage is unclear."""
+"""Difference between claim and denial below which a passage takes no side."""
 _HIGHEST = 0.95
-"""Confidence that is never exceeded: wording is no proof."""
+"""Upper limit of the confidence: a model's score is no proof."""
 _BALANCED, _AGAINST = 0.9, 0.4
-"""Share of the stronger side from which a page is mixed, and what the weaker one takes off it."""
+"""Share of the stronger side from which a page is mixed, and the part of the weaker side that is
+taken off the confidence."""
 
 
 def denial_of(claim: str) -> str:
     """Word the denial of a claim as a hypothesis."""
-    return f"There is no evidence that {uncapitalised(claim.rstrip('.!? '))}."
+    first, _, rest = claim.rstrip(".!? ").partition(" ")
+    keeps_capital = first == "I" or first[1:] != first[1:].lower()
+    start = first if keeps_capital else first[:1].lower() + first[1:]
+    return f"There is no evidence that {f'{start} {rest}'.strip()}."
 
 
 def leaning_of(claim: Inference, denial: Inference) -> float:
     """Turn the scores of a claim and of its denial into a leaning in [-1, 1].
 
-    A passage must choose between the two, so that a model's bias towards one answer cancels. With a
+    A passage must choose between the two, so a model's bias towards one answer cancels out. With a
     DeBERTa-class model this reached an AUC of .84 to .87.
     """
     for_claim = claim.entailment - claim.contradiction
     return (for_claim - (denial.entailment - denial.contradiction)) / 2
 
 
-class InferenceStance:
-    """A stance model made of an inference model: each passage against the claim and its denial."""
+class EntailmentReader:
+    """The `StanceReader` that scores each passage against the claim and against its denial."""
 
     def __init__(self, model: InferenceModel) -> None:
         self._model = model
 
     @property
     def name(self) -> str:
-        """Return the inference model's name."""
+        """Return the model's name."""
         return self._model.name
 
-    def read(self, claim: str, selection: Selection, *, title: str) -> PageStance:
-        """Return what a page says. A premise stands for itself, without its title.
+    async def read(self, claim: str, selection: Selection, *, title: str) -> Reading:
+        """Return the side of the strongest passage; sides of about equal strength are "mixed".
 
-        The strongest passage of each side counts; sides about equally strong make a page mixed.
+        A passage stands for itself: the model is not shown the title.
+
+        Raises:
+            InferenceUnavailableError: The model cannot be loaded.
         """
-        passages = selection.passages
+        return await asyncio.to_thread(self._read, claim, selection)
+
+    def _read(self, claim: str, selection: Selection) -> Reading:
+        in_page = bool(selection.passages)
+        spans = [(each.start, each.end) for each in selection.passages or selection.snippet]
+        texts = [each.text for each in selection.passages or selection.snippet]
         hypotheses = (claim, denial_of(claim))
-        pairs = [(each.text, hypothesis) for each in passages for hypothesis in hypotheses]
+        pairs = [(text, hypothesis) for text in texts for hypothesis in hypotheses]
         scores = iter(self._model.infer(pairs) if pairs else ())
-        leanings = [leaning_of(next(scores), next(scores)) for _ in passages]
+        leanings = [leaning_of(next(scores), next(scores)) for _ in texts]
         told = sorted(
             (number for number, leaning in enumerate(leanings) if abs(leaning) >= _LEANING),
             key=lambda number: -abs(leanings[number]),
         )
         if not told:
-            return PageStance()
+            return Reading()
         first = leanings[told[0]]
         against = max((abs(leanings[n]) for n in told if leanings[n] * first < 0), default=0.0)
         side: Stance = "supports" if first > 0 else "refutes"
@@ -106,8 +118,9 @@ class InferenceStance:
             side, strength = "mixed", _AGAINST * (abs(first) + against)
         else:
             told = [number for number in told if leanings[number] * first > 0]
-        quotes = tuple((place, (passages[place].start, passages[place].end)) for place in told)
-        return PageStance(side, round(min(_HIGHEST, strength), 4), "inference", quotes)
+        quotes = tuple(spans[place] for place in told) if in_page else ()
+        confidence = round(min(_HIGHEST, strength), 4)
+        return Reading(side, confidence, "inference", quotes, in_page=in_page)
 
 
 # --- A cross-encoder in ONNX --------------------------------------------------------------------

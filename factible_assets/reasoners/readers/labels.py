@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from factible_assets.reasoners.llm.prompts import Prompt, cut, load_prompt, title_line
@@ -106,7 +106,6 @@ class LabelReader:
         self._calibration = calibration or UNCALIBRATED
         self._embedder = embedder
         self.is_calibrated = calibration is not None
-        self.prompt_version = self._question.prompt.version
 
     @property
     def name(self) -> str:
@@ -124,18 +123,25 @@ class LabelReader:
         Raises:
             ReadingOutageError: The model failed, or gives no probabilities.
         """
-        source = _source(selection)
-        if not source:
+        passages, in_page = _source(selection)
+        if not passages:
             return Reading(bearing=0.0)
         calls: list[ModelCall] = []
-        judged = await self._judge(claim, " ".join(text for _, text in source), title, calls)
-        bearing = round(judged.bearing, 4)
+        source = " ".join(each.text for passage in passages for each in passage)
+        judged = await self._judge(claim, source, title, calls)
+        said = Reading(
+            bearing=round(judged.bearing, 4),
+            in_page=in_page,
+            calls=tuple(calls),
+            prompt_version=self._question.prompt.version,
+        )
         stance, chance = _side(judged)
         if chance < self._calibration.threshold:
-            return Reading(bearing=bearing, calls=tuple(calls))
-        places = await asyncio.to_thread(self._nearest, claim, selection, [at for at, _ in source])
+            return said
+        told = [each for passage in passages for each in passage]
+        near = await asyncio.to_thread(self._nearest, claim, told)
         alone = await asyncio.gather(
-            *(self._judge(claim, sentence.text, title, calls) for _, sentence in places)
+            *(self._judge(claim, sentence.text, title, calls) for sentence in near)
         )
         supporting = max(range(len(alone)), key=lambda at: alone[at].supports)
         refuting = max(range(len(alone)), key=lambda at: alone[at].refutes)
@@ -143,14 +149,14 @@ class LabelReader:
         clear = min(alone[supporting].supports, alone[refuting].refutes)
         if clear >= _CLEAR:
             stance, chance, best = "mixed", clear, [supporting, refuting]
-        quotes = tuple((places[at][0], (places[at][1].start, places[at][1].end)) for at in best)
+        quotes = tuple((near[at].start, near[at].end) for at in best)
         most = 1.0 if self.is_calibrated else _MOST_UNCALIBRATED
-        return Reading(
+        return replace(
+            said,
             stance=stance,
             confidence=round(min(chance, most), 4),
             ground="label",
-            quotes=quotes,
-            bearing=bearing,
+            quotes=quotes if in_page else (),
             calls=tuple(calls),
         )
 
@@ -162,22 +168,22 @@ class LabelReader:
         except ModelError as failure:
             calls += failure.calls
             raise ReadingOutageError(
-                failure.reason, tuple(calls), lasting=failure.lasting
+                failure.reason,
+                model_calls=tuple(calls),
+                prompt_version=self._question.prompt.version,
+                lasting=failure.lasting,
             ) from failure
         calls += answer.calls
         return self._calibration.judge(answer.chances)
 
-    def _nearest(
-        self, claim: str, selection: Selection, used: Sequence[int]
-    ) -> list[tuple[int, PageSentence]]:
-        """Return the sentences nearest to the claim with their passages' places, nearest first."""
-        told = [(at, each) for at in used for each in selection.passages[at].sentences]
-        if len(told) > _SENTENCES:
-            vectors = self._embedder.embed([claim, *(each.text for _, each in told)])
-            near = (vectors[1:] @ vectors[0]).tolist()
-            order = sorted(range(len(told)), key=lambda at: -near[at])
-            told = [told[at] for at in order[:_SENTENCES]]
-        return told
+    def _nearest(self, claim: str, told: Sequence[PageSentence]) -> Sequence[PageSentence]:
+        """Return the sentences nearest to the claim, the nearest first."""
+        if len(told) <= _SENTENCES:
+            return told
+        vectors = self._embedder.embed([claim, *(each.text for each in told)])
+        near = (vectors[1:] @ vectors[0]).tolist()
+        order = sorted(range(len(told)), key=lambda at: -near[at])
+        return [told[at] for at in order[:_SENTENCES]]
 
 
 def _side(judged: Judgement) -> tuple[Stance, float]:
@@ -186,27 +192,20 @@ def _side(judged: Judgement) -> tuple[Stance, float]:
     return "refutes", judged.refutes
 
 
-def _source(selection: Selection) -> list[tuple[int, str]]:
-    """Return what is read of a page in its own order: places of passages, and their texts.
+def _source(selection: Selection) -> tuple[list[tuple[PageSentence, ...]], bool]:
+    """Return the passages that are read, in the page's order, and whether the page has any.
 
-    Snippets of the search result are read where the page itself has nothing to read.
+    The snippet of the search result is read where the page has nothing to read.
     """
-    passages = selection.passages
-    own = [at for at, each in enumerate(passages) if each.in_page]
-    chosen: list[int] = []
+    if not selection.passages:
+        return [selection.snippet] if selection.snippet else [], False
+    chosen: list[Passage] = []
     room = _MOST_CHARACTERS
-    for at in own or range(len(passages)):
-        if _overlaps(passages[at], [passages[each] for each in chosen]):
+    for passage in selection.passages:
+        if any(each.start < passage.end and passage.start < each.end for each in chosen):
             continue
-        room -= len(passages[at].text) + 1
+        room -= len(passage.text) + 1
         if chosen and room < 0:
             break
-        chosen.append(at)
-    chosen.sort(key=lambda at: passages[at].start if own else at)
-    return [(at, passages[at].text) for at in chosen]
-
-
-def _overlaps(passage: Passage, others: Sequence[Passage]) -> bool:
-    return passage.in_page and any(
-        each.start < passage.end and passage.start < each.end for each in others
-    )
+        chosen.append(passage)
+    return [each.sentences for each in sorted(chosen, key=lambda each: each.start)], True

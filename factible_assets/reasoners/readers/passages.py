@@ -1,12 +1,12 @@
-"""The passages of a page that may speak of a claim, and how relevant the page is.
+"""The passages of a page that may speak of a claim, and how relevant the page is to it.
 
-What belongs here: cutting a page into windows, ranking them, the relevance score and the choice of
-sentences to quote. What does not: whether a passage is for or against the claim (stance.py).
+Cutting a page into windows, ranking them and scoring relevance belong here. Whether a passage is
+for or against the claim is the readers' part.
 
-Recipe: windows of 25 to 60 words on sentence boundaries, the best five by BM25 (Robertson and
-Zaragoza, 2009, with k1 = 1.5 and b = 0.75), of these the best three by BM25 and embedding together,
-plus the search result's snippet. It follows the two-stage retrieval of Chen et al. (2023), who rank
-spans of a page by BM25 before a model reads them.
+Recipe: windows of 25 to 60 words on sentence boundaries; the best five by BM25 (Robertson and
+Zaragoza, 2009, with k1 = 1.5 and b = 0.75); of these the best three by BM25 and embedding together.
+It follows the two-stage retrieval of Chen et al. (2023), who rank spans of a page by BM25 before a
+model reads them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from factible_assets.reasoners.readers.lexicon import load_lexicon
-from factible_assets.reasoners.readers.page_text import PageSentence, readable_sentences
-from factible_assets.reasoners.embedded.text import content_stems, fold, tokenise
+from factible_assets.reasoners.embedded.text import content_stems, tokenise
+from factible_assets.reasoners.readers.page_text import PageSentence, page_sentences
 
-if TYPE_CHECKING:  # loads arrays, which who weighs words alone needs not
+if TYPE_CHECKING:  # numpy is slow to import, and BM25 alone does not need it
     from factible_assets.reasoners.embedded.embedder import Embedder
 
 SHORTEST_WINDOW = 25
@@ -32,24 +31,17 @@ LONGEST_WINDOW = 60
 
 _BM25_KEPT = 5
 _KEPT = 3
-"""Of eight and four, which cost more than half as much again, no figure is better."""
+"""Keeping eight and four costs half as much again and improves no figure."""
 _K1, _B = 1.5, 0.75
 _SHARED, _NEAREST = 0.4, 0.6
-"""Shares of shared words and of the nearest passage's embedding in the relevance: of .2 to .5 and
-.8 to .5 little differs; of .75 and .25 three times as many pages on the topic alone are kept with
-as many that speak of the claim."""
+"""Shares of the shared words and of the nearest passage's embedding in the relevance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Consecutive sentences of a page, `page[start:end]`, or the snippet of a search hit.
-
-    `in_page` is False for a snippet, whose offsets index the snippet itself and which is never
-    quoted.
-    """
+    """Consecutive sentences of a page: `page[start:end]`."""
 
     sentences: tuple[PageSentence, ...]
-    in_page: bool = True
 
     @property
     def start(self) -> int:
@@ -69,12 +61,17 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The passages of one page that may speak of a claim, best first, and how much they do.
+    """One page as the readers see it.
 
-    `shared` is how much of the claim's words they have, `nearest` the cosine of the page's nearest
-    window with the claim; both are in [0, 1], and 0 for a page that shares no content word with it.
+    `sentences` are all sentences of the page, `snippet` those of the search result's excerpt, whose
+    offsets index the excerpt and which nobody quotes. `passages` are the passages of the page that
+    may speak of the claim, the best first. `shared` is the share of the claim's words that they and
+    the title have; `nearest` is the cosine of the nearest passage with the claim. Both are in
+    [0, 1], and 0 for a page that shares no content word with the claim.
     """
 
+    sentences: tuple[PageSentence, ...]
+    snippet: tuple[PageSentence, ...]
     passages: tuple[Passage, ...]
     shared: float
     nearest: float
@@ -106,18 +103,10 @@ def windows(sentences: Sequence[PageSentence]) -> list[Passage]:
 
 
 @lru_cache(maxsize=64)
-def _candidates(text: str) -> tuple[list[Passage], list[list[str]], Passage | None]:
-    """Return the windows of a page, their stems, and the question it opens with with its answer.
-
-    Kept, as one page is read for many claims.
-    """
-    sentences = readable_sentences(text)
-    found = windows(sentences)
-    asked = sentences[0].text if sentences else ""
-    answers = (each for each in sentences[2:] if load_lexicon().ruling.search(fold(each.text)))
-    answer = next(answers, None) if asked.endswith("?") and " or " not in asked else None
-    answered = None if answer is None else Passage((sentences[0], answer))
-    return found, [content_stems(passage.text) for passage in found], answered
+def _candidates(text: str) -> tuple[list[Passage], list[list[str]]]:
+    """Return the windows of a page and their stems. Cached: one page is read for many claims."""
+    found = windows(page_sentences(text))
+    return found, [content_stems(passage.text) for passage in found]
 
 
 def bm25_scores(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
@@ -147,22 +136,29 @@ def bm25_scores(query: Sequence[str], documents: Sequence[Sequence[str]]) -> lis
     ]
 
 
-def select_passages(claim: str, text: str, snippet: str, embedder: Embedder) -> Selection:
-    """Choose the passages of a page, and its snippet, that may speak of a claim.
+def select_passages(
+    claim: str, text: str, embedder: Embedder, *, title: str = "", snippet: str = ""
+) -> Selection:
+    """Choose the passages of a page that may speak of a claim.
 
-    Sentences that are furniture or instructions are never chosen.
+    A passage is embedded behind the page's title, because the title often names the subject and the
+    passage only says "it". A page without text is its snippet.
 
     Raises:
         EmbedderUnavailableError: The embedder's model cannot be loaded.
     """
-    candidates, stems, answered = _candidates(text)
+    excerpt = tuple(page_sentences(snippet))
+    candidates, stems = _candidates(text)
+    if not candidates:
+        candidates, stems = _candidates(snippet)
     query = content_stems(claim)
     scores = bm25_scores(query, stems)
     first = sorted(range(len(scores)), key=lambda index: (-scores[index], index))[:_BM25_KEPT]
     first = [index for index in first if scores[index] > 0]
     similar: list[float] = []
     if first:
-        vectors = embedder.embed([claim, *(candidates[index].text for index in first)])
+        told = [f"{title}. {candidates[index].text}" for index in first]
+        vectors = embedder.embed([claim, *told])
         similar = [float(value) for value in vectors[1:] @ vectors[0]]
     highest = max((scores[index] for index in first), default=1.0)
     mixed = {
@@ -170,14 +166,12 @@ def select_passages(claim: str, text: str, snippet: str, embedder: Embedder) -> 
         for index, cosine in zip(first, similar, strict=True)
     }
     best = sorted(first, key=lambda index: (-mixed[index], index))[:_KEPT]
-    passages = [candidates[index] for index in best]
-    if answered is not None and not frozenset(query).isdisjoint(content_stems(answered.text)):
-        passages.append(answered)
-    # A snippet's sentences stand one by one: it is cut together from anywhere.
-    told = [Passage((each,), in_page=False) for each in readable_sentences(snippet)]
+    named = content_stems(title)
     return Selection(
-        passages=(*passages, *told),
-        shared=_shared(query, [stems[index] for index in best]),
+        sentences=tuple(page_sentences(text)),
+        snippet=excerpt,
+        passages=tuple(candidates[index] for index in best) if text.strip() else (),
+        shared=_shared(query, [[*named, *stems[index]] for index in best]),
         nearest=max([0.0, *similar]),
     )
 

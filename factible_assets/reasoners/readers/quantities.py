@@ -43,6 +43,8 @@ _UNITS = (
 )
 """A dimension, the size of a unit in metres, kilograms or seconds, and its names."""
 _SCALES = {stem(word): row[:2] for row in _UNITS for word in row[2].split()}
+UNIT_STEMS = frozenset(_SCALES)
+"""Stems of the units that measure; a unit belongs to its figure and is no word of its own."""
 
 Bound = Literal["exact", "about", "at_least", "at_most"]
 _TO_NUMBER = r"\s*(\w+\s){0,2}(us)?$"

@@ -75,6 +75,7 @@ _WORDS: Final[Mapping[Stance, str]] = {
     ),
 }
 """How a rating in words begins, in the order in which they are tried: "partly true" is mixed."""
+_LEAD: Final = "(?:rated |is |was |it is |this is |as )?"
 _EVERY_LABEL: Final[Mapping[str, Stance]] = {
     **{each: each for each in get_args(Stance)},
     **AVERITEC,
@@ -122,6 +123,16 @@ def veracity_of(stance: Stance | None, confidence: Confidence | None) -> Veracit
     return levels.get(stance)
 
 
+def stance_of_label(text: str) -> Stance | None:
+    """Read a text that is a rating and nothing else; None if it is longer, or no known rating."""
+    told = " ".join(re.findall(r"[\w']+", _folded(text)))
+    label = _OTHER_NAMES.get(told, told)
+    with suppress(ValueError):
+        return stance_of(label, _EVERY_LABEL)
+    matches = (each for each, words in _WORDS.items() if re.fullmatch(f"{_LEAD}(?:{words})", told))
+    return next(matches, None)
+
+
 def stance_of_rating(
     words: str | None, value: float | None, worst: float | None, best: float | None
 ) -> Stance | None:
@@ -137,9 +148,8 @@ def stance_of_rating(
     with suppress(ValueError):
         return stance_of(_OTHER_NAMES.get(label, label), _EVERY_LABEL)
     told = " ".join(re.findall(r"[\w']+", label))
-    lead = "(?:rated |is |was |it is |this is |as )?"
     stance = next(
-        (each for each, opening in _WORDS.items() if re.match(rf"{lead}(?:{opening})\b", told)),
+        (each for each, opening in _WORDS.items() if re.match(rf"{_LEAD}(?:{opening})\b", told)),
         None,
     )
     if stance is not None or value is None:

@@ -1,0 +1,28 @@
+"""The words of a verdict from a template: they follow the vote and cannot contradict it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from factible_assets.records import Evidence
+from factible_assets.stages.argument import argue
+from factible_assets.stages.ports import VerdictDraft, Vote
+
+_UNFIT = re.compile(
+    r"<[^>]{0,200}>|[*_`#<>\[\]{}|\\]|[^\S ]|[\u0000-\u001f\u007f-\u009f]"
+    "|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+"""Markup, control characters, and characters that show nothing: a quote with them is not cited."""
+
+
+def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
+    """Word the verdict of a vote. Every row of the evidence has status "ok".
+
+    The words follow the vote: over the published runs of Factible a vote weighted by reliability
+    agreed with the annotation more often (.677) than the model's own verdicts (.582).
+    """
+    argument = argue(vote.stance, evidence)
+    said = (each.sentence(quoted=_UNFIT.search(each.words) is None) for each in argument.voices)
+    parts = (*said, argument.balance, "Judged automatically, by the wording of the sources.")
+    return VerdictDraft(vote.stance, vote.confidence, " ".join(filter(None, parts)))

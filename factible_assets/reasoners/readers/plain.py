@@ -1,0 +1,489 @@
+"""The plain reader: it takes a side only where a page says so almost in the claim's own words.
+
+It needs no model. Five things decide, and everything else is "unclear":
+
+- a sentence has every word of the claim, in the claim's order, with the same polarity, the same
+  figures and the same limiting words (supports);
+- the same with the polarity or a figure turned (refutes);
+- the page asks the claim as a question and answers yes or no;
+- a rating stands before or after the claim ("Bats are blind – FALSE.", "Myth: Bats are blind");
+- none of these holds if the words stand in quotation marks, in a question, or beside a short
+  remark that the reader does not understand.
+
+The only words that the reader knows are closed classes of English grammar (articles, auxiliaries,
+negators, modals, quantifiers) and the rating scales of fact-checkers (`factible_assets.scales`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import takewhile
+
+from factible_assets.reasoners.embedded.text import MONTHS, Word, fold, stem, tokenise, word_set
+from factible_assets.reasoners.readers.base import Ground, Reading
+from factible_assets.reasoners.readers.page_text import PageSentence, is_statement
+from factible_assets.reasoners.readers.passages import Selection
+from factible_assets.reasoners.readers.quantities import (
+    UNIT_STEMS,
+    Quantity,
+    compare_quantities,
+    find_quantities,
+)
+from factible_assets.records import Stance
+from factible_assets.scales import stance_of_label
+
+CONFIDENCE: dict[Ground, float] = {
+    "assertion": 0.8,
+    "denial": 0.8,
+    "number": 0.75,
+    "name": 0.75,
+    "answer": 0.8,
+    "rating": 0.85,
+}
+"""The probability that a side is right, by what decided it."""
+
+_LIGHT = MONTHS | word_set(
+    "a an the this that these those it its he she they them his her their we our you your i my who"
+    " which there here be is are was were been being am do does did done has have had having can of"
+    " in on at by for to from into with as and or so then also too very indeed really actually"
+    " fact s 's such own itself themselves ever"
+)
+"""Words of grammar that may differ between a claim and a sentence that says the same."""
+_NEGATORS = word_set("not no never none nobody nothing neither nor cannot without hardly barely")
+_LIMITS = word_set(
+    "may might could would should must will shall if whether unless perhaps maybe possibly probably"
+    " supposedly all every each any some few many much more most less least fewer only always often"
+    " usually sometimes rarely seldom almost nearly both half before after above below under over until"
+    " since up down out against except than once first last"
+)
+"""Modals, quantifiers and prepositions that a claim and a sentence must share to say the same."""
+_CONDITIONS = word_set("if unless or")
+_COPULAS = word_set("is are was were")
+_ANSWERS: dict[str, Stance] = {"yes": "supports", "no": "refutes"}
+_ENDS_ANSWER = (".", ",", ";", ":", "!", "\u2013", "\u2014")
+_PRONOUNS = word_set("it they he she this these")
+
+_JOINT = re.compile(
+    r"([,;:](?=\s)|[()\[\]\u2014]|\s[\u2013-]\s|\b(?:but|because|although|though|while|whereas)\b)"
+)
+"""Where one segment of a sentence ends and the next begins."""
+_QUOTED = re.compile(r"[\"\u201c\u201d\u00ab\u00bb]|(?<!\w)['\u2018]|['\u2019](?!\w)")
+_REMARK_WORDS = 5
+"""Words up to which a sentence or a segment beside the claim is a remark on it."""
+_POINTS = re.compile(r"\b(?:this|that|it|these|claim|statement)\b(?=.)", re.IGNORECASE | re.DOTALL)
+"""A word that points at the sentence before."""
+_LONGEST_RATING = 7
+_LONGEST_LABEL = 120
+"""Characters in which a rating or an answer must begin."""
+_NUMBERED = re.compile(r"\s?\.\s?\d")
+"""After "No" where it is short for "number"."""
+_MARKS = " \t.!?\"'()[]*#\u2018\u2019\u201c\u201d\u2013\u2014-:"
+_LABEL = re.compile(r"^[\w'/ -]{2,60}[:/]\s*(?=\S)")
+_FEWEST_TERMS = 2
+_SHORTEST = 3
+"""Words up to which a sentence says nothing of its own."""
+_LONE_SENTENCES = 2
+"""Sentences of a page, its title among them, up to which a sentence alone on its line is prose."""
+_MOST_AROUND = 3
+"""Content words that may stand around a claim with a rating: "The idea that … is a myth"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A text as the reader compares it.
+
+    `words` are the stems of its content words in order, with the raw span of each. `negations` and
+    `limits` count its negators and limiting words. `quantities` are its figures.
+    """
+
+    text: str
+    words: tuple[tuple[str, int, int], ...]
+    negations: int
+    limits: Counter[str] = field(hash=False)
+    quantities: tuple[Quantity, ...]
+
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """The stems of the content words, in order."""
+        return tuple(word for word, _, _ in self.words)
+
+
+def _is_negator(word: Word) -> bool:
+    return word.norm in _NEGATORS or word.norm.endswith("n't")
+
+
+@lru_cache(maxsize=4096)
+def terms_of(text: str) -> Terms:
+    """Split a text into content words, negators, limiting words and figures, in linear time.
+
+    Limiting words right before a figure ("more than 300") belong to the figure's bound.
+    """
+    quantities = find_quantities(text)
+    words: list[tuple[str, int, int]] = []
+    negations, limits, before_figure = 0, Counter[str](), list[str]()
+    upcoming, follows_figure = 0, False
+    for word in tokenise(text):
+        while upcoming < len(quantities) and quantities[upcoming].end <= word.start:
+            upcoming, follows_figure = upcoming + 1, True
+        if upcoming < len(quantities) and quantities[upcoming].start <= word.start:
+            limits.subtract(before_figure)
+            before_figure = []
+            continue
+        is_unit, follows_figure = follows_figure and stem(word.norm) in UNIT_STEMS, False
+        if word.norm in _LIMITS:
+            limits[word.norm] += 1
+            before_figure.append(word.norm)
+            continue
+        if word.norm not in _LIGHT:
+            before_figure = []
+        if _is_negator(word) and not (word.norm == "no" and _NUMBERED.match(text, word.end)):
+            negations += 1
+        elif word.norm not in _LIGHT and not is_unit:
+            words.append((stem(word.norm), word.start, word.end))
+    return Terms(text, tuple(words), negations, +limits, tuple(quantities))
+
+
+# --- Matching a sentence with a claim -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A sentence that has every content word of a claim, in the claim's order.
+
+    `clause` is the part of the sentence that has them. `around` lists the other content words of
+    the clause before and after them, `extra` counts all its other content words. `remarks` are the
+    other parts of the sentence, each with the joint before it. `start` is the offset of the claim's
+    first word in the sentence.
+    """
+
+    clause: Terms
+    around: tuple[str, ...]
+    extra: int
+    remarks: tuple[tuple[str, str], ...]
+    start: int
+
+
+def match(claim: Terms, sentence: str, context: str = "") -> Match | None:
+    """Find the claim's content words in a sentence, in their order.
+
+    The order may begin at another word if the sentence has a comma ("At high altitude, water
+    boils …"). A sentence that opens with a pronoun may lack the first words of the claim if
+    `context`, the title and the sentence before, has them.
+    """
+    told = terms_of(sentence)
+    wanted = claim.stems
+    if len(wanted) < _FEWEST_TERMS - bool(claim.quantities):
+        return None
+    missing = Counter(wanted) - Counter(told.stems)
+    if missing:
+        opening, wanted = wanted[: missing.total()], wanted[missing.total() :]
+        opens_with_pronoun = fold(sentence[:20]).lstrip(_MARKS).split(" ", 1)[0] in _PRONOUNS
+        is_in_context = {*opening} <= {*terms_of(context).stems}
+        if not (opens_with_pronoun and Counter(opening) == missing and is_in_context and wanted):
+            return None
+    orders = [wanted]
+    if "," in sentence and len(wanted) > _FEWEST_TERMS:
+        orders += [wanted[at:] + wanted[:at] for at in range(1, len(wanted))]
+    places = ((order, _place_of(order, told.words)) for order in orders)
+    order, place = next(((o, found) for o, found in places if found), (wanted, None))
+    if place is None:
+        return None
+    parts = _JOINT.split(sentence)
+    clause, remarks, at = [], [], 0
+    for joint, part in zip(["", *parts[1::2]], parts[::2], strict=True):
+        begin = at + len(joint)
+        at = begin + len(part)
+        within = {w for w, start, end in told.words if begin <= start and end <= at}
+        if begin < place[1] and within & {*wanted}:
+            clause.append(part)
+        elif part.strip(_MARKS):
+            after = begin + len(part)
+            remarks.append((joint or sentence[after : after + 1], part))
+    said = terms_of(" ".join(clause))
+    inner = _place_of(order, said.words) or (0, len(said.text))
+    around = [said.text[s:e] for _, s, e in said.words if e <= inner[0] or s >= inner[1]]
+    extra = (Counter(said.stems) - Counter(claim.stems)).total()
+    return Match(said, tuple(around), extra, tuple(remarks), place[0])
+
+
+def _place_of(
+    wanted: Sequence[str], words: Sequence[tuple[str, int, int]]
+) -> tuple[int, int] | None:
+    """Return the span of the shortest stretch of words that has the wanted ones in their order."""
+    best: tuple[int, int] | None = None
+    shortest = len(words) + 1
+    for last, (word, _, end) in enumerate(words):
+        if word != wanted[-1]:
+            continue
+        left, at = len(wanted) - 1, last
+        while left >= 0 and at >= 0:
+            left -= words[at][0] == wanted[left]
+            at -= 1
+        if left < 0 and last - at < shortest:
+            shortest, best = last - at, (words[at + 1][1], end)
+    return best
+
+
+def names_another(claim: Terms, sentence: str) -> bool:
+    """Tell whether a sentence says the same of another name than the claim does.
+
+    Only two forms name one alone: the agent of a passive ("was painted by …"), and the complement
+    of a definite subject ("the capital of … is …"). Of "X is in Tanzania" and "X is in Africa" both
+    can hold.
+    """
+    told = terms_of(sentence)
+    own = _names_from(claim, 0)
+    first = len(claim.words) - len(own)
+    if not own or not 0 < first < len(told.words) or claim.negations:
+        return False
+    other = _names_from(told, first, whole=False)
+    if not other or {*told.stems} & {*own} or told.stems[:first] != claim.stems[:first]:
+        return False
+    leads = [
+        text[: words[first][1]].split()[-1:]
+        for text, words in ((claim.text, claim.words), (sentence, told.words))
+    ]
+    before = terms_of(sentence[: told.words[first][1]])
+    if leads[0] != leads[1] or before.negations or before.limits != claim.limits:
+        return False
+    is_definite = claim.text[:4].lower() == "the " and leads[0][0] in _COPULAS
+    return leads[0][0] == "by" or is_definite
+
+
+def _names_from(terms: Terms, first: int, *, whole: bool = True) -> tuple[str, ...]:
+    """Return the capitalised words that a text ends with, or those that begin at a word."""
+    words = terms.words[first:]
+    run = takewhile(lambda word: terms.text[word[1]].isupper(), reversed(words) if whole else words)
+    return tuple(word for word, _, _ in run)
+
+
+# --- Ratings beside a sentence ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The rating beside a sentence: its place among the sentences, and whether all is understood.
+
+    If a short remark is not understood, nobody can tell whether the page means the sentence.
+    """
+
+    rating: Stance | None
+    place: int
+    is_understood: bool
+
+
+def _beside(found: Match, sentences: Sequence[PageSentence], at: int) -> Beside:
+    """Look for a rating in the sentence, then on its line, then on the lines beside it."""
+    for _, remark in found.remarks:
+        if (rating := rating_of(remark)) is not None:
+            return Beside(rating, at, is_understood=True)
+    line = sentences[at].paragraph
+    before = sentences[at - 1] if at else None
+    after = sentences[at + 1] if at + 1 < len(sentences) else None
+    places = [at - 1, at + 1]
+    if after is not None and len(tokenise(after.text)) <= _SHORTEST and not rating_of(after.text):
+        places.append(at + 2)  # "Our verdict", "It has not."
+    rated = {
+        place: rating
+        for place in places
+        if 0 <= place < len(sentences) and (rating := rating_of(sentences[place].text)) is not None
+    }
+    nearest = {place: each for place, each in rated.items() if sentences[place].paragraph == line}
+    rated = nearest or rated
+    if len({*rated.values()}) > 1:
+        return Beside("unclear", at, is_understood=True)
+    for place, rating in rated.items():
+        return Beside(rating, place, is_understood=True)
+    understood = all(_is_plain_remark(joint, remark) for joint, remark in found.remarks)
+    if after is not None and after.paragraph == line:
+        opening = re.split(r"[.:!?\u2013\u2014]", after.text, maxsplit=1)[0]
+        understood = understood and len(tokenise(opening)) > _SHORTEST
+    if before is not None and before.paragraph == line and _is_prose(before):
+        asks = before.text.rstrip().endswith("?")
+        understood = understood and not asks and len(tokenise(before.text)) > _SHORTEST
+    return Beside(None, at, understood)
+
+
+def _is_plain_remark(joint: str, remark: str) -> bool:
+    """Tell whether a part of a sentence leaves the rest as it stands.
+
+    That is text in brackets, a further statement behind "and", or a longer part that is neither a
+    condition nor set off by a colon.
+    """
+    words = tokenise(remark)
+    if joint in "([" and joint:
+        return True
+    if not words or joint == ":" or words[0].norm in _CONDITIONS:
+        return not words
+    return len(words) > _REMARK_WORDS or words[0].norm == "and"
+
+
+def rating_of(text: str) -> Stance | None:
+    """Read a short text as a rating: "FALSE", "Verdict: mostly false.", "That is a myth".
+
+    None if it is longer than a rating, or none that the scales know.
+    """
+    text = _LABEL.sub("", text.strip(_MARKS)[:_LONGEST_LABEL])
+    words = tokenise(text)
+    if len(words) <= _LONGEST_RATING and _POINTS.search(text):
+        # "We rate this claim False", "That is a myth": the last words rate.
+        for at, word in enumerate(words[1:], start=1):
+            if (rating := stance_of_label(text[word.start :])) is not None:
+                return "unclear" if sum(map(_is_negator, words[:at])) % 2 else rating
+    rest = re.split(r"[.!;,:\u2013\u2014]|\s-\s", text, maxsplit=1)[0].strip()
+    return stance_of_label(rest) if rest and len(tokenise(rest)) <= _REMARK_WORDS else None
+
+
+# --- What one sentence says ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A side that a page takes, and the indices of the first and the last sentence that take it."""
+
+    side: Stance
+    ground: Ground
+    first: int
+    last: int
+
+
+def _decisions(claim: Terms, sentences: Sequence[PageSentence], title: str) -> Iterator[Decision]:
+    for at, sentence in enumerate(sentences):
+        if is_statement(sentence.text) and names_another(claim, sentence.text):
+            yield Decision("refutes", "name", at, at)
+        context = f"{title} {sentences[at - 1].text if at else ''}"
+        found = match(claim, sentence.text, context)
+        if found is None or (said := _side_of(claim, found)) is None:
+            continue
+        side, ground = said
+        if sentence.text.rstrip().endswith("?"):
+            answer = _answer(sentences[at + 1].text) if at + 1 < len(sentences) else None
+            if answer is not None and ground != "number" and found.extra == 0:
+                yield Decision(_rated(answer, side), "answer", at, at + 1)
+            continue
+        beside = _beside(found, sentences, at)
+        is_exact = found.extra == 0
+        if ground == "rating":
+            yield Decision(side, ground, at, at)
+        elif beside.rating is not None and ground != "number":
+            first, last = sorted((at, beside.place))
+            if is_exact or found.extra == len(found.around) <= _MOST_AROUND:
+                yield Decision(_rated(beside.rating, side), "rating", first, last)
+        elif (
+            beside.is_understood
+            and (is_exact or (_is_particular(claim) and found.extra == len(found.around)))
+            and _is_in_prose(sentences, at)
+            and is_statement(sentence.text)
+            and len(_QUOTED.findall(sentence.text[: found.start])) % 2 == 0
+        ):
+            yield Decision(side, ground, at, at)
+
+
+def _side_of(claim: Terms, found: Match) -> tuple[Stance, Ground] | None:
+    """Return the side of a clause that has all words of a claim, None if it says something else."""
+    clause = found.clause
+    if claim.limits != clause.limits:
+        return None
+    same_polarity = claim.negations % 2 == clause.negations % 2
+    side: Stance = "supports" if same_polarity else "refutes"
+    stated: Ground = "assertion" if same_polarity else "denial"
+    ratings = {each for each in map(stance_of_label, found.around) if each is not None}
+    if ratings and found.extra == len(found.around) <= _MOST_AROUND:
+        # "The idea that … is a myth". A supporting word ("confirmed cases") rates nothing.
+        rating = ratings.pop()
+        is_rating = not ratings and rating != "supports"
+        return (_rated(rating, side), "rating") if is_rating else None
+    kinds = [each.dimension for each in clause.quantities if each.dimension != "year"]
+    if not claim.quantities:
+        # "Five per cent of bats are blind" does not say that bats are blind.
+        return None if "percent" in kinds else (side, stated)
+    agreement = compare_quantities(claim.quantities, clause.quantities)
+    if len(kinds) > len({*kinds}) or agreement == "silent":
+        return None  # Nobody can tell which of two figures of a kind is meant.
+    if agreement == "agrees":
+        return side, stated
+    return ("refutes", "number") if same_polarity and not clause.negations else None
+
+
+def _rated(rating: Stance, side: Stance) -> Stance:
+    """Return the side of a page that rates a sentence which itself asserts or denies the claim."""
+    turned: dict[Stance, Stance] = {"supports": "refutes", "refutes": "supports"}
+    return turned.get(rating, rating) if side == "refutes" else rating
+
+
+def _answer(text: str) -> Stance | None:
+    """Return the side of a sentence that answers the question before it."""
+    word = next(iter(tokenise(text[:_LONGEST_LABEL])), None)
+    if word is not None and text[word.end : word.end + 1].strip(" ") in _ENDS_ANSWER:
+        return _ANSWERS.get(word.norm) or rating_of(text)
+    return rating_of(text)
+
+
+def _is_particular(claim: Terms) -> bool:
+    """Tell whether a claim is about one thing by name, or about an event of a stated year.
+
+    Further details behind such a claim do not change it. "Coffee stunts growth in rats" does not
+    say that coffee stunts growth.
+    """
+    if any(each.dimension == "year" for each in claim.quantities):
+        return True
+    name = _names_from(claim, 0, whole=False)
+    opens_sentence = claim.words[0][1] == 0
+    return len(name) > opens_sentence
+
+
+def _is_prose(sentence: PageSentence) -> bool:
+    """Tell whether a sentence has words. The number of a list item has none."""
+    return any(map(str.isalpha, sentence.text))
+
+
+def _is_in_prose(sentences: Sequence[PageSentence], at: int) -> bool:
+    """Tell whether a sentence shares its line with another one, or the page is hardly longer.
+
+    A sentence alone on its line is a heading, a list item, or a claim that is quoted to be rated.
+    """
+    beside = (*sentences[max(0, at - 1) : at], *sentences[at + 1 : at + 2])
+    is_shared = any(e.paragraph == sentences[at].paragraph and _is_prose(e) for e in beside)
+    return is_shared or len(sentences) <= _LONE_SENTENCES
+
+
+# --- What a page says ---------------------------------------------------------------------------
+
+_ORDER: tuple[tuple[Ground, ...], ...] = (
+    ("rating", "answer"),
+    ("denial", "number", "name"),
+    ("assertion",),
+)
+"""Grounds from the strongest on. A page that refutes a claim often repeats it first."""
+
+
+class PlainReader:
+    """The `StanceReader` that needs no model."""
+
+    name = "plain"
+
+    async def read(self, claim: str, selection: Selection, *, title: str) -> Reading:
+        """Return the side that the page, or else its search snippet, takes plainly."""
+        page = (PageSentence(title, 0, 0, -1), *selection.sentences)
+        said = _read(claim, page, title)
+        if said.stance != "unclear":
+            return said
+        return replace(_read(claim, selection.snippet, title), quotes=(), in_page=False)
+
+
+def _read(claim: str, sentences: Sequence[PageSentence], title: str) -> Reading:
+    found = list(_decisions(terms_of(claim), sentences, title))
+    for grounds in _ORDER:
+        heard = [each for each in found if each.ground in grounds]
+        sides = {each.side for each in heard}
+        if sides and (len(sides) > 1 or "unclear" in sides):
+            return Reading()
+        if heard:
+            ground = heard[0].ground
+            spans = [(sentences[each.first].start, sentences[each.last].end) for each in heard]
+            return Reading(heard[0].side, CONFIDENCE[ground], ground, tuple(spans))
+    return Reading()
