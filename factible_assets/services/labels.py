@@ -6,11 +6,14 @@ Choosing the model from settings and opening it belong here. Its client (resourc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from factible_assets.files import slug, write_whole
 from factible_assets.settings import Settings
 from resources.errors import SetupError
 from resources.models.base import known_models, model_path, read_receipt
@@ -139,3 +142,46 @@ async def open_label_reader(
         )
     opened = await open_label_model(settings, model, stack, cache, budget)
     return LabelReader(opened, calibration_of(settings, model), embedder)
+
+
+async def calibrate(
+    settings: Settings,
+    model: ReadingModel,
+    cache: DiskCache,
+    told: Callable[[int, int], None] = lambda *_: None,
+) -> tuple[Calibration, Path]:
+    """Fit a model's calibration on the pairs that come with the project, and store it.
+
+    `told` hears how many pairs are answered, of how many. Answers are kept in the cache, so that a
+    fit that was broken off goes on where it was.
+
+    Raises:
+        ModelError: The model failed, or gives no probabilities.
+        SetupError: The model's provider is unknown, or its key cannot be used.
+    """
+    from factible_assets.reasoners.readers.calibration import Calibration, cross_validate, fit
+    from factible_assets.reasoners.readers.labels import LabelQuestion, labels_prompt
+    from factible_assets.reasoners.readers.pairs import DATA, answer_pairs, shipped_pairs
+
+    pairs, prompt = shipped_pairs(), labels_prompt()
+    async with AsyncExitStack() as stack:
+        opened = await open_label_model(settings, model, stack, cache)
+        question = LabelQuestion(opened, prompt)
+        answered = await answer_pairs(question, pairs, lambda done: told(done, len(pairs)))
+    side, bearing, threshold = fit(answered)
+    fitted = Calibration(
+        model=model.name,
+        identity=model.identity,
+        prompt_version=prompt.version,
+        fitted_on=datetime.now(UTC).date(),
+        data=DATA,
+        pairs=len(pairs),
+        side=side,
+        bearing=bearing,
+        threshold=threshold,
+        figures=cross_validate(answered),
+    )
+    path = calibrations(settings) / f"{slug(model.name)}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, f"{fitted.model_dump_json(indent=2)}\n".encode())
+    return fitted, path

@@ -30,6 +30,8 @@ SHIPPED = Path(__file__).with_name("calibrations")
 PROMPTS = Path(__file__).with_name("prompts")
 """Prompts of readers."""
 
+LEAST_PRECISION = 0.85
+"""Share of the sides taken that is to be right: what a reader of verdicts can live with."""
 _FLOOR = 1e-6
 """Probability that a label has at least: what is not among the alternatives is unlikely."""
 _SHRINKAGE = 0.05
@@ -55,6 +57,23 @@ class Judgement:
         return self.supports + self.refutes
 
 
+class Figures(BaseModel, frozen=True, extra="forbid"):
+    """How good a reader is on labelled pairs that its calibration has not seen.
+
+    `auc` is that of "true" against "false", `bearing_auc` that of pairs that settle their claim
+    against pairs that do not. `decided` is the share of all pairs in which a side is taken,
+    `precision` the share of these in which it is right. `ece` is the expected calibration error of
+    the probability of the side taken, in ten bins of equal size.
+    """
+
+    pairs: int
+    auc: float
+    bearing_auc: float
+    decided: float
+    precision: float
+    ece: float
+
+
 class Calibration(BaseModel, frozen=True, extra="forbid"):
     """The curves of one model with one prompt, and what they were fitted on.
 
@@ -71,7 +90,7 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
     side: tuple[float, float]
     bearing: tuple[float, float]
     threshold: float
-    figures: Figures | None = None
+    figures: Figures
 
     def judge(self, chances: Mapping[str, float]) -> Judgement:
         """Turn label probabilities into calibrated ones."""
@@ -79,23 +98,6 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
         bears = _MOST * _sigmoid(self.bearing[0] * bearing + self.bearing[1])
         supports = _sigmoid(self.side[0] * side + self.side[1])
         return Judgement(bears * supports, bears * (1 - supports))
-
-
-class Figures(BaseModel, frozen=True, extra="forbid"):
-    """How good a reader is on labelled pairs that its calibration has not seen.
-
-    `auc` is that of "true" against "false", `bearing_auc` that of pairs that settle their claim
-    against pairs that do not. `decided` is the share of all pairs in which a side is taken,
-    `precision` the share of these in which it is right. `ece` is the expected calibration error of
-    the probability of the side taken, in ten bins of equal size.
-    """
-
-    pairs: int
-    auc: float
-    bearing_auc: float
-    decided: float
-    precision: float
-    ece: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,7 @@ UNCALIBRATED = Calibration(
     side=(1.0, 0.0),
     bearing=(1.0, 0.0),
     threshold=0.6,
+    figures=Figures(pairs=0, auc=0.5, bearing_auc=0.5, decided=0, precision=0, ece=1),
 )
 """Takes a model at its word. What is read so is never more than "low"."""
 
@@ -131,7 +134,7 @@ def evidence_of(chances: Mapping[str, float]) -> tuple[float, float]:
 
 
 def fit(
-    answered: Sequence[Answered], *, least_precision: float
+    answered: Sequence[Answered], *, least_precision: float = LEAST_PRECISION
 ) -> tuple[tuple[float, float], tuple[float, float], float]:
     """Fit the two curves and the threshold; return side, bearing and threshold.
 
@@ -173,7 +176,7 @@ def _is_right(judged: Judgement, label: Label) -> bool:
 
 
 def cross_validate(
-    answered: Sequence[Answered], *, least_precision: float, folds: int = 5
+    answered: Sequence[Answered], *, least_precision: float = LEAST_PRECISION, folds: int = 5
 ) -> Figures:
     """Return the figures on pairs that were left out of the fit, whole groups at a time."""
     groups = sorted({each.group for each in answered})
