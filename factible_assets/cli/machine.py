@@ -10,13 +10,20 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal, get_args
 
-from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    TextColumn,
+    TransferSpeedColumn,
+)
 from rich.progress import Progress as Bar
 from rich.text import Text
 from typer import Argument, Exit, Option, Typer, confirm
@@ -35,7 +42,7 @@ from factible_assets.settings import (
 from factible_assets.wording import counted, in_bytes, plain
 from resources.cache.store import DiskCache
 from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
-from resources.models.hub import Hub, pull_model, remove_model
+from resources.models.hub import Hub, add_model, pull_model, remove_model
 from warehouse.errors import NotAWarehouseError
 from warehouse.lake import Lake
 from warehouse.publication import copy_database, entries_beyond, restore_copy
@@ -165,9 +172,9 @@ def cache_clear(
     result(cleared, *lines)
 
 
-Model = Literal["mpnet", "nli", "nli-base"]
+Model = Literal["mpnet", "nli", "nli-base", "reader", "reader-large"]
 
-_Which = Annotated[Model, Argument(help="Which model.", metavar="mpnet|nli|nli-base")]
+_Which = Annotated[Model, Argument(help="Which model.", metavar="|".join(get_args(Model)))]
 
 
 @models_app.command("pull")
@@ -187,6 +194,26 @@ def models_pull(
     if receipt is None:
         note("Nothing was fetched.")
         raise Exit(ExitCode.FAILED)
+    place = settings.home / "models" / name
+    result(_document(settings, model, receipt), f"{model.title} is in {place}")
+
+
+@models_app.command("add")
+def models_add(
+    name: _Which, files: Annotated[list[Path], Argument(help="The model's files on this machine.")]
+) -> None:
+    """Put a model in place from files on this machine, after checking that they are the right ones.
+
+    For machines that reach no hub. The files are copied; each must have the SHA-256 that is known
+    for the model.
+
+    Example: factible models add reader qwen2.5-coder-1.5b-instruct-q4_k_m.gguf
+    """
+    settings = load_settings()
+    model = known_models()[name]
+    settings.ensure_home()
+    note(f"{model.title}: licence {model.licence}, from {model.source}")
+    receipt = add_model(settings.home, model, files)
     place = settings.home / "models" / name
     result(_document(settings, model, receipt), f"{model.title} is in {place}")
 
@@ -216,6 +243,61 @@ def models_remove(name: _Which) -> None:
     removed = remove_model(load_settings().home, name)
     said = f"{name} was removed." if removed else f"{name} is not there."
     result({"name": name, "removed": removed}, said)
+
+
+@models_app.command("calibrate")
+def models_calibrate(
+    name: Annotated[
+        str | None,
+        Argument(
+            help="A pulled model, or PROVIDER/MODEL of a server; else the one that reads pages."
+        ),
+    ] = None,
+) -> None:
+    """Fit and check what a model's label probabilities mean, on pairs that come with factible.
+
+    It asks the model about some 300 pairs of a claim and a source, one token each: about five
+    minutes on two quiet cores. The figures are from five-fold cross-validation. Until a model is
+    calibrated, what it reads is never more than "low".
+
+    Example: factible models calibrate ollama/qwen3:4b
+    """
+    from factible_assets.services.labels import calibrate, reading_model
+
+    settings = load_settings()
+    if name is not None:
+        settings = settings.model_copy(update={"model_reader": name})
+    model = reading_model(settings)
+    if model is None:
+        raise UsageError(
+            "No model that reads by labels is set up.",
+            "Fetch one with `factible models pull reader`, or name one: ollama/qwen3:4b.",
+        )
+    settings.ensure_home()
+    console = stderr()
+    silent = not console.is_terminal
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with (
+        closing(DiskCache(settings.cache, settings.cache_policy)) as cache,
+        Bar(*columns, console=console, transient=True, disable=silent) as bar,
+    ):
+        task = bar.add_task(f"Asking {plain(model.name)}", total=None)
+
+        def told(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        fitted, path = asyncio.run(calibrate(settings, model, cache, told))
+    figures = fitted.figures
+    lines = [
+        f"{plain(model.name)} is calibrated on {fitted.pairs} pairs ({fitted.data}).",
+        f"  supports against refutes, AUC   {figures.auc:.2f}",
+        f"  settles the claim or not, AUC   {figures.bearing_auc:.2f}",
+        f"  share of pairs decided          {figures.decided:.2f}",
+        f"  of these right                  {figures.precision:.2f}",
+        f"  expected calibration error      {figures.ece:.2f}",
+        f"Stored in {path}",
+    ]
+    result({**fitted.model_dump(mode="json"), "path": str(path)}, *lines)
 
 
 async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Receipt | None:

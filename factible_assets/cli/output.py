@@ -244,6 +244,7 @@ KNOWN: dict[str, ExitCode] = {
     "warehouse.errors.NotMaterializedError": ExitCode.BAD_INPUT,
     "resources.archive.sources.ArchiveError": ExitCode.ENVIRONMENT,
     "resources.archive.sources.ArchiveImportError": ExitCode.BAD_INPUT,
+    "resources.llm.base.ModelError": ExitCode.FAILED,
     "resources.models.base.ModelPullError": ExitCode.FAILED,
     "resources.models.base.ModelStoreError": ExitCode.ENVIRONMENT,
     "resources.transcripts.base.TranscriptError": ExitCode.BAD_INPUT,

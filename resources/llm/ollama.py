@@ -45,7 +45,7 @@ class _StatusError(Exception):
         self.body = backend.ErrorBody(response.status_code, response.content)
 
 
-_FAILURES = (
+FAILURES = (
     _StatusError,
     httpx.HTTPError,
     httpx.StreamError,
@@ -95,7 +95,7 @@ class OllamaBackend(backend.Backend):
                     **({} if request.seed is None else {"seed": request.seed}),
                 },
             )
-        except _FAILURES as error:
+        except FAILURES as error:
             failure = self._failure(error, "chat answer")
         else:
             return backend.Reply(
@@ -129,7 +129,7 @@ class OllamaBackend(backend.Backend):
         try:
             listed = await self._client.list()
             names = {model.model for model in listed.models}
-        except _FAILURES as error:
+        except FAILURES as error:
             raise self._failure(error, "list of models") from None
         name = self.info.name
         if not {name, f"{name}:latest"} & names:

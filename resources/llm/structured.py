@@ -49,7 +49,7 @@ _HARDER = 0.5
 """What is left of the room after a server found a prompt too long without saying by how much."""
 _SAFETY = 0.9
 _MOST_ADAPTATIONS = 8
-_OWN_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
+OWN_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 _OWN_MACHINE_CONCURRENT, _OWN_MACHINE_SECONDS = 8, 600.0
 """How many questions a server on this machine that nobody listed has at once, and how long for an
 answer: many answer one after another, in a minute each, and keep the last of them waiting."""
@@ -165,7 +165,7 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
         listed = self._registry.provider(info.provider)
         address = self._base_urls.get(listed.name, listed.base_url)
         provider = replace(listed, base_url=address)
-        if address != listed.base_url and urlsplit(address).hostname in _OWN_MACHINE:
+        if address != listed.base_url and urlsplit(address).hostname in OWN_MACHINE:
             seconds = listed.answer_seconds
             if self._policy == backend.CallPolicy():
                 seconds = seconds or _OWN_MACHINE_SECONDS

@@ -276,28 +276,94 @@ async def pull_model(
             )
         for file in files:
             await _fetch(hub, file, partial, progress)
-        receipt = base.Receipt(
-            **model.model_dump(include={"name", "title", "repo", "licence", "source"}),
-            commit=model.revision,
-            fetched_at=datetime.now(UTC),
-            files=tuple(
-                base.ReceiptFile(name=file.save_as, **file.model_dump(include=_KEPT))
-                for file in files
-            ),
-        )
-        wanted = {file.name for file in receipt.files}
-        for other in partial.iterdir():
-            if other.name not in wanted:
-                other.unlink()
-        (partial / base.RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
-        old = folder / name
-        if old.exists():  # first from its place, then from the disk
-            aside = folder / _PARTIAL / f"{name}.old"
-            shutil.rmtree(aside, ignore_errors=True)
-            old.replace(aside)
-            shutil.rmtree(aside, ignore_errors=True)
-        partial.replace(old)
+        kept = [
+            base.ReceiptFile(name=file.save_as, **file.model_dump(include=_KEPT)) for file in files
+        ]
+        return _put_in_place(folder, model, kept)
+
+
+def _put_in_place(
+    folder: Path, model: base.ManifestModel, files: Sequence[base.ReceiptFile]
+) -> base.Receipt:
+    """Move a model's checked files from `.partial` to their place, beside a receipt."""
+    partial, old = folder / _PARTIAL / model.name, folder / model.name
+    receipt = base.Receipt(
+        **model.model_dump(include={"name", "title", "repo", "licence", "source"}),
+        commit=model.revision,
+        fetched_at=datetime.now(UTC),
+        files=tuple(files),
+    )
+    wanted = {file.name for file in receipt.files}
+    for other in partial.iterdir():
+        if other.name not in wanted:
+            other.unlink()
+    (partial / base.RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
+    if old.exists():  # first from its place, then from the disk
+        aside = folder / _PARTIAL / f"{model.name}.old"
+        shutil.rmtree(aside, ignore_errors=True)
+        old.replace(aside)
+        shutil.rmtree(aside, ignore_errors=True)
+    partial.replace(old)
     return receipt
+
+
+def add_model(home: Path, model: base.ManifestModel, files: Sequence[Path]) -> base.Receipt:
+    """Put a model in place from files on this machine, for those whom no hub can be reached from.
+
+    The files stay where they are. Each must be, byte for byte, one that the manifest names by its
+    SHA-256, under whatever name. Blocking: it reads and copies all of them.
+
+    Raises:
+        ModelPullError: A file is another one than the manifest's, is missing, or cannot be read.
+        ModelStoreError: The folder cannot be written, or is in use.
+    """
+    if any(spec.sha256 is None for spec in model.files):
+        raise base.ModelPullError(
+            f"Not all files of {model.title} have a digest that is known beforehand, so none can "
+            f"be added by hand. Fetch it with `factible models pull {model.name}`."
+        )
+    wanted = {spec.sha256: spec for spec in model.files}
+    folder = home / base.FOLDER
+    with _alone(folder, model.name):
+        partial = folder / _PARTIAL / model.name
+        partial.mkdir(parents=True, exist_ok=True)
+        added: list[base.ReceiptFile] = []
+        for path in files:
+            copy = partial / "added.part"
+            digest, size = _copied(path, copy)
+            spec = wanted.pop(digest, None)
+            if spec is None:
+                copy.unlink()
+                raise base.ModelPullError(
+                    f"{path} is no file of {model.title}: its SHA-256 is {digest}. Needed is "
+                    f"{', '.join(f'{each.path} ({each.sha256})' for each in wanted.values())} of "
+                    f"{model.repo} at {model.revision}."
+                )
+            copy.replace(partial / spec.save_as)
+            added.append(base.ReceiptFile(name=spec.save_as, bytes=size, sha256=digest))
+        if wanted:
+            missing = ", ".join(each.path for each in wanted.values())
+            raise base.ModelPullError(
+                f"{model.title} also needs {missing}. Name all of its files in one command."
+            )
+        return _put_in_place(folder, model, added)
+
+
+def _copied(source: Path, target: Path) -> tuple[str, int]:
+    """Copy a file; return its SHA-256 and size."""
+    digest = hashlib.sha256()
+    try:
+        with source.open("rb") as content, target.open("wb") as copy:
+            while block := content.read(_BLOCK):
+                digest.update(block)
+                copy.write(block)
+            return digest.hexdigest(), copy.tell()
+    except OSError as error:
+        target.unlink(missing_ok=True)
+        raise base.ModelPullError(
+            f"{source} could not be copied to {target.parent} ({error.strerror or error}). Correct "
+            "its name or permissions, or free some room."
+        ) from error
 
 
 def remove_model(home: Path, name: str) -> bool:

@@ -202,6 +202,24 @@ class Prompt:
             pieces += [piece] if isinstance(piece, str | Data) else piece
         return fenced(pieces)
 
+    def fill_lines(self, section: str, **values: str) -> tuple[Part, ...]:
+        """Fill in a section with untrusted texts, each of which stays on the line of its place.
+
+        For models that are too small to mind a fence. The words before a place are ours, and no
+        text can begin a line of its own.
+
+        Raises:
+            PromptFileError: The names given are not those that the section has.
+        """
+        wanted = self.places(section)
+        if wanted != set(values):
+            raise PromptFileError(
+                f"Section {section} of the prompt {self.name} has the places "
+                f"{sorted(wanted)} and was given {sorted(values)}."
+            )
+        lines = {name: " ".join(ShownText(text).text.split()) for name, text in values.items()}
+        return (Part(_PLACE.sub(lambda place: lines[place["name"]], self.sections[section])),)
+
 
 @lru_cache
 def load_prompt(name: str, folder: Path | None = None) -> Prompt:

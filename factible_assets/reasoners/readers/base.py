@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from factible_assets.reasoners.readers.passages import Selection
-from factible_assets.records import LlmCall, Stance
+from factible_assets.records import Stance
+from factible_assets.stages.ports import ReasonerOutageError
+from resources.llm.base import ModelCall
 
 Ground = Literal["assertion", "denial", "number", "name", "answer", "rating", "inference", "label"]
 """Why a page takes its side.
@@ -28,7 +30,8 @@ class Reading:
     `bearing` is the probability that the page speaks of the claim at all, in [0, 1], or None if the
     reader cannot tell. `quotes` are raw spans of the page that carry the stance, the best first.
     `in_page` is False if only the snippet of the search hit says so. `calls` are the model calls
-    that the reading took.
+    that the reading took, with the prompt of `prompt_version`; the code that asks knows for which
+    video and claim, and makes rows of them.
     """
 
     stance: Stance = "unclear"
@@ -37,7 +40,23 @@ class Reading:
     quotes: tuple[tuple[int, int], ...] = ()
     bearing: float | None = None
     in_page: bool = True
-    calls: tuple[LlmCall, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
+    prompt_version: str = ""
+
+
+class ReadingOutageError(ReasonerOutageError):
+    """The model behind a reader failed. Its `model_calls` were made all the same."""
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        model_calls: tuple[ModelCall, ...] = (),
+        prompt_version: str = "",
+        lasting: bool = False,
+    ) -> None:
+        super().__init__(reason, lasting=lasting)
+        self.model_calls, self.prompt_version = model_calls, prompt_version
 
 
 class StanceReader(Protocol):
@@ -54,6 +73,6 @@ class StanceReader(Protocol):
         `title` is the page's title. It tells what the passages are about and is never quoted.
 
         Raises:
-            ReasonerOutageError: The model behind the reader failed or could not be loaded.
+            ReadingOutageError: The model behind the reader failed or could not be loaded.
         """
         ...

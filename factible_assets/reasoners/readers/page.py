@@ -7,16 +7,18 @@ stance (`plain.py`, `entailment.py`, `labels.py`) and weighing sources (`stages.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from uuid import uuid4
 
 from factible_assets import records
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.text import content_stems
 from factible_assets.reasoners.embedded.workers import Workers
-from factible_assets.reasoners.readers.base import Ground, Reading, StanceReader
+from factible_assets.reasoners.readers.base import Ground, Reading, ReadingOutageError, StanceReader
 from factible_assets.reasoners.readers.page_text import PageSentence, is_statement
 from factible_assets.reasoners.readers.passages import Selection, select_passages
 from factible_assets.records import Stance
-from factible_assets.stages.ports import EvidenceDraft, Judged, PageExcerpt
+from factible_assets.stages.ports import EvidenceDraft, Judged, PageExcerpt, ReasonerOutageError
+from resources.llm.base import ModelCall
 
 LEAST_RELEVANCE = 0.36
 """Relevance below which a page without a stance does not speak of the claim. A reader that tells
@@ -75,13 +77,36 @@ class PageReader:
         )
         if selection.relevance < _LEAST_ASKED:
             return Judged(None)
-        said = await self.reader.read(text, selection, title=page.title)
+
+        def rows(calls: Sequence[ModelCall], version: str) -> tuple[records.LlmCall, ...]:
+            return tuple(
+                records.LlmCall(
+                    call_id=uuid4().hex,
+                    prompt_version=version,
+                    video_id=video.video_id,
+                    stage="evidence",
+                    claim_id=claim.claim_id,
+                    query_id=query.query_id,
+                    canonical_url=page.canonical_url,
+                    **call.model_dump() | {"attempt": place},
+                )
+                for place, call in enumerate(calls, start=1)
+            )
+
+        try:
+            said = await self.reader.read(text, selection, title=page.title)
+        except ReadingOutageError as outage:
+            raise ReasonerOutageError(
+                outage.reason,
+                rows(outage.model_calls, outage.prompt_version),
+                lasting=outage.lasting,
+            ) from outage
         bearing = said.bearing
         is_off_topic = (
             selection.relevance < LEAST_RELEVANCE if bearing is None else bearing < _LEAST_BEARING
         )
         if said.stance == "unclear" and is_off_topic:
-            return Judged(None, said.calls)
+            return Judged(None, rows(said.calls, said.prompt_version))
         quotes, nearness = await self._workers.run(
             lambda: self._quotes(text, page.text, said, selection)
         )
@@ -96,7 +121,7 @@ class PageReader:
             quotes=quotes,
             ground=said.ground,
         )
-        return Judged(draft, said.calls)
+        return Judged(draft, rows(said.calls, said.prompt_version))
 
     def _quotes(
         self, claim: str, text: str, said: Reading, selection: Selection

@@ -20,7 +20,7 @@ from resources.models.base import (
     read_manifest,
     read_receipt,
 )
-from resources.models.hub import Hub, _alone, pull_model, remove_model
+from resources.models.hub import Hub, _alone, add_model, pull_model, remove_model
 from tests.resources.models.hub_server import (
     COMMIT,
     CONFIG,
@@ -352,12 +352,16 @@ async def test_two_pulls_of_one_model_do_not_mix(hub: FakeHub, tmp_path: Path) -
 
 def test_the_known_models_are_open_pinned_and_of_the_hub() -> None:
     models = known_models()
-    assert set(models) == {"mpnet", "nli", "nli-base"}
+    assert set(models) == {"mpnet", "nli", "nli-base", "reader", "reader-large"}
     for model in models.values():
         assert model.licence in {"Apache-2.0", "MIT", "BSD-3-Clause"}
-        assert {"model.onnx", "tokenizer.json"} <= {file.save_as for file in model.files}
-        inference = model.name.startswith("nli")
-        assert ("config.json" in {file.save_as for file in model.files}) == inference
+        names = {file.save_as for file in model.files}
+        if model.name.startswith("reader"):
+            assert names == {"model.gguf"}
+            assert all(file.sha256 and file.bytes for file in model.files)
+            continue
+        assert {"model.onnx", "tokenizer.json"} <= names
+        assert ("config.json" in names) == model.name.startswith("nli")
     Hub("https://huggingface.co")
 
 
@@ -385,3 +389,59 @@ def test_a_manifest_cannot_lead_out_of_its_folder(entry: str) -> None:
 def test_what_is_no_manifest_is_refused(text: str) -> None:
     with pytest.raises(ValidationError):
         read_manifest(text)
+
+
+# --- From files on this machine -----------------------------------------------------------------
+
+
+def known_by_digest() -> ManifestModel:
+    """Return the model with the digests of all of its files known beforehand."""
+    contents = (WEIGHTS, TOKENIZER, CONFIG)
+    files = tuple(
+        file.model_copy(update={"sha256": hashlib.sha256(content).hexdigest()})
+        for file, content in zip(MODEL.files, contents, strict=True)
+    )
+    return MODEL.model_copy(update={"files": files})
+
+
+def lying(folder: Path, **files: bytes) -> list[Path]:
+    paths = [folder / name for name in files]
+    for path, content in zip(paths, files.values(), strict=True):
+        path.write_bytes(content)
+    return paths
+
+
+def test_a_model_is_put_in_place_from_files_under_any_names(tmp_path: Path) -> None:
+    files = lying(tmp_path, a=CONFIG, b=WEIGHTS, c=TOKENIZER)
+    home = tmp_path / "home"
+    receipt = add_model(home, known_by_digest(), files)
+    place = model_path(home, "nli")
+    assert place is not None
+    assert (place / "model.onnx").read_bytes() == WEIGHTS
+    assert (place / "config.json").read_bytes() == CONFIG
+    assert receipt == read_receipt(home, "nli")
+    assert files[1].read_bytes() == WEIGHTS
+
+
+def test_another_file_is_not_put_in_place(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with pytest.raises(ModelPullError, match=r"wrong is no file of tiny inference: its SHA-256"):
+        add_model(home, known_by_digest(), lying(tmp_path, wrong=WEIGHTS[:-1] + b"!"))
+    assert model_path(home, "nli") is None
+
+
+def test_a_model_is_not_put_in_place_in_part(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with pytest.raises(ModelPullError, match=r"also needs tokenizer\.json, config\.json"):
+        add_model(home, known_by_digest(), lying(tmp_path, one=WEIGHTS))
+    assert model_path(home, "nli") is None
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelPullError, match="nowhere could not be copied"):
+        add_model(tmp_path / "home", known_by_digest(), [tmp_path / "nowhere"])
+
+
+def test_files_without_a_known_digest_cannot_be_added_by_hand(tmp_path: Path) -> None:
+    with pytest.raises(ModelPullError, match="models pull nli"):
+        add_model(tmp_path, MODEL, lying(tmp_path, one=WEIGHTS))

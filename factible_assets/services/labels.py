@@ -1,0 +1,187 @@
+"""The small language model that reads pages: which one, opened, and with its calibration.
+
+Choosing the model from settings and opening it belong here. Its client (resources/llm), the reader
+(reasoners/readers/labels.py) and fetching model files (resources/models) do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from factible_assets.files import slug, write_whole
+from factible_assets.settings import Settings
+from resources.errors import SetupError
+from resources.models.base import known_models, model_path, read_receipt
+
+if TYPE_CHECKING:  # clients and arrays load slowly
+    from factible_assets.reasoners.embedded.embedder import Embedder
+    from factible_assets.reasoners.readers.calibration import Calibration
+    from factible_assets.reasoners.readers.labels import LabelReader
+    from resources.cache.store import DiskCache
+    from resources.llm.labels import LabelModel
+    from resources.llm.limits import Budget
+
+LOCAL_READERS = ("reader", "reader-large")
+"""Models that `factible models pull` fetches for this: the measured one first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingModel:
+    """A model that can read by labels.
+
+    `identity` is what its calibration is filed under: the SHA-256 of a file on this machine, or
+    PROVIDER/MODEL. `folder` is that of the file, None for a model of a server.
+    """
+
+    name: str
+    identity: str
+    folder: Path | None = None
+
+
+def reading_model(settings: Settings) -> ReadingModel | None:
+    """Return the model that reads pages by labels; None if none is set up.
+
+    It is that of the setting `model_reader`, a server's model or a pulled one by its name, else the
+    first pulled one.
+
+    Raises:
+        SetupError: The setting names a pulled model that is not there.
+    """
+    wish = settings.model_reader
+    if wish is not None and wish not in LOCAL_READERS:
+        return ReadingModel(wish, wish)
+    for name in LOCAL_READERS if wish is None else (wish,):
+        folder, receipt = model_path(settings.home, name), read_receipt(settings.home, name)
+        if folder is not None and receipt is not None:
+            title = known_models()[name].title if name in known_models() else receipt.title
+            return ReadingModel(title, receipt.files[0].sha256 or name, folder)
+    if wish is not None:
+        raise SetupError(
+            f"FACTIBLE_MODEL_READER names the model {wish}, which is not on this machine. Fetch "
+            f"it: factible models pull {wish}."
+        )
+    return None
+
+
+async def open_label_model(
+    settings: Settings,
+    model: ReadingModel,
+    stack: AsyncExitStack,
+    cache: DiskCache,
+    budget: Budget | None = None,
+) -> LabelModel:
+    """Open a model that reads by labels; the stack closes it. Nothing is asked twice.
+
+    Raises:
+        SetupError: The model's provider is unknown, or its key cannot be used.
+    """
+    from resources.cache.answers import CachingModel
+    from resources.llm.labels import LabelModel, open_labels
+
+    if model.folder is not None:
+        from resources.llm.local import LocalServer, local_model
+
+        place = model.folder.parent / ".serving" / model.folder.name
+        server = LocalServer(model.folder / "model.gguf", place)
+        opened = local_model(model.name, model.identity, server)
+    else:
+        from factible_assets.services.reasoning import model_registry
+
+        registry = model_registry(settings)
+        name, _, rest = model.name.partition("/")
+        info = (
+            registry.model(rest, provider=name)
+            if name in registry.providers
+            else registry.model(model.name)
+        )
+        provider = registry.provider(info.provider)
+        addresses = {"openai": settings.openai_base_url, "ollama": settings.ollama_url}
+        address = addresses.get(provider.name) or provider.base_url
+        keys = {"openai": settings.openai_api_key, **settings.model_api_keys}
+        opened = await open_labels(
+            info, replace(provider, base_url=address), keys.get(provider.name)
+        )
+    stack.push_async_callback(opened.aclose)
+    return LabelModel(CachingModel(opened, cache, budget), model.name)
+
+
+def calibration_of(settings: Settings, model: ReadingModel) -> Calibration | None:
+    """Return the calibration of a model with the present prompt; one fitted here comes first."""
+    from factible_assets.reasoners.readers.calibration import SHIPPED, find_calibration
+    from factible_assets.reasoners.readers.labels import labels_prompt
+
+    folders = (calibrations(settings), SHIPPED)
+    return find_calibration(model.identity, labels_prompt().version, folders)
+
+
+def calibrations(settings: Settings) -> Path:
+    """Return the folder of calibrations that were fitted on this machine."""
+    return settings.home / "calibrations"
+
+
+async def open_label_reader(
+    settings: Settings, stack: AsyncExitStack, cache: DiskCache, budget: Budget, embedder: Embedder
+) -> LabelReader:
+    """Return the reader by labels that is set up, with its calibration.
+
+    Raises:
+        SetupError: No such model is set up, or its settings are wrong.
+    """
+    from factible_assets.reasoners.readers.labels import LabelReader
+
+    model = reading_model(settings)
+    if model is None:
+        raise SetupError(
+            "No small model is set up that could read pages. Fetch one: "
+            "factible models pull reader."
+        )
+    opened = await open_label_model(settings, model, stack, cache, budget)
+    return LabelReader(opened, calibration_of(settings, model), embedder)
+
+
+async def calibrate(
+    settings: Settings,
+    model: ReadingModel,
+    cache: DiskCache,
+    told: Callable[[int, int], None] = lambda *_: None,
+) -> tuple[Calibration, Path]:
+    """Fit a model's calibration on the pairs that come with the project, and store it.
+
+    `told` hears how many pairs are answered, of how many. Answers are kept in the cache, so that a
+    fit that was broken off goes on where it was.
+
+    Raises:
+        ModelError: The model failed, or gives no probabilities.
+        SetupError: The model's provider is unknown, or its key cannot be used.
+    """
+    from factible_assets.reasoners.readers.calibration import Calibration, cross_validate, fit
+    from factible_assets.reasoners.readers.labels import LabelQuestion, labels_prompt
+    from factible_assets.reasoners.readers.pairs import DATA, answer_pairs, shipped_pairs
+
+    pairs, prompt = shipped_pairs(), labels_prompt()
+    async with AsyncExitStack() as stack:
+        opened = await open_label_model(settings, model, stack, cache)
+        question = LabelQuestion(opened, prompt)
+        answered = await answer_pairs(question, pairs, lambda done: told(done, len(pairs)))
+    side, bearing, threshold = fit(answered)
+    fitted = Calibration(
+        model=model.name,
+        identity=model.identity,
+        prompt_version=prompt.version,
+        fitted_on=datetime.now(UTC).date(),
+        data=DATA,
+        pairs=len(pairs),
+        side=side,
+        bearing=bearing,
+        threshold=threshold,
+        figures=cross_validate(answered),
+    )
+    path = calibrations(settings) / f"{slug(model.name)}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, f"{fitted.model_dump_json(indent=2)}\n".encode())
+    return fitted, path

@@ -1,0 +1,83 @@
+"""The next token of a model behind the OpenAI protocol, with its alternatives.
+
+The request for one token with `logprobs`, and the number of slots of a llama.cpp server belong
+here. The sum over labels does not (labels.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from pydantic import AliasPath, BaseModel, Field, ValidationError
+
+from resources.llm import backend, base
+from resources.llm.labels import ALTERNATIVES, SILENT, worded
+from resources.llm.openai import OpenAIBackend
+from resources.llm.prompt import Message
+
+_SLOTS_SECONDS: Final = 10.0
+_TEMPLATE: Final = "chat_template_kwargs"
+
+
+class _Alternative(BaseModel):
+    token: str
+    logprob: float
+
+
+class _Chosen(BaseModel):
+    alternatives: list[_Alternative] | None = Field(
+        None, validation_alias=AliasPath("choices", 0, "logprobs", "content", 0, "top_logprobs")
+    )
+
+
+class OpenAILabels(OpenAIBackend):
+    """One model of a server that speaks the OpenAI protocol, asked for its next token."""
+
+    def _body(
+        self, messages: Sequence[Message], request: base.ModelRequest[Any], mode: base.AnswerMode
+    ) -> dict[str, Any]:
+        del mode  # a token has no shape
+        body = super()._body(messages, replace(request, max_tokens=1), "text")
+        body |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
+        if _TEMPLATE not in self._omitted and not self._is_openai:
+            # So llama.cpp and vLLM keep a model from opening its answer with its thoughts.
+            body["extra_body"] = {_TEMPLATE: {"enable_thinking": False}}
+        return body
+
+    @property
+    def _is_openai(self) -> bool:
+        return self.host == "api.openai.com"
+
+    def _reply(self, content: bytes) -> backend.Reply:
+        reply = super()._reply(content)
+        if reply.finish == "refused":
+            return reply
+        try:
+            said = _Chosen.model_validate_json(content).alternatives or []
+        except ValidationError:
+            said = []
+        return worded([(each.token, each.logprob) for each in said], reply.usage)
+
+    def _adapt(
+        self, body: backend.ErrorBody, request: base.ModelRequest[Any], mode: base.AnswerMode
+    ) -> str | None:
+        if _TEMPLATE not in self._omitted and self._rejects(_TEMPLATE, body):
+            self._omitted.add(_TEMPLATE)
+            return f"the server does not take {_TEMPLATE}; asked again without"
+        if self._rejects("logprobs", body) or self._rejects("top_logprobs", body):
+            raise backend.BackendError("lasting", SILENT)
+        return super()._adapt(body, request, mode)
+
+    async def slots(self) -> int | None:
+        """Ask a llama.cpp server how many answers it works on at once; None for other servers."""
+        root = self.base_url.removesuffix("/v1")
+        try:
+            response = await self._client.get(
+                f"{root}/props", cast_to=object, options={"timeout": _SLOTS_SECONDS}
+            )
+        except Exception:  # noqa: BLE001 - other servers answer this in any way
+            return None
+        total = response.get("total_slots") if isinstance(response, dict) else None
+        return total if isinstance(total, int) and total > 0 else None
