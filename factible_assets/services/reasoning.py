@@ -26,6 +26,7 @@ from pydantic import BaseModel
 from factible_assets.config import Reasoners, StrategyName
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.records import Basis, Maker
+from factible_assets.services.labels import reading_model
 from factible_assets.settings import Settings
 from factible_assets.stages.flow import Strategy, StrategyError
 from factible_assets.stages.ports import EvidenceReader, Reasoner
@@ -38,7 +39,7 @@ from resources.llm.registry import PROJECT_MODELS, ModelInfo, ModelRegistry, Reg
 from resources.models.base import model_path
 
 if TYPE_CHECKING:
-    from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
+    from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
     from factible_assets.reasoners.llm.engine import LlmReasoner
     from factible_assets.reasoners.readers.base import StanceReader
     from factible_assets.reasoners.readers.entailment import OnnxInference
@@ -301,9 +302,8 @@ def best_reader(settings: Settings) -> ReaderName:
 
 def _readers_here(settings: Settings) -> frozenset[ReaderName]:
     found: set[ReaderName] = {"plain"}
-    if settings.model_reader or (
-        model_path(settings.home, "reader") is not None and find_spec("xllamacpp") is not None
-    ):
+    model = reading_model(settings)
+    if model is not None and (model.folder is None or find_spec("xllamacpp") is not None):
         found.add("labels")
     if entailment_model(settings.home) is not None:
         found.add("entailment")
@@ -438,7 +438,7 @@ async def open_reasoner(
         reader = llm
     else:
         basis: Basis = "labels" if choices.evidence == "labels" else "embedded"
-        stance = await _stance_reader(settings, choices, stack, cache, budget)
+        stance = await _stance_reader(settings, choices, stack, cache, budget, embedder)
         reader = PageReader(embedder, stance, basis)
     return Reasoner(
         claims=llm if llm is not None and choices.claims == "llm" else embedded,
@@ -449,7 +449,12 @@ async def open_reasoner(
 
 
 async def _stance_reader(
-    settings: Settings, choices: Choices, stack: AsyncExitStack, cache: DiskCache, budget: Budget
+    settings: Settings,
+    choices: Choices,
+    stack: AsyncExitStack,
+    cache: DiskCache,
+    budget: Budget,
+    embedder: Embedder,
 ) -> StanceReader:
     if choices.evidence == "entailment":
         from factible_assets.reasoners.readers.entailment import EntailmentReader
@@ -463,14 +468,20 @@ async def _stance_reader(
         return EntailmentReader(_loaded_inference(folder))
     from factible_assets.reasoners.readers.plain import PlainReader
 
+    if choices.evidence == "labels":
+        from factible_assets.reasoners.readers.base import FirstDecided
+        from factible_assets.services.labels import open_label_reader
+
+        by_labels = await open_label_reader(settings, stack, cache, budget, embedder)
+        return FirstDecided(PlainReader(), by_labels)
     return PlainReader()
 
 
 def pulled_reader(settings: Settings) -> str | None:
     """Return the name of the pulled model that reads pages, None if no pulled model does."""
-    here = best_reader(settings)
-    if here == "labels":
-        return None if settings.model_reader else "reader"
+    if best_reader(settings) == "labels":
+        model = reading_model(settings)
+        return model.folder.name if model is not None and model.folder is not None else None
     return entailment_model(settings.home)
 
 

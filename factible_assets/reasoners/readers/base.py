@@ -76,3 +76,28 @@ class StanceReader(Protocol):
             ReadingOutageError: The model behind the reader failed or could not be loaded.
         """
         ...
+
+
+class FirstDecided:
+    """Asks several readers in turn; the first one that takes a side decides.
+
+    A reader that is certain and free stands before one that costs time. If no reader takes a side,
+    the last one's reading counts, because it tells how far the page bears on the claim.
+    """
+
+    def __init__(self, *readers: StanceReader) -> None:
+        self._readers = readers
+
+    @property
+    def name(self) -> str:
+        """Return the names of the readers in their order."""
+        return ", then ".join(reader.name for reader in self._readers)
+
+    async def read(self, claim: str, selection: Selection, *, title: str) -> Reading:
+        """Read a page with one reader after the other; see `StanceReader.read`."""
+        said = Reading()
+        for reader in self._readers:
+            said = await reader.read(claim, selection, title=title)
+            if said.stance != "unclear":
+                break
+        return said
