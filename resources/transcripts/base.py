@@ -92,7 +92,10 @@ class TranscriptProvider(Protocol):
 
 
 FORMATS: Final = (
-    "WebVTT (.vtt), SRT (.srt), SBV (.sbv), YouTube's json3, a JSON segment list or plain text"
+    "WebVTT, SRT, SBV, SubStation (.ass, .ssa), LRC, MicroDVD, MPL2, SAMI, TTML, YouTube's srv1, "
+    "srv3 and json3, JSON of the podcast namespace, of Whisper and of other speech recognition, "
+    "tables with a start and a text, or plain text, with times at the beginning or the end of its "
+    "lines or without"
 )
 """The readable formats of files, as a sentence names them."""
 
