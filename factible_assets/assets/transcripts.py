@@ -24,7 +24,7 @@ from resources.lines import did_you_mean
 from resources.transcripts import base
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id, watch_url
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 
 
 def found_or_failure(
@@ -154,13 +154,16 @@ async def transcripts(  # type: ignore[no-untyped-def]
     video, (transcript,), segments = found.video, found.transcripts, found.segments
     seconds = time.perf_counter() - started
     last = segments[-1] if segments else None
-    length = last.start_seconds + last.duration_seconds if last else None
+    begins = last.start_seconds if last else None
+    length = begins + last.duration_seconds if last and begins is not None else None
+    speakers = sorted({each.speaker for each in segments if each.speaker})
     metadata = {
         "title": video.title,
         "video": dg.MetadataValue.url(video.url) if video.url else "–",
         "words": len(transcript.text.split()),
         "captions": len(segments),
         "length": clock(length),
+        **({"speakers": ", ".join(map(cell, speakers))} if speakers else {}),
         "provider": f"{transcript.provider}, {transcript.kind} captions",
         "beginning": dg.MetadataValue.md(f"> {cell(transcript.text, 600)}"),
         "seconds": round(seconds, 3),

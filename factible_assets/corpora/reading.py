@@ -62,7 +62,12 @@ class CorpusVideo:
         return ClaimDrafts(
             None,
             tuple(
-                ClaimDraft(claim.text, 1.0 if claim.importance is None else claim.importance, 1.0)
+                ClaimDraft(
+                    claim.text,
+                    1.0 if claim.importance is None else claim.importance,
+                    1.0,
+                    speaker=claim.speaker,
+                )
                 for claim in self.claims
                 if claim.checkable
             ),
