@@ -35,7 +35,6 @@ from tests.reasoners.llm.scripted import take_apart
 from tests.resources.llm.servers import openai_answer
 from tests.resources.transcripts.fake_youtube import (
     CAPTIONS,
-    OEMBED,
     PLAYER,
     VIDEO,
     WATCH,
@@ -197,7 +196,6 @@ class Services:
         server.on(WATCH, self._watch)
         server.on(PLAYER, self._player)
         server.on(CAPTIONS, self._captions)
-        server.on(OEMBED, respond_json({"title": "A talk", "author_name": "The Channel"}))
         server.on("/search", self._search)
         server.on(_CHAT, self._chat)
         server.on("/robots.txt", respond("User-agent: *\nAllow: /\n", content_type="text/plain"))

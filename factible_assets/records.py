@@ -144,14 +144,18 @@ class Transcript(Record, table="transcripts", key="video_id"):
 
 
 class TranscriptSegment(Record, table="transcript_segments", key="position", assets="transcripts"):
-    """One timed caption. Untimed transcripts have no segments."""
+    """One caption, or one paragraph of a text that names its speakers but has no times.
+
+    A text without times and speakers has no segments.
+    """
 
     video_id: str
     position: Count
-    start_seconds: Seconds
+    start_seconds: Seconds | None
     duration_seconds: Seconds
     char_start: Count
     char_end: Count
+    speaker: str | None = None  # As the source names or labels them, such as Ann or SPEAKER_01
 
     @model_validator(mode="after")
     def _span_is_ordered(self) -> Self:
@@ -177,6 +181,7 @@ class Claim(Record, table="claims", key="claim_id", order="rank, claim_id"):
     match_score: Score | None = None  # Similarity of the claim to transcript[char_start:char_end]
     start_seconds: Seconds | None = None
     end_seconds: Seconds | None = None
+    speaker: str | None = None  # Who says it, where the transcript or the corpus names somebody
     basis: ClaimBasis
 
     @model_validator(mode="after")

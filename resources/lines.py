@@ -359,11 +359,14 @@ class NotTextError(ValueError):
     """The bytes are no text in any encoding that is tried here."""
 
 
-def decode_text(data: bytes) -> str:
-    """Decode a text file: byte order mark, UTF-8, UTF-16 without a mark, then Windows-1252.
+def decode_text(data: bytes, *, detect: bool = False) -> str:
+    """Decode a text file: byte order mark, UTF-8, UTF-16 without a mark, then an older charset.
 
     A UTF-8 file with a few damaged bytes stays UTF-8 (they become U+FFFD): one broken character
-    must not turn every other accent into two wrong ones. Raises NotTextError for a binary file.
+    must not turn every other accent into two wrong ones. The older charset is Windows-1252, or with
+    `detect` the one that the bytes speak for.
+
+    Raises NotTextError: It is a binary file, or several charsets fit it equally well.
     """
     for mark, encoding in BOMS:
         if data.startswith(mark):
@@ -386,9 +389,43 @@ def decode_text(data: bytes) -> str:
     lenient = data.decode("utf-8", "replace")
     if sum(character > "\x7f" for character in lenient) > 2 * lenient.count("\ufffd"):
         return lenient
+    if detect:
+        return data.decode(_charset_of(data), "replace")
     with suppress(UnicodeDecodeError):
         return data.decode("cp1252")
     return data.decode("latin-1")
+
+
+_CHARSETS: Final = """
+cp1252 cp1251 koi8_r cp866 gb18030 big5 cp932 euc_jp cp949 cp1250 iso8859_2 cp1253 cp1254 cp1255
+cp1256 cp1257 cp874
+""".split()
+"""The charsets in which text files were written before UTF-8. Of two names for one text, the first.
+"""
+_WIDE_CHARSETS = frozenset({"gb18030", "big5", "cp932", "euc_jp", "cp949"})
+_FEW_FOREIGN_BYTES = 24
+
+
+def _charset_of(data: bytes) -> str:
+    """Return the charset that bytes speak for. NotTextError: too few bytes speak for one alone."""
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - loads tables that few files need
+
+    # Times and numbers look alike in every charset, so only lines with other characters tell.
+    foreign = b"\n".join(line for line in data.splitlines() if not line.isascii())[:_SAMPLE_BYTES]
+    matches = list(from_bytes(foreign, cp_isolation=_CHARSETS))
+    if not matches:
+        raise NotTextError("its character set is unknown; save it as UTF-8")
+    best = matches[0]
+    alike = [
+        each for each in matches if (each.chaos, each.coherence) == (best.chaos, best.coherence)
+    ]
+    names = [each.encoding for each in alike]
+    if any("cp1252" in {each.encoding, *each.could_be_from_charset} for each in alike):
+        return "cp1252"  # by far the most frequent
+    if len(alike) > 1 and sum(byte > 127 for byte in foreign) < _FEW_FOREIGN_BYTES:  # noqa: PLR2004
+        words = f"its character set could be {', '.join(names[:-1])} or {names[-1]}"
+        raise NotTextError(f"{words}; save it as UTF-8")
+    return next((name for name in names if name in _WIDE_CHARSETS), best.encoding)
 
 
 def _refuse_controls(codes: Sequence[int]) -> None:

@@ -180,7 +180,7 @@ ENTRY = "videos:\n  - id: v\n    transcript: talk.txt\n"
         ("videos:\n  - id: v\n    transcript: none.vtt\n", 3, "There is no file 'none.vtt'"),
         ("videos:\n  - id: a b\n    transcript: talk.txt\n", 2, "'a b' is not usable"),
         ("videos:\n  - title: x\n", 2, "A video needs an id"),
-        ("videos:\n  - id: my-talk\n", 2, "has no transcript and is not on YouTube"),
+        ("videos:\n  - id: my-talk\n", 2, "neither a transcript nor a recording"),
         ("videos:\n  - url: https://vimeo.com/1\n", 2, "is not a YouTube link"),
         (
             "videos:\n  - id: v\n    url: https://youtu.be/AAAAAAAAAAA\n",

@@ -1,11 +1,12 @@
-"""The asset `transcripts`: what is said in a video, word by word, with its times.
+"""The asset `transcripts`: the words of a video, with their times and speakers.
 
-What belongs here: finding the video in the corpora, asking its provider, metadata. What does not:
-parsing of caption files and asking YouTube (resources/transcripts), offsets (stages/transcript.py).
+What belongs here: finding the video in the corpora, asking the sources of transcripts, metadata.
+What does not: the sources (services/transcripts.py), offsets (stages/transcript.py).
 """
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import dagster as dg
 
@@ -21,10 +22,9 @@ from factible_assets.stages.transcript import stored_transcript
 from factible_assets.wording import cell, clock
 from resources.lines import did_you_mean
 from resources.transcripts import base
-from resources.transcripts.file import FileTranscript
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id, watch_url
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 
 
 def found_or_failure(
@@ -104,25 +104,24 @@ async def obtained(
     *,
     is_last_try: bool = False,
 ) -> tuple[VideoRows, Sequence[str]]:
-    """Ask the file that a corpus names, else YouTube; return rows, and which details are missing.
+    """Ask the sources of transcripts; return rows, and the details that the platform left out.
 
-    Raises dagster.Failure: There is no transcript, nothing is said, or a time is impossible.
+    Raises dagster.Failure: There is no transcript, or nobody speaks in it.
     """
+    # Loaded late: the clients of the sources take a while to load.
+    from factible_assets.services.transcripts import WantedVideo, find_transcript  # noqa: PLC0415
+
     video_id, advice = video.video_id, ""
     listed = reading.find(video_id)
-    provider: base.TranscriptProvider
-    if listed is not None and listed.transcript is not None:
-        provider = FileTranscript(listed.transcript, video.language)
-    else:
-        # Loaded late: few runs ask YouTube.
-        from factible_assets.services.web import youtube_transcripts  # noqa: PLC0415
-
-        provider = youtube_transcripts(settings())
+    wanted = WantedVideo(video_id, video.language)
+    if listed is not None:
+        wanted = replace(wanted, transcript=listed.transcript, media=listed.media)
+    if wanted.transcript is None:
         place = f"factible corpus add --transcript FILE -- {video_id}"
         if listed is not None and listed in reading.videos():
             place = f"name a file under `transcript` in {listed.file}, line {listed.line}."
         advice = f"Or bring its captions yourself: {place}"
-    answer = await provider.transcript(video_id)
+    answer = await find_transcript(wanted, settings)
     found = found_or_failure(answer, advice, is_last_try=is_last_try)
     transcript, segments = stored_transcript(video_id, found.transcript, provider=found.provider)
     rows = VideoRows.of([with_details(video, found.details), transcript, *segments])
@@ -155,13 +154,16 @@ async def transcripts(  # type: ignore[no-untyped-def]
     video, (transcript,), segments = found.video, found.transcripts, found.segments
     seconds = time.perf_counter() - started
     last = segments[-1] if segments else None
-    length = last.start_seconds + last.duration_seconds if last else None
+    begins = last.start_seconds if last else None
+    length = begins + last.duration_seconds if last and begins is not None else None
+    speakers = sorted({each.speaker for each in segments if each.speaker})
     metadata = {
         "title": video.title,
         "video": dg.MetadataValue.url(video.url) if video.url else "–",
         "words": len(transcript.text.split()),
         "captions": len(segments),
         "length": clock(length),
+        **({"speakers": ", ".join(map(cell, speakers))} if speakers else {}),
         "provider": f"{transcript.provider}, {transcript.kind} captions",
         "beginning": dg.MetadataValue.md(f"> {cell(transcript.text, 600)}"),
         "seconds": round(seconds, 3),

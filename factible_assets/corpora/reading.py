@@ -62,7 +62,12 @@ class CorpusVideo:
         return ClaimDrafts(
             None,
             tuple(
-                ClaimDraft(claim.text, 1.0 if claim.importance is None else claim.importance, 1.0)
+                ClaimDraft(
+                    claim.text,
+                    1.0 if claim.importance is None else claim.importance,
+                    1.0,
+                    speaker=claim.speaker,
+                )
                 for claim in self.claims
                 if claim.checkable
             ),
@@ -281,11 +286,11 @@ class _Reader(EntryReader):
             line = self.document.line(first)
             self.report(place, _listed_before(entry.video_id, self.file, line))
         transcript = self._existing(entry.transcript, (*place, "transcript"))
-        if entry.transcript is None and not is_video_id(entry.video_id):
+        if not (entry.transcript or entry.media or is_video_id(entry.video_id)):
             self.report(
                 place,
-                f"The video {entry.video_id!r} has no transcript and is not on YouTube. "
-                "Name a transcript file.",
+                f"The video {entry.video_id!r} has neither a transcript nor a recording, and is "
+                "not on YouTube. Name a transcript file, or under `media` a recording.",
             )
         media = self._existing(entry.media, (*place, "media"))
         claims = entry.claims
@@ -303,7 +308,12 @@ class _Reader(EntryReader):
                 **entry.model_dump(include=_OF_VIDEO),
                 video_id=entry.video_id,
                 title=entry.title or entry.video_id,
-                url=entry.url or (None if entry.transcript else watch_url(entry.video_id)),
+                url=entry.url
+                or (
+                    watch_url(entry.video_id)
+                    if is_video_id(entry.video_id) and not entry.transcript
+                    else None
+                ),
                 corpus=corpus,
             ),
             web=entry.web or web,

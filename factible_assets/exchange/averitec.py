@@ -228,6 +228,7 @@ def _result(
         "text": claim.text,
         "label": label_of(verdict.stance, AVERITEC),
         "reasoning": verdict.summary,
+        "speaker": claim.speaker,
         "said_on": data.video.published_on,
         "appeared_at": moment_url(data.video, claim.start_seconds) or data.video.url,
         "channel": data.video.channel,

@@ -293,7 +293,7 @@ def reviews_of_corpus(name: str, claims: Iterable[tuple[CorpusVideo, ClaimEntry]
         item = {
             "@type": "Claim",
             "text": claim.text,
-            "author": {"@type": "Person", "name": claim.speaker} if claim.speaker else None,
+            "author": _person(claim.speaker),
             "datePublished": _day(claim.said_on or video.published_on),
             "firstAppearance": {"@type": "CreativeWork", "url": appeared} if appeared else None,
         }
@@ -310,6 +310,10 @@ def reviews_of_corpus(name: str, claims: Iterable[tuple[CorpusVideo, ClaimEntry]
         }
         nodes.append(_known(node))
     return Export(_document(nodes), len(nodes), unjudged=unjudged)
+
+
+def _person(name: str | None) -> dict[str, str] | None:
+    return {"@type": "Person", "name": name} if name else None
 
 
 def _document(nodes: list[dict[str, Any]]) -> str:
@@ -379,6 +383,8 @@ def _review(
         "@type": "Claim",
         "text": claim.text,
         "inLanguage": video.language,
+        # A label such as A or SPEAKER_01 names nobody.
+        "author": _person(claim.speaker if re.match(r"\D{2,}\Z", claim.speaker or "") else None),
         "datePublished": _day(video.published_on),
         "appearance": _known(appearance),
     }

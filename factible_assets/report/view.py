@@ -22,6 +22,7 @@ from factible_assets.rows import VerdictChange
 from factible_assets.stages.argument import Argument, argue
 from factible_assets.stages.evidence import is_later
 from factible_assets.stages.reviews import by_claim, latest
+from factible_assets.stages.transcript import readable
 from factible_assets.wording import youtube_id
 
 _CLEAREST = 4
@@ -125,7 +126,7 @@ def arrange(data: ReportData) -> ReportView:
         "llm": "a language model",
     }
     bases: set[str] = {each.basis for each in data.verdicts or data.claims}
-    ends = [segment.start_seconds + segment.duration_seconds for segment in data.segments]
+    ends = [(segment.start_seconds or 0.0) + segment.duration_seconds for segment in data.segments]
     times = [claim.start_seconds or 0.0 for claim in data.claims]
     # What was not asked, or merely looks alike, is left out.
     told = [row for row in data.media if row.status in {"ok", "infra_error"}]
@@ -145,9 +146,7 @@ def arrange(data: ReportData) -> ReportView:
         by_id=by_id,
         clearest=sided[:_CLEAREST] if len(claims) > _CLEAREST else [],
         length=max([data.video.duration_seconds or 0.0, *ends, *times]),
-        transcript=transcript_blocks(data.transcript.text, data.segments, data.claims)
-        if data.transcript
-        else (),
+        transcript=transcript_blocks(shelves.transcript, data.segments, data.claims),
         stored=shelves.stored_texts(by_id),
         pictures=pictures,
     )
@@ -172,6 +171,7 @@ class _Shelves:
 
     def __init__(self, data: ReportData) -> None:
         self._data = data
+        self.transcript = readable(data.transcript.text) if data.transcript else ""
         self._texts = data.texts
         self._links = source_links(data, data.evidence)
         self._pages = {page.page_id: page for page in data.pages}
@@ -199,7 +199,7 @@ class _Shelves:
         outcome = wording.UNJUDGED if verdict is None else verdict.stance or wording.INCOMPLETE
         said = None
         if self._data.transcript is not None and claim.char_start is not None:
-            said = self._data.transcript.text[claim.char_start : claim.char_end] or None
+            said = self.transcript[claim.char_start : claim.char_end] or None
         ok = self._sources(claim, "ok")
         # The side that won comes first.
         sides = sorted(wording.GROUP_WORDS, key=lambda side: side != outcome)
@@ -474,15 +474,16 @@ def transcript_blocks(
         if claim.char_start is not None and claim.char_end is not None
     ]
     starts: list[tuple[int, float | None]] = [(0, None)]
-    if segments:
-        ordered = sorted(segments, key=lambda segment: segment.position)
-        opened_at = ordered[0].start_seconds
+    ordered = sorted(segments, key=lambda segment: segment.position)
+    times = [(each.char_start, each.start_seconds) for each in ordered]
+    if times and times[0][1] is not None:
+        opened_at = times[0][1]
         starts = [(0, opened_at)]
-        for segment in ordered:
-            is_due = segment.start_seconds - opened_at >= _BLOCK_SECONDS
-            if is_due and starts[-1][0] < segment.char_start < len(text):
-                starts.append((segment.char_start, segment.start_seconds))
-                opened_at = segment.start_seconds
+        for char_start, seconds in times:
+            is_due = (seconds or 0.0) - opened_at >= _BLOCK_SECONDS
+            if is_due and starts[-1][0] < char_start < len(text):
+                starts.append((char_start, seconds))
+                opened_at = seconds or 0.0
     else:
         position = 0
         for line in text.splitlines(keepends=True):

@@ -119,6 +119,7 @@ class _Said:
             match_score=place.score if place else None,
             start_seconds=self._clock.start_at(place.char_start) if place else None,
             end_seconds=self._clock.second_at(place.char_end) if place else None,
+            speaker=draft.speaker or (self._clock.speaker_at(place.middle) if place else None),
             basis=basis,
         )
 
@@ -137,6 +138,7 @@ class _Said:
             confidence=like.extraction_confidence if like else 1.0,
             category=like.category if like else None,
             context=like.context if like else None,
+            speaker=like.speaker if like else None,
             char_start=start if start >= 0 else None,
             char_end=end,
         )

@@ -27,6 +27,7 @@ from factible_assets.stages.prior_fact_checks import look_up
 from factible_assets.stages.progress import ALL_STAGES, Stage, StageTiming, Stopwatch, Trace
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
+from factible_assets.stages.transcript import readable
 from factible_assets.stages.urls import UnusableUrlError, host_and_parents, host_of, published_at
 from factible_assets.stages.verdict import ranked
 
@@ -74,7 +75,9 @@ async def extract_claims(
         built = build_claims(given, transcript, segments, None, basis="given")
     else:
         finder, most = services.reasoner.claims, config.max_claims
-        judged = await finder.extract_claims(video, transcript, segments, max_claims=most)
+        # A reasoner reads, and words claims in, sentence case; offsets stay those of the raw text.
+        shown = transcript.model_copy(update={"text": readable(transcript.text)})
+        judged = await finder.extract_claims(video, shown, segments, max_claims=most)
         found = judged.value
         basis = found.basis or finder.basis
         built = build_claims(found, transcript, segments, config, basis=basis)

@@ -46,6 +46,11 @@ class Place(NamedTuple):
     char_end: int
     score: float
 
+    @property
+    def middle(self) -> int:
+        """The offset in its middle."""
+        return (self.char_start + self.char_end) // 2
+
 
 class _Word(NamedTuple):
     folded: str

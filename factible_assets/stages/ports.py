@@ -90,7 +90,11 @@ def clamped(score: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ClaimDraft:
-    """A claim as a reasoner words it. A reasoner that knows the place gives its raw offsets."""
+    """A claim as a reasoner or a corpus words it. A reasoner that knows its place
+    gives the raw offsets.
+
+    `speaker` overrules the one whom the transcript names there.
+    """
 
     text: str
     importance: float
@@ -99,6 +103,7 @@ class ClaimDraft:
     context: str | None = None
     char_start: int | None = None
     char_end: int | None = None
+    speaker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

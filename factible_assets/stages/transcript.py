@@ -1,7 +1,8 @@
-"""Transcripts: the text that is stored, and which second each of its characters was said at.
+"""Transcripts: the text that is stored, and the second and the speaker of each of its characters.
 
-What belongs here: joining cues into one text, and mapping its offsets to time. What does not:
-reading caption files or asking YouTube (resources), finding claims in the text (localisation.py).
+What belongs here: joining cues into one text, the map from its offsets to times and speakers, and
+text in capitals made readable. What does not: reading caption files or asking YouTube (resources),
+finding claims in the text (localisation.py).
 """
 
 from __future__ import annotations
@@ -15,18 +16,31 @@ from factible_assets.stages.ids import content_hash
 from resources.transcripts.base import TimedText
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_TURN = "\n\n"
+"""Between two cues of different speakers: a paragraph, so that no sentence runs on into the next."""
+_FEW_LETTERS, _CAPITAL_SHARE, _SAMPLE = 40, 0.9, 100_000
+_WORD = re.compile(
+    r"(?P<kept>(?:[A-Z]\.){2,}|[A-Z]+-?\d\w*|I(?![^\W_]))|[^\W_]+(?:['\u2019][^\W_]+)*"
+)
+_STOP = re.compile(r"[.!?\u2026][\"'\u201d\u2019)]*\s|\n\s*\n")
 
 
 def stored_transcript(
     video_id: str, words: TimedText, *, provider: str
 ) -> tuple[Transcript, tuple[TranscriptSegment, ...]]:
-    """Return words as they are stored: a text without times as it is, or cues as one text.
+    """Return words as they are stored: a plain text as it is, or cues as one text.
 
-    Cues are joined by one space. `text[segment.char_start:segment.char_end]` is a cue's text.
+    Cues are joined by one space, and by a blank line where another person begins to speak.
+    `text[segment.char_start:segment.char_end]` is a cue's text.
     """
-    texts = [storable(cue.text) for cue in words.cues]
+    parts: list[str] = []
     segments, offset = [], 0
-    for position, (cue, text) in enumerate(zip(words.cues, texts, strict=True)):
+    for position, cue in enumerate(words.cues):
+        if parts:
+            parts.append(_TURN if cue.new_turn else " ")
+            offset += len(parts[-1])
+        text = storable(cue.text)
+        parts.append(text)
         segments.append(
             TranscriptSegment(
                 video_id=video_id,
@@ -35,10 +49,11 @@ def stored_transcript(
                 duration_seconds=cue.duration_seconds,
                 char_start=offset,
                 char_end=offset + len(text),
+                speaker=storable(cue.speaker) if cue.speaker else None,
             )
         )
-        offset += len(text) + 1
-    whole = storable(words.plain_text or "") or " ".join(texts)
+        offset += len(text)
+    whole = storable(words.plain_text or "") or "".join(parts)
     transcript = Transcript(
         video_id=video_id,
         text=whole,
@@ -50,28 +65,58 @@ def stored_transcript(
     return transcript, tuple(segments)
 
 
+def readable(text: str) -> str:
+    """Return a text in capitals in sentence case, character for character; other texts as they are.
+
+    Stenographers deliver captions in capitals. Every offset stays valid, because each letter is
+    replaced by one letter. Initials and words with a number behind them (B12) keep their capitals;
+    names do not, as nothing tells them.
+    """
+    letters = [each for each in text[:_SAMPLE] if each.isupper() or each.islower()]
+    capitals = sum(map(str.isupper, letters))
+    if len(letters) < _FEW_LETTERS or capitals < _CAPITAL_SHARE * len(letters):
+        return text
+    opens, last = True, 0
+
+    def cased(word: re.Match[str]) -> str:
+        nonlocal opens, last
+        opens = opens or _STOP.search(text, last, word.start()) is not None
+        first, opens, last = opens, False, word.end()
+        if word["kept"]:
+            return word[0]
+        small = "".join(each.lower() if len(each.lower()) == 1 else each for each in word[0])
+        return small[0].upper() + small[1:] if first and len(small[0].upper()) == 1 else small
+
+    return _WORD.sub(cased, text)
+
+
 def storable(text: str) -> str:
     """Replace the characters that no database stores: lone surrogates and NUL."""
     return _UNSTORABLE.sub("\ufffd", text)
 
 
 class Clock:
-    """Answers at which second a character was said, from a transcript's segments in any order."""
+    """Answers when and by whom a character was said, from a transcript's segments in any order."""
 
     def __init__(self, segments: Iterable[TranscriptSegment]) -> None:
         self.segments = sorted(segments, key=lambda segment: segment.char_start)
         self._starts = [segment.char_start for segment in self.segments]
 
     def segment_at(self, position: int) -> TranscriptSegment | None:
-        """Return the segment at or before a raw offset, else the first; None if untimed."""
+        """Return the segment at or before a raw offset, else the first; None if there is none."""
         if not self.segments:
             return None
         return self.segments[max(0, bisect_right(self._starts, position) - 1)]
 
+    def speaker_at(self, position: int) -> str | None:
+        """Return the speaker that the source names for an offset."""
+        segment = self.segment_at(position)
+        return None if segment is None else segment.speaker
+
     def start_at(self, position: int) -> float | None:
         """Return the second at which the caption with this offset begins (Factible, 1.3.1).
 
-        Whoever jumps there hears the sentence from its beginning.
+        A viewer who jumps there hears the sentence from its beginning. None: the text is untimed.
         """
         segment = self.segment_at(position)
         return None if segment is None else segment.start_seconds
@@ -82,12 +127,13 @@ class Clock:
         A caption that is still shown when the next begins counts until the next begins.
         """
         segment = self.segment_at(position)
-        if segment is None:
+        if segment is None or segment.start_seconds is None:
             return None
         length = segment.char_end - segment.char_start
         share = min(1.0, max(0, position - segment.char_start) / length) if length else 1.0
         shown = segment.duration_seconds
         following = bisect_right(self._starts, segment.char_start)
         if following < len(self.segments):
-            shown = min(shown, self.segments[following].start_seconds - segment.start_seconds)
+            begins = self.segments[following].start_seconds
+            shown = min(shown, (begins or 0.0) - segment.start_seconds)
         return segment.start_seconds + share * max(shown, 0.0)

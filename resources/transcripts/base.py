@@ -1,8 +1,7 @@
-"""What every transcript provider hands over: timed text, or why there is none.
+"""The values that every transcript provider returns: timed text, or the reason why there is none.
 
-What belongs here: the transcript value, the ways in which a request for one can end, the error of a
-file whose sentence says what to do about it, and the provider protocol. What does not: any
-provider, and what is done with the words.
+What belongs here: the transcript value, the outcomes of a request, the error of a file that cannot
+be used, and the provider protocol. What does not: any provider, and the use of the words.
 """
 
 from __future__ import annotations
@@ -17,20 +16,25 @@ TranscriptKind = Literal["manual", "generated", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One caption: a line of speech without markup, and when it is shown, in seconds.
+    """One caption, or one paragraph of a text that names its speakers but has no times.
 
-    `text` is not empty and contains no line breaks; both times are finite and not negative.
-    Captions of speech recognisers overlap: a cue may end after the next one has begun.
+    `text` is not empty. It contains no line break, no markup and no speaker label. Times are in
+    seconds, finite and not negative; a cue of an untimed text has None. Cues of speech recognisers
+    overlap: a cue may end after the next one has begun.
     """
 
     text: str
-    start_seconds: float
-    duration_seconds: float
+    start_seconds: float | None
+    duration_seconds: float = 0.0
+    speaker: str | None = None
+    """The name or label of the speaker in the source, such as Ann or SPEAKER_01."""
+    new_turn: bool = False
+    """Whether the source says that another person begins to speak here, named or not."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimedText:
-    """The words of a video. Either `cues`, in order of time, or `plain_text` without times."""
+    """The words of a video: either `cues`, in order of time, or `plain_text` without times."""
 
     cues: tuple[Cue, ...] = ()
     plain_text: str | None = None
@@ -88,7 +92,10 @@ class TranscriptProvider(Protocol):
 
 
 FORMATS: Final = (
-    "WebVTT (.vtt), SRT (.srt), SBV (.sbv), YouTube's json3, a JSON segment list or plain text"
+    "WebVTT, SRT, SBV, SubStation (.ass, .ssa), LRC, MicroDVD, MPL2, SAMI, TTML, YouTube's srv1, "
+    "srv3 and json3, JSON of the podcast namespace, of Whisper and of other speech recognition, "
+    "tables with a start and a text, or plain text, with times at the beginning or the end of its "
+    "lines or without"
 )
 """The readable formats of files, as a sentence names them."""
 

@@ -1,27 +1,22 @@
 """Transcripts and details of YouTube videos, through youtube-transcript-api.
 
-What belongs here: asking for them within bounds on time, size and place, the choice of language,
-the retry through a proxy, what watch pages and oEmbed say, and which outcome each error is. What
-does not: the sentences for errors (youtube.yaml), links (youtube_ids.py).
+What belongs here: asking within bounds on time, size and place, the choice of language, the retry
+through a proxy, the details in the answers, and the outcome that each error means. What does not:
+the sentences for errors (youtube.yaml), links (youtube_ids.py), the format of captions (file.py).
 
-Sources of the details: the oEmbed specification (https://oembed.com, section 2.3.4: title,
-author_name), and the watch page's player response and its schema.org VideoObject (name, duration,
-datePublished).
+The library's client is not thread-safe, because of its session. So every call makes its own client
+and session, in the worker thread that uses them, and closes them there. The library speaks through
+`requests` and sets no time limit, so this is a session of `requests` and not `resources.http`: all
+requests of a call share one deadline, a body is read no further than its bound, and no redirect
+leads away from YouTube. Proxies of the environment are not used.
 
-The library's client is not thread-safe, because of the session in it. So every call makes its own
-client and its own session, in the worker thread that uses them, and closes them there. The library
-speaks through `requests` and sets no time limit, so this is a session of `requests` and not
-`resources.http`: every request of one call shares one deadline, a body is read no further than its
-bound, and no redirect leads away from YouTube. Proxies of the environment are not used.
-
-Sentences repeat nothing that YouTube or the library said, but for YouTube's own word on why a video
-is not shown, cut short: other texts may hold addresses with keys.
+Sentences repeat nothing that YouTube or the library said, except YouTube's own reason for not
+showing a video, cut short: other texts may hold addresses with keys.
 """
 
 from __future__ import annotations
 
 import asyncio
-import html
 import io
 import json
 import math
@@ -33,7 +28,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 from xml.etree.ElementTree import ParseError
 
 import requests
@@ -46,8 +41,9 @@ from youtube_transcript_api.proxies import ProxyConfig
 
 from resources.lines import PlacedError
 from resources.transcripts import base
-from resources.transcripts.file import Caption, lines_of, one_line, timed_text, undo_rolling
-from resources.transcripts.youtube_ids import is_video_id, watch_url
+from resources.transcripts.file import parse_transcript
+from resources.transcripts.tracks import NothingSaidError, one_line
+from resources.transcripts.youtube_ids import is_video_id
 
 ORIGIN = "https://www.youtube.com"
 MAX_BYTES = 20_000_000
@@ -91,8 +87,8 @@ class YouTubeSession(requests.Session):
         super().__init__()
         self.trust_env = False
         self.max_redirects = _MAX_REDIRECTS
-        self.watch_page: str | None = None
-        """The last watch page that came, so that nobody needs to ask for it again."""
+        self.answers: dict[str, str] = {}
+        """The last good answer from each path, so that nothing is asked twice."""
         adapter = _BoundedAdapter(time.monotonic() + seconds, origin)
         for scheme in ("https://", "http://"):
             self.mount(scheme, adapter)
@@ -102,11 +98,19 @@ class YouTubeSession(requests.Session):
             if proxy.prevent_keeping_connections_alive:
                 self.headers["Connection"] = "close"
 
-        def keep_watch_page(response: requests.Response, *_: object, **__: object) -> None:
-            if response.ok and urlsplit(response.url).path == "/watch":
-                self.watch_page = response.text
+        def keep(response: requests.Response, *_: object, **__: object) -> None:
+            if response.ok:
+                self.answers[urlsplit(response.url).path] = response.text
 
-        self.hooks["response"].append(keep_watch_page)
+        self.hooks["response"].append(keep)
+
+    @property
+    def player(self) -> Mapping[str, object]:
+        """What the player was told of the video; empty if that came damaged or not at all."""
+        with suppress(ValueError, RecursionError):
+            player = json.loads(self.answers.get(_PLAYER_PATH, "{}"))
+            return player if isinstance(player, dict) else {}
+        return {}
 
 
 class _BoundedAdapter(HTTPAdapter):
@@ -178,7 +182,9 @@ def _check_target(url: str) -> None:
 # --- What can go wrong --------------------------------------------------------------------------
 
 _MAX_REASON = 160
-_ROBOT = re.compile(r"not a bot", re.IGNORECASE)
+_ROBOT = re.compile(r"not a bot|try again later", re.IGNORECASE)
+"""YouTube asks for nothing else to be tried later but requests beyond its limit of about 300 videos
+an hour, which it answers as if the video were gone."""
 _AGE = re.compile(r"confirm your age|age.restricted|inappropriate for some", re.IGNORECASE)
 
 
@@ -189,10 +195,16 @@ class Blocked(base.Outage):
     """
 
 
+class NotYetError(Exception):
+    """The video is a stream or a premiere that has not begun, or has not ended."""
+
+
 READING_ERRORS = (
+    NotYetError,
     library.CouldNotRetrieveTranscript,
     requests.RequestException,
     ParseError,
+    PlacedError,
     AttributeError,
     KeyError,
     IndexError,
@@ -200,6 +212,7 @@ READING_ERRORS = (
     ValueError,
 )
 """What asking the library raises. The builtin ones are its answer to JSON of another shape."""
+_UNREAD = (ParseError, AttributeError, KeyError, TypeError, ValueError)
 
 
 def failure_of(error: BaseException, video_id: str, *, proxied: bool = False) -> base.Missing:
@@ -316,33 +329,23 @@ class YouTubeTranscripts:
                         captions, spoken = source.translate(target), source.language_code
                 if captions is None:
                     return self._none_fitting(video_id, available)
-                fetched = captions.fetch()
-            except READING_ERRORS as error:
-                return failure_of(error, video_id, proxied=proxy is not None)
-            if not all(math.isfinite(each.start + each.duration) for each in fetched):
-                return base.Missing(
-                    f"The captions of the video {video_id} have times that are no numbers. "
-                    "Give a transcript file instead."
-                )
-            shown = [
-                # Captions that an editor shifted too far to the left begin with the video.
-                Caption(
-                    lines_of(each.text),
-                    max(0.0, each.start),
-                    max(0.0, each.start) + max(0.0, each.duration),
-                )
-                for each in sorted(fetched, key=lambda snippet: snippet.start)
-            ]
-            try:
-                said = timed_text(undo_rolling(shown))
-            except PlacedError:
+                # The library reads one of the formats in which YouTube answers; ours reads all.
+                with suppress(*_UNREAD):
+                    captions.fetch()
+                said = parse_transcript(session.answers[_CAPTIONS_PATH].encode(), ".xml")
+            except NothingSaidError:
                 return base.Missing(f"Nothing is said in the captions of the video {video_id}.")
-            details = _details(session, video_id)
+            except READING_ERRORS as error:
+                is_later = _is_later(session.player)
+                return failure_of(
+                    NotYetError() if is_later else error, video_id, proxied=proxy is not None
+                )
+            details = details_of(session.player, session.answers.get("/watch", ""))
         return base.Found(
             replace(
                 said,
-                language=fetched.language_code,
-                kind="generated" if fetched.is_generated else "manual",
+                language=captions.language_code,
+                kind="generated" if captions.is_generated else "manual",
                 title=details.title,
             ),
             provider="youtube" if spoken is None else f"youtube, translated from {spoken}",
@@ -402,76 +405,45 @@ def _base(language: str) -> str:
 
 # --- Details ------------------------------------------------------------------------------------
 
-_PLAYER = re.compile(r"ytInitialPlayerResponse\s*=\s*(?=\{)")
-_ITEM = re.compile(
-    r'<(?:meta|link)\s+itemprop="(name|duration|datePublished|uploadDate)"\s+content="([^"]*)"'
-)
-_ISO_DURATION = re.compile(r"P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
-_UNIT_SECONDS = (86_400, 3_600, 60, 1)
+_PLAYER_PATH, _CAPTIONS_PATH = "/youtubei/v1/player", "/api/timedtext"
+_IN_PAGE = re.compile(r"ytInitialPlayerResponse\s*=\s*(?=\{)")
 
 
-def _details(session: YouTubeSession, video_id: str) -> base.VideoDetails:
-    """Ask oEmbed, whose word goes first, and read the watch page that came. Never raises."""
-    problems: list[str] = []
-    said: dict[str, object] = {}
-    query = urlencode({"url": watch_url(video_id), "format": "json"})
-    try:
-        response = session.get(f"{ORIGIN}/oembed?{query}")
-        if response.ok:
-            said = dict(json.loads(response.content).items())
-        else:
-            problems.append(f"YouTube's oEmbed answered {response.status_code}.")
-    except requests.RequestException:
-        problems.append("YouTube's oEmbed could not be reached.")
-    except (ValueError, AttributeError, RecursionError):
-        problems.append("YouTube's oEmbed sent no readable answer.")
-    watched = base.VideoDetails()
-    if session.watch_page is None:
-        problems.append("YouTube's page of the video could not be read.")
-    else:
-        watched = details_from_watch_page(session.watch_page)
-        if not (watched.duration_seconds and watched.published_on):
-            problems.append(
-                "YouTube's page of the video does not say its length and its day of publication."
-            )
-    return replace(
-        watched,
-        title=_words(said.get("title")) or watched.title,
-        channel=_words(said.get("author_name")) or watched.channel,
-        problems=tuple(problems),
-    )
+def _is_later(player: Mapping[str, object]) -> bool:
+    """Tell whether a stream or a premiere is still to come, or is going on."""
+    is_offline = _part(player, "playabilityStatus").get("status") == "LIVE_STREAM_OFFLINE"
+    return is_offline or _part(player, "videoDetails").get("isLive") is True
 
 
-def details_from_watch_page(page: str) -> base.VideoDetails:
-    """Read what a watch page says. What it does not say, or says damaged, is None."""
-    player: object = {}
+def details_of(player: Mapping[str, object], page: str) -> base.VideoDetails:
+    """Read what the player was told and what the watch page says.
+
+    What neither says, or says damaged, is None.
+    """
+    in_page: object = {}
     with suppress(ValueError, RecursionError):
-        if start := _PLAYER.search(page):
-            player, _ = json.JSONDecoder().raw_decode(page, start.end())
-    video = _part(player, "videoDetails")
-    micro = _part(_part(player, "microformat"), "playerMicroformatRenderer")
-    items = {name: html.unescape(value) for name, value in reversed(_ITEM.findall(page))}
-    lasts = _ISO_DURATION.fullmatch(items.get("duration", "").strip())
-    parts = zip(lasts.groups(), _UNIT_SECONDS, strict=True) if lasts else ()
-    return base.VideoDetails(
-        title=_words(video.get("title")) or _words(items.get("name")),
-        channel=_words(video.get("author")) or _words(micro.get("ownerChannelName")),
-        duration_seconds=(
-            _seconds(video.get("lengthSeconds"))
-            or _seconds(micro.get("lengthSeconds"))
-            or _seconds(sum(float(amount) * unit for amount, unit in parts if amount))
-        ),
-        published_on=(
-            _day(micro.get("publishDate"))
-            or _day(items.get("datePublished"))
-            or _day(micro.get("uploadDate"))
-            or _day(items.get("uploadDate"))
-        ),
+        if start := _IN_PAGE.search(page):
+            in_page, _ = json.JSONDecoder().raw_decode(page, start.end())
+    told, shown = (_part(each, "videoDetails") for each in (player, in_page))
+    micro, more = (
+        _part(_part(each, "microformat"), "playerMicroformatRenderer") for each in (player, in_page)
     )
+    days = (each.get(name) for name in ("publishDate", "uploadDate") for each in (micro, more))
+    details = base.VideoDetails(
+        title=_words(told.get("title")) or _words(shown.get("title")),
+        channel=_words(told.get("author")) or _words(shown.get("author")),
+        duration_seconds=_seconds(told.get("lengthSeconds"))
+        or _seconds(shown.get("lengthSeconds")),
+        published_on=next(filter(None, map(_day, days)), None),
+    )
+    if details.duration_seconds and details.published_on:
+        return details
+    problem = "YouTube does not say the length of the video and its day of publication."
+    return replace(details, problems=(problem,))
 
 
 def _part(whole: object, name: str) -> Mapping[str, object]:
-    part = whole.get(name) if isinstance(whole, dict) else None
+    part = whole.get(name) if isinstance(whole, Mapping) else None
     return part if isinstance(part, dict) else {}
 
 

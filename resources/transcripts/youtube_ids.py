@@ -26,7 +26,8 @@ class NotAVideoLinkError(ValueError):
         shown = given if len(given) <= _MAX_SHOWN else given[:_MAX_SHOWN] + "…"
         super().__init__(
             f"{shown!r} {problem}. Give the link of one video, such as "
-            "https://www.youtube.com/watch?v=VIDEO_ID, or its id of 11 characters."
+            "https://www.youtube.com/watch?v=VIDEO_ID, or its id of 11 characters. For a talk "
+            "from anywhere else, give a file: its transcript or its recording."
         )
 
 

@@ -33,7 +33,6 @@ from tests.reasoners.llm.scripted import GullibleModel
 from tests.resources.llm.servers import openai_answer
 from tests.resources.transcripts.fake_youtube import (
     CAPTIONS,
-    OEMBED,
     PLAYER,
     VIDEO,
     WATCH,
@@ -113,7 +112,6 @@ class LoopbackWorld:
         server.on(WATCH, respond(watch_page()))
         server.on(PLAYER, respond_json(player(Track("en"))))
         server.on(CAPTIONS, respond(timed_text(*cues), content_type="text/xml; charset=utf-8"))
-        server.on(OEMBED, respond_json({"title": "On children", "author_name": "The Channel"}))
         server.on(SEARCH, _serper)
         server.on(PAPERS, respond_json({"total": 0, "offset": 0, "data": []}))
         server.on(EXPERT, respond_json(_expert()))

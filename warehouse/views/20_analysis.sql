@@ -199,7 +199,8 @@ SELECT
     verdicts.latest_checked_at,
     videos.corpus,
     videos.category,
-    videos.tags
+    videos.tags,
+    claims.speaker
 FROM current_claims AS claims
 LEFT JOIN current_videos AS videos
     ON videos.video_id = claims.video_id
@@ -230,6 +231,31 @@ COMMENT ON COLUMN claims_timeline.latest_checked_at IS 'When the newest attempt 
 COMMENT ON COLUMN claims_timeline.corpus IS 'The corpus that lists the video.';
 COMMENT ON COLUMN claims_timeline.category IS 'Category that the corpus gives the video.';
 COMMENT ON COLUMN claims_timeline.tags IS 'Tags that the corpus gives the video.';
+COMMENT ON COLUMN claims_timeline.speaker IS 'Who says it, as the transcript or the corpus names or labels them; null if neither does.';
+
+CREATE OR REPLACE VIEW claims_by_speaker AS
+SELECT
+    speaker,
+    count(*) AS claims,
+    count(DISTINCT video_id) AS videos,
+    count(*) FILTER (stance = 'supports') AS supported,
+    count(*) FILTER (stance = 'refutes') AS refuted,
+    count(*) FILTER (stance = 'mixed') AS mixed,
+    count(*) FILTER (stance = 'unclear') AS unclear,
+    count(*) FILTER (stance IS NULL) AS open
+FROM claims_timeline
+WHERE speaker IS NOT NULL
+GROUP BY speaker
+ORDER BY claims DESC, speaker;
+COMMENT ON VIEW claims_by_speaker IS 'The current claims of all videos, counted by the speaker that a transcript or a corpus names. A label such as SPEAKER_01 is another person in every video: claims_timeline has the speaker by video.';
+COMMENT ON COLUMN claims_by_speaker.speaker IS 'Who says it, as named or labelled.';
+COMMENT ON COLUMN claims_by_speaker.claims IS 'How many claims.';
+COMMENT ON COLUMN claims_by_speaker.videos IS 'In how many videos.';
+COMMENT ON COLUMN claims_by_speaker.supported IS 'Claims that the evidence supports.';
+COMMENT ON COLUMN claims_by_speaker.refuted IS 'Claims that the evidence refutes.';
+COMMENT ON COLUMN claims_by_speaker.mixed IS 'Claims with good evidence on both sides.';
+COMMENT ON COLUMN claims_by_speaker.unclear IS 'Claims on which the evidence takes no clear side.';
+COMMENT ON COLUMN claims_by_speaker.open IS 'Claims without a complete verdict.';
 
 CREATE OR REPLACE VIEW source_scoreboard AS
 -- The rows of current_verdicts, without what that view adds to them: a sort and a join of all less.

@@ -16,7 +16,6 @@ VIDEO = "abcDEF_-123"
 WATCH = "/watch"
 PLAYER = "/youtubei/v1/player"
 CAPTIONS = "/api/timedtext"
-OEMBED = "/oembed"
 API_KEY = "canary-innertube_4711"
 
 
@@ -104,7 +103,3 @@ def open_video(server: MisbehavingServer, *tracks: Track) -> None:
     server.on(WATCH, respond(watch_page()))
     server.on(PLAYER, respond_json(player(*(tracks or (Track("en"),)))))
     server.on(CAPTIONS, respond(TALK, content_type="text/xml; charset=utf-8"))
-    server.on(
-        OEMBED,
-        respond_json({"title": "Sugar & children", "author_name": "The Channel", "type": "video"}),
-    )

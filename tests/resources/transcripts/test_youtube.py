@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import logging
 from dataclasses import replace
 from datetime import date
@@ -26,7 +27,6 @@ from tests.resources.transcripts.fake_youtube import (
     API_KEY,
     CAPTIONS,
     CONSENT_PAGE,
-    OEMBED,
     PLAYER,
     TALK,
     VIDEO,
@@ -97,22 +97,17 @@ async def test_captions_become_timed_text_without_markup(server: MisbehavingServ
 async def test_details_come_with_the_words(server: MisbehavingServer) -> None:
     answer = await found(server)
     assert answer.details == VideoDetails(
-        title="Sugar & children",
+        title="Sugar & “children”; a talk",
         channel="The Channel",
         duration_seconds=213.0,
         published_on=date(2021, 3, 5),
     )
-    assert answer.transcript.title == "Sugar & children"
+    assert answer.transcript.title == "Sugar & “children”; a talk"
 
 
 async def test_nothing_is_asked_twice(server: MisbehavingServer) -> None:
     await found(server)
-    assert {path: server.count(path) for path in (WATCH, PLAYER, CAPTIONS, OEMBED)} == {
-        WATCH: 1,
-        PLAYER: 1,
-        CAPTIONS: 1,
-        OEMBED: 1,
-    }
+    assert sorted(asked.path for asked in server.asked) == sorted([WATCH, PLAYER, CAPTIONS])
 
 
 async def test_cues_out_of_order_and_before_the_video_are_put_right(
@@ -121,6 +116,32 @@ async def test_cues_out_of_order_and_before_the_video_are_put_right(
     server.on(CAPTIONS, respond(timed_text((3, 1, "later"), (-1, 2, "first"), (1, 1, " \n "))))
     cues = (await found(server)).transcript.cues
     assert [(cue.text, cue.start_seconds) for cue in cues] == [("first", 0.0), ("later", 3.0)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<timedtext format="3"><body><p t="0" d="2500"><s>Sugar</s><s t="9"> does not</s></p>'
+        '<p t="2500" d="2000">make children wild</p></body></timedtext>',
+        json.dumps(
+            {
+                "events": [
+                    {"tStartMs": 0, "dDurationMs": 2500, "segs": [{"utf8": "Sugar does not"}]},
+                    {"tStartMs": 2500, "dDurationMs": 9, "segs": [{"utf8": "make children wild"}]},
+                ]
+            }
+        ),
+    ],
+)
+async def test_captions_in_youtubes_other_formats_are_read(
+    server: MisbehavingServer, body: str
+) -> None:
+    server.on(CAPTIONS, respond(body))
+    cues = (await found(server)).transcript.cues
+    assert [(cue.text, cue.start_seconds) for cue in cues] == [
+        ("Sugar does not", 0.0),
+        ("make children wild", 2.5),
+    ]
 
 
 async def test_rolling_captions_say_every_line_once(server: MisbehavingServer) -> None:
@@ -136,7 +157,7 @@ async def test_times_that_are_no_numbers_make_captions_unreadable(
 ) -> None:
     server.on(CAPTIONS, respond(timed_text((float(time), 1, "words"))))
     answer = await youtube(server).transcript(VIDEO)
-    assert type(answer) is Missing
+    assert type(answer) is Outage
     assert VIDEO in answer.reason
 
 
@@ -234,7 +255,17 @@ async def test_own_captions_come_before_a_translation(server: MisbehavingServer)
 # --- Every error has its own name ---------------------------------------------------------------
 
 NO_CAPTIONS: dict[str, object] = {"playabilityStatus": {"status": "OK"}}
+LATE = "This content isn’t available, try again later."
 PLAYER_OUTCOMES: list[tuple[object, type[TranscriptAnswer], str]] = [
+    (unplayable("UNPLAYABLE", LATE), Blocked, "about 300 videos an hour"),
+    (unplayable("ERROR", "This content isn't available, try again later."), Blocked, "300 videos"),
+    (unplayable("LIVE_STREAM_OFFLINE", "Premieres in 2 hours"), Outage, "streams or premieres"),
+    (unplayable("LIVE_STREAM_OFFLINE", None), Outage, "streams or premieres"),
+    (
+        {"playabilityStatus": {"status": "OK"}, "videoDetails": {"isLive": True}},
+        Outage,
+        "streams or premieres",
+    ),
     (NO_CAPTIONS, Missing, "There are no captions for the video"),
     (unplayable("ERROR", "This video is unavailable"), Missing, "YouTube has no such video"),
     (
@@ -306,12 +337,12 @@ async def test_what_the_player_says_has_its_own_type_and_sentence(
         (CAPTIONS, respond(""), Outage, "damaged or empty"),
         (CAPTIONS, respond(TALK[:-20]), Outage, "damaged or empty"),
         (CAPTIONS, respond("<html><body>Sorry</html>"), Outage, "damaged"),
-        (CAPTIONS, respond("<t><text>no start</text></t>"), Outage, "another shape"),
+        (CAPTIONS, respond("<t><text>no start</text></t>"), Outage, "damaged"),
         (
             CAPTIONS,
             respond('<!DOCTYPE t [<!ENTITY a "aa">]><t><text start="0">&a;</text></t>'),
             Outage,
-            "another shape",
+            "damaged",
         ),
         (CAPTIONS, respond("<transcript></transcript>"), Missing, "Nothing is said"),
         (CAPTIONS, respond(timed_text((0, 1, "  "))), Missing, "Nothing is said"),
@@ -413,7 +444,6 @@ def put_behind(proxy: MisbehavingServer, server: MisbehavingServer) -> None:
     proxy.on(f"{origin}{WATCH}", respond(watch_page()))
     proxy.on(f"{origin}{PLAYER}", respond_json(player(Track("en"))))
     proxy.on(f"{origin}{CAPTIONS}", respond(TALK))
-    proxy.on(f"{origin}{OEMBED}", respond_json({"title": "T"}))
 
 
 @pytest.mark.parametrize("refusal", [respond(status=429), respond(CONSENT_PAGE)])
@@ -493,43 +523,24 @@ async def test_proxies_of_the_environment_are_not_used(
 # --- Details never stand in the way -------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "problem"),
-    [
-        (respond(status=401), "YouTube's oEmbed answered 401."),
-        (respond("{"), "YouTube's oEmbed sent no readable answer."),
-        (respond("[" * 100_000), "YouTube's oEmbed sent no readable answer."),
-        (respond_json([]), "YouTube's oEmbed sent no readable answer."),
-        (reset(), "YouTube's oEmbed could not be reached."),
-        (hang(), "YouTube's oEmbed could not be reached."),
-    ],
-)
-async def test_details_that_fail_leave_the_transcript_and_the_pages_own_details(
-    server: MisbehavingServer, behaviour: Behaviour, problem: str
-) -> None:
-    server.on(OEMBED, behaviour)
-    answer = await found(server, seconds=1.5)
-    assert answer.details == VideoDetails(
-        title="Sugar & “children”; a talk",
-        channel="The Channel",
-        duration_seconds=213.0,
-        published_on=date(2021, 3, 5),
-        problems=(problem,),
-    )
-
-
 async def test_a_page_without_details_is_said_to_be_silent(server: MisbehavingServer) -> None:
     server.on(WATCH, respond(watch_page(details=False)))
     details = (await found(server)).details
     assert details is not None
-    assert (details.title, details.duration_seconds, details.published_on) == (
-        "Sugar & children",
-        None,
-        None,
-    )
     assert details.problems == (
-        "YouTube's page of the video does not say its length and its day of publication.",
+        "YouTube does not say the length of the video and its day of publication.",
     )
+
+
+async def test_what_the_page_does_not_say_the_players_answer_does(
+    server: MisbehavingServer,
+) -> None:
+    server.on(WATCH, respond(watch_page(details=False)))
+    told = {"title": "A talk", "author": "Somebody", "lengthSeconds": "60", "isLive": False}
+    server.on(PLAYER, respond_json({**player(Track("en")), "videoDetails": told}))
+    details = (await found(server)).details
+    assert details is not None
+    assert (details.title, details.channel, details.duration_seconds) == ("A talk", "Somebody", 60)
 
 
 # --- Several at once ----------------------------------------------------------------------------

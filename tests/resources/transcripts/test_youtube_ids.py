@@ -76,6 +76,7 @@ def test_what_names_no_video_is_refused_with_a_sentence(link: str, sentence: str
         video_id_of(link)
     assert sentence in str(refusal.value)
     assert "watch?v=VIDEO_ID" in str(refusal.value)
+    assert "its transcript or its recording" in str(refusal.value)
 
 
 @given(st.text(max_size=60))

@@ -257,7 +257,8 @@ def _pauses_by_line_end(
     """
     lines: list[tuple[int, int, TranscriptSegment]] = []
     index = 0
-    for segment in sorted(segments, key=lambda each: each.char_start):
+    timed = (each for each in segments if each.start_seconds is not None)
+    for segment in sorted(timed, key=lambda each: each.char_start):
         first = index
         while index < len(tokens) and tokens[index].start < segment.char_end:
             index += 1

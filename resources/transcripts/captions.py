@@ -1,0 +1,258 @@
+"""Reads caption files: those with an arrow between two times, and those that pysubs2 reads.
+
+What belongs here: WebVTT, SRT and SBV, whose errors name a line and whose damage must cost no
+words; SubStation, MicroDVD, MPL2, SAMI through pysubs2. What does not: what is common to all
+captions (tracks.py).
+
+Sources of the rules: WebVTT as in the W3C candidate recommendation of 4 April 2019 (section 4.1 for
+blocks, 4.2.2 for cue text, 4.3 for settings), HLS as in RFC 8216 (section 3.5 for the map of
+times), SRT as SubRip writes it, SBV as YouTube writes it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from resources.lines import PlacedError
+from resources.transcripts import base
+from resources.transcripts.tracks import Caption, captions_of, timed_text
+
+ARROW: Final = "-->"
+_TIME = re.compile(r"(-?)(?:(?:(\d{1,4}):)?(\d{1,3}):)?(\d{1,3})(?:[.,](\d{1,9}))?")
+_FULL = r"-?(?:\d{1,4}:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,9})?|\d{1,5}[.,]\d{1,9}"
+_TIMING = re.compile(rf"^[ \t]*({_FULL})[ \t]*-->[ \t]*({_FULL})(?=\s|$)")
+_TIMING_LIKE = re.compile(r"\s*-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
+_CLOCK = r"(-?(?:\d{1,4}:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,9})?)"
+_TWO_TIMES = re.compile(rf"{_CLOCK}(?:[^\w\n]{{1,8}}|\s?--&gt;\s?){_CLOCK}")
+"""A timing line whose arrow is damaged."""
+_SBV_TIMES = re.compile(
+    r"^(\d{1,3}:\d\d:\d\d\.\d{2,3}),(\d{1,3}:\d\d:\d\d\.\d{2,3})[ \t]*$", re.MULTILINE
+)
+REMEDY: Final = "Write them as 00:01:02.500 --> 00:01:05.000."
+NO_TIMES: Final = (
+    "The file should hold captions, but no line has times. "
+    "Write each as 00:01:02.500 --> 00:01:05.000, or rename a file without times to .txt."
+)
+_HEADER = re.compile(r"^\ufeff?WEBVTT(?:[ \t].*)?$(?:\n(?!.*-->).*\S.*)*", re.MULTILINE)
+_HEADER_TITLE = re.compile(r"WEBVTT[ \t]+-[ \t]*(\S.*)")
+_TIME_MAP = re.compile(
+    r"X-TIMESTAMP-MAP=(?:LOCAL:([\d:.]+),MPEGTS:(\d+)|MPEGTS:(\d+),LOCAL:([\d:.]+))"
+)
+_TICKS, _TICK_CYCLE = 90_000, 2**33
+_METADATA = re.compile(
+    r"(?<=\n)([^\S\n]*\n)"
+    r"((?:NOTE|STYLE|REGION)(?!\S)(?!.*-->).*(?:\n[^\S\n]*\S.*)*)(?=\n|\Z)"
+)
+"""A comment, style or region after a blank line."""
+_SETTINGS = re.compile(r"(?:\s*(?:align|line|position|region|size|vertical|[XY][12]):\S*)*\s*")
+_MINUTE = 60
+_MAX_TIMING_LINE = 400
+_FRAME_RATE = 25.0
+"""Of a MicroDVD file that does not name its own: that of European television and of most such files.
+"""
+
+
+def with_arrows(text: str) -> str:
+    """Write the times of SBV with an arrow; other texts stay."""
+    return text if ARROW in text else _SBV_TIMES.sub(rf"\1 {ARROW} \2", text)
+
+
+def has_arrows(text: str) -> bool:
+    """Tell whether a line of a text has two times with an arrow between them."""
+    return any(_TIMING.match(line[:_MAX_TIMING_LINE]) for line in text.split("\n"))
+
+
+def read_webvtt(text: str) -> base.TimedText:
+    """Read WebVTT, joined segments of HLS included. PlacedError: it has words and no times."""
+    headers = list(_HEADER.finditer(text))
+    captions = read_arrows(text, headers=headers)
+    if not captions and _METADATA.sub("", _HEADER.sub("", f"{text}\n")).strip():
+        raise PlacedError(None, NO_TIMES)
+    first, *rest = headers[0][0].split("\n")
+    named = _HEADER_TITLE.search(first)
+    known = {"title": named[1].strip()} if named else {}
+    for line in rest:
+        key, colon, value = line.partition(":")
+        if colon and value.strip():
+            known[key.strip().lower()] = value.strip()
+    return replace(
+        timed_text(captions),
+        language=known.get("language"),
+        title=known.get("title"),
+        # Only YouTube's recogniser times every word.
+        kind="generated" if any(each.timed_by_word for each in captions) else "unknown",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Timing:
+    line: int
+    start: float
+    end: float
+    segment: int
+    said: str
+    beside: str = ""
+    """Words on the line of the times."""
+
+    @property
+    def cue(self) -> tuple[float, float, str]:
+        return self.start, self.end, self.said
+
+
+def read_arrows(text: str, headers: Sequence[re.Match[str]] = ()) -> list[Caption]:
+    """Collect captions from the lines between one timing line and the next.
+
+    `headers` are those of WebVTT, in which the line before a timing line may be any identifier
+    after a blank line, and comment blocks are skipped. Without them it is SRT, in which that line
+    is a number. Where times begin anew behind a header, or behind the number 1, the file was joined
+    of several: its times go on.
+    """
+    numbered = not headers
+    starts = [text.count("\n", 0, header.start()) for header in headers]
+    if headers:  # Line numbers stay as they are.
+        text = _HEADER.sub(lambda header: "\n" * header[0].count("\n"), text)
+        text = _METADATA.sub(lambda block: block[1] + "\n" * block[2].count("\n"), f"{text}\n")
+    lines = text.split("\n")
+    timed: list[_Timing] = []
+    segment = 0
+    for index, line in enumerate(lines):
+        begins = _times_of(line, index)
+        if begins is None:
+            continue
+        if numbered and lines[index - 1].strip() == "1" and timed and begins[0] < timed[-1].start:
+            segment += 1
+        while not numbered and segment + 1 < len(starts) and starts[segment + 1] < index:
+            segment += 1
+        beside = _SETTINGS.sub("", line.partition(ARROW)[2].strip().partition(" ")[2], count=1)
+        said = "".join(lines[index + 1 : index + 2])
+        timed.append(_Timing(index, *begins, segment, said, beside))
+    shifts = _shifts(timed, headers)
+    captions: list[Caption] = []
+    for timing, following in itertools.zip_longest(timed, timed[1:]):
+        stop = len(lines)
+        if following is not None:
+            stop = following.line
+            before = lines[stop - 1].strip()
+            is_identifier = (
+                before.isdigit()
+                if numbered
+                else stop - 2 > timing.line and before != "" and lines[stop - 2] == ""
+            )
+            stop -= is_identifier and stop - 1 > timing.line
+        raw = "\n".join([timing.beside, *lines[timing.line + 1 : stop]])
+        start = round(timing.start + shifts[timing.segment], 3)
+        end = round(max(timing.start, timing.end) + shifts[timing.segment], 3)
+        captions += captions_of(raw, start, end)
+    # Segments of HLS repeat the captions at their borders.
+    return list(dict.fromkeys(captions)) if len(headers) > 1 else captions
+
+
+def _times_of(line: str, index: int) -> tuple[float, float] | None:
+    if ARROW in line:
+        if not _TIMING_LIKE.match(line[:_MAX_TIMING_LINE]) and not _TIMING.match(line):
+            return None
+        before, _, after = line.partition(ARROW)
+        begins, ends = seconds_of(before), seconds_of((after.split() or [""])[0])
+        if begins is None or ends is None:
+            problem = f"The times in {line.strip()[:80]!r} cannot be read."
+            raise PlacedError(index + 1, f"{problem} {REMEDY}")
+        return begins, ends
+    pair = _TWO_TIMES.fullmatch(line.strip()[:_MAX_TIMING_LINE])
+    if pair is not None and None not in map(seconds_of, pair.groups()):
+        problem = f"{line.strip()!r} has two times and no arrow between them."
+        raise PlacedError(index + 1, f"{problem} {REMEDY}")
+    return None
+
+
+def _shifts(timed: Sequence[_Timing], headers: Sequence[re.Match[str]]) -> dict[int, float]:
+    """Return the seconds by which the times of each joined segment move."""
+    shifts, ends, zero = dict[int, float](), 0.0, None
+    before: list[_Timing] = []
+    for segment, group in itertools.groupby(timed, key=lambda each: each.segment):
+        timings = list(group)
+        mapped = _mapped(headers[segment][0]) if segment < len(headers) else None
+        zero = mapped if zero is None else zero
+        shift = shifts[before[0].segment] if before else 0.0
+        first = timings[0]
+        if before and first.start < before[-1].start and first.cue not in {t.cue for t in before}:
+            by_map = (mapped - zero) % (_TICK_CYCLE / _TICKS) if mapped and zero else 0.0
+            shift = by_map if by_map > shift else ends
+        shifts[segment] = shift
+        ends = max(ends, *(each.end + shift for each in timings))
+        before = timings
+    return shifts
+
+
+def _mapped(header: str) -> float | None:
+    """Return the second of a stream that local time zero of an HLS segment stands for."""
+    found = next(filter(None, map(_TIME_MAP.match, header.split("\n"))), None)
+    return int(found[2]) / _TICKS - (seconds_of(found[1]) or 0.0) if found else None
+
+
+def seconds_of(text: str) -> float | None:
+    """Return the seconds of a time such as 1:02:03.500, 2:03 or 3,5; None if it is none.
+
+    A time before zero, which a tool moved too far to the left, is zero.
+    """
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        return None
+    sign, hours, minutes, seconds, fraction = match.groups()
+    if minutes is None and fraction is None:
+        return None
+    if minutes is not None and int(seconds) >= _MINUTE:
+        return None
+    if hours is not None and int(minutes) >= _MINUTE:
+        return None
+    if sign:
+        return 0.0
+    total = (int(hours or 0) * _MINUTE + int(minutes or 0)) * _MINUTE + int(seconds)
+    return (total * 1000 + int((fraction or "0").ljust(3, "0")[:3])) / 1000
+
+
+# --- Formats that pysubs2 reads -----------------------------------------------------------------
+
+_BY_LIBRARY = (
+    ("ass", re.compile(r"^\[Script Info\]|^Dialogue:[^\n]*,", re.MULTILINE | re.IGNORECASE)),
+    ("microdvd", re.compile(r"^[ \t]*\{\d+\}\{\d+\}\S", re.MULTILINE)),
+    ("mpl2", re.compile(r"^\[\d+\]\[\d+\]", re.MULTILINE)),
+    ("sami", re.compile(r"\A\s*<sami\b", re.IGNORECASE)),
+)
+
+
+def library_format(text: str) -> str | None:
+    """Return pysubs2's name of the format of a text; None if pysubs2 is not asked."""
+    return next((name for name, pattern in _BY_LIBRARY if pattern.search(text)), None)
+
+
+def read_by_library(text: str, form: str) -> base.TimedText:
+    """Read a text of a format of pysubs2. PlacedError: it is damaged, or holds no words."""
+    import pysubs2  # noqa: PLC0415 - for formats that few files have
+
+    options = {"fps": _FRAME_RATE} if form == "microdvd" and not _names_rate(text) else {}
+    if form == "ass" and "[V4 Styles]" in text:
+        form = "ssa"
+    try:
+        subtitles = pysubs2.SSAFile.from_string(text, form, **options)
+    except Exception as error:  # noqa: BLE001 - it raises whatever its parts raise
+        raise PlacedError(
+            None, f"The {form} subtitles are damaged ({type(error).__name__}). Export them again."
+        ) from error
+    captions = [
+        replace(caption, speaker=caption.speaker or event.name.strip() or None)
+        for event in subtitles
+        if event.is_text
+        for caption in captions_of(
+            event.plaintext, max(0.0, event.start / 1000), max(0.0, event.end / 1000)
+        )
+    ]
+    title = subtitles.info.get("Title", "").strip()
+    return replace(timed_text(captions), title=title or None)
+
+
+def _names_rate(text: str) -> bool:
+    return re.match(r"\s*\{1\}\{1\}\s*\d+(?:\.\d+)?\s*\n", text) is not None

@@ -1,0 +1,246 @@
+"""Reads texts whose lines begin or end with a time, as tools print them and pages show them.
+
+What belongs here: LRC, TMP, what is copied from transcript panels, and texts with times and names
+in the line. What does not: captions with an arrow (captions.py), labels of speakers inside a line
+(tracks.py).
+
+Such a text is told from prose by a promise that its times keep: there are several, they do not
+decrease, and they stand at the edges of lines. A line beside a time that only names it again
+("1 minute, 18 seconds", in any language) has exactly its numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from resources.transcripts.captions import seconds_of
+from resources.transcripts.tracks import Caption, captions_of
+
+_CLOCK = r"(?:\d{1,3}:)?\d{1,3}:[0-5]\d(?:[.,]\d{1,3}|:\d\d(?!\d))?(?![\d:])"
+_RANGE = rf"(?P<at>{_CLOCK})(?:\s*(?:-+>?|[–—→,;|]|to)\s*(?P<end>{_CLOCK}))?"
+_EDGE = r"[\s*_`#>|~@•·-]*"
+_BEGINS = re.compile(rf"(?P<edge>{_EDGE}[\[({{<]?){_RANGE}(?P<close>[\])}}>]?){_EDGE}[:–—,;]?\s*")
+_ENDS = re.compile(rf"[\s|@,–—-]*(?P<edge>[*_`]*[\[({{<]?){_RANGE}(?P<close>[\])}}>]?)[\s*_`:]*$")
+_INSIDE = re.compile(rf"(?P<name>[^\W\d][^\n\[\]():]{{0,39}}?)[\s:]*[\[(]{_RANGE}[\])]:?\s+(?=\S)")
+_TAG_LINE = re.compile(r"\[(?P<key>[a-z#]{2,10}):(?P<value>[^\]\d][^\]]*|[+-]?\d+)\]$")
+_HEADING = re.compile(r"#{1,6}\s+(.+)")
+_COUNTED = re.compile(r"[^\W\d_]+ (\d{1,3}): \S")
+_SPOKEN = re.compile(r"\d+\s?[^\W\d_]+\.?(?:(?:,|\s|\s[^\W\d_]{1,3}\s)+\d+\s?[^\W\d_]+\.?){0,2}")
+_TERMINAL: Final = (".", "!", "?", "…", "。", ",", ";")
+_BARE_SHARE, _STRONG_SHARE, _SORTED_SHARE, _LABEL_SHARE = 1 / 3, 1 / 25, 0.95, 0.8
+_NAME_WORDS, _NAME_LENGTH, _LONGEST_LINE_END = 5, 40, 80
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line: its words, and its time if one stands at an edge. `strong`: no prose has such."""
+
+    words: str
+    at: float | None = None
+    end: float | None = None
+    strong: bool = False
+    at_end: bool = False
+
+
+def read_timed_lines(text: str) -> tuple[list[Caption], str | None] | None:
+    """Return the captions and the title of a text with times at the edges of its lines.
+
+    None: it is no such text, but prose or something unknown.
+    """
+    lines, title = [], None
+    for raw in filter(None, map(str.strip, text.split("\n"))):
+        tag = _TAG_LINE.match(raw)
+        if tag is None:
+            lines += _lines_of(raw)
+        elif tag["key"] == "ti":
+            title = tag["value"].strip()
+    timed = [line for line in lines if line.at is not None]
+    if not _is_timed(lines, timed):
+        return None
+    labelled = _without_spoken_times(lines)
+    named = _with_names(labelled)
+    return list(_captions(named)), title or _title(lines)
+
+
+def _lines_of(raw: str) -> Iterator[_Line]:
+    """Yield a line, or one for each of the times that LRC writes before the same words."""
+    times, rest = [], raw
+    while (match := _BEGINS.match(rest)) and (not times or match["close"]):
+        at, end = _seconds(match["at"]), match["end"] and _seconds(match["end"])
+        if at is None or (match["end"] and end is None):
+            break
+        strong = bool(match["close"]) or match["at"].count(":") > 1 or not rest[match.end() :]
+        strong = strong or any(mark in match["at"] for mark in ".,")
+        if match["end"] and not strong:
+            break
+        times.append((at, end or None, strong))
+        rest = rest[match.end() :]
+    if times:
+        for at, end, strong in times:
+            yield _Line(rest, at, end, strong)
+        return
+    inside = _INSIDE.match(raw)
+    if inside and _is_name(inside["name"]) and (at := _seconds(inside["at"])) is not None:
+        end = _seconds(inside["end"]) if inside["end"] else None
+        yield _Line(f"{inside['name'].strip()}: {raw[inside.end() :]}", at, end, True)
+        return
+    start = max(0, len(raw) - _LONGEST_LINE_END)
+    match = _ENDS.search(raw, start)
+    at = _seconds(match["at"]) if match else None
+    if match is None or at is None or not raw[: match.start()].strip():
+        yield _Line(raw)
+        return
+    words = raw[: match.start()].rstrip(" *_`")
+    yield _Line(words, at, None, bool(match["close"]) or _is_name(words), at_end=True)
+
+
+def _seconds(clock: str) -> float | None:
+    if clock.count(":") == 3:  # noqa: PLR2004 - hours, minutes, seconds and a frame
+        clock = clock.rpartition(":")[0]
+    return seconds_of(clock if "." in clock or "," in clock else f"{clock}.0")
+
+
+def _is_name(words: str) -> bool:
+    name = words.strip(" *_`:[]()-–—|")
+    return (
+        0 < len(name) <= _NAME_LENGTH
+        and len(name.split()) <= _NAME_WORDS
+        and not name.endswith(_TERMINAL)
+        and not name[0].islower()
+        and any(map(str.isalpha, name))
+    )
+
+
+def _is_timed(lines: Sequence[_Line], timed: Sequence[_Line]) -> bool:
+    starts = [line.at or 0.0 for line in timed]
+    rising = sum(after >= before for before, after in pairwise(starts))
+    repeated = len(timed) - len({id(line.words) for line in timed})
+    strong = sum(line.strong for line in timed)
+    if strong and strong >= len(timed) / 2:
+        return (
+            len(timed) >= _STRONG_SHARE * len(lines)
+            and (len(timed) > 1 or lines[0] is timed[0])
+            and (repeated > 0 or rising >= _SORTED_SHARE * (len(timed) - 1))
+        )
+    return (
+        len(timed) > 1
+        and lines[0].at is not None
+        and rising == len(timed) - 1
+        and len(timed) >= _BARE_SHARE * len(lines)
+    )
+
+
+def _without_spoken_times(lines: Sequence[_Line]) -> list[_Line]:
+    """Drop what names a time again in words, if nearly every time of the text is named so."""
+    found: dict[int, str] = {}
+    last: float | None = None
+    for index, line in enumerate(lines):
+        after_time = index > 0 and lines[index - 1].at is not None and not lines[index - 1].words
+        last = line.at if line.at is not None else last
+        if last is not None and (line.at is not None or after_time):
+            match = _SPOKEN.match(line.words)
+            if match and _numbers(match[0]) == _parts_of(last):
+                found[index] = line.words[match.end() :].strip()
+    times = sum(line.at is not None for line in lines)
+    if len(found) < _LABEL_SHARE * times:
+        return list(lines)
+    return [
+        _Line(found.get(at, each.words), each.at, each.end, each.strong, each.at_end)
+        for at, each in enumerate(lines)
+        if found.get(at, "said") or each.at is not None
+    ]
+
+
+def _numbers(words: str) -> list[int]:
+    return [number for number in map(int, re.findall(r"\d+", words)) if number]
+
+
+def _parts_of(seconds: float) -> list[int]:
+    minutes, rest = divmod(int(seconds), 60)
+    return [part for part in (minutes // 60, minutes % 60, rest) if part]
+
+
+def _with_names(lines: Sequence[_Line]) -> list[tuple[str | None, _Line]]:
+    """Return each line with the name that its time stands beside, or that stands before it."""
+    named: list[tuple[str | None, _Line]] = [(None, line) for line in lines]
+    beside = [at for at, line in enumerate(lines) if line.at is not None and _is_name(line.words)]
+    headed = [
+        at
+        for at in beside
+        if lines[at].words.endswith(":")
+        or (at + 1 < len(lines) and lines[at + 1].at is None and lines[at + 1].words)
+    ]
+    with_words = sum(line.at is not None and bool(line.words) for line in lines)
+    if headed and len(headed) >= _LABEL_SHARE * with_words:
+        for at in headed:
+            line = lines[at]
+            named[at] = (line.words.strip(" *_`:[]()-–—|"), _Line("", line.at, line.end, True))
+        return named
+    alone = [at for at, line in enumerate(lines) if line.at is not None and not line.words]
+    before = [
+        at for at in alone if at and lines[at - 1].at is None and _is_name(lines[at - 1].words)
+    ]
+    if before and len(before) >= _LABEL_SHARE * len(alone) and before[0] == 1:
+        for at in before:
+            named[at] = (lines[at - 1].words.strip(" *_`:[]()-–—|"), lines[at])
+            named[at - 1] = (None, _Line(""))
+    return named
+
+
+def _title(lines: Sequence[_Line]) -> str | None:
+    heading = _HEADING.match(lines[0].words) if lines[0].at is None else None
+    return heading[1].strip() if heading else None
+
+
+def _captions(lines: Sequence[tuple[str | None, _Line]]) -> Iterator[Caption]:
+    starts = sorted({line.at for _, line in lines if line.at is not None})
+    following = dict(pairwise(starts))
+    counted = _counted(lines)
+    words: list[str] = []
+    at: float | None = None
+    end: float | None = None
+    speaker: str | None = None
+
+    def said() -> Iterator[Caption]:
+        start = at or 0.0
+        until = starts[0] if at is None else end or following.get(at, at)
+        # TMP and STL write a line break as a bar.
+        for caption in captions_of("\n".join(words).replace("|", "\n"), start, until, speaker):
+            if caption.lines:
+                yield caption
+
+    for name, line in lines:
+        if line.at is None:
+            is_heading = line.words in counted or _HEADING.match(line.words)
+            # Before the first time, a line that is no sentence is a title.
+            if not is_heading and (at is not None or line.words.endswith(_TERMINAL)):
+                words.append(line.words)
+            continue
+        if line.at_end and not name:
+            words.append(line.words)
+            at = line.at
+            yield from said()
+            words.clear()
+            continue
+        yield from said()
+        words.clear()
+        at, end = line.at, line.end
+        speaker = name or speaker
+        if line.words:
+            words.append(line.words)
+    yield from said()
+
+
+def _counted(lines: Sequence[tuple[str | None, _Line]]) -> set[str]:
+    """Return the headings that count up from 1, such as "Chapter 1: Walls"."""
+    found = [
+        (int(match[1]), line.words)
+        for _, line in lines
+        if line.at is None and (match := _COUNTED.match(line.words))
+    ]
+    counts_up = [number for number, _ in found] == list(range(1, len(found) + 1))
+    return {words for _, words in found} if counts_up else set()

@@ -1,0 +1,349 @@
+"""Makes one transcript of the captions of a file: each word once, in order, with its speaker.
+
+What belongs here: cleaning the text of a caption, speaker labels, captions that repeat earlier
+words, and the limits of a transcript. What does not: any file format (captions.py, lines_of_text.py,
+documents.py).
+"""
+
+from __future__ import annotations
+
+import html
+import itertools
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from resources.lines import PlacedError
+from resources.transcripts import base
+
+MAX_CUES: Final = 200_000
+"""A transcript with more captions is refused: twenty hours of live captions have 100,000."""
+
+Item = TypeVar("Item")
+
+
+class NothingSaidError(PlacedError):
+    """The captions are sound, and nobody speaks in them."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(None, sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """One caption as a file has it: lines without markup, times in seconds.
+
+    `start` is None in a text without times; `end` is None where only the beginning is known.
+    """
+
+    lines: tuple[str, ...]
+    start: float | None
+    end: float | None = None
+    speaker: str | None = None
+    new_turn: bool = False
+    timed_by_word: bool = False
+
+
+# --- The text of one caption --------------------------------------------------------------------
+
+INVISIBLE: Final = re.compile("[\u0000-\u0008\u000e-\u001f\u007f\u200b\u2060\ud800-\udfff\ufeff]")
+"""Control and zero-width characters, and halves of surrogate pairs, which no file can hold."""
+_TAG = re.compile(
+    r"</?(?:(?:b|i|u|s|c|v|ruby|rt|lang|em|strong|p)(?:\.[^\s<>]*)?"
+    r"|(?:font|span)(?:\s+[\w-]+\s*=[^<>]*)?)\s?/?>|<\d+:[\d:.]+>|\{\\[^{}]*\}",
+    re.IGNORECASE,
+)
+_ANNOTATED_TAG = re.compile(r"<(?:c|lang)(?:\.[^\s<>]*)?\s[^<>]*>", re.IGNORECASE)
+_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]+([^<>]+)>", re.IGNORECASE)
+_LINE_BREAK = re.compile(r"<br\s*/?>|\[br\]|\\N", re.IGNORECASE)
+_ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
+_WORD_TIME = re.compile(r"<\d+:[\d:.]+>")
+
+
+def one_line(text: str) -> str:
+    """Drop invisible characters and fold white space, line breaks included, into spaces."""
+    return " ".join(INVISIBLE.sub("", text).split())
+
+
+def captions_of(
+    raw: str, start: float | None, end: float | None, speaker: str | None = None
+) -> Iterator[Caption]:
+    """Yield the captions of a marked-up text: one, or one for each voice in it."""
+    by_word = _WORD_TIME.search(raw) is not None
+    voices = _VOICE.split(raw)
+    for name, said in zip([speaker, *voices[1::2]], voices[::2], strict=True):
+        plain = _TAG.sub("", _ANNOTATED_TAG.sub("", _LINE_BREAK.sub("\n", said)))
+        shown = _ENTITY.sub(lambda match: html.unescape(match[0]), plain).split("\n")
+        lines = tuple(filter(None, map(one_line, shown)))
+        if lines or len(voices) == 1:
+            named = one_line(name or "") or None
+            yield Caption(lines, start, end, named, timed_by_word=by_word)
+
+
+# --- Captions that repeat earlier words ---------------------------------------------------------
+
+_ROLLING_GAP_SECONDS = 0.1
+_MIN_ROLLED = 3
+_MIN_ROLLED_SHARE = 0.25
+_LONGEST_REPEAT = 80  # words; three lines have about 40
+_LOOP, _LOOP_WORDS, _LONGEST_LOOP = 3, 3, 4
+_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+")
+_CREDIT = re.compile(
+    r"(?:https?://|www\.)\S+|\b[\w-]{2,40}\.(?:com|org|net|ai|tv|io)\b|©\s?\w"
+    r"|^\W*(?:(?:closed )?caption|subtitle|transcript|transcrib|translat)\w*\b.{0,60}\bby\b",
+    re.IGNORECASE,
+)
+_CREDIT_WORDS = 14
+
+
+def folded(word: str) -> str:
+    """Return the letters and digits of a word in one case; the word if it has none."""
+    return "".join(filter(str.isalnum, word.casefold())) or word
+
+
+def undo_rolling(captions: Sequence[Caption]) -> list[Caption]:
+    """Drop the words that captions repeat from those before them, if the file rolls.
+
+    Rolling captions show the last line again above a new one, or a line that grows word by word. A
+    file that does not roll keeps what is really said twice. A file rolls if it times every word, or
+    if many captions begin with the words that were shown last and go on.
+    """
+    repeats, shown = [], list[str]()
+    before: Caption | None = None
+    for caption in captions:
+        words = [folded(word) for line in caption.lines for word in line.split()]
+        longest = min(len(words), len(shown), _LONGEST_REPEAT)
+        if before is None or _pause(before, caption) > _ROLLING_GAP_SECONDS:
+            longest = 0
+        count = next((n for n in range(longest, 0, -1) if shown[-n:] == words[:n]), 0)
+        repeats.append(count)
+        shown = [*shown[-_LONGEST_REPEAT:], *words[count:]]
+        before = caption if words else before
+    rolled = sum(_rolls(each, n) for each, n in zip(captions, repeats, strict=True))
+    if any(caption.timed_by_word for caption in captions) or (
+        rolled >= _MIN_ROLLED and rolled >= _MIN_ROLLED_SHARE * len(captions)
+    ):
+        return [_without(each, n) for each, n in zip(captions, repeats, strict=True)]
+    return list(captions)
+
+
+def _pause(before: Caption, after: Caption) -> float:
+    return (after.start or 0.0) - (before.start if before.end is None else before.end or 0.0)  # type: ignore[operator]
+
+
+def _rolls(caption: Caption, count: int) -> bool:
+    """Tell whether a caption shows words again and goes on: several words, or whole lines."""
+    lengths = list(itertools.accumulate(len(line.split()) for line in caption.lines))
+    return 0 < count < lengths[-1] and (count > 1 or count in lengths) if lengths else False
+
+
+def _without(caption: Caption, count: int) -> Caption:
+    lines = []
+    for line in caption.lines:
+        words = line.split()
+        if rest := words[count:]:
+            lines.append(" ".join(rest))
+        count = max(0, count - len(words))
+    return replace(caption, lines=tuple(lines))
+
+
+def without_loops(items: Sequence[Item], words: Callable[[Item], str]) -> list[Item]:
+    """Keep one of what is repeated three times or more in a row, as speech recognisers loop.
+
+    A loop has up to four items and at least three words.
+    """
+    keys = [" ".join(map(folded, words(item).split())) for item in items]
+    kept, at = list[Item](), 0
+    while at < len(items):
+        for length in range(1, _LONGEST_LOOP + 1):
+            block, times = keys[at : at + length], 1
+            while keys[at + times * length : at + (times + 1) * length] == block:
+                times += 1
+            if times >= _LOOP and len(" ".join(block).split()) >= _LOOP_WORDS:
+                kept += items[at : at + length]
+                at += times * length
+                break
+        else:
+            kept.append(items[at])
+            at += 1
+    return kept
+
+
+def _unlooped(caption: Caption) -> Caption:
+    sentences = _SENTENCE_END.split(" ".join(caption.lines))
+    once = without_loops(sentences, str)
+    return caption if len(once) == len(sentences) else replace(caption, lines=(" ".join(once),))
+
+
+def _without_credits(captions: Sequence[Caption]) -> Sequence[Caption]:
+    """Leave out who made the captions: short texts with an address, or "by", at either end."""
+    is_credit = [
+        len(text.split()) <= _CREDIT_WORDS and _CREDIT.search(text) is not None
+        for text in (" ".join(caption.lines) for caption in captions)
+    ]
+    first = next((at for at, each in enumerate(is_credit) if not each), 0)
+    last = next((at for at, each in enumerate(reversed(is_credit)) if not each), 0)
+    return captions[first : len(captions) - last]
+
+
+# --- Speakers -----------------------------------------------------------------------------------
+
+_NAME = r"[^\W\d_a-z][\w.'’&#/-]*"
+_LABEL = re.compile(
+    r"(?P<turn>>{2,}\s*|[-–]\s+)?(?P<open>[\[(])?"
+    rf"(?P<name>{_NAME}(?:,?\s(?:[^\W\d]{{1,3}}\s){{0,2}}(?:{_NAME}|\#?\d{{1,3}})){{0,4}})"
+    r"(?(open)[\])])(?:\s*\([^()]{1,30}\))?\s?[:：](?=\s|$|[^\x00-\x7f])\s*"
+)
+_TURN = re.compile(r"(?:>{2,}|[-–](?=[\s\w\[¿¡]))\s*")
+_DASH = re.compile(r"[-–][\s\w\[¿¡]")
+_MEANT = frozenset(
+    """
+    answer claim correction fact facts false fiction misconception myth note question rating reality
+    result true truth verdict warning conclusion
+    """.split()
+)
+"""Labels that say how a statement is meant, and not who makes it."""
+_MAX_LABEL = 60
+_FEW_LABELS, _LABELLED_SHARE = 2, 0.3
+
+
+def _label(line: str) -> re.Match[str] | None:
+    return _LABEL.match(line[:_MAX_LABEL])
+
+
+def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
+    """Take speaker labels such as "ANNA:", "Speaker 1:", ">>" and dashes out of the texts.
+
+    A caption in which another person begins is divided; the second part begins at the share of its
+    characters. A label holds until the next one.
+    """
+    lines = [line for caption in captions for line in caption.lines]
+    speakers = _speakers_of(lines)
+    timed = any(caption.start is not None for caption in captions)
+    divided: list[Caption] = []
+    current: str | None = None
+    for caption in captions:
+        if caption.speaker is not None:
+            current = None
+        dashes = sum(_DASH.match(line) is not None for line in caption.lines)
+        dashed = timed and (dashes > 1 or caption.lines[:1] and caption.lines[0][:2] == "- ")
+        for part in _parts(caption, speakers, dashed=bool(dashed)):
+            current = part.speaker if part.new_turn else current
+            divided.append(replace(part, speaker=part.speaker or caption.speaker or current))
+    return divided
+
+
+def _speakers_of(lines: Sequence[str]) -> set[str]:
+    """Return the labels that name a speaker.
+
+    Such a label stands behind ">>", or in capitals, or it recurs, or a third of all lines has one.
+    A label of everyday words, which the text uses in small letters too, must recur.
+    """
+    found = [match for line in lines if (match := _label(line))]
+    counts = Counter(match["name"] for match in found)
+    text = " ".join(lines)
+    everyday = {folded(word) for word in text.split() if word[:1].islower()} if found else set()
+    marked = {match["name"] for match in found if (match["turn"] or "").startswith(">")}
+    small = not are_capitals(text)
+    often = len(found) >= max(_FEW_LABELS, _LABELLED_SHARE * len(lines))
+    speakers = set()
+    for name, count in counts.items():
+        words = [folded(word) for word in name.split()]
+        usual, recurs = everyday.issuperset(words), count >= _FEW_LABELS
+        if name in marked or (small and name.isupper()) or (recurs and (often or not usual)):
+            speakers.add(name)
+        elif often and not usual:
+            speakers.add(name)
+        if words[0] in _MEANT or words[-1] in _MEANT:
+            speakers.discard(name)
+    numbered = {name for name in speakers if name[-1].isdigit() and counts[name] == 1}
+    if len(numbered) > 1 and len(found) < len(lines):
+        speakers -= numbered  # "Chapter 1: …", "Chapter 2: …" are headings
+    return speakers
+
+
+def _parts(caption: Caption, speakers: set[str], *, dashed: bool) -> Iterator[Caption]:
+    said: list[list[str]] = [[]]
+    heads: list[tuple[str | None, bool]] = [(None, caption.new_turn)]
+    for line in caption.lines:
+        match, turn = _label(line), _TURN.match(line)
+        is_turn = turn is not None and (dashed or turn[0].startswith(">"))
+        if match is not None and match["name"] in speakers:
+            head, rest = (match["name"], True), line[match.end() :]
+        elif is_turn and turn is not None:
+            head, rest = (None, True), line[turn.end() :]
+        else:
+            said[-1].append(line)
+            continue
+        if said[-1]:
+            said.append([])
+            heads.append(head)
+        else:
+            heads[-1] = head
+        if rest:
+            said[-1].append(rest)
+    # Each part takes the share of the time that it has of the characters.
+    whole = sum(sum(map(len, lines)) for lines in said) or 1
+    lasts = 0.0 if caption.start is None or caption.end is None else caption.end - caption.start
+    at = 0
+    for (name, is_new), lines in zip(heads, said, strict=True):
+        start, end = caption.start, caption.end
+        before, at = at, at + sum(map(len, lines))
+        if start is not None and len(said) > 1:
+            start, end = (round(start + lasts * each / whole, 3) for each in (before, at))
+        yield replace(
+            caption, lines=tuple(lines), start=start, end=end, speaker=name, new_turn=is_new
+        )
+
+
+def are_capitals(text: str) -> bool:
+    """Tell whether a text is written in capitals, as stenographers deliver captions."""
+    cased = [letter for letter in text[:100_000] if letter.islower() or letter.isupper()]
+    return len(cased) > 40 and sum(map(str.isupper, cased)) > 0.9 * len(cased)  # noqa: PLR2004
+
+
+# --- The whole ----------------------------------------------------------------------------------
+
+_SOUND = re.compile(r"\[[^\[\]]{0,80}\]|\([^()]{0,80}\)|[♪♫*#]+")
+
+
+def timed_text(captions: Iterable[Caption]) -> base.TimedText:
+    """Make a transcript of captions: sorted by time, every word once, speakers apart.
+
+    PlacedError: no caption has words, nobody speaks, or there are more than MAX_CUES.
+    """
+    ordered = sorted(captions, key=lambda caption: caption.start or 0.0)
+    if len(ordered) > MAX_CUES:
+        much = f"{len(ordered):,} captions, and a transcript at most {MAX_CUES:,}"
+        raise PlacedError(None, f"The file has {much}. Divide it.")
+    spoken = with_speakers([each for each in undo_rolling(ordered) if each.lines])
+    spoken = [_unlooped(each) for each in spoken if each.lines]
+    spoken = without_loops(spoken, lambda each: " ".join(each.lines))
+    cues = []
+    speaker: str | None = None
+    for caption in _without_credits(spoken):
+        start, end = caption.start, caption.end
+        changes = caption.new_turn or (caption.speaker != speaker and bool(cues))
+        cues.append(
+            base.Cue(
+                " ".join(caption.lines),
+                start,
+                # Milliseconds, so that the difference of two read times reads as it was written.
+                0.0 if start is None or end is None else max(0.0, round(end - start, 3)),
+                caption.speaker,
+                new_turn=changes,
+            )
+        )
+        speaker = caption.speaker
+    if not cues:
+        raise NothingSaidError(
+            "No caption of the file has words. Give one in which someone speaks."
+        )
+    sounds = dict.fromkeys(cue.text for cue in cues)
+    if not any(map(str.isalnum, _SOUND.sub("", "".join(sounds)))):
+        heard = ", ".join(sounds)[:120]
+        raise NothingSaidError(f"Nothing is said in it: its captions hold only {heard}.")
+    return base.TimedText(cues=tuple(cues))
