@@ -30,8 +30,10 @@ from typing import Any, Protocol
 
 import duckdb
 
+from resources.statements import statements
 from warehouse import errors
 
+_ASK = statements("warehouse", "connection.sql")
 DEFAULT_LOCK_TIMEOUT_SECONDS = 60.0
 """How long to wait for a file that someone else has open. A write takes well under a second."""
 
@@ -58,7 +60,9 @@ _LOCK_MESSAGES = (
     "same database file with a different configuration",
 )
 _LOCK_HOLDER = re.compile(r"Conflicting lock is held in (?P<holder>.+?\(PID \d+\))")
-_DAMAGE = ("Corrupt database file", "Could not read enough bytes", "Failed to deserialize")
+_DAMAGE = ("Corrupt ", "Could not read enough bytes", "Failed to deserialize", "replaying WAL file")
+_HEADER_BYTES = 12_288
+"""Of a DuckDB file, before its first block."""
 _NO_ROOM = tuple(os.strerror(each) for each in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 _URL_SCHEME = re.compile(r"^:memory:|^[A-Za-z][A-Za-z0-9+.-]+:")
 
@@ -147,6 +151,23 @@ class FileConnector:
             with suppress(OSError):
                 unfinished.unlink()
 
+    def refuse_damage(self, *, thoroughly: bool = False) -> None:
+        """Open the file, and hold its length against its number of blocks.
+
+        With `thoroughly` every row of every table is read too.
+
+        Raises WarehouseError: The file is damaged, or someone holds it for too long.
+        """
+        with self.connect(read_only=True) as connection:
+            ((block_bytes, blocks),) = connection.execute(_ASK["blocks"]).fetchall()
+            length, wanted = self.path.stat().st_size, _HEADER_BYTES + block_bytes * blocks
+            if length < wanted:
+                cut = f"it is damaged (cut off after {length:,} of {wanted:,} bytes)"
+                raise errors.NotAWarehouseError(self.path, cut)
+            tables = connection.execute(_ASK["tables"]).fetchall() if thoroughly else ()
+            for (name,) in tables:
+                connection.execute(_ASK["read_all"].format(table=name)).fetchall()
+
     def _open(self, *, read_only: bool, started: float) -> duckdb.DuckDBPyConnection:
         if self.path.is_fifo():  # whose opening waits for a writer, for ever
             raise errors.NotAWarehouseError(self.path, "it is a named pipe")
@@ -154,7 +175,7 @@ class FileConnector:
         while True:
             try:
                 return self._connect_to(self.path, read_only=read_only)
-            except (duckdb.IOException, duckdb.ConnectionException) as failure:
+            except duckdb.Error as failure:
                 if not any(words in str(failure) for words in _LOCK_MESSAGES):
                     raise self._explain(failure) from failure
                 waited = time.monotonic() - started
@@ -204,6 +225,9 @@ class FileConnector:
             )
         if self.path.is_dir():
             return errors.NotAWarehouseError(self.path, "it is a directory")
+        is_allowed = self.path.is_file() and os.access(self.path, os.R_OK | os.W_OK)
+        if is_allowed and isinstance(failure, duckdb.Error) and "Cannot open file" not in message:
+            return errors.NotAWarehouseError(self.path, f"it is damaged ({_first_line(message)})")
         return errors.WarehouseNotWritableError(self.path, _first_line(message))
 
 

@@ -19,7 +19,7 @@ from typer import Option
 from factible_assets.cli.output import grid, note, result, table, wishes
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
-from factible_assets.errors import UsageError
+from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.wording import counted, dollars, in_bytes, plain
 from resources.statements import statements
@@ -28,12 +28,16 @@ if TYPE_CHECKING:
     from warehouse.lake import Lake
 
 _SQL = statements("factible_assets.cli", "status.sql")
+_NOTHING = dict.fromkeys(("videos", "claims", "cost", "due"))
+_LOCK_SECONDS = 3.0
 _STATUSES = ("queued", "starting", "started", "success", "failure", "canceling", "canceled")
 _RUN_STYLES = {"success": "green", "failure": "red", "canceled": "yellow", "started": "cyan"}
 
 
 def status() -> None:
     """Show what is checked, incomplete, due and running, and what this data folder holds.
+
+    Exits with 5 if the warehouse is damaged; the numbers are then those of its published copy.
 
     Example: factible status
     """
@@ -46,15 +50,17 @@ def status() -> None:
         running = read_runs(settings, limit=50, statuses=under_way)
     except SettingsError as error:
         unknown = str(error)
+    damage = _damage(settings)
     found = {
         "home": str(settings.home),
         "warehouse": str(settings.warehouse),
+        "damage": damage,
         **_services(settings),
         "listed": {
             "videos": sum(1 for _ in reading.videos()),
             "problems": [str(each) for each in reading.problems],
         },
-        **stored(settings),
+        **(stored(settings) if damage is None or settings.published.exists() else _NOTHING),
         "running": running,
         "sizes_bytes": {
             name: _size(getattr(settings, "dagster_home" if name == "dagster" else name))
@@ -99,8 +105,27 @@ def status() -> None:
         note(f"Not every corpus could be read: {plain(str(problem))}")
     if unknown:
         note(f"What is running is not known: {plain(unknown)}")
+    if damage is not None:
+        raise FactibleError(damage, code=ExitCode.ENVIRONMENT)
     if found["videos"] is None:
         note("Nothing is checked yet; start with: factible demo")
+
+
+def _damage(settings: Settings) -> str | None:
+    """Return the sentence that names damage of the warehouse; None if none shows, or it is busy."""
+    from warehouse.connection import FileConnector
+    from warehouse.errors import NotAWarehouseError, WarehouseBusyError
+
+    path = settings.warehouse
+    if not isinstance(path, Path) or not path.exists():
+        return None
+    try:
+        FileConnector(path, lock_timeout_seconds=_LOCK_SECONDS).refuse_damage()
+    except NotAWarehouseError as error:
+        return str(error)
+    except WarehouseBusyError:
+        pass
+    return None
 
 
 def _services(settings: Settings) -> dict[str, str]:
@@ -126,7 +151,7 @@ def stored(settings: Settings) -> dict[str, Any]:
     """Return what a data folder's warehouse holds, from the copy for readers."""
     path = settings.read_from()
     if not path.exists():
-        return dict.fromkeys(("videos", "claims", "cost", "due"))
+        return dict(_NOTHING)
     from warehouse.store import Warehouse
 
     return Warehouse(path).query(_SQL["stored"]).to_dicts()[0]

@@ -17,6 +17,7 @@ words and the author are theirs, and the machine's verdict stands beside it amon
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import re
@@ -54,6 +55,7 @@ _CONTAINERS: Final = (
 )
 _MAX_NODES: Final = 1_000_000
 _MAX_REFERENCES: Final = 4
+_ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});", re.IGNORECASE)
 _ISO_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -196,7 +198,10 @@ def _stated(node: Mapping[str, Any], graph: _Graph, line: int) -> StatedClaim:
 
 
 def _text(value: Any) -> str | None:
-    """Return the text of a value that may be a list of texts or carry a language."""
+    """Return the text of a value that may be a list of texts or carry a language.
+
+    Entities of HTML are decoded, twice where a publisher encoded them twice.
+    """
     for _ in range(_MAX_REFERENCES):
         if isinstance(value, list):
             value = value[0] if value else None
@@ -206,7 +211,13 @@ def _text(value: Any) -> str | None:
         return None
     # Half a surrogate pair is no character, and no file could hold it.
     whole_characters = value.encode("utf-8", "replace").decode()
+    for _ in range(2):
+        whole_characters = _ENTITY.sub(_decoded, whole_characters)
     return whole_characters.strip() or None
+
+
+def _decoded(entity: re.Match[str]) -> str:
+    return html.unescape(entity[0]).replace("\xa0", " ")
 
 
 def _url(value: Any, graph: _Graph) -> str | None:

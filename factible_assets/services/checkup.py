@@ -160,11 +160,14 @@ def _warehouse(settings: Settings) -> Finding:
     path = settings.warehouse
     if not path.exists():
         return Finding("warehouse", True, None, "It is made by the first check.")
-    connector = FileConnector(path) if isinstance(path, Path) else path
-    store = Warehouse(replace(connector, lock_timeout_seconds=_LOCK_SECONDS))
+    given = FileConnector(path) if isinstance(path, Path) else path
+    connector = replace(given, lock_timeout_seconds=_LOCK_SECONDS)
     try:
-        with store.snapshot():
-            return Finding("warehouse", True, True, f"{path} can be opened.")
+        with Warehouse(connector).snapshot():
+            pass
+        if isinstance(connector, FileConnector):
+            connector.refuse_damage(thoroughly=True)
+        return Finding("warehouse", True, True, f"{path} can be read.")
     except WarehouseError as error:
         return Finding("warehouse", True, False, str(error))
 

@@ -33,6 +33,7 @@ from typing import Any
 from factible_assets import records
 from factible_assets.stages.ids import content_hash, evidence_id, page_id
 from factible_assets.stages.ports import EvidenceDraft, Fetcher, PageExcerpt, clamped
+from factible_assets.stages.reliability import is_of_the_page
 from factible_assets.stages.search import Candidate, is_answer
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of, published_at
@@ -262,14 +263,14 @@ def read_row(
         remark = f"Only its search snippet was read, as the page {what}: {why}."
     if is_answer(candidate.hit):
         remark = _ANSWERED
-    cited = next((each for each in candidate.rating.reasons if "is cited" in each), None)
+    own = [each for each in candidate.rating.reasons if is_of_the_page(each)]
     row = partial(
         evidence_row,
         claim,
         candidate,
         page,
         basis=basis,
-        remarks=(remark, cited),
+        remarks=(remark, *own),
         content_hash=page.content_hash or content_hash(read.text),
         via=via,
         published_on=read.published_on,

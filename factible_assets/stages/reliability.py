@@ -19,6 +19,10 @@ then the user's in alphabetical order. The others agree or disagree in `reasons`
 sets are made from each other, so agreement is no second opinion. The bias is that of the first set
 that states one.
 
+A place where anybody may publish inherits no more than unknown from its site (open_places.py): a
+tenant of a listed platform, a home directory, a petition to a parliament, a page of a wiki that is
+no article. A worse rating it does inherit. A set that lists the place itself decides.
+
 Age alone never makes an unlisted domain better than unknown: its score stays at or below 0.55, for
 anyone can keep a domain for ten years.
 """
@@ -33,7 +37,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from factible_assets.records import Rating, ReliabilityRating, SourceClass
-from factible_assets.stages import urls
+from factible_assets.stages import open_places, urls
 from factible_assets.stages.ports import DomainAges, RatingDirectory
 from resources.once import Once
 from resources.reliability.base import DomainAge, ListedRating
@@ -60,8 +64,9 @@ _INSTITUTIONS: Mapping[str, SourceClass] = {
 }
 """Labels that registries reserve, as the whole suffix (.gov) or before a country's (.gov.uk)."""
 _COUNTRY = re.compile("[a-z]{2}")
-_LOOKALIKES = frozenset({"go.it"})
-"""Suffixes that only look reserved: go.it is the Italian province of Gorizia."""
+CITED = "The paper is cited"
+OPEN_PLACE = "Anybody may publish there"
+"""How the sentence begins that says why a page does not inherit its site's rating."""
 
 
 def institution_of(host: str) -> tuple[str, SourceClass] | None:
@@ -73,7 +78,7 @@ def institution_of(host: str) -> tuple[str, SourceClass] | None:
     label, _, country = suffix.partition(".")
     generic = not country and label in {"gov", "edu", "int", "mil"}
     national = _COUNTRY.fullmatch(country) and label in _INSTITUTIONS and label != "int"
-    if not (generic or national) or suffix in _LOOKALIKES:
+    if not (generic or national) or suffix in open_places.OPEN_SUFFIXES:
         return None
     return suffix, _INSTITUTIONS[label]
 
@@ -93,20 +98,10 @@ def rate(
     """Rate a host name by the rule above. `age` is only looked at for an unlisted domain."""
     listed_name, listed = listing_of(name, directory)
     rating = partial(ReliabilityRating, video_id=video_id, domain=name)
-    if listed:
-        first, reasons = listed[0], []
-        for each in listed:
-            # Ratings change, and an old one is worth less.
-            told = f"{each.dataset} ({each.as_of or 'undated'})"
-            word = each.rating.replace("_", " ")
-            if each is first:
-                told += f" lists {listed_name} as {word}: {each.reason}"
-            elif each.rating == first.rating:
-                told += f" agrees: {each.reason}"
-            else:
-                why = f"{each.reason.rstrip('.')}. {first.dataset} comes first and decides."
-                told += f" disagrees and says {word}: {why}"
-            reasons.append(told)
+    institution = institution_of(name)
+    is_free = listed and not institution and open_places.is_tenant(name, listed_name)
+    if listed and not (is_free and _exceeds_unknown(listed[0].rating)):
+        first = listed[0]
         return rating(
             rating=first.rating,
             score=LISTED_SCORES[first.rating] if first.score is None else first.score,
@@ -114,9 +109,8 @@ def rate(
             bias=next((each.bias for each in listed if each.bias is not None), None),
             datasets=tuple(dict.fromkeys(each.dataset for each in listed)),
             listed_as=listed_name if listed_name != name else None,
-            reasons=tuple(reasons),
+            reasons=_listing_reasons(listed_name, listed),
         )
-    institution = institution_of(name)
     if institution:
         suffix, source_class = institution
         return rating(
@@ -126,6 +120,8 @@ def rate(
             reasons=(f"Names under .{suffix} are given to institutions only.",),
         )
     score, reasons = LISTED_SCORES["unknown"], ["No rating set lists the domain."]
+    if is_free:
+        reasons = [f"{OPEN_PLACE}: {name} is a tenant of {listed_name}, which a rating set lists."]
     if age is None and name:
         reasons.append("Its age was not looked up: no page of it was chosen to be read.")
     years = age.years if age and age.outcome == "ok" else None
@@ -148,6 +144,44 @@ def rate(
     )
 
 
+def _listing_reasons(name: str, listed: Sequence[ListedRating]) -> tuple[str, ...]:
+    """Say what each set says of a name. Ratings change, so each says as of when."""
+    first, reasons = listed[0], []
+    for each in listed:
+        told = f"{each.dataset} ({each.as_of or 'undated'})"
+        word = each.rating.replace("_", " ")
+        if each is first:
+            told += f" lists {name} as {word}: {each.reason}"
+        elif each.rating == first.rating:
+            told += f" agrees: {each.reason}"
+        else:
+            why = f"{each.reason.rstrip('.')}. {first.dataset} comes first and decides."
+            told += f" disagrees and says {word}: {why}"
+        reasons.append(told)
+    return tuple(reasons)
+
+
+def _exceeds_unknown(rating: Rating) -> bool:
+    return RATING_ORDER[rating] > RATING_ORDER["unknown"]
+
+
+def as_published(rating: ReliabilityRating, url: str) -> ReliabilityRating:
+    """Return the rating of a page: its site's, but no more than unknown where anybody publishes."""
+    if not _exceeds_unknown(rating.rating):
+        return rating
+    listed = rating.listed_as or (rating.domain if rating.datasets else "")
+    why = open_places.openness_of(url, rating.source_class, listed)
+    if why is None:
+        return rating
+    changes: dict[str, object] = {
+        "rating": "unknown",
+        "score": LISTED_SCORES["unknown"],
+        "source_class": "unknown",
+        "reasons": (*rating.reasons, f"{OPEN_PLACE}: {why}."),
+    }
+    return rating.model_copy(update=changes)
+
+
 def as_cited(rating: ReliabilityRating, citations: int | None) -> ReliabilityRating:
     """Return the rating of a paper: that of its domain or, if no rule knows it, by its citations.
 
@@ -155,13 +189,18 @@ def as_cited(rating: ReliabilityRating, citations: int | None) -> ReliabilityRat
     """
     if rating.rating != "unknown" or citations is None or citations < _CITED:
         return rating
-    said = (*rating.reasons, f"The paper is cited {citations:,} times.")
+    said = (*rating.reasons, f"{CITED} {citations:,} times.")
     changes: dict[str, object] = {"source_class": "academic", "reasons": said}
     if citations >= _OFTEN_CITED:
         changes |= {"rating": "medium", "score": LISTED_SCORES["medium"]}
     else:
         changes["score"] = min(rating.score + _CITED_BONUS, UNLISTED_CAP)
     return rating.model_copy(update=changes)
+
+
+def is_of_the_page(reason: str) -> bool:
+    """Tell whether a reason is of one page, and not of its domain."""
+    return reason.startswith((OPEN_PLACE, CITED))
 
 
 def as_answered(rating: ReliabilityRating) -> ReliabilityRating:
@@ -225,12 +264,15 @@ class RatingBook:
                     group.create_task(look_up(name))
 
     def of(self, url: str) -> ReliabilityRating:
-        """Return the rating of an address that has been rated: its host's own, or its domain's."""
+        """Return the rating of an address that has been rated: its host's own, or its domain's.
+
+        Where anybody may publish, it is the page's: see as_published.
+        """
         domain = urls.domain_of(url)
         if not domain:
             return rate(self.video_id, "", self.directory)
         names = (name for name in urls.host_and_parents(urls.host_of(url)) if name in self._ratings)
-        return self._ratings[next(names, domain)]
+        return as_published(self._ratings[next(names, domain)], url)
 
     def ratings(self, addresses: Iterable[str]) -> tuple[ReliabilityRating, ...]:
         """Return the ratings that belong to some addresses, by domain."""

@@ -31,7 +31,7 @@ _TRACKING_NAMES = frozenset(_TRACKING_TEXT.split())
 _AMP_QUERIES = frozenset({("amp", ""), ("amp", "1"), ("amp", "true"), ("outputtype", "amp")})
 _SAME_SITE_LABELS = frozenset({"www", "m", "mobile", "amp"})
 """Leading labels under which sites serve the same pages again."""
-_WIKIMEDIA = frozenset(
+WIKIMEDIA = frozenset(
     {"wikipedia.org", "wikimedia.org", "wikinews.org", "wikisource.org", "wiktionary.org"}
 )
 _RESERVED_NAMES = frozenset({"example", "invalid", "localhost", "test"})
@@ -78,7 +78,7 @@ def canonical_url(url: str) -> str:
     labels = name.removesuffix(domain).rstrip(".").split(".") if name != domain else []
     while labels and labels[0] in _SAME_SITE_LABELS:
         labels.pop(0)
-    if domain in _WIKIMEDIA and labels and labels[-1] == "m":
+    if domain in WIKIMEDIA and labels and labels[-1] == "m":
         labels.pop()
     port = "" if parts.port in {None, 80, 443} else f":{parts.port}"
     path, query = _canonical_path(parts.path), _canonical_query(parts.query)

@@ -122,9 +122,6 @@ class Backend(ABC):
     cannot be sent in a header is a SetupError, which does not repeat it.
     """
 
-    cuts_silently = False
-    """Whether the server may drop part of a prompt that is too long without saying so."""
-
     def __init__(
         self,
         info: ModelInfo,
@@ -172,6 +169,13 @@ class Backend(ABC):
     def mode(self, output_type: type[Any]) -> AnswerMode:
         """Return the strictest mode that the server is not known to reject for this type."""
         return "json_schema"
+
+    def cut_to(self, counted: int, expected: int) -> int | None:
+        """Return the window that the server cut a prompt to without a word; None if it did not.
+
+        `counted` are the prompt's tokens as the server counted them, `expected` as estimated here.
+        """
+        return None
 
     def request_id(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
@@ -234,7 +238,8 @@ class Backend(ABC):
         }.get(status)
         if broke or known:
             return BackendError("lasting", _BROKE if broke else known or "")
-        if status in _PASSING or (
+        # Status 200 is an error in a success that names no status of its own.
+        if status in {*_PASSING, HTTPStatus.OK} or (
             status >= HTTPStatus.INTERNAL_SERVER_ERROR and status not in _LASTING_5XX
         ):
             many = status == HTTPStatus.TOO_MANY_REQUESTS
@@ -284,6 +289,18 @@ _BROKE = "the account has no credit left; top it up or use another key"
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _FILTERED = frozenset({"content_filter", "content_policy_violation"})
 _PASSING = frozenset({408, 409, 425, 429})
+_STATUS_OF_TYPE = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "overloaded_error": 529,
+}
+"""Documented types and codes of errors (OpenAI, Anthropic) that gateways pass on without status."""
 _LASTING_5XX = frozenset({501, 505})
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _CONTEXT = re.compile(
@@ -308,6 +325,19 @@ def _count(pattern: str, text: str) -> int | None:
     return number if number >= _LEAST_WINDOW else None
 
 
+_STATUS_NAMES = ("code", "status", "status_code", "type")
+_ERROR_STATUS = re.compile("[45][0-9]{2}")
+
+
+def _carried(content: Any) -> Any:
+    """Return the error in an answer: its own, or that of its only choice; None without one."""
+    if not isinstance(content, dict):
+        return None
+    choices = content.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return content.get("error") or (first.get("error") if isinstance(first, dict) else None) or None
+
+
 class ErrorBody:
     """What an error answer said: `{"error": {...}}`, `{"error": "..."}`, `{"message": …}`, text.
 
@@ -321,7 +351,7 @@ class ErrorBody:
             content = json.loads(text)
         except (ValueError, RecursionError):
             content = text
-        error = content.get("error", content) if isinstance(content, dict) else content
+        error = _carried(content) or content
         words = error if isinstance(error, str) else text
         said = error if isinstance(error, dict) else {"message": words}
         self.status = status
@@ -336,6 +366,25 @@ class ErrorBody:
         )
         metadata = said.get("metadata")
         self.flagged = isinstance(metadata, dict) and "flagged_input" in metadata
+
+    @classmethod
+    def in_success(cls, body: bytes) -> ErrorBody | None:
+        """Return the error that an answer of status 200 carries; None if it carries none.
+
+        Its status is the one that the error names, in a number or by its type; else 200.
+        """
+        try:
+            content = json.loads(body)
+        except (ValueError, RecursionError):
+            return None
+        error = _carried(content)
+        if error is None:
+            return None
+        places = [error, content] if isinstance(error, dict) else [content]
+        named = [str(each.get(name)) for each in places for name in _STATUS_NAMES]
+        numbers = [int(each) for each in named if _ERROR_STATUS.fullmatch(each)]
+        types = [_STATUS_OF_TYPE[each] for each in named if each in _STATUS_OF_TYPE]
+        return cls(next(iter(numbers + types), HTTPStatus.OK), body)
 
     @property
     def context_exceeded(self) -> bool:

@@ -5,14 +5,22 @@ retries, limits, budgets, validation (structured.py).
 
 Ollama's own protocol is used, and not the OpenAI protocol that it speaks too, because only here can
 the size of the context be set: without it a server reads 4,096 tokens or fewer, whatever the model
-could, and drops the beginning of longer prompts without a word.
+could, and drops the beginning of longer prompts without a word. Of a prompt that is longer still, a
+server keeps half of the window, which its count of tokens shows.
+
+Some models ignore `format` while they are kept from thinking, and some always. An answer that is no
+JSON object shows it: the server is then asked without a word about thinking, and then without
+`format`, with the schema in the prompt. What was learnt so is kept for the process.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Any, Final, Literal
 
 import httpx
@@ -20,12 +28,16 @@ import ollama
 from pydantic import SecretStr
 
 from resources.llm import backend
+from resources.llm.answers import UnreadableAnswerError, read_answer
 from resources.llm.base import AnswerMode, Effort, ModelRequest
 from resources.llm.prompt import Message
 
 DEFAULT_CONTEXT: Final = 16_384
 """Tokens. The whole window of a long-context model would fill a small machine's memory."""
 _FAILED = 300
+_LEAST_WINDOW = 2_048
+_KEPT_TOKENS = 8
+"""More than a cut prompt's count exceeds half of the window: it keeps its first tokens as well."""
 _LEVELS: Final[dict[Effort, Literal["low", "medium", "high"]]] = {
     "minimal": "low",
     "low": "low",
@@ -37,12 +49,11 @@ _LEVELS: Final[dict[Effort, Literal["low", "medium", "high"]]] = {
 
 
 class _StatusError(Exception):
-    """An error status, with the headers that the library's own exception leaves out."""
+    """An error, with the headers that the library's own exception leaves out."""
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: httpx.Response, body: backend.ErrorBody) -> None:
         super().__init__(f"status {response.status_code}")
-        self.headers = response.headers
-        self.body = backend.ErrorBody(response.status_code, response.content)
+        self.headers, self.body = response.headers, body
 
 
 FAILURES = (
@@ -56,19 +67,38 @@ FAILURES = (
 
 
 async def _raise_for_status(response: httpx.Response) -> None:
+    content = await response.aread()
     if response.status_code >= _FAILED:
-        await response.aread()
-        raise _StatusError(response)
+        raise _StatusError(response, backend.ErrorBody(response.status_code, content))
+    if (carried := backend.ErrorBody.in_success(content)) is not None:
+        raise _StatusError(response, carried)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A way of asking: whether something is said about thinking, and whether a format is sent."""
+
+    thinks: bool
+    formats: bool
+
+
+def _is_object(text: str | None, request: ModelRequest[Any]) -> bool:
+    """Tell whether an answer is what an enforced format leads to, or can be used all the same."""
+    if (text or "").lstrip().startswith("{"):
+        return True
+    with suppress(UnreadableAnswerError):
+        read_answer(text, request.output_type)
+        return True
+    return False
 
 
 class OllamaBackend(backend.Backend):
-    """One model of an Ollama server, named as `ollama list` shows it. All enforce a schema.
+    """One model of an Ollama server, named as `ollama list` shows it.
 
     The context is the same in every request: another makes the server load the model anew. A key is
     for hosted servers; the library falls back on OLLAMA_API_KEY.
     """
 
-    cuts_silently = True
     _client: ollama.AsyncClient
 
     def _begin(self) -> None:
@@ -76,18 +106,42 @@ class OllamaBackend(backend.Backend):
         self.info = replace(self.info, context_window=context)
         ambient = os.environ.get("OLLAMA_API_KEY")
         self._secrets = (self._key, SecretStr(ambient) if ambient else None)
+        self._ways = [_Way(True, True), _Way(False, True), _Way(True, False)]
+
+    def mode(self, output_type: type[Any]) -> AnswerMode:
+        """Return what was learnt of the model; see Backend.mode."""
+        return "json_schema" if self._ways[0].formats else "text"
+
+    def cut_to(self, counted: int, expected: int) -> int | None:
+        """Recognise the counts of a cut prompt: half of the window, or all of it.
+
+        A window smaller than the one that was asked for is the model's own. It is a power of two,
+        and only believed in if the prompt was expected to exceed it.
+        """
+        windows = [own := self.info.context_window or DEFAULT_CONTEXT]
+        smaller = _LEAST_WINDOW
+        while smaller < own and smaller < expected:
+            windows.append(smaller)
+            smaller *= 2
+        for window in windows:
+            if 0 < counted - window // 2 <= _KEPT_TOKENS or counted in {window - 1, window}:
+                return window
+        return None
 
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> backend.Reply:
         """Send one request; see Backend.ask."""
-        del mode  # there is only one
+        formats = mode == "json_schema"
+        # Another request may have learnt meanwhile that there is no such way any more.
+        known = (way for way in self._ways if way.formats == formats)
+        way = next(known, _Way(False, formats))
         try:
             answer = await self._client.chat(
                 model=self.info.name,
                 messages=messages,
-                think=self._think(request.effort),
-                format=dict(self.schema(request)),
+                think=self._think(request.effort) if way.thinks else None,
+                format=dict(self.schema(request)) if way.formats else None,
                 options={
                     "temperature": request.temperature,
                     "num_predict": request.max_tokens,
@@ -96,15 +150,43 @@ class OllamaBackend(backend.Backend):
                 },
             )
         except FAILURES as error:
-            failure = self._failure(error, "chat answer")
-        else:
-            return backend.Reply(
-                answer.message.content,
-                "length" if answer.done_reason == "length" else "stop",
-                # Fully cached prompts are left out of the count by some versions.
-                usage=backend.Usage(answer.prompt_eval_count or None, answer.eval_count),
-            )
-        raise failure from None
+            failure = self._adapt(error, way) or self._failure(error, "chat answer")
+            raise failure from None
+        reply = backend.Reply(
+            answer.message.content,
+            "length" if answer.done_reason == "length" else "stop",
+            # Fully cached prompts are left out of the count by some versions.
+            usage=backend.Usage(answer.prompt_eval_count or None, answer.eval_count),
+        )
+        is_silent = not reply.text and not answer.message.thinking
+        if (
+            way.formats
+            and reply.finish == "stop"
+            and not (is_silent or _is_object(reply.text, request))
+        ):
+            self._leave(way)
+            if way is not self._ways[0]:
+                reason = "the model ignored the format; asked again otherwise"
+                raise backend.BackendError("adapted", reason, lost=True, usage=reply.usage)
+        return reply
+
+    def _leave(self, way: _Way) -> None:
+        """Go on to the next way of asking, unless another request already has."""
+        if way is self._ways[0] and len(self._ways) > 1:
+            del self._ways[0]
+
+    def _adapt(self, error: Exception, way: _Way) -> backend.BackendError | None:
+        """Learn from a rejection that the model is told nothing about thinking."""
+        if not isinstance(error, _StatusError) or error.body.status != HTTPStatus.BAD_REQUEST:
+            return None
+        if not way.thinks or not re.search(r"\bthink", error.body.message):
+            return None
+        self._ways = [
+            _Way(False, formats) for formats in dict.fromkeys(w.formats for w in self._ways)
+        ]
+        return backend.BackendError(
+            "adapted", "the server does not take think; asked again without"
+        )
 
     def _think(self, effort: Effort | None) -> bool | Literal["low", "medium", "high"]:
         """Return what /api/chat is told: a level where the model has several, else on or off.

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 
 import httpx2
 import openai
-from pydantic import AliasPath, BaseModel, Field, ValidationError
+from pydantic import AliasPath, BaseModel, Field, ValidationError, model_validator
 
 from resources.llm import backend
 from resources.llm.answers import strict_schema
@@ -41,6 +41,9 @@ _NO_SUCH_MODEL: Final = frozenset({"model_not_found", "invalid_model", "model_no
 _SHAPE = re.compile(
     r"response_format|json_schema|structured output|grammar|\bschema\b", re.IGNORECASE
 )
+_OTHER_DOOR = re.compile(r"\bv1/(?:responses|completions)\b")
+_NO_CHAT = "OperationNotSupported"
+"""Azure's code for a model that chat completions do not serve."""
 _REJECTIONS = frozenset(
     {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
 )
@@ -61,6 +64,28 @@ class _Usage(BaseModel):
 class _Message(BaseModel):
     content: str | None = None
     refusal: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _join(cls, message: Any) -> Any:
+        """Join content that comes in parts: its texts, without thoughts, and its refusals."""
+        if not isinstance(message, dict) or not isinstance(parts := message.get("content"), list):
+            return message
+        typed = [
+            {"type": "text", "text": part} if isinstance(part, str) else part
+            for part in parts
+            if isinstance(part, str | dict)
+        ]
+        joined = {
+            kind: "".join(
+                part[kind]
+                for part in typed
+                if str(part.get("type", kind)).endswith(kind) and isinstance(part.get(kind), str)
+            )
+            for kind in ("text", "refusal")
+        }
+        refusal = message.get("refusal") or joined["refusal"] or None
+        return {"content": joined["text"] or None, "refusal": refusal}
 
 
 class _Completion(BaseModel):
@@ -100,11 +125,11 @@ class OpenAIBackend(backend.Backend):
             raw = await self._client.chat.completions.with_raw_response.create(
                 **self._body(messages, request, mode)
             )
-            content = raw.http_response.content
+            content, headers = raw.http_response.content, raw.http_response.headers
         except openai.OpenAIError as error:
             failure = self._failure(error, request, mode)
         else:
-            return self._reply(content)
+            return self._reply(content, headers, request, mode)
         raise failure
 
     def _body(
@@ -137,7 +162,14 @@ class OpenAIBackend(backend.Backend):
             if value is not None and name not in self._omitted
         }
 
-    def _reply(self, content: bytes) -> backend.Reply:
+    def _reply(
+        self,
+        content: bytes,
+        headers: Mapping[str, str],
+        request: ModelRequest[Any],
+        mode: AnswerMode,
+    ) -> backend.Reply:
+        """Read an answer of status 200. Gateways put errors into some, which are raised."""
         try:
             completion = _Completion.model_validate_json(content)
         except ValidationError:
@@ -148,12 +180,13 @@ class OpenAIBackend(backend.Backend):
         except ValidationError:
             usage = backend.Usage()
         told = usage if usage.input_tokens is not None else None
+        carried = backend.ErrorBody.in_success(content)
+        if carried is not None:
+            error = self._rejected(carried, headers, request, mode)
+            error.usage, error.lost = told, carried.status == HTTPStatus.OK or told is not None
+            raise error
         if said is None:
-            # Some gateways put an error into an answer of status 200.
-            failed = backend.ErrorBody(HTTPStatus.OK, content)
             error = backend.malformed("chat completion")
-            if failed.code or failed.type:
-                error.reason = f"it failed: {self._clean(failed.message)}"
             error.usage = told
             raise error
         if ended == "error":
@@ -174,23 +207,29 @@ class OpenAIBackend(backend.Backend):
         mode: AnswerMode = "text",
     ) -> backend.BackendError:
         if isinstance(error, openai.APIStatusError):
-            response = error.response
-            return self._rejected(
-                error.status_code, response.content, response.headers, request, mode
-            )
+            body = backend.ErrorBody(error.status_code, error.response.content)
+            return self._rejected(body, error.response.headers, request, mode)
         if isinstance(error, openai.APIConnectionError):
             return self._broken(error, error.__cause__)
         return backend.BackendError("lasting", f"the client failed with {type(error).__name__}")
 
     def _rejected(
         self,
-        status: int,
-        content: bytes,
+        body: backend.ErrorBody,
         headers: Mapping[str, str],
         request: ModelRequest[Any] | None,
         mode: AnswerMode,
     ) -> backend.BackendError:
-        body = backend.ErrorBody(status, content)
+        other = _OTHER_DOOR.search(body.message)
+        if HTTPStatus.BAD_REQUEST <= body.status < HTTPStatus.INTERNAL_SERVER_ERROR and (
+            other or body.code == _NO_CHAT
+        ):
+            named = f" (the server names {other[0]})" if other else ""
+            return backend.BackendError(
+                "lasting",
+                f"chat completions, the only interface that is used here, do not serve the model "
+                f"{self._model!r}{named}; choose another model",
+            )
         if request is not None and not body.context_exceeded:
             adapted = self._adapt(body, request, mode)
             if adapted is not None:

@@ -29,7 +29,7 @@ import openai
 from openai.types import Batch
 
 from resources.http import elapsed_since
-from resources.llm.backend import BackendError, Batching, Reply, malformed
+from resources.llm.backend import BackendError, Batching, ErrorBody, Reply, malformed
 from resources.llm.base import AnswerMode, ModelRequest
 from resources.llm.openai import OpenAIBackend
 from resources.llm.prompt import Message
@@ -116,10 +116,10 @@ class OpenAIBatches(OpenAIBackend):
         response = line.get("response") or {}
         status, content = response.get("status_code"), json.dumps(response.get("body")).encode()
         if isinstance(status, int) and status < 300:  # noqa: PLR2004 - HTTP's successes
-            return self._reply(content)
+            return self._reply(content, {}, request, mode)
         sent.forget(name)
         if isinstance(status, int):
-            raise self._rejected(status, content, {}, request, mode)
+            raise self._rejected(ErrorBody(status, content), {}, request, mode)
         said = self._clean(str((line.get("error") or {}).get("message", "")))
         raise BackendError("passing", f"it was not answered in its batch: {said}".rstrip("."))
 

@@ -50,11 +50,6 @@ class TokenScale:
         """The estimate, at least 1."""
         return max(1.0, min(self._seen) * _MARGIN) if self._seen else _FIRST_GUESS
 
-    @property
-    def most_bytes_per_token(self) -> float:
-        """The most bytes that a token was seen to stand for; 0 before anything is learnt."""
-        return max(self._seen, default=0.0)
-
     def learn(self, size: int, tokens: int) -> None:
         """Take in how many tokens a server counted for a prompt of so many bytes in UTF-8."""
         if size >= _SMALLEST_LESSON and tokens > 0:

@@ -56,9 +56,6 @@ answer: many answer one after another, in a minute each, and keep the last of th
 _MOST_TOGETHER = 50_000  # Requests of one batch.
 _LOST = {"outcome": "infra_error", "reason": "the run ended before the answer came"}
 """What a request came to if nobody says otherwise: the server may bill it all the same."""
-_MOST_BYTES_PER_TOKEN = 5.0  # What prose reaches in any script with current vocabularies.
-_SUSPICIOUS = 1.6
-_SILENT_CUT_BYTES = 4_000
 
 
 class StructuredModel:
@@ -342,8 +339,9 @@ class _Conversation(Generic[base.Answer]):
         if error.window is not None:
             known = self.owner.context_window
             self.owner.context_window = min(error.window, known or error.window)
-            if self._limit() < prompt.limit:
-                return  # the window was not known, and left too much room for the answer
+            is_news = known is not None and error.window < known and error.prompt_tokens is None
+            if self._limit() < prompt.limit or is_news:
+                return  # the window that was known left too much room
         if error.prompt_tokens is not None:
             self.scale.learn(prompt.size, error.prompt_tokens)
         trimmable = any(part.trimmable and part.text for part in self.request.parts)
@@ -426,11 +424,7 @@ class _Conversation(Generic[base.Answer]):
         return reply, call
 
     async def _ask(self, prompt: _Prompt, request: base.ModelRequest[base.Answer]) -> backend.Reply:
-        """Get a reply in time, and learn from its usage how long tokens are.
-
-        Ollama fills half of its window with the end of a prompt that is too long and says nothing:
-        then a token seems to stand for at least twice the bytes.
-        """
+        """Get a reply in time, and learn from its usage how long tokens are."""
         seconds = self.policy.answer_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -440,13 +434,11 @@ class _Conversation(Generic[base.Answer]):
             # A server that works at one answer after another keeps the last of many waiting.
             raise backend.BackendError("passing", reason, crowded=True, lost=True) from None
         if counted := reply.usage.input_tokens:
-            usual = max(self.scale.most_bytes_per_token, _MOST_BYTES_PER_TOKEN)
-            unread = prompt.size > _SILENT_CUT_BYTES and prompt.size / counted > usual * _SUSPICIOUS
-            if self.backend.cuts_silently and unread:
-                reason = (
-                    f"the server read only {counted:,} tokens of a prompt of {prompt.size:,} bytes"
-                )
-                raise backend.BackendError("context", reason, usage=reply.usage)
+            expected = self.scale.tokens(prompt.size, len(prompt.messages))
+            window = self.backend.cut_to(counted, expected)
+            if window is not None:
+                reason = f"the server cut the prompt to {counted:,} tokens of its {window:,}"
+                raise backend.BackendError("context", reason, window=window, usage=reply.usage)
             self.scale.learn(prompt.size, counted)
         return reply
 

@@ -5,7 +5,7 @@ does not: what an age is worth, HTTP (resources.http), asking for a domain but o
 (resources.cache.answers).
 
 RDAP: RFC 9224, sections 3 and 4 (bootstrap file, longest match), RFC 9082, section 3.1.3 (path of a
-domain), RFC 9083, sections 4.5 and 5.3 (events of a domain), RFC 7480, section 5.3 (404).
+domain), RFC 9083, sections 4.5 and 5.3 (events of a domain), RFC 7480, section 5 (statuses).
 WHOIS: RFC 3912; python-whois knows the servers and the formats of their answers.
 """
 
@@ -133,30 +133,42 @@ class RdapRegistry:
             suffix = suffix.partition(".")[2]
         if suffix not in services:
             return None
-        url = f"{services[suffix].rstrip('/')}/domain/{domain}"
         try:
-            response = await self._http.get(url, headers=_ACCEPT, max_bytes=_RDAP_BYTES)
-            is_free = response.status == HTTPStatus.NOT_FOUND
-            answer = {} if is_free else _rdap_answer(response)
-            events = answer.get("events", [])
-            if not isinstance(events, list):
-                raise http.OutageError("the answer has no list of events")
+            answer = await self._record(f"{services[suffix].rstrip('/')}/domain/{domain}")
         except http.OutageError as failure:
             raise http.OutageError(f"RDAP: {failure.reason}") from failure
-        except http.UnavailableError:
-            # The registry does not answer such questions; WHOIS may.
-            return None
-        if is_free:
+        if answer is None:
             raise http.UnavailableError(f"the registry knows no domain {domain}")
         name = answer.get("ldhName")
         if isinstance(name, str) and name.lower().rstrip(".") != domain:
             return None
         moments = []
-        for event in events:
+        for event in answer.get("events", []):
             if isinstance(event, dict) and event.get("eventAction") == "registration":
                 with suppress(ValueError, TypeError):
                     moments.append(datetime.fromisoformat(event.get("eventDate", "")))
         return _earliest(moments)
+
+    async def _record(self, url: str) -> dict[str, Any] | None:
+        """Return what a registry says of a domain, None if it knows none; OutageError.
+
+        A refusal is an outage. A question that was not understood, or not sent because its address
+        is forbidden, has an empty answer: WHOIS may know more.
+        """
+        try:
+            response = await self._http.get(url, headers=_ACCEPT, max_bytes=_RDAP_BYTES)
+            if response.status == HTTPStatus.NOT_FOUND:
+                return None
+            answer = _rdap_answer(response)
+        except http.UnavailableError as failure:
+            if failure.http_status in {None, HTTPStatus.BAD_REQUEST}:
+                return {}
+            raise http.OutageError(failure.reason) from failure
+        if "errorCode" in answer:
+            raise http.OutageError("the answer is an error")
+        if not isinstance(answer.get("events", []), list):
+            raise http.OutageError("the answer has no list of events")
+        return answer
 
     async def _bootstrap(self) -> Mapping[str, str]:
         """Return each listed suffix's registry, by TLS where it offers that; OutageError."""
@@ -195,11 +207,9 @@ def _services(bootstrap: Mapping[str, Any]) -> Mapping[str, str]:
 
 _WHOIS_PORT, _WHOIS_BYTES, _BLOCK = 43, 65_536, 4_096
 _NAMED_SERVER = re.compile(r"whois:[ \t]+(\S+)")
-_REFUSAL = re.compile(
-    r"(?:quota|limit|number of (?:allowed )?queries)\b.{0,40}\bexceeded"
-    r"|too many (?:queries|requests)|try again later|black ?listed|access (?:is )?denied",
-    re.IGNORECASE,
-)
+_FIELD = re.compile(r"\W*(?P<name>\w[\w /().-]{0,40}?)[\s.]*(?:[:\]]|\t)\s*(?P<value>.*)")
+"""A line of a record: a name, then a colon, a closing bracket (.jp) or a tab, then a value."""
+_MOST_LINE = 200
 _PARSER_ERRORS = WhoisError, ValueError, TypeError, AttributeError, LookupError, OverflowError
 
 
@@ -261,6 +271,11 @@ class WhoisRegistry:
 
 
 def _created(domain: str, answer: str) -> datetime | None:
+    """Return the day of registration in an answer, None for a record without one.
+
+    Raises UnavailableError if the domain is free. Raises OutageError for an answer that is no
+    record of the domain: refusals have too many wordings to know, and no record is one.
+    """
     created, is_free = None, False
     try:
         created = WhoisEntry.load(domain, answer).get("creation_date")
@@ -269,8 +284,24 @@ def _created(domain: str, answer: str) -> datetime | None:
     except _PARSER_ERRORS:
         pass
     moment = _earliest(created if isinstance(created, list) else [created])
-    if moment is None and _REFUSAL.search(answer):
-        raise http.OutageError("WHOIS: the registry refuses to be asked so often")
-    if is_free:
+    if moment is None and is_free:
         raise http.UnavailableError(f"the registry knows no domain {domain}")
+    if moment is None and not _is_record(domain, answer):
+        raise http.OutageError(f"WHOIS: the registry gave no record of {domain}; it may refuse")
     return moment
+
+
+def _is_record(domain: str, answer: str) -> bool:
+    """Tell whether an answer gives the domain, alone on its line or field, and another field."""
+    names = {domain}
+    with suppress(UnicodeError):
+        names.add(domain.encode("ascii").decode("idna"))
+    values, fields = set[str](), 0
+    for line in answer.splitlines():
+        if line.startswith(("%", "#")):  # remarks of the server (RFC 2622, section 2)
+            continue
+        field = _FIELD.match(line[:_MOST_LINE])
+        own = field["name"].casefold() not in names if field else False
+        fields += own
+        values.add((field["value"] if field and own else line).strip(" \t.\"'").casefold())
+    return fields > 1 and not names.isdisjoint(values)

@@ -14,15 +14,15 @@ https://developers.google.com/fact-check/tools/api/reference/rest/v1alpha1/claim
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
-from functools import partial
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from textwrap import shorten
 from typing import Any
 from urllib.parse import quote_plus
 
+from resources.dates import read_day
 from resources.errors import SetupError
 from resources.http import HttpClient, OutageError
 from resources.search.base import ANSWERS, FactCheckAnswer, FoundHit, PriorFactCheck, SearchRequest
@@ -32,17 +32,12 @@ from resources.search.service import (
     Findings,
     SearchService,
     Service,
-    hits_of,
-    iso_day,
     objects,
     text,
     whole_number,
     wrong_shape,
 )
 
-_DATE_FORMATS = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y-%m-%d")
-_AGO = re.compile(r"(\d{1,3}) (minute|min|hour|day|week|month|year)s? ago")
-_DAYS = {"minute": 0, "min": 0, "hour": 0, "day": 1, "week": 7, "month": 30, "year": 365}
 _OPERAND = re.compile(r"[\w.-]+")
 
 
@@ -54,8 +49,6 @@ class SerperSearch(SearchService):
     setting, site = "SERPER_API_KEY", "serper.dev"
     key_header = ("X-API-KEY", "")
     refusals = ((HTTPStatus.BAD_REQUEST, "not enough credits", NO_CREDITS),)
-    today: Callable[[], date] = staticmethod(lambda: datetime.now(UTC).date())
-    """The day from which relative dates ("3 days ago") count."""
 
     async def _find(self, request: SearchRequest) -> Findings:
         # Google's operators, so that a page of results is not filled with what is unwanted.
@@ -76,25 +69,8 @@ class SerperSearch(SearchService):
         }
         answer = await self._post("/search", {name: each for name, each in body.items() if each})
         organic = objects(answer.get("organic"), "organic results")
-        read_day = partial(parse_date, today=self.today())
-        hits = hits_of(organic, "result", request.offset, url="link", day="date", read_day=read_day)
+        hits = await self._hits(organic, "result", request.offset, url="link", day="date")
         return hits, ""
-
-
-def parse_date(words: str, today: date) -> date | None:
-    """Read a result's date: `Mar 5, 2021`, `5 Mar 2021`, `2021-03-05`, `3 days ago`; else None.
-
-    Months and years of a relative date count 30 and 365 days, which is as exact as it is meant.
-    """
-    ago = _AGO.fullmatch(words)
-    if ago is not None:
-        return today - timedelta(days=int(ago.group(1)) * _DAYS[ago.group(2)])
-    for form in _DATE_FORMATS:
-        try:
-            return datetime.strptime(words, form).replace(tzinfo=UTC).date()
-        except ValueError:
-            continue
-    return None
 
 
 _MAX_NAMED = 8
@@ -142,7 +118,9 @@ class SearxngSearch(SearchService):
             language=request.language,
         )
         results = objects(answer.get("results"), "results")
-        hits = hits_of(results, "result", request.offset, snippet="content", day="publishedDate")
+        hits = await self._hits(
+            results, "result", request.offset, snippet="content", day="publishedDate"
+        )
         unresponsive = answer.get("unresponsive_engines", [])
         if not isinstance(unresponsive, list):
             raise wrong_shape("has no list of unresponsive engines")
@@ -203,19 +181,20 @@ class SemanticScholarSearch(SearchService):
             pdf_url = text(pdf.get("url")) if isinstance(pdf, Mapping) else ""
             page = f"https://www.semanticscholar.org/paper/{paper_id}" if paper_id else ""
             addressed.append({**paper, "url": pdf_url or text(paper.get("url")) or page})
-        hits = hits_of(
+        hits = await self._hits(
             addressed, "paper", request.offset, snippet="abstract", day="publicationDate"
         )
-        counts = [whole_number(paper.get("citationCount")) for paper in papers]
-        pairs = zip(hits, counts, strict=True)
-        return [replace(hit, citation_count=count) for hit, count in pairs], ""
+        counts = {
+            rank: whole_number(paper.get("citationCount"))
+            for rank, paper in enumerate(papers, request.offset + 1)
+        }
+        return [replace(hit, citation_count=counts[hit.rank]) for hit in hits], ""
 
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]{2,8}){0,2}")
 _MOST_EXTRACTS = 20
 _EXTRACT_CHARACTERS = 1_200
 _LONGEST_QUERY = 300
-_ERROR_CODE = re.compile(r"[\w-]{1,60}")
 
 
 class WikipediaSearch(SearchService):
@@ -259,24 +238,21 @@ class WikipediaSearch(SearchService):
             exchars=_EXTRACT_CHARACTERS,
             exlimit="max",
         )
-        if (error := answer.get("error")) is not None:
-            code = text(error.get("code")) if isinstance(error, Mapping) else ""
-            shown = code if _ERROR_CODE.fullmatch(code) else "no reason given"
-            raise OutageError(f"it refused the search ({shown}); try again later")
         found = answer.get("query")
         if found is None:
             # The service leaves this out when no article was found, and only then says it is done.
             if "batchcomplete" not in answer:
                 raise wrong_shape("has neither articles nor an end")
             return [], ""
-        pages = objects(found.get("pages") if isinstance(found, Mapping) else None, "articles")
-        if any(whole_number(page.get("index")) is None for page in pages):
-            raise wrong_shape("gives an article no rank")
+        listed = objects(found.get("pages") if isinstance(found, Mapping) else None, "articles")
+        ranked = [page for page in listed if whole_number(page.get("index")) is not None]
+        if listed and not ranked:
+            raise wrong_shape("gives no article a rank")
         pages = [
             {**page, "url": page.get("canonicalurl") or page.get("fullurl")}
-            for page in sorted(pages, key=lambda page: int(page["index"]))
+            for page in sorted(ranked, key=lambda page: int(page["index"]))
         ]
-        return hits_of(pages, "article", request.offset, snippet="extract"), ""
+        return await self._hits(pages, "article", request.offset, snippet="extract"), ""
 
 
 _WITHOUT_CREDIT = "insufficient_quota|exceeded your current quota|insufficient credit"
@@ -336,12 +312,14 @@ class PerplexityExpert(SearchService):
         if not isinstance(words, str):
             raise wrong_shape("has no message")
         if results := answer.get("search_results"):
-            cited = hits_of(objects(results, "search results"), "search result", day="date")
+            listed = objects(results, "search results")
+            cited = await self._hits(listed, "search result", day="date")
         else:  # the URLs alone
             urls = answer.get("citations") or []
-            if not isinstance(urls, list) or not all(isinstance(url, str) and url for url in urls):
+            addresses = list(filter(None, map(text, urls))) if isinstance(urls, list) else []
+            if not isinstance(urls, list) or (urls and not addresses):
                 raise wrong_shape("has no list of citations")
-            cited = [FoundHit(rank, "", url) for rank, url in enumerate(urls, 1)]
+            cited = [FoundHit(rank, "", url) for rank, url in enumerate(addresses, 1)]
         # Words that were cut off may have been cut before the "but".
         if not words.strip() or choice.get("finish_reason") == "length":
             return cited, ""
@@ -385,7 +363,8 @@ class GoogleFactChecks(Service):
         """Look a claim up; see FactCheckLane.prior_checks."""
 
         async def look_up() -> tuple[PriorFactCheck, ...]:
-            days = (datetime.now(UTC).date() - request.after).days if request.after else None
+            now = self.now()
+            days = (now.date() - request.after).days if request.after else None
             answer = await self._get(
                 "/v1alpha1/claims:search",
                 query=request.query,
@@ -394,28 +373,33 @@ class GoogleFactChecks(Service):
                 maxAgeDays=None if days is None else max(1, days),
             )
             # The list is left out where it would be empty.
-            return tuple(_checks(answer.get("claims", [])))
+            return tuple(_checks(answer.get("claims", []), now))
 
         checks, answer = await self._answer(look_up())
         return FactCheckAnswer(checks=checks or (), **answer)
 
 
-def _checks(claims: object) -> Iterator[PriorFactCheck]:
-    for claim in objects(claims, "claims"):
-        for review in objects(claim.get("claimReview", []), "reviews"):
-            publisher = review.get("publisher")
-            names = publisher if isinstance(publisher, dict) else {}
-            url = text(review.get("url"))
-            if not url:
-                raise wrong_shape("gives a review no URL")
-            yield PriorFactCheck(
-                claim=text(claim.get("text")),
-                claimant=text(claim.get("claimant")),
-                rating=text(review.get("textualRating")),
-                publisher=text(names.get("name")) or text(names.get("site")),
-                url=url,
-                reviewed_on=iso_day(text(review.get("reviewDate"))),
-                claimed_on=iso_day(text(claim.get("claimDate"))),
-                title=text(review.get("title")),
-                language=text(review.get("languageCode")),
-            )
+def _checks(claims: object, now: datetime) -> Iterator[PriorFactCheck]:
+    """Read the reviews that have an address; OutageError if there are reviews and none has one."""
+    reviews = [
+        (claim, review)
+        for claim in objects(claims, "claims")
+        for review in objects(claim.get("claimReview", []), "reviews")
+    ]
+    addressed = [(claim, review) for claim, review in reviews if text(review.get("url"))]
+    if reviews and not addressed:
+        raise wrong_shape("gives no review a URL")
+    for claim, review in addressed:
+        publisher = review.get("publisher")
+        names = publisher if isinstance(publisher, dict) else {}
+        yield PriorFactCheck(
+            claim=text(claim.get("text")),
+            claimant=text(claim.get("claimant")),
+            rating=text(review.get("textualRating")),
+            publisher=text(names.get("name")) or text(names.get("site")),
+            url=text(review.get("url")),
+            reviewed_on=read_day(text(review.get("reviewDate")), now),
+            claimed_on=read_day(text(claim.get("claimDate")), now),
+            title=text(review.get("title")),
+            language=text(review.get("languageCode")),
+        )

@@ -15,12 +15,13 @@ import time
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
 from resources import http
+from resources.dates import read_day
 from resources.errors import SetupError
 from resources.http import HttpClient
 from resources.scraping.notices import notice_in
@@ -54,6 +55,11 @@ _WITHOUT_KEY: Refusal = (
 _MAX_BYTES = 5_000_000
 _KEY = re.compile(r"[\x21-\x7e]+")
 _SHOWN_BYTES = 4_000
+_ERROR_CODE = re.compile(r"[\w-]{1,60}")
+_ECHO = "query"
+"""The name under which services repeat the question."""
+_MOST_RESULTS = 100
+"""Results that are read of one page, however many a server sends."""
 
 
 class Service:
@@ -76,6 +82,8 @@ class Service:
     """The header that carries the key, and what stands before the key in it."""
     refusals: Sequence[Refusal] = ()
     """What this service's own refusals look like."""
+    now: Callable[[], datetime] = staticmethod(lambda: datetime.now(UTC))
+    """The moment from which relative dates ("3 days ago") count."""
 
     def __init__(
         self,
@@ -142,6 +150,10 @@ class Service:
             raise http.OutageError("its answer is not JSON; try again later") from error
         if not isinstance(answer, dict):
             raise wrong_shape("is no JSON object")
+        if (code := _error_in(answer)) is not None:
+            raise http.OutageError(
+                f"it found nothing, and its answer carries an error ({code}); try again later"
+            )
         return answer
 
 
@@ -164,6 +176,41 @@ class SearchService(Service):
         own = [hit for hit in hits if hit.url.startswith(ANSWERS)]
         wanted = [hit for hit in hits if hit not in own and request.admits_url(hit.url)]
         return (SearchAnswer(hits=(*wanted[: request.limit], *own), **answer),)
+
+    async def _hits(
+        self,
+        entries: Sequence[Json],
+        what: str,
+        before: int = 0,
+        *,
+        url: str = "url",
+        snippet: str = "snippet",
+        day: str = "",
+    ) -> list[FoundHit]:
+        """Read results: their titles, and the values under the names of `url`, `snippet` and `day`.
+
+        `before` results came before the first. A result without URL is left out, and the others
+        keep their ranks. If none has one it is an OutageError, which calls a result `what`.
+        """
+
+        def read() -> list[FoundHit]:
+            now = self.now()
+            return [
+                FoundHit(
+                    rank,
+                    text(entry.get("title")),
+                    address,
+                    text(entry.get(snippet)),
+                    read_day(text(entry.get(day)), now),
+                )
+                for rank, entry in enumerate(entries[:_MOST_RESULTS], before + 1)
+                if (address := text(entry.get(url)))
+            ]
+
+        hits = await asyncio.to_thread(read)  # a date in words takes a while
+        if entries and not hits:
+            raise wrong_shape(f"gives no {what} a URL")
+        return hits
 
     @abstractmethod
     async def _find(self, request: SearchRequest) -> Findings:
@@ -204,11 +251,43 @@ def wrong_shape(what: str) -> http.OutageError:
     return http.OutageError(f"its answer {what}; has its format changed?")
 
 
+def _error_in(answer: Json) -> str | None:
+    """Return the code of an error that a success without any result carries; None if it has none.
+
+    An error beside results is no reason to lose them. Without results, a member called `error` is
+    one, and beside an empty list so is a sentence or a status of failure under any name.
+    """
+    results = {name: value for name, value in answer.items() if name != "errors"}
+    lists = [value for value in results.values() if isinstance(value, list)]
+    if any(lists):
+        return None
+    error = answer.get("error") or answer.get("errors")
+    beside = bool(lists) and any(
+        (isinstance(value, str) and value.strip() and name != _ECHO)
+        or (name.lower().endswith(("code", "status")) and _is_failure(value))
+        for name, value in results.items()
+    )
+    if not error and not beside:
+        return None
+    code = text(error.get("code")) if isinstance(error, Mapping) else ""
+    return code if _ERROR_CODE.fullmatch(code) else "no reason given"
+
+
+def _is_failure(status: object) -> bool:
+    return (whole_number(status) or 0) >= HTTPStatus.BAD_REQUEST
+
+
 def objects(value: object, what: str) -> list[Json]:
-    """Read a list of objects; anything else is an OutageError, which calls it `what`."""
-    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        raise wrong_shape(f"has no list of {what}")
-    return value
+    """Read a list of objects, without members that are none.
+
+    Anything but a list, or a list without a single object, is an OutageError, which calls it
+    `what`.
+    """
+    if isinstance(value, list):
+        found: list[Json] = [entry for entry in value if isinstance(entry, dict)]
+        if found or not value:
+            return found
+    raise wrong_shape(f"has no list of {what}")
 
 
 def text(value: object) -> str:
@@ -221,36 +300,3 @@ def text(value: object) -> str:
 def whole_number(value: object) -> int | None:
     """Return a whole number; None for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def iso_day(words: str) -> date | None:
-    """Return the day that an ISO 8601 date or time begins with; None for anything else."""
-    try:
-        return date.fromisoformat(words[:10])
-    except ValueError:
-        return None
-
-
-def hits_of(
-    entries: Sequence[Json],
-    what: str,
-    before: int = 0,
-    *,
-    url: str = "url",
-    snippet: str = "snippet",
-    day: str = "",
-    read_day: Callable[[str], date | None] = iso_day,
-) -> list[FoundHit]:
-    """Read results: their titles, and what stands under the names of `url`, `snippet` and `day`.
-
-    `what` is what one is called in the OutageError for one without URL; `before` results came
-    before the first.
-    """
-    hits = []
-    for rank, entry in enumerate(entries, before + 1):
-        address = text(entry.get(url))
-        if not address:
-            raise wrong_shape(f"gives {what} {rank} no URL")
-        words, published_on = text(entry.get(snippet)), read_day(text(entry.get(day)))
-        hits.append(FoundHit(rank, text(entry.get("title")), address, words, published_on))
-    return hits

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,7 +32,9 @@ def test_a_damaged_warehouse_is_replaced_and_kept(
     damaged = bytes(reversed((home / "warehouse.duckdb").read_bytes()))
     (home / "warehouse.duckdb").write_bytes(damaged)
     told = factible("status")
-    assert told.exit_code == 0  # the copy answers
+    assert told.exit_code == 5
+    assert "have a verdict" in told.stdout, "the copy answers"
+    assert "factible restore" in told.stderr
     result = factible("restore", "--json")
     assert result.exit_code == 0, result.stderr
     done = json.loads(result.stdout)
@@ -36,6 +42,52 @@ def test_a_damaged_warehouse_is_replaced_and_kept(
     assert Path(done["replaced"]).read_bytes() == damaged
     assert verdicts(home) == 5
     assert published.exists()
+
+
+def cut_in_half(warehouse: Path) -> None:
+    os.truncate(warehouse, warehouse.stat().st_size // 2)
+
+
+def flip_a_byte_of_the_log(warehouse: Path) -> None:
+    """Leave a write-ahead log as a killed process does, and damage it in its middle."""
+    writes = (
+        "import duckdb, os, sys; held = duckdb.connect(sys.argv[1]); "
+        "held.execute('CREATE TABLE t AS SELECT range AS i FROM range(1000)'); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", writes, warehouse], check=True, timeout=60)
+    flip(warehouse.with_name(f"{warehouse.name}.wal"))
+
+
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 0x41
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [cut_in_half, flip_a_byte_of_the_log])
+def test_damage_is_named_with_its_remedy_and_restored(
+    factible: Run, home: Path, published: Path, damage: Callable[[Path], None]
+) -> None:
+    damage(home / "warehouse.duckdb")
+    for command, code in (("status", 5), ("doctor", 1)):
+        told = factible(command)
+        assert told.exit_code == code
+        words = " ".join(f"{told.stdout} {told.stderr}".replace("│", " ").split())
+        assert "it is damaged" in words
+        assert "factible restore" in words
+    checked = factible("check", "everyday-beliefs-talk")
+    assert checked.exit_code != 0
+    assert "factible restore" in checked.stderr
+    assert factible("restore").exit_code == 0
+    assert verdicts(home) == 5
+    assert factible("status").exit_code == 0
+
+
+def test_doctor_reads_every_block(factible: Run, home: Path, published: Path) -> None:
+    flip(home / "warehouse.duckdb")
+    told = factible("doctor")
+    assert told.exit_code == 1
+    assert "it is damaged" in " ".join(told.stdout.replace("│", " ").split())
 
 
 def test_a_lost_warehouse_comes_back(factible: Run, home: Path, published: Path) -> None:

@@ -154,6 +154,19 @@ def test_a_file_without_reviews_is_told(text: str, sentence: str) -> None:
     assert sentence in read.problems[0].sentence
 
 
+def test_entities_of_html_are_decoded() -> None:
+    review = {
+        "@type": "ClaimReview",
+        "claimReviewed": "&quot;The wall&quot; is&nbsp;visible &amp;amp; big &#8211; &AT",
+        "url": "https://f.example/?a=1&amp;b=2&copy=3",
+        "reviewRating": {"alternateName": "Mostly&#x20;False"},
+    }
+    (one,) = Read(read_claim_reviews(json.dumps(review), FILE)).claims
+    assert one.claim.text == '"The wall" is visible & big – &AT'
+    assert one.claim.review_url == "https://f.example/?a=1&b=2&copy=3"
+    assert (one.claim.label, one.claim.stance) == ("Mostly False", "refutes")
+
+
 def test_references_in_a_circle_end() -> None:
     circle = [
         REVIEW | {"author": {"@id": "#a"}, "itemReviewed": {"@id": "#b"}},

@@ -140,10 +140,92 @@ def test_institutional_names_are_held_to_be_highly_reliable(host: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["go.com", "gov.example", "mygov.com", "edu.com", "comune.go.it", "gov.uk.com", "int.ru"],
+    [
+        "go.com",
+        "gov.example",
+        "mygov.com",
+        "edu.com",
+        "comune.go.it",
+        "gov.uk.com",
+        "int.ru",
+        "anybody.edu.pl",
+        "anybody.ac.nz",
+    ],
 )
 def test_names_that_only_look_institutional_are_not(host: str) -> None:
     assert institution_of(host) is None
+
+
+LISTED = Sets(
+    (
+        ("mine", "github.io", "high"),
+        ("mine", "google.com", "high"),
+        ("mine", "archive.org", "high"),
+        ("mine", "wikipedia.org", "medium"),
+        ("mine", "gov.uk", "high"),
+        ("mine", "blogs.listed.edu", "high"),
+    )
+)
+
+
+def page_rating(url: str) -> ReliabilityRating:
+    book = RatingBook("v", LISTED, Registry(World()))
+    book.rate([url])
+    return book.of(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://anybody.github.io/facts",
+        "https://sites.google.com/view/anybody",
+        "https://docs.google.com/document/d/1/pub",
+        "https://archive.org/details/a-film",
+        "https://en.wikipedia.org/wiki/User:Anybody",
+        "https://de.wikipedia.org/wiki/Benutzer:Anybody/Entwurf",
+        "https://en.wikipedia.org/w/index.php?title=Draft:Bats",
+        "https://ru.m.wikipedia.org/wiki/%D0%A3%D1%87%D0%B0%D1%81%D1%82%D0%BD%D0%B8%D0%BA:Anybody",
+        "https://sites.university.edu/anybody/",
+        "https://blogs.ox.ac.uk/anybody/",
+        "https://people.cs.university.edu/anybody",
+        "https://www.university.edu/~anybody/bats.html",
+        "https://petition.parliament.gov.uk/petitions/1",
+        "https://petitions.agency.gov/",
+        "https://www.agency.gov/e-petition/17",
+        "https://www.agency.gov/comment/A-1",
+    ],
+)
+def test_a_page_that_anybody_may_publish_does_not_inherit_its_site_s_rating(url: str) -> None:
+    rating = page_rating(url)
+    assert (rating.rating, rating.score, rating.source_class) == ("unknown", 0.50, "unknown")
+    assert any(reason.startswith("Anybody may publish there: ") for reason in rating.reasons)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://github.io/",
+        "https://www.google.com/about",
+        "https://archive.org/",
+        "https://en.wikipedia.org/wiki/Bat",
+        "https://en.wikipedia.org/wiki/2001:_A_Space_Odyssey",
+        "https://en.wikipedia.org/wiki/3:10_to_Yuma",
+        "https://www.university.edu/news/bats",
+        "https://blogs.listed.edu/bats",
+        "https://blogs.agency.gov/bats",
+        "https://www.agency.gov/competition",
+        "https://www.agency.gov/commentary",
+        "https://tax.service.gov.uk/rates",
+    ],
+)
+def test_the_institution_s_own_pages_keep_its_rating(url: str) -> None:
+    assert page_rating(url).rating in {"high", "medium"}
+
+
+def test_a_place_inherits_a_rating_below_unknown() -> None:
+    book = RatingBook("v", Sets((("mine", "archive.org", "low"),)), Registry(World()))
+    book.rate(["https://archive.org/details/x"])
+    assert book.of("https://archive.org/details/x").rating == "low"
 
 
 def test_a_listing_comes_before_the_institutional_suffix() -> None:

@@ -57,7 +57,7 @@ def test_the_scale_errs_towards_too_many_tokens() -> None:
     scale.learn(1_000, 1_000)
     assert scale.bytes_per_token == 1.0
     scale.learn(100, 1)
-    assert scale.most_bytes_per_token == 5.0
+    assert scale.bytes_per_token == 1.0, "a prompt this short teaches nothing"
 
 
 @given(st.text(alphabet=st.characters(categories=["Cs", "Lu", "So"]), max_size=50))

@@ -102,6 +102,23 @@ async def test_what_is_unwanted_is_left_out_because_the_instance_cannot(
     ]
 
 
+async def test_a_result_without_an_address_does_not_lose_the_others(
+    server: MisbehavingServer, searxng: SearxngSearch
+) -> None:
+    odd = [result(""), result("http://a.example/", publishedDate="vor 3 Tagen")]
+    server.on("/search", respond_json({**answer(*odd), "results": [*odd, None, "x"]}))
+    found = await ask(searxng)
+    assert [(hit.rank, hit.url) for hit in found.hits] == [(2, "http://a.example/")]
+    assert found.hits[0].published_on is not None
+
+
+async def test_an_error_beside_results_does_not_lose_them(
+    server: MisbehavingServer, searxng: SearxngSearch
+) -> None:
+    server.on("/search", respond_json(answer(result("http://a.example/"), error="slow down")))
+    assert len((await ask(searxng)).hits) == 1
+
+
 async def test_engines_that_did_not_answer_are_stated_beside_the_hits(
     server: MisbehavingServer, searxng: SearxngSearch
 ) -> None:

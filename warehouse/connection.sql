@@ -1,0 +1,12 @@
+-- The questions to a file as a whole; see connection.py.
+
+-- name: blocks
+-- The bytes of a block, and how many blocks the file has.
+SELECT block_size, total_blocks FROM pragma_database_size()
+
+-- name: tables
+SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY table_name
+
+-- name: read_all
+-- Reads every value, which fails on a damaged block.
+SELECT bit_xor(hash(COLUMNS(*))) FROM "{table}"
