@@ -59,13 +59,15 @@ class ModelRequest(Manner, Generic[Answer]):
     """One question, and the type that its answer must have.
 
     Of the user's `parts` the trimmable ones (a page, say) give way to the context window. `most`
-    bounds the lists of the answer where the server can hold a model to it.
+    bounds the lists of the answer where the server can hold a model to it. `examples` are questions
+    with their answers, which the model is shown as turns before its own.
     """
 
     system: str
     parts: tuple[Part, ...]
     output_type: type[Answer]
     most: int | None = None
+    examples: tuple[tuple[str, str], ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -80,6 +82,7 @@ class ModelRequest(Manner, Generic[Answer]):
             self.temperature,
             self.seed,
             self.effort,
+            *self.examples,
         ]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 

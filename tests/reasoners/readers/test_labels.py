@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -53,8 +54,14 @@ class Scripted:
         self.asked: list[str] = []
 
     async def ask(
-        self, system: str, parts: tuple[Part, ...], labels: Sequence[str]
+        self,
+        system: str,
+        parts: tuple[Part, ...],
+        labels: Sequence[str],
+        *,
+        examples: tuple[tuple[str, str], ...] = (),
     ) -> LabelChances:
+        assert {label for _, label in examples} == {*labels}
         text = "".join(part.text for part in parts)
         self.asked.append(text)
         assert labels == ("true", "false", "neither")
@@ -170,10 +177,8 @@ async def test_the_title_is_told_apart_from_what_can_be_quoted() -> None:
 
 async def test_an_outage_is_told_with_the_calls_that_were_made() -> None:
     class Failing(Scripted):
-        async def ask(
-            self, system: str, parts: tuple[Part, ...], labels: Sequence[str]
-        ) -> LabelChances:
-            found = await super().ask(system, parts, labels)
+        async def ask(self, *args: Any, **kwargs: Any) -> LabelChances:
+            found = await super().ask(*args, **kwargs)
             if len(self.asked) > 1:
                 raise ModelError("The model failed.", found.calls, lasting=False)
             return found
