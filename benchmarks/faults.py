@@ -70,6 +70,7 @@ from factible_assets.stages.transcript import stored_transcript
 from resources.cache.store import DiskCache
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
+from resources.promises import Promise
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
 from resources.scraping.pages import PageFetcher
@@ -165,7 +166,7 @@ class FaultyPages:
     memory: Memory
     faults: Faults | None
 
-    async def fetch(self, url: str) -> FetchedPage:
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         """Hand out a page, or an outage."""
         if self.faults is not None:
             await self.faults.linger("page", url)
@@ -174,7 +175,9 @@ class FaultyPages:
                 return FetchedPage(
                     url=url, outcome="outage", retrieved_at=datetime.now(UTC), reason=reason
                 )
-        return await self.memory.recall(("page", url), lambda: self.inner.fetch(url))
+        return await self.memory.recall(
+            ("page", url), lambda: self.inner.fetch(url, promise=promise)
+        )
 
 
 @dataclass
@@ -308,9 +311,11 @@ class WirePages:
     wire: Fetcher
     folder: Path
 
-    async def fetch(self, url: str) -> FetchedPage:
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         """Hand out a page as it is, or as it comes over the wire."""
-        right = await self.memory.recall(("page", url), lambda: self.inner.fetch(url))
+        right = await self.memory.recall(
+            ("page", url), lambda: self.inner.fetch(url, promise=promise)
+        )
         if self.faults is None or not self.faults.strikes("page", url) or right.outcome != "ok":
             return right
         parts = urlsplit(right.final_url or url)
@@ -318,7 +323,7 @@ class WirePages:
         file = path.with_name(f"{path.name}.html") if path.name else path / "index.html"
         body = file.read_bytes() if file.is_file() else right.text.encode()
         self.server.on(parts.path or "/", spoilt(body, random.Random(url)))  # noqa: S311 - as above
-        return await self.wire.fetch(right.final_url or url)
+        return await self.wire.fetch(right.final_url or url, promise=promise)
 
 
 # --- Runs ---------------------------------------------------------------------------------------

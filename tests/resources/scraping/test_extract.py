@@ -22,44 +22,6 @@ URL = "http://site.example/page"
 PARAGRAPH = "Water boils at a lower temperature on a mountain, because the air there presses less. "
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
-        "<title>Reddit</title><p>Prove your humanity</p><p>We're committed to safety.</p>",
-        (
-            "<title>Just a moment...</title><noscript>Enable JavaScript and cookies to continue"
-            "</noscript><script></script>"
-        ),
-        (
-            "<title>Access Denied</title><h1>Access Denied</h1>"
-            "<p>You don't have permission to access this page on this server.</p>"
-        ),
-        "<title>Attention Required! | Cloudflare</title><p>Sorry, you have been blocked</p>",
-        (
-            "<title>shop</title><p>Enter the characters you see below.</p>"
-            "<p>Sorry, we just need to make sure you're not a robot.</p>"
-        ),
-        "<p>Please verify you are a human</p>",
-        "<p>Please verify that you\u2019re not a robot.</p>",
-        "<p>Request unsuccessful. Incapsula incident ID: 123-456</p>",
-        (
-            "<title>Pardon Our Interruption</title><p>Something about your browser"
-            " made us think you were a bot.</p>"
-        ),
-    ],
-)
-def test_a_wall_is_recognised(html: str) -> None:
-    page = extract_html(html, URL)
-    assert (page.obstacle, page.text) == ("blocked", "")
-
-
-def test_an_article_about_captchas_is_no_wall() -> None:
-    html = f"<title>How walls work</title><p>They ask to prove your humanity. {PARAGRAPH * 30}</p>"
-    page = extract_html(html, URL)
-    assert page.obstacle is None
-    assert "prove your humanity" in page.text
-
-
 def test_a_short_page_without_scripts_is_read_as_it_is() -> None:
     page = extract_html("<title>Fact</title><p>Honey keeps for years.</p>", URL)
     assert (page.obstacle, page.text, page.title) == (None, "Honey keeps for years.", "Fact")
