@@ -97,7 +97,7 @@ def beginnings(half: Sequence[Offer], words: int) -> Iterator[bool]:
 
 @dataclass
 class SpoiltPages:
-    """A fetcher that gives a form in the place of half of the pages, with or without their title."""
+    """A fetcher that gives a form in the place of half of the pages, with their title or bare."""
 
     inner: Fetcher
     form: str

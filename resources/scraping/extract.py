@@ -55,6 +55,12 @@ _MARKUP_PER_CHARACTER = 500
 _OWN_WORDS_OF_AN_ITEM = 5
 """Characters beside its links from which an item of a list is no entry of a menu."""
 
+_STATED_FACTS = "//script[@type='application/ld+json']//text()"
+_NOT_FREE = re.compile(r"\"isAccessibleForFree\"\s{0,9}:\s{0,9}\"?false", re.IGNORECASE)
+_BEGINNING = 1_500
+"""Characters up to which the text of an article is its beginning, where the page states that it is
+not free (schema.org, isAccessibleForFree). Many pages state it and give their whole text."""
+
 _LITTLE_FOR_ITS_SIZE = 400  # Characters of text from which no size is too great.
 
 _META_CHARSET = re.compile(
@@ -109,9 +115,10 @@ READER_ERRORS = (
 )
 
 
-Obstacle: TypeAlias = Literal["empty", "garbled", "needs a browser", "textless"]
+Obstacle: TypeAlias = Literal["empty", "garbled", "locked", "needs a browser", "textless"]
 """Why a page has no text to read: it holds nothing but pictures, its characters were lost on the
-way, its scripts draw it, or it came without text."""
+way, it gave the beginning of an article that is not free, its scripts draw it, or it came without
+text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +206,7 @@ def extract_html(html: str, url: str) -> Extract:
     mounted = scripts and bool(tree.xpath(_MOUNT))
     least_read = _least_read(tree, url)
     headings = [title or "", *("".join(element.itertext()) for element in tree.iter("h1"))]
+    is_locked = _NOT_FREE.search("".join(tree.xpath(_STATED_FACTS))) is not None
     drop_hidden(tree)
     plain = plain_text(tree)
     is_small = sum(1 for _ in tree.iter()) <= MAX_ELEMENTS
@@ -206,6 +214,8 @@ def extract_html(html: str, url: str) -> Extract:
     page = replace(page, text=storable(page.text))
     characters = len(page.text)
     obstacle: Obstacle | None = "garbled" if is_garbled(page.text) else None
+    if is_locked and characters < _BEGINNING:
+        obstacle = "locked"
     is_headed = {clean(heading) for heading in headings}.issuperset(page.text.split("\n"))
     # Too little text, for any page or for the page's size, or what its article begins with alone.
     least = min(_LITTLE_FOR_ITS_SIZE, len(html) // _MARKUP_PER_CHARACTER)

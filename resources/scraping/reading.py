@@ -112,6 +112,8 @@ def hindered(obstacle: Obstacle) -> http.HttpFailureError:
             return http.UnavailableError("empty: the page holds no readable text")
         case "needs a browser":
             return http.UnavailableError(_NEEDS_BROWSER)
+        case "locked":
+            return http.UnavailableError("locked: the site gave the beginning of the page alone")
         case "garbled":
             return http.OutageError("the characters of the page were lost on its way here")
         case "textless":

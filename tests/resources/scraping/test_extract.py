@@ -27,6 +27,19 @@ def test_a_short_page_without_scripts_is_read_as_it_is() -> None:
     assert (page.obstacle, page.text, page.title) == (None, "Honey keeps for years.", "Fact")
 
 
+def test_the_beginning_of_an_article_that_is_not_free_is_locked() -> None:
+    facts = '{"@type": "NewsArticle", "isAccessibleForFree": %s}'
+    for stated, length, obstacle in (
+        ("false", 3, "locked"),
+        ('"False"', 3, "locked"),
+        ("true", 3, None),
+        ("false", 30, None),
+    ):
+        script = f'<script type="application/ld+json">{facts % stated}</script>'
+        page = extract_html(f"<title>T</title>{script}<p>{PARAGRAPH * length}</p>", URL)
+        assert (page.obstacle, page.text == "") == (obstacle, obstacle is not None)
+
+
 def test_declarations_in_the_head_of_xhtml_are_no_text() -> None:
     head = '<?xml version="1.0"?>\n<!DOCTYPE html [\n<!ENTITY b "bees">\n<!ENTITY c "d">\n]>'
     page = extract_html(f"{head}<html><body><p>Honey keeps for years.</p></body></html>", URL)
