@@ -27,6 +27,7 @@ from factible_assets.stages.evidence import (
     read_row,
 )
 from factible_assets.stages.ids import content_hash
+from factible_assets.stages.orders import unswayed
 from factible_assets.stages.origins import StoryIndex, label_origins
 from factible_assets.stages.progress import Stage, Stopwatch, Trace
 from factible_assets.stages.queries import build_queries, query_row
@@ -345,7 +346,7 @@ class ClaimCheck:
             return page, partial(unread, status=status, reason=f"{hit.domain}: {page.reason}")
         alone = not self.config.evidence.together
         excerpt = replace(excerpt, arrivals=arrivals, alone=alone)
-        match await self._asked(partial(by, candidate.query, excerpt)):
+        match await self._asked(partial(self._read_unswayed, by, candidate.query, excerpt)):
             case ports.Judged(value=draft):
                 return page, partial(
                     read_row, self.claim, page=page, read=excerpt, draft=draft, basis=self.basis
@@ -358,6 +359,22 @@ class ClaimCheck:
                 status = "infra_error"
                 reason = f"The page was fetched and could not be read: {reason}"
         return page, partial(unread, basis=self.basis, status=status, reason=reason)
+
+    async def _read_unswayed(
+        self, by: Reading, query: records.Query, excerpt: ports.PageExcerpt
+    ) -> ports.Judged[ports.EvidenceDraft | None] | str:
+        """Read a page, and again without the passage that decides if the embedded engine reads.
+
+        A language model reads a page in a fence, and a second call would double its price.
+        """
+
+        async def again(text: str) -> ports.Judged[ports.EvidenceDraft | None] | str:
+            return await by(query, replace(excerpt, text=text))
+
+        judged = await by(query, excerpt)
+        if isinstance(judged, str) or self.basis != "embedded":
+            return judged
+        return await unswayed(judged, excerpt.text, again)
 
     def form_opinion(self, case: verdict.CaseFile) -> verdict.Opinion:
         """Count the vote on what was gathered, and tell what of it could still change."""

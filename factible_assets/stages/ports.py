@@ -17,6 +17,7 @@ from datetime import date
 from typing import Generic, Protocol, TypeVar
 
 from factible_assets import records
+from resources.promises import Promise
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
 from resources.search.base import FactCheckLane, SearchProvider
@@ -28,9 +29,12 @@ Value = TypeVar("Value")
 
 
 class Fetcher(Protocol):
-    """Obtains pages. Never raises for a page that fails: it answers so."""
+    """Obtains pages. Never raises for a page that fails: it answers so.
 
-    async def fetch(self, url: str) -> FetchedPage: ...
+    An implementation that keeps pages keeps none that breaks its promise.
+    """
+
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage: ...
 
 
 class RatingDirectory(Protocol):

@@ -328,8 +328,8 @@ def form_opinion(
         asked = numbered(len(partial), "search", "searches")
         gaps.append(f"{asked} were answered in part ({_reasons(partial)})")
     missed = "; ".join(gaps) or None
-    # Who has read nothing at all has found out nothing, however little what is missing weighs.
-    is_blind = not any(row.status in {"ok", "no_evidence"} for row in case.evidence)
+    # If no source could be read, the verdict is incomplete, however low the missing ones are rated.
+    is_blind = not any(row.status == "ok" or _is_silent(row) for row in case.evidence)
     doubt = [*_gaps(case), *([missed] if missed and (settled is None or is_blind) else [])]
     least, most = settled or (seen, seen)
     reserve = missed if not rows or any(row.page_due for row in rows) else None
@@ -395,7 +395,7 @@ def conclude(
         stance=vote.stance if complete else None,
         confidence=vote.confidence if complete else None,
         confidence_score=vote.score if complete else None,
-        summary=_summary(opinion, draft, sum(row.status == "no_evidence" for row in case.evidence)),
+        summary=_summary(opinion, draft, sum(map(_is_silent, case.evidence))),
         vote_stance=vote.stance,
         vote_margin=vote.margin,
         reasoner_stance=draft.stance if draft else None,
@@ -492,6 +492,11 @@ def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) ->
     if draft is None or not words:
         return voted
     return f"{voted} The reasoner, who read the same sources, disagrees ({draft.stance}): {words}"
+
+
+def _is_silent(row: records.Evidence) -> bool:
+    """Tell whether a source was read and does not speak of the claim."""
+    return row.status == "no_evidence" and row.content_hash is not None
 
 
 def _is_unread(row: records.Evidence) -> bool:

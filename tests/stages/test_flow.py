@@ -6,9 +6,9 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -19,8 +19,10 @@ from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.origins import label_origins
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.progress import ALL_STAGES, Stage, Stopwatch
+from resources.promises import Promise
+from resources.scraping.base import FetchedPage
 from tests.stages.words import from_text
-from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
+from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, page, says
 
 CONFIG = FactCheckConfig()
 
@@ -286,6 +288,48 @@ async def test_a_page_that_is_gone_or_down_is_read_by_its_snippet_and_says_so() 
     assert snippet in {text.text for text in result.page_texts}
 
 
+async def test_a_notice_in_the_place_of_a_page_is_missing_and_its_snippet_speaks() -> None:
+    told = f"Astronomers reported yesterday: {says('claim 0', 'supports')}"
+    world, claims = leading_world("", "", snippet=told)
+    world.texts = dict.fromkeys(world.texts, "We move house. Our articles are back on Monday.")
+    result = await check(world, claims)
+    assert {(row.status, row.via, row.page_due) for row in result.evidence} == {
+        ("ok", "snippet", True)
+    }
+    (verdict,) = result.verdicts
+    assert (verdict.status, verdict.missing) == ("incomplete", 2)
+
+
+async def test_one_text_at_two_addresses_of_a_site_is_the_page_of_one_at_most() -> None:
+    world, claims = leading_world("", "")
+    first, second = world.results["query"][0]
+    moved = replace(second, url="https://good0.example/other", title="Quite other things")
+    world.results["query"] = [[replace(first, title="First of all"), moved]]
+    world.texts = dict.fromkeys((first.url, moved.url), "News of today. Markets. Weather. Sport.")
+    result = await check(world, claims)
+    assert Counter(row.status for row in result.evidence) == {"infra_error": 1, "no_evidence": 1}
+    assert result.verdicts[0].missing == 1
+
+
+@pytest.mark.parametrize("outcome", ["unavailable", "outage"])
+async def test_what_keeps_a_reader_out_leaves_the_source_missing(
+    outcome: Literal["unavailable", "outage"],
+) -> None:
+    world, claims = leading_world("", "")
+    web = replace(world.services(), fetcher=Refusing(outcome))
+    result = await check_claims(VIDEO, claims, web, FactCheckConfig())
+    (verdict,) = result.verdicts
+    assert (verdict.status, verdict.missing) == ("incomplete", 2)
+
+
+@dataclass(frozen=True)
+class Refusing:
+    outcome: Literal["unavailable", "outage"]
+
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
+        return page(url, self.outcome, reason="the site keeps it to itself", via=None)
+
+
 async def test_a_page_that_proves_too_young_or_the_video_itself_once_fetched_is_not_read() -> None:
     world, claims = furnished_world(claims=1)
     young, video = "https://site001.example/page", "https://site010.example/page"
@@ -398,7 +442,7 @@ async def test_a_snippet_does_not_speak_for_a_page_that_left_its_domain() -> Non
     world, claims = leading_world("https://bad.example/a", snippet=snippet)
     world.texts = dict.fromkeys(world.texts, "")
     (row,) = (await check(world, claims)).evidence
-    assert (row.status, row.domain, row.stance) == ("no_evidence", "bad.example", None)
+    assert (row.status, row.domain, row.stance) == ("infra_error", "bad.example", None)
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,12 @@ def test_no_evidence_and_no_failure_is_complete_unclear_and_low() -> None:
 
 
 def test_an_unclear_verdict_without_evidence_says_how_many_sources_were_read_in_vain() -> None:
-    silent = {"status": "no_evidence", "stance": None, "reason": "It does not speak of it."}
+    silent = {
+        "status": "no_evidence",
+        "stance": None,
+        "reason": "It does not speak of it.",
+        "content_hash": "0",
+    }
     rows = [a_source(name).model_copy(update=silent) for name in ("a", "b")]
     said = verdict_on(rows).summary
     assert said == "None of the 2 sources that were read speaks of the claim."
@@ -249,7 +254,12 @@ def test_a_missing_source_that_could_change_the_answer_makes_it_incomplete() -> 
 def test_who_has_read_nothing_for_services_that_failed_has_found_out_nothing() -> None:
     down = a_source("down", None, rating="unknown")
     assert verdict_on([down]).status == "incomplete", "though it could decide nothing by itself"
-    silent = {"status": "no_evidence", "stance": None, "reason": "It does not speak of it."}
+    silent = {
+        "status": "no_evidence",
+        "stance": None,
+        "reason": "It does not speak of it.",
+        "content_hash": "0",
+    }
     read = a_source("a").model_copy(update=silent)
     beside = verdict_on([read, down])
     assert (beside.status, beside.stance, beside.recheck_due) == ("complete", "unclear", True)
