@@ -112,14 +112,16 @@ class ClaimDraft:
 
 @dataclass(frozen=True, slots=True)
 class ClaimDrafts:
-    """The claims of one transcript, most important first; `refused` ones were not said like that.
+    """The claims of one transcript, most important first.
 
-    `basis` is who found them, where that is not the reasoner who was asked.
+    `refused` claims were not said like that. `left_out` claims were found, too, but are more than
+    were asked for. `basis` names the reasoner that found them, if it is not the one that was asked.
     """
 
     thesis: str | None
     claims: tuple[ClaimDraft, ...]
     refused: int = 0
+    left_out: int = 0
     basis: records.Maker | None = None
 
 

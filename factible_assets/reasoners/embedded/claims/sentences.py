@@ -39,7 +39,7 @@ _SPEAKER = re.compile(r"(?:>>+|.*:)\Z", re.DOTALL)
 _DIRECTIONS = dict.fromkeys([0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], " ")
 """Marks of a writing's direction, which stand between words as white space does."""
 _TOKEN = re.compile(r"\S+")
-_TERMINAL = re.compile(r"""(?P<stop>[.!?\u2026]+)["'\u201d\u2019)\]]*\Z""")
+_STOPS, _CLOSING_MARKS = ".!?\u2026", "\"'\u201d\u2019)]"
 _OPENING_MARKS = "\"'\u201c\u2018([-\u2013\u2014\u2022*"
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 
@@ -184,14 +184,15 @@ def _mark_stops(text: str, tokens: list[_Token], markers: Sequence[re.Match[str]
 
 def _is_stop(before: str, token: str, following: str) -> bool:
     """Tell whether a sentence ends between two tokens, by their punctuation."""
-    terminal = _TERMINAL.search(token)
-    if terminal is None:
+    closed = token.rstrip(_CLOSING_MARKS)
+    stop = closed[len(closed.rstrip(_STOPS)) :]
+    if not stop:
         return False
     opening = following.lstrip(_OPENING_MARKS)
-    if not opening or opening[0].islower() or terminal["stop"] != ".":
+    if not opening or opening[0].islower() or stop != ".":
         return not opening or not opening[0].islower()
     # A full stop, or the dot of an abbreviation or an initial; "vitamin C." has neither.
-    word = token.lstrip(_OPENING_MARKS).rstrip("\"'\u201d\u2019)]")
+    word = closed.lstrip(_OPENING_MARKS)
     folded = fold(word)
     if folded in _ABBREVIATIONS:
         return _bare(opening) in _CLEAR_OPENERS and opening[0].isupper()
