@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import Counter
@@ -134,8 +135,7 @@ async def test_no_page_waits_for_a_registry() -> None:
         return failed
 
     world.work = registries_last  # type: ignore[method-assign]
-    async with asyncio.timeout(10):
-        result = await check(world, claims)
+    result = await check(world, claims)
     assert {row.status for row in result.evidence} == {"ok"}
 
 
@@ -559,11 +559,9 @@ async def test_a_claim_that_nothing_was_found_for_is_complete_and_unclear() -> N
 
 async def test_enough_agreeing_origins_leave_the_stragglers_unread() -> None:
     world, claims = furnished_world(claims=1)
-    world.delays = {"fetch https://site022.example/page": 120.0}
+    world.delays = {"fetch https://site022.example/page": math.inf}
     config = FactCheckConfig(evidence=EvidenceConfig(enough_origins=3))
-    started = time.perf_counter()
     result = await check(world, claims, config)
-    assert time.perf_counter() - started < 60
     left = [row for row in result.evidence if row.status == "skipped"]
     assert "https://site022.example/page" in {row.canonical_url for row in left}
     assert all(row.reason is not None and "already agreed" in row.reason for row in left)
@@ -581,11 +579,11 @@ async def test_no_more_pages_are_fetched_at_once_than_configured() -> None:
 
 async def test_cancelling_a_run_leaves_no_task_behind() -> None:
     world, claims = furnished_world()
-    world.delays = {"fetch": 5.0, "age": 5.0}
+    world.delays = {"fetch": math.inf, "age": math.inf}
     before = asyncio.all_tasks()
     running = asyncio.create_task(check(world, claims))
-    await asyncio.sleep(0.05)
-    assert asyncio.all_tasks() - before - {running}
+    while not asyncio.all_tasks() - before - {running}:  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0.01)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

@@ -36,10 +36,9 @@ async def test_all_providers_are_asked_at_once() -> None:
             await meeting.wait()
             return (SearchAnswer("waiting", "ok"),)
 
-    async with asyncio.timeout(60):
-        answers = await MergedSearch([Waiting(), Waiting(), Waiting()]).search(
-            SearchRequest("q", limit=1)
-        )
+    answers = await MergedSearch([Waiting(), Waiting(), Waiting()]).search(
+        SearchRequest("q", limit=1)
+    )
     assert len(answers) == 3
 
 
