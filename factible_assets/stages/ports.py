@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from factible_assets import records
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
 from resources.search.base import FactCheckLane, SearchProvider
 
-Value = TypeVar("Value")
+Value_co = TypeVar("Value_co", covariant=True)
 
 
 # --- Sources ------------------------------------------------------------------------------------
@@ -76,10 +76,10 @@ class BudgetSpentError(ReasonerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged(Generic[Value]):
+class Judged(Generic[Value_co]):
     """A judgement with the model calls that it took (none for the embedded engine)."""
 
-    value: Value
+    value: Value_co
     calls: tuple[records.LlmCall, ...] = ()
 
 
@@ -90,7 +90,10 @@ def clamped(score: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ClaimDraft:
-    """A claim as a reasoner words it. A reasoner that knows the place gives its raw offsets."""
+    """A claim as a reasoner words it, with the `searches` for it if the reasoner worded some.
+
+    A reasoner that knows the place gives its raw offsets.
+    """
 
     text: str
     importance: float
@@ -99,6 +102,7 @@ class ClaimDraft:
     context: str | None = None
     char_start: int | None = None
     char_end: int | None = None
+    searches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,10 @@ class QueryDraft:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceDraft:
-    """What a reasoner reads in a page. `quotes` are offers: only verbatim ones are kept."""
+    """What a reasoner reads in a page. `quotes` are offers: only verbatim ones are kept.
+
+    A draft is `contradicted` if its own best quote says the contrary of its stance.
+    """
 
     stance: records.Stance
     stance_confidence: float
@@ -134,6 +141,15 @@ class EvidenceDraft:
     summary: str
     quotes: tuple[str, ...] = ()
     ground: str | None = None
+    contradicted: bool = False
+
+
+QuoteReader: TypeAlias = Callable[[str, str, str], records.Stance | None]
+"""Tells which side a quote takes of a claim; None if it takes none that could be told.
+
+Its arguments are the claim, the quote, and the quote's context: the page's title on the first line,
+then the words before the quote. Blocking; safe to call from several threads.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +194,8 @@ class PageExcerpt:
     """The other pages of the claim; None if it stands for itself."""
     sought: str | None = None
     """What is looked for beside the claim; None: the claim alone."""
-    alone: bool = False
-    """Whether it is to be read by itself, in a call of its own."""
+    together: bool = False
+    """Whether a language model may read it in one call with other pages of its claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +247,24 @@ class Reasoner(Protocol):
         claim: records.Claim,
         evidence: Sequence[records.Evidence],
         vote: Vote,
-    ) -> Judged[VerdictDraft]:
-        """Reach a verdict from the evidence alone, of which every row has status ok."""
+    ) -> Judged[VerdictDraft | None]:
+        """Word the verdict of a vote over evidence of status ok; None leaves it to the template."""
+        ...
+
+
+@runtime_checkable
+class VerdictWriter(Protocol):
+    """A reasoner that can word the verdicts of a video, all in one call."""
+
+    async def word_verdicts(
+        self,
+        video: records.Video,
+        verdicts: Sequence[tuple[records.Claim, records.Verdict, Sequence[records.Evidence]]],
+    ) -> Judged[Mapping[str, str]]:
+        """Return words for complete verdicts, by claim id; a claim may have none.
+
+        Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
+        """
         ...
 
 
