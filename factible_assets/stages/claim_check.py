@@ -278,9 +278,8 @@ class ClaimCheck:
         done, observer = count(1), self.services.observer
         rows: dict[str, records.Evidence] = {}
         tasks: list[asyncio.Task[None]] = []
-        # Who would stop at enough sources reads each as it comes; else they may be read together.
-        together = self.config.evidence.together and enough is None
-        arrivals = ports.Arrivals(len(chosen)) if together else None
+        # A check that stops at enough sources waits for no page.
+        arrivals = ports.Arrivals(len(chosen)) if enough is None else None
 
         async def read(candidate: Candidate) -> None:
             try:
@@ -344,8 +343,8 @@ class ClaimCheck:
         if excerpt is None:
             status = "infra_error" if page.status == "infra_error" else "no_evidence"
             return page, partial(unread, status=status, reason=f"{hit.domain}: {page.reason}")
-        alone = not self.config.evidence.together
-        excerpt = replace(excerpt, arrivals=arrivals, alone=alone)
+        together = self.config.evidence.together and arrivals is not None
+        excerpt = replace(excerpt, arrivals=arrivals, together=together)
         match await self._asked(partial(self._read_unswayed, by, candidate.query, excerpt)):
             case ports.Judged(value=draft):
                 return page, partial(
@@ -393,7 +392,7 @@ class ClaimCheck:
         with self.watch.time("verdicts"):
             opinion = await asyncio.to_thread(self.form_opinion, case)
 
-            async def words() -> ports.Judged[ports.VerdictDraft] | None:
+            async def words() -> ports.Judged[ports.VerdictDraft | None] | None:
                 if not opinion.rows or opinion.doubt is not None:
                     return None
                 return await self.services.reasoner.verdicts.judge(

@@ -10,7 +10,8 @@ The rules:
   of quotation marks and dashes. Anything else is rejected and counted (9 % of a model's "verbatim"
   quotes, measured on the published runs of Factible).
 - A quote is widened to its sentences: what is cut out of its own denial says the contrary.
-- A definite stance without a verified quote becomes `unclear` with confidence 0.
+- A definite stance without a verified quote, or with one that says the contrary, becomes `unclear`
+  with confidence 0.
 - A summary that quotes what the text does not say is dropped, and counted with the quotes.
 - Domain and rating are those of the address that was read; a row whose hit led elsewhere says so.
 - A page that cannot be read is read by its search snippet (`via = snippet`), which is then the
@@ -68,6 +69,8 @@ _ANSWERED = (
     "A machine's answer, composed from the pages that it names: no page of its own, and no second "
     "opinion on them."
 )
+CONTRADICTED = "contradicted"
+"""The ground of evidence without a stance, because its quote says the contrary of its reading."""
 _FOLDED = str.maketrans(
     {
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
@@ -327,13 +330,19 @@ def check_words(draft: EvidenceDraft, text: str) -> dict[str, Any]:
     places = [finder.find(quote) for quote in draft.quotes if quote.strip()]
     verified = [whole_sentences(text, *place) for place in places if place is not None]
     misquotes = len(finder.misquotes(draft.summary))
+    reason = None
+    if draft.contradicted:
+        reason = (
+            f"It was read as {draft.stance}, and the passage quoted for that says the contrary."
+        )
+        draft = replace(draft, stance="unclear", stance_confidence=0.0, ground=CONTRADICTED)
     columns: dict[str, Any] = {
         "stance": draft.stance,
         "stance_confidence": clamped(draft.stance_confidence),
         "ground": draft.ground,
         "summary": draft.summary.strip() or None if not misquotes else None,
         "rejected_quotes": len(places) - len(verified) + misquotes,
-        "reason": None,
+        "reason": reason,
     }
     if verified:
         start, end = verified[0]

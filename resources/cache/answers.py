@@ -280,13 +280,30 @@ class CachingModel:
         self, request: base.ModelRequest[base.Answer]
     ) -> base.ModelAnswer[base.Answer]:
         """Return the kept answer, or ask; see `LanguageModel.complete` for the errors."""
-        key = cache_key("models", _MODELS_VERSION, self._model.identity, request.fingerprint)
+        key = self._key(request)
         try:
             answer = await self._once.get(key, partial(self._answer, key, request))
         except base.ModelError as error:
             told = self._untold.pop(key, ())
             raise type(error)(error.reason, told, lasting=error.lasting) from error
         return replace(answer, calls=self._untold.pop(key, ()))
+
+    async def recall(self, request: base.ModelRequest[base.Answer]) -> base.Answer | None:
+        """Return the kept answer to a question, None if there is none or old ones do not count."""
+        if self._renews:
+            return None
+        kept = await self._cache.get("models", self._key(request))
+        if kept is None or not self._cache.is_fresh(kept, self._cache.policy.models):
+            return None
+        known = kept.value if isinstance(kept.value, dict) else {}
+        return from_json(request.output_type, known.get("answer"))
+
+    async def remember(self, request: base.ModelRequest[base.Answer], value: base.Answer) -> None:
+        """Keep an answer that came as a part of the answer to another question."""
+        await self._keep(self._key(request), to_json(request.output_type, value), ())
+
+    def _key(self, request: base.ModelRequest[Any]) -> str:
+        return cache_key("models", _MODELS_VERSION, self._model.identity, request.fingerprint)
 
     async def _answer(
         self, key: str, request: base.ModelRequest[base.Answer]

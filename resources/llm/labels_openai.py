@@ -6,7 +6,7 @@ here. The sum over labels does not (labels.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -50,8 +50,14 @@ class OpenAILabels(OpenAIBackend):
     def _is_openai(self) -> bool:
         return self.host == "api.openai.com"
 
-    def _reply(self, content: bytes) -> backend.Reply:
-        reply = super()._reply(content)
+    def _reply(
+        self,
+        content: bytes,
+        headers: Mapping[str, str],
+        request: base.ModelRequest[Any],
+        mode: base.AnswerMode,
+    ) -> backend.Reply:
+        reply = super()._reply(content, headers, request, mode)
         if reply.finish == "refused":
             return reply
         try:

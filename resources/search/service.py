@@ -14,7 +14,6 @@ import re
 import time
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, TypeAlias, TypeVar

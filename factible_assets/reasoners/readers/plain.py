@@ -24,7 +24,7 @@ from functools import lru_cache
 
 from factible_assets.reasoners.embedded.text import MONTHS, Word, fold, stem, tokenise, word_set
 from factible_assets.reasoners.readers.base import Ground, Reading
-from factible_assets.reasoners.readers.page_text import PageSentence, is_statement
+from factible_assets.reasoners.readers.page_text import PageSentence, is_statement, page_sentences
 from factible_assets.reasoners.readers.passages import Selection
 from factible_assets.reasoners.readers.quantities import (
     UNIT_STEMS,
@@ -484,6 +484,11 @@ _ORDER: tuple[tuple[Ground, ...], ...] = (
     ("assertion",),
 )
 """Grounds from the strongest on. A page that refutes a claim often repeats it first."""
+
+
+def side_of_text(claim: str, text: str, *, title: str = "") -> Stance:
+    """Return the side that a short text takes of a claim, such as a quote; see `PlainReader`."""
+    return _read(claim, page_sentences(text), title).stance
 
 
 class PlainReader:

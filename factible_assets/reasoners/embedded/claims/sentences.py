@@ -256,26 +256,28 @@ def _pauses_by_line_end(
     Captions of a speech recogniser overlap in time, so a pause is also read from the time to the
     next caption's start, less what its words take at the video's median pace.
     """
-    lines: list[tuple[int, int, TranscriptSegment]] = []
+    lines: list[tuple[int, int, float, float]] = []
     index = 0
-    timed = (each for each in segments if each.start_seconds is not None)
-    for segment in sorted(timed, key=lambda each: each.char_start):
+    for segment in sorted(segments, key=lambda each: each.char_start):
+        if segment.start_seconds is None:
+            continue
         first = index
         while index < len(tokens) and tokens[index].start < segment.char_end:
             index += 1
         if index > first:
-            lines.append((index - 1, tokens[index - 1].end - tokens[first].start, segment))
+            length = tokens[index - 1].end - tokens[first].start
+            lines.append((index - 1, length, segment.start_seconds, segment.duration_seconds))
     paces = [
-        (later.start_seconds - line.start_seconds) / length
-        for (_, length, line), (_, _, later) in pairwise(lines)
-        if later.start_seconds > line.start_seconds
+        (later - start) / length
+        for (_, length, start, _), (_, _, later, _) in pairwise(lines)
+        if later > start
     ]
     if not paces:
-        return {end: 0.0 for end, _, _ in lines}
+        return {end: 0.0 for end, *_ in lines}
     pace = median(paces)
     pauses = {lines[-1][0]: 0.0}
-    for (end, length, line), (_, _, later) in pairwise(lines):
-        spoken_for = later.start_seconds - line.start_seconds
-        silent = spoken_for - line.duration_seconds
+    for (end, length, start, duration), (_, _, later, _) in pairwise(lines):
+        spoken_for = later - start
+        silent = spoken_for - duration
         pauses[end] = max(0.0, silent, spoken_for - length * pace)
     return pauses
