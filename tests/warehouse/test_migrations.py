@@ -208,7 +208,7 @@ def test_tables_of_before_take_answer_engines_in(
 ) -> None:
     path, schema = tmp_path / "warehouse.duckdb", packaged_schema()
     with monkeypatch.context() as before, duckdb.connect(path) as connection:
-        before.setattr(migrations, "_KINDS", ("no such words", ""))
+        before.setattr(migrations, "_WIDENED", ())
         Schema(schema.migrations[:26], ()).apply(connection, path)
     row = (
         "INSERT INTO reliability_ratings BY NAME SELECT 'v' AS video_id, 'a.example' AS domain, "
