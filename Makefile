@@ -73,15 +73,13 @@ demo: $(RUNTIME_STAMP)
 dev: $(RUNTIME_STAMP)
 	@$(BIN)/factible dev
 
-# Two more workers than cores, because the walks from end to end wait half of their time; each takes
-# seconds of CPU to import what it tests, as do the processes that they start: each would compile it
-# anew where no bytecode is kept. A worker whose test is past its limit is not replaced: what it had
-# yet to do would be waited for without an end.
+# Two more workers than cores, because the walks from end to end wait half of their time. Bytecode is
+# kept, because each worker and each process that a test starts would compile all modules anew.
 WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )))
 
 test: $(DEV_STAMP)
 	@echo "==> Running the tests"
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations=10 $(PYTEST_ARGS)
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=10 $(PYTEST_ARGS)
 
 test-long:
 	@HYPOTHESIS_PROFILE=long $(MAKE) --no-print-directory test

@@ -70,6 +70,7 @@ from factible_assets.stages.transcript import stored_transcript
 from resources.cache.store import DiskCache
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
+from resources.promises import Promise
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
 from resources.scraping.pages import PageFetcher
@@ -80,6 +81,7 @@ from tests.servers import Behaviour, Exchange, MisbehavingServer, head, respond,
 
 DEMO_VIDEO = "everyday-beliefs-talk"
 DEMO_CLAIMS = 12
+_MOST_CLAIMS = 0.8  # Share of claims whose verdict is complete without any fault.
 
 Door = Literal["search", "page", "age", "queries", "reading", "judging"]
 DOORS: tuple[Door, ...] = ("search", "page", "age", "queries", "reading", "judging")
@@ -165,7 +167,7 @@ class FaultyPages:
     memory: Memory
     faults: Faults | None
 
-    async def fetch(self, url: str) -> FetchedPage:
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         """Hand out a page, or an outage."""
         if self.faults is not None:
             await self.faults.linger("page", url)
@@ -174,7 +176,9 @@ class FaultyPages:
                 return FetchedPage(
                     url=url, outcome="outage", retrieved_at=datetime.now(UTC), reason=reason
                 )
-        return await self.memory.recall(("page", url), lambda: self.inner.fetch(url))
+        return await self.memory.recall(
+            ("page", url), lambda: self.inner.fetch(url, promise=promise)
+        )
 
 
 @dataclass
@@ -239,7 +243,7 @@ class FaultyReasoner:
 
     async def judge(
         self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
-    ) -> Judged[VerdictDraft]:
+    ) -> Judged[VerdictDraft | None]:
         """Reach a verdict, or fail."""
         await self._strike("judging", claim.claim_id)
         return await self.inner.verdicts.judge(video, claim, evidence, vote)
@@ -310,9 +314,11 @@ class WirePages:
     wire: Fetcher
     folder: Path
 
-    async def fetch(self, url: str) -> FetchedPage:
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         """Hand out a page as it is, or as it comes over the wire."""
-        right = await self.memory.recall(("page", url), lambda: self.inner.fetch(url))
+        right = await self.memory.recall(
+            ("page", url), lambda: self.inner.fetch(url, promise=promise)
+        )
         if self.faults is None or not self.faults.strikes("page", url) or right.outcome != "ok":
             return right
         parts = urlsplit(right.final_url or url)
@@ -320,7 +326,7 @@ class WirePages:
         file = path.with_name(f"{path.name}.html") if path.name else path / "index.html"
         body = file.read_bytes() if file.is_file() else right.text.encode()
         self.server.on(parts.path or "/", spoilt(body, random.Random(url)))  # noqa: S311 - as above
-        return await self.wire.fetch(right.final_url or url)
+        return await self.wire.fetch(right.final_url or url, promise=promise)
 
 
 # --- Runs ---------------------------------------------------------------------------------------
@@ -451,10 +457,12 @@ async def prepare(stack: AsyncExitStack, *, max_claims: int = DEMO_CLAIMS) -> Ca
     claims = (await extract_claims(video, transcript, segments, services, config.claims)).claims
     memory = Memory()
     right = await check_claims(video, claims, struck(services, memory, NO_FAULTS), config)
-    expected = {verdict.claim_id: verdict for verdict in right.verdicts}
-    unfinished = [verdict for verdict in right.verdicts if verdict.status != "complete"]
-    if unfinished or len(expected) != len(claims):
-        raise RuntimeError("The demo has incomplete verdicts without any fault; compare nothing.")
+    # A page of the demo that keeps readers out leaves its claim incomplete: nothing to compare.
+    whole = (verdict for verdict in right.verdicts if verdict.status == "complete")
+    expected = {verdict.claim_id: verdict for verdict in whole}
+    claims = tuple(claim for claim in claims if claim.claim_id in expected)
+    if len(claims) < _MOST_CLAIMS * max_claims:
+        raise RuntimeError("Most verdicts of the demo are incomplete without any fault.")
     return Case(video, claims, services, memory, config, expected)
 
 

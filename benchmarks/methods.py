@@ -58,6 +58,7 @@ from factible_assets.stages.ports import EvidenceDraft, Judged, PageExcerpt, Rea
 from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.urls import host_of
 from factible_assets.strategies import strategy_named
+from resources.promises import Promise
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
 from resources.search.base import FoundHit, SearchAnswer, SearchRequest
@@ -88,7 +89,7 @@ class GivenWeb:
             )
         ]
 
-    async def fetch(self, url: str) -> FetchedPage:
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         """Return one of them."""
         found = next(each for each in self.claim.sources if each.canonical_url == url)
         now = datetime.now(UTC)

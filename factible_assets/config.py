@@ -248,10 +248,10 @@ class EvidenceConfig(StageConfig):
     )
     concurrency: int = Field(default=64, ge=1, le=256, description="Pages read at once.")
     together: bool = Field(
-        default=True,
+        default=False,
         description=(
-            "Whether a language model reads the sources of a claim in one call, six at most, which "
-            "halves the tokens; otherwise each is read by itself."
+            "Whether a language model reads the pages of a claim in one call, six at most. Small "
+            "models mix pages up; otherwise each page is read alone."
         ),
     )
     summaries: Literal["few_shot", "zero_shot"] = Field(
@@ -277,7 +277,7 @@ class BudgetConfig(StageConfig):
     escalate: bool = Field(
         default=False,
         description="Go round once more where the vote and the model's own verdict disagree "
-        "(strategies agentic and best).",
+        "(strategy agentic).",
     )
 
 
@@ -293,6 +293,11 @@ class VerdictsConfig(StageConfig):
     )
     min_margin: float = Field(
         default=0.2, ge=0.0, le=1.0, description="Margin of the vote below which it abstains."
+    )
+    words: Literal["template", "model"] = Field(
+        default="template",
+        description="Who words the verdicts: a template, at no cost, or the language model too, in "
+        "one call for all claims. Words that do not speak for the verdict are left out.",
     )
 
 

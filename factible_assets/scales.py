@@ -67,6 +67,7 @@ _WORDS: Final[Mapping[Stance, str]] = {
         r"(?:(?:mostly|largely|completely|totally|entirely|clearly|demonstrably|simply|pants|a|an) "
         r")*(?:false|fake|untrue|incorrect|wrong|inaccurate|misleading|myth|hoax|debunked|fabricated"
         r"|baseless|unfounded|fiction|scam|misinformation|not true|not correct|not accurate|no"
+        r"|no (?:\w+ )?(?:evidence|basis|truth)"
         r"|refuted|on fire)"
     ),
     "supports": (

@@ -1,7 +1,4 @@
-"""What a run of the tests says of browsers, in which order it takes its files, and its patience.
-
-Here is the server on loopback, too, that most tests of clients ask.
-"""
+"""The order of the test files, the limit of a test, the message on browsers, a server."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import gc
 import os
 import signal
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from tests import shortcuts
 from tests.chromium import REMEDY, missing_part
 from tests.servers import MisbehavingServer
+from tests.watchdog import FileByFile, Watchdog
 
 # What is imported and collected stays: to search it for garbage again and again would be a quarter
 # of the time that this takes.
@@ -110,3 +109,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     )
     if count:
         terminalreporter.write_line(f"\n{count} browser tests were skipped: {missing} {REMEDY}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_timeout_set_timer(item: Any, settings: Any) -> bool:
+    """Count the limit of a test in seconds of an idle machine, instead of those of the clock."""
+    item.cancel_timeout = Watchdog(item, settings).cancel
+    return True
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> FileByFile | None:
+    """Go on behind a test whose worker died, where workers take whole files."""
+    return FileByFile(config, log) if config.getvalue("dist") == "loadfile" else None

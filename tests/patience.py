@@ -1,19 +1,107 @@
-"""How long tests wait: as long as the pipeline does, unless waiting in vain is what they test.
+"""How long tests wait: in seconds of an idle machine, of which a busy machine takes many more.
 
-On a busy machine everything can stand still for a second. A test that expects an answer therefore
-has the pipeline's own limits; only one that is marked as waiting in vain has short ones.
+A test that waits for an event uses `eventually`, or waits without a limit: the watchdog
+(watchdog.py) ends a test that takes too long. A test that expects an answer over HTTP has the
+limits of a patient client. Only a test that is marked as waiting in vain has short limits.
 """
 
 from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
 
 import pytest
 
 from resources.http import HttpLimits
 
+Found = TypeVar("Found")
+
 IN_VAIN = pytest.mark.waits_in_vain
+TEST_SECONDS = 300.0
+"""How long a test may take on an idle machine."""
+
+_BURST_SECONDS = 0.01
+_MEASURED_EVERY_SECONDS = 1.0
+A_DAY = 24 * 3600.0
+"""A limit in seconds that no test reaches."""
+
+
+class _Machine:
+    """Measures how much longer than on an idle machine work takes on this one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._slowness = 1.0
+        self._measured_at = 0.0
+
+    def slowness(self) -> float:
+        """Return wall-clock seconds per second of CPU, 1.0 at least, as measured lately.
+
+        A measurement costs a hundredth of a second of CPU, at most once a second. Work that is
+        shorter than a time slice of the scheduler would not be held up, however busy the machine.
+        """
+        with self._lock:
+            if time.monotonic() > self._measured_at + _MEASURED_EVERY_SECONDS:
+                began, worked = time.monotonic(), time.thread_time()
+                while time.thread_time() < worked + _BURST_SECONDS:
+                    pass
+                took = (time.monotonic() - began) / (time.thread_time() - worked)
+                self._slowness = max(1.0, (self._slowness + took) / 2)
+                self._measured_at = time.monotonic()
+            return self._slowness
+
+
+_machine = _Machine()
+if hasattr(os, "register_at_fork"):
+    # A fork may happen while another thread measures, and its child would wait for that thread.
+    os.register_at_fork(after_in_child=_machine.__init__)  # type: ignore[misc]
+
+
+class Patience:
+    """A number of seconds to wait, as an idle machine would count them."""
+
+    def __init__(self, seconds: float) -> None:
+        self.left = seconds
+
+    def pause(self, seconds: float, sleep: Callable[[float], object] = time.sleep) -> None:
+        """Sleep for some seconds of the clock, and count how much patience that took."""
+        began = time.monotonic()
+        sleep(seconds)
+        self.left -= (time.monotonic() - began) / _machine.slowness()
+
+
+def eventually(
+    found: Callable[[], Found],
+    words: str | Callable[[], str] = "it never came about",
+    *,
+    pause: float = 0.05,
+    seconds: float = TEST_SECONDS,
+) -> Found:
+    """Return the first answer of `found` that counts as true.
+
+    Between two questions it pauses for `pause` seconds of the clock. After `seconds` seconds of an
+    idle machine the test fails with the words.
+    """
+    patience = Patience(seconds)
+    while not (answer := found()):
+        if patience.left < 0:
+            pytest.fail(words if isinstance(words, str) else words())
+        patience.pause(pause)
+    return answer
 
 
 def patience(request: pytest.FixtureRequest, impatient: HttpLimits) -> HttpLimits:
-    """Return the pipeline's limits, or the short ones for a test that waits in vain."""
-    in_vain = request.node.get_closest_marker(IN_VAIN.name) is not None
-    return impatient if in_vain else HttpLimits(max_bytes=impatient.max_bytes)
+    """Return limits that no machine reaches, or the short ones for a test that waits in vain."""
+    if request.node.get_closest_marker(IN_VAIN.name) is not None:
+        return impatient
+    return replace(
+        impatient,
+        connect_seconds=A_DAY,
+        read_seconds=A_DAY,
+        write_seconds=A_DAY,
+        attempt_seconds=A_DAY,
+    )

@@ -24,9 +24,9 @@ FORBIDDEN = {
     "resources": ("dagster", "duckdb", "factible_assets", "warehouse"),
     "warehouse": ("httpx", "resources", "factible_assets.stages", "factible_assets.assets"),
 }
-VALUES = re.compile(r"resources\.(\w+\.base|lines|statements|once)")
-"""The value modules of resources, its readers of our own files, and work that is shared: nothing
-that sends. Anybody may speak of them."""
+VALUES = re.compile(r"resources\.(\w+\.base|lines|once|promises|statements)")
+"""The value modules of resources, its readers of our own files, shared work, and the promise of a
+search: nothing that sends. Every room may import them."""
 ROOT_MODULES = {
     "__init__",
     "__main__",

@@ -455,7 +455,6 @@ def test_every_recipe_can_be_followed_in_the_files_that_it_names(tmp_path: Path)
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

@@ -642,7 +642,7 @@ async def test_the_list_of_suffixes_is_read_beside_the_event_loop(
         return host
 
     monkeypatch.setattr(web_choice, "registrable_domain", domain)
-    async with AsyncExitStack() as stack, asyncio.timeout(60):
+    async with AsyncExitStack() as stack:
         await open_web("archive", settings(tmp_path), stack, DiskCache(tmp_path))
         await read.wait()
     assert where != [threading.main_thread()]

@@ -39,8 +39,11 @@ _ASK = statements("warehouse", "migrations.sql")
 _COMMENT = re.compile(
     r"^COMMENT ON (?:TABLE|COLUMN) (?P<place>[\w.]+) IS '(?P<words>(?:[^']|'')*)';", re.MULTILINE
 )
-_KINDS = ("'organisation', 'unknown'", "'organisation', 'answer_engine', 'unknown'")
-"""How the list of kinds of sources ended, and how it ends since there are answer engines."""
+_WIDENED = (
+    ("'organisation', 'unknown'", "'organisation', 'answer_engine', 'unknown'"),
+    ("('embedded', 'llm'))", "('embedded', 'labels', 'llm'))"),
+)
+"""Lists in checks as the migrations have them, and as they are today."""
 
 _SAME_COLUMNS = {
     **{f"current_{record.table}": record.table for record in ALL_RECORDS},
@@ -189,16 +192,18 @@ def _state(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[int, str 
 
 
 def _make_anew(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make tables that grow anew: without keys, with today's kinds of sources in their checks.
+    """Make tables that grow anew: without keys, and with today's lists in their checks.
 
     DuckDB can drop neither a key nor a check.
     """
     growing = ["materializations", *(record.table for record in ALL_RECORDS if record.key)]
-    before, after = _KINDS
-    outdated = connection.execute(_ASK["outdated"], [growing, before]).fetchall()
+    old_lists = [before for before, _ in _WIDENED]
+    outdated = connection.execute(_ASK["outdated"], [growing, old_lists]).fetchall()
     for table, sql, key, columns in outdated:
         anew = sql.replace(f"CREATE TABLE {table}", f"CREATE TABLE {table}_anew")
-        anew = anew.replace(f", {key}", "").replace(" PRIMARY KEY", "").replace(before, after)
+        anew = anew.replace(f", {key}", "").replace(" PRIMARY KEY", "")
+        for before, after in _WIDENED:
+            anew = anew.replace(before, after)
         for column in columns or []:
             anew = re.sub(rf"([(,] ?\"?{column}\"? [A-Z]+)", r"\1 NOT NULL", anew, count=1)
         connection.execute(anew)

@@ -27,7 +27,9 @@ SELECT table_name, sql, constraint_text, constraint_column_names
 FROM duckdb_tables()
 LEFT JOIN (FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY')
     USING (database_name, schema_name, table_name)
-WHERE list_contains(?, table_name) AND (constraint_text IS NOT NULL OR contains(sql, ?))
+WHERE list_contains(?, table_name) AND (
+    constraint_text IS NOT NULL OR list_any_value(list_filter(?, lambda listed: contains(sql, listed))) IS NOT NULL
+)
 
 -- name: comments
 -- Statements that give the table that is made anew the comments of the old one.

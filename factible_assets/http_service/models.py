@@ -18,7 +18,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -77,6 +77,12 @@ class FactCheckRequest(BaseModel):
         description="Whether the run goes on when nobody follows it any more. Otherwise a client "
         "that hangs up cancels it.",
     )
+
+    @field_validator("max_claims", "max_queries_per_claim", "max_results_per_query", mode="before")
+    @classmethod
+    def _is_whole(cls, value: object) -> object:
+        """Take 5.0 for 5: it is an integer to JSON Schema, and none to pydantic's strict mode."""
+        return int(value) if isinstance(value, float) and value.is_integer() else value
 
     def config(self) -> FactCheckConfig:
         """Return the knobs of the run."""

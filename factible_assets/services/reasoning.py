@@ -270,7 +270,7 @@ def choose_reasoners(wishes: Reasoners, settings: Settings) -> Choices:
     made: dict[str, str] = {}
     for stage, own in wish.items():
         without = {"evidence": here, "verdicts": "template"}.get(stage, "embedded")
-        chosen = "llm" if own == "auto" and is_set_up else own
+        chosen = "llm" if own == "auto" and is_set_up and stage != "verdicts" else own
         made[stage] = without if chosen in {"auto", "embedded"} else chosen
     for reader, remedy in _REMEDIES.items():
         if made["evidence"] == reader and reader not in _readers_here(settings):
@@ -328,7 +328,7 @@ def fitting_strategy(name: StrategyName, wishes: Reasoners, settings: Settings) 
     strategy = strategy_named(name)
     if strategy.needs_model:
         asked = choose_reasoners(wishes, settings).asks_llm
-        bases = ["llm" if stage in asked else "embedded" for stage in STAGES[1:]]
+        bases = ["llm" if stage in asked else "embedded" for stage in ("queries", "evidence")]
         try:
             strategy.refuse_unfit(bases)
         except StrategyError as error:

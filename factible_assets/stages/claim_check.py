@@ -27,6 +27,7 @@ from factible_assets.stages.evidence import (
     read_row,
 )
 from factible_assets.stages.ids import content_hash
+from factible_assets.stages.orders import unswayed
 from factible_assets.stages.origins import StoryIndex, label_origins
 from factible_assets.stages.progress import Stage, Stopwatch, Trace
 from factible_assets.stages.queries import build_queries, query_row
@@ -277,9 +278,8 @@ class ClaimCheck:
         done, observer = count(1), self.services.observer
         rows: dict[str, records.Evidence] = {}
         tasks: list[asyncio.Task[None]] = []
-        # Who would stop at enough sources reads each as it comes; else they may be read together.
-        together = self.config.evidence.together and enough is None
-        arrivals = ports.Arrivals(len(chosen)) if together else None
+        # A check that stops at enough sources waits for no page.
+        arrivals = ports.Arrivals(len(chosen)) if enough is None else None
 
         async def read(candidate: Candidate) -> None:
             try:
@@ -343,9 +343,9 @@ class ClaimCheck:
         if excerpt is None:
             status = "infra_error" if page.status == "infra_error" else "no_evidence"
             return page, partial(unread, status=status, reason=f"{hit.domain}: {page.reason}")
-        alone = not self.config.evidence.together
-        excerpt = replace(excerpt, arrivals=arrivals, alone=alone)
-        match await self._asked(partial(by, candidate.query, excerpt)):
+        together = self.config.evidence.together and arrivals is not None
+        excerpt = replace(excerpt, arrivals=arrivals, together=together)
+        match await self._asked(partial(self._read_unswayed, by, candidate.query, excerpt)):
             case ports.Judged(value=draft):
                 return page, partial(
                     read_row, self.claim, page=page, read=excerpt, draft=draft, basis=self.basis
@@ -358,6 +358,22 @@ class ClaimCheck:
                 status = "infra_error"
                 reason = f"The page was fetched and could not be read: {reason}"
         return page, partial(unread, basis=self.basis, status=status, reason=reason)
+
+    async def _read_unswayed(
+        self, by: Reading, query: records.Query, excerpt: ports.PageExcerpt
+    ) -> ports.Judged[ports.EvidenceDraft | None] | str:
+        """Read a page, and again without the passage that decides if the embedded engine reads.
+
+        A language model reads a page in a fence, and a second call would double its price.
+        """
+
+        async def again(text: str) -> ports.Judged[ports.EvidenceDraft | None] | str:
+            return await by(query, replace(excerpt, text=text))
+
+        judged = await by(query, excerpt)
+        if isinstance(judged, str) or self.basis != "embedded":
+            return judged
+        return await unswayed(judged, excerpt.text, again)
 
     def form_opinion(self, case: verdict.CaseFile) -> verdict.Opinion:
         """Count the vote on what was gathered, and tell what of it could still change."""
@@ -376,7 +392,7 @@ class ClaimCheck:
         with self.watch.time("verdicts"):
             opinion = await asyncio.to_thread(self.form_opinion, case)
 
-            async def words() -> ports.Judged[ports.VerdictDraft] | None:
+            async def words() -> ports.Judged[ports.VerdictDraft | None] | None:
                 if not opinion.rows or opinion.doubt is not None:
                     return None
                 return await self.services.reasoner.verdicts.judge(

@@ -10,14 +10,16 @@ The rules:
   of quotation marks and dashes. Anything else is rejected and counted (9 % of a model's "verbatim"
   quotes, measured on the published runs of Factible).
 - A quote is widened to its sentences: what is cut out of its own denial says the contrary.
-- A definite stance without a verified quote becomes `unclear` with confidence 0.
+- A definite stance without a verified quote, or with one that says the contrary, becomes `unclear`
+  with confidence 0.
 - A summary that quotes what the text does not say is dropped, and counted with the quotes.
 - Domain and rating are those of the address that was read; a row whose hit led elsewhere says so.
-- A page that cannot be had is read by its search snippet (`via = snippet`), which is then the
-  stored text. After an outage the page is due (`page_due`): it still counts as missing.
+- A page that cannot be read is read by its search snippet (`via = snippet`), which is then the
+  stored text. Unless the site says that the page is gone, the page is due (`page_due`): it still
+  counts as missing. A wall, a login or a file of another type hides a page that may say anything.
 - The snippet of a hit that led to another domain does not speak: nobody can tell which said it.
-- A page with next to none of the words that the search had read there is another one, such as an
-  excuse in any language: an outage.
+- A page is what the search promised. One that has next to none of the words of its title, snippet
+  and address, or that has the text of another page of the site, is due.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from factible_assets.stages.search import Candidate, is_answer
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of, published_at
 from resources.once import Once
+from resources.promises import Promise, held_to, is_repeated
 from resources.scraping.base import FetchedPage
 
 QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)["\u201d\u00bb]')
@@ -59,10 +62,6 @@ _ASKED_OR_QUOTED = ("?", '"', "\u201d", "\u201c", "»", "\uff1f")
 _AFTER = 20  # Characters behind an end that show that it is one.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _MIN_SNIPPET_WORDS = 5
-_FOUND_SHARE = 0.1
-"""Share of a snippet's words from which a page is the one that was found. Recorded pages have .19
-or more of theirs; of excuses that sites send, .98 have less of any."""
-_TELLING_TITLE, _LONG_PAGE = 3, 100  # Words of a title by which a page is known, and of a page.
 _BLOCK_CHARACTERS = 1_000
 _TELLING_LENGTH = 4  # shorter words stand in every block
 _GAP = "\n[…]\n"
@@ -70,6 +69,8 @@ _ANSWERED = (
     "A machine's answer, composed from the pages that it names: no page of its own, and no second "
     "opinion on them."
 )
+CONTRADICTED = "contradicted"
+"""The ground of evidence without a stance, because its quote says the contrary of its reading."""
 _FOLDED = str.maketrans(
     {
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
@@ -88,16 +89,15 @@ _WORD = re.compile(r"\w+")
 def store_page(
     hit: records.SearchHit, fetched: FetchedPage, *, limit: int, topics: Sequence[str]
 ) -> tuple[records.Page, str]:
-    """Return a fetched page's row and its text. An ok page without words counts as unavailable.
+    """Return a fetched page's row and its text, held to what the search promised of it.
 
     At most `limit` characters of its text are kept, those that say most about the topics.
     """
-    if fetched.text and _is_another(hit, fetched):
-        why = "Another page came: it has next to none of the words that the search had read there."
-        fetched = replace(fetched, outcome="outage", reason=why)
+    fetched = held_to(promise_of(hit), fetched)
     text = keep_relevant(storable(fetched.text), limit, topics) if fetched.outcome == "ok" else ""
-    readable, failed = bool(text.strip()), fetched.outcome == "outage"
-    unread = "The page could not be fetched." if failed else "The page has no text."
+    readable = bool(text.strip())
+    is_absent = fetched.outcome == "absent"
+    unread = "The page has no text." if fetched.outcome == "ok" else "The page could not be had."
     digest = content_hash(text) if readable else None
     address = address_of(hit, fetched.final_url)
     own = {
@@ -105,7 +105,7 @@ def store_page(
         "video_id": hit.video_id,
         "canonical_url": hit.canonical_url,
         "domain": domain_of(address),
-        "status": "ok" if readable else "infra_error" if failed else "no_evidence",
+        "status": "ok" if readable else "no_evidence" if is_absent else "infra_error",
         "reason": fetched.reason if readable else fetched.reason or unread,
         "content_hash": digest,
     }
@@ -115,22 +115,9 @@ def store_page(
     return page, text if readable else ""
 
 
-def _is_another(hit: records.SearchHit, fetched: FetchedPage) -> bool:
-    """Tell whether a page lacks what was found there, but for words of its title.
-
-    A long one of the title that was found is no other: a snippet may be of what its text leaves
-    out, and excuses are short.
-    """
-    texts = (hit.title, fetched.title or "")
-    found, come = (set(_WORD.findall(each.casefold())) for each in texts)
-    is_long = len(fetched.text.split()) >= _LONG_PAGE
-    if is_long and len(found) >= _TELLING_TITLE and 2 * len(found & come) > len(found):
-        return False
-    titles = found | come
-    words = {each for each in _WORD.findall(hit.snippet.casefold()) if len(each) >= _TELLING_LENGTH}
-    sought, text = words - titles, fetched.text.casefold()
-    held = sum(each in text for each in sought)
-    return len(sought) >= _MIN_SNIPPET_WORDS and held < _FOUND_SHARE * len(sought)
+def promise_of(hit: records.SearchHit) -> Promise:
+    """Return the title and the snippet that a page is held to; an address is no title."""
+    return Promise("" if hit.title == hit.url else hit.title, hit.snippet)
 
 
 def address_of(hit: records.SearchHit, final_url: str | None) -> str:
@@ -183,7 +170,8 @@ class PageLibrary:
 
     At most `concurrency` fetches run at once; what was read is put into `texts` by content hash,
     cut to `limit` characters that say most about the `topics`. An answer engine's answer is its own
-    page, whose text came with the search.
+    page, whose text came with the search. A text that a site gives at two addresses, of which the
+    search promised different pages, is the text of one of them at most.
     """
 
     fetcher: Fetcher
@@ -195,6 +183,8 @@ class PageLibrary:
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.concurrency)
         self._pages: dict[str, records.Page] = {}
+        self._given: dict[tuple[str, str], records.SearchHit] = {}
+        """The hit that a site first gave a text for, by its domain and the text without figures."""
         self._once: Once[records.Page] = Once()
 
     async def get(self, hit: records.SearchHit) -> records.Page:
@@ -211,7 +201,8 @@ class PageLibrary:
             fetched = FetchedPage(hit.url, "ok", now, hit.url, via="snippet", text=text)
         else:
             async with self._slots:
-                fetched = await self.fetcher.fetch(hit.url)
+                fetched = await self.fetcher.fetch(hit.url, promise=promise_of(hit))
+            fetched = await asyncio.to_thread(self._unless_repeated, hit, fetched)
         page, text = await asyncio.to_thread(
             store_page, hit, fetched, limit=self.limit, topics=self.topics
         )
@@ -219,6 +210,16 @@ class PageLibrary:
             self.texts[page.content_hash] = text
         self._pages[hit.canonical_url] = page
         return page
+
+    def _unless_repeated(self, hit: records.SearchHit, fetched: FetchedPage) -> FetchedPage:
+        if fetched.outcome != "ok":
+            return fetched
+        place = domain_of(address_of(hit, fetched.final_url)), re.sub(r"\d+", "", fetched.text)
+        first = self._given.setdefault((place[0], content_hash(place[1])), hit)
+        if first is hit or not is_repeated(promise_of(hit), fetched, promise_of(first)):
+            return fetched
+        reason = f"another page came: the site gives the same text at {first.canonical_url}"
+        return replace(fetched, outcome="outage", reason=reason)
 
 
 # --- Reading ------------------------------------------------------------------------------------
@@ -329,13 +330,19 @@ def check_words(draft: EvidenceDraft, text: str) -> dict[str, Any]:
     places = [finder.find(quote) for quote in draft.quotes if quote.strip()]
     verified = [whole_sentences(text, *place) for place in places if place is not None]
     misquotes = len(finder.misquotes(draft.summary))
+    reason = None
+    if draft.contradicted:
+        reason = (
+            f"It was read as {draft.stance}, and the passage quoted for that says the contrary."
+        )
+        draft = replace(draft, stance="unclear", stance_confidence=0.0, ground=CONTRADICTED)
     columns: dict[str, Any] = {
         "stance": draft.stance,
         "stance_confidence": clamped(draft.stance_confidence),
         "ground": draft.ground,
         "summary": draft.summary.strip() or None if not misquotes else None,
         "rejected_quotes": len(places) - len(verified) + misquotes,
-        "reason": None,
+        "reason": reason,
     }
     if verified:
         start, end = verified[0]

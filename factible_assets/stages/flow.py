@@ -22,14 +22,14 @@ from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.evidence import PageLibrary
 from factible_assets.stages.origins import StoryIndex
-from factible_assets.stages.ports import ClaimDrafts, Judged, Services
+from factible_assets.stages.ports import ClaimDrafts, Judged, ReasonerError, Services, VerdictWriter
 from factible_assets.stages.prior_fact_checks import look_up
 from factible_assets.stages.progress import ALL_STAGES, Stage, StageTiming, Stopwatch, Trace
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import readable
 from factible_assets.stages.urls import UnusableUrlError, host_and_parents, host_of, published_at
-from factible_assets.stages.verdict import ranked
+from factible_assets.stages.verdict import ranked, worded
 
 Row = TypeVar("Row", bound=records.Record)
 
@@ -112,14 +112,13 @@ class Strategy:
     ) -> None:
         """Refuse a run that the strategy cannot do, before anything is paid.
 
-        `bases` tells who words the queries, reads the evidence and words the verdicts.
+        `bases` tells who words the queries and who reads the evidence.
 
         Raises StrategyError: It needs a language model, or cannot be done in part.
         """
         if self.needs_model and {*bases} != {"llm"}:
             raise StrategyError(
-                f"The strategy {self.name} needs a language model for queries, evidence and "
-                "verdicts. "
+                f"The strategy {self.name} needs a language model for queries and evidence. "
                 "Set OPENAI_API_KEY, or FACTIBLE_MODEL for a model without a key, or choose the "
                 "strategy standard."
             )
@@ -226,6 +225,15 @@ async def check_claims(
             if fact_checks is not None and asked
         ]
     rows = [task.result() for task in tasks]
+    reached = [
+        (case.claim, verdict, [each for each in case.evidence if each.status == "ok"])
+        for case, verdict in rows
+        if verdict is not None
+    ]
+    verdicts, wording = [verdict for _, verdict, _ in reached], tuple[records.LlmCall, ...]()
+    if config.verdicts.words == "model":
+        with watch.time("verdicts"):
+            verdicts, wording = await _in_words(video, reached, services)
 
     def if_selected(stage: Stage, rows: Iterable[Row]) -> tuple[Row, ...]:
         return tuple(rows) if stage in selected else ()
@@ -254,11 +262,32 @@ async def check_claims(
         pages=pages,
         page_texts=if_selected("evidence", page_texts),
         evidence=if_selected("evidence", read),
-        verdicts=ranked((verdict for _, verdict in rows if verdict is not None), claims),
+        verdicts=ranked(verdicts, claims),
         steps=tuple(step for check in checks for step in check.trace.steps),
-        llm_calls=tuple(sorted((call for each in checks for call in each.trace.calls), key=place)),
+        llm_calls=tuple(
+            sorted((*wording, *(call for each in checks for call in each.trace.calls)), key=place)
+        ),
         timings=watch.timings(),
     )
+
+
+async def _in_words(
+    video: records.Video,
+    reached: Sequence[tuple[records.Claim, records.Verdict, Sequence[records.Evidence]]],
+    services: Services,
+) -> tuple[list[records.Verdict], tuple[records.LlmCall, ...]]:
+    """Add a model's words to complete verdicts; without an answer the template's words stand."""
+    verdicts = [verdict for _, verdict, _ in reached]
+    complete = [each for each in reached if each[1].stance is not None and each[2]]
+    writer = services.reasoner.verdicts
+    if not complete or not isinstance(writer, VerdictWriter):
+        return verdicts, ()
+    try:
+        judged = await writer.word_verdicts(video, complete)
+    except ReasonerError as failure:
+        return verdicts, failure.calls
+    words = judged.value
+    return [worded(each, words.get(each.claim_id, "")) for each in verdicts], judged.calls
 
 
 def with_others(

@@ -10,27 +10,31 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from factible_assets import records
+from resources.promises import Promise
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
 from resources.search.base import FactCheckLane, SearchProvider
 
-Value = TypeVar("Value")
+Value_co = TypeVar("Value_co", covariant=True)
 
 
 # --- Sources ------------------------------------------------------------------------------------
 
 
 class Fetcher(Protocol):
-    """Obtains pages. Never raises for a page that fails: it answers so."""
+    """Obtains pages. Never raises for a page that fails: it answers so.
 
-    async def fetch(self, url: str) -> FetchedPage: ...
+    An implementation that keeps pages keeps none that breaks its promise.
+    """
+
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage: ...
 
 
 class RatingDirectory(Protocol):
@@ -76,10 +80,10 @@ class BudgetSpentError(ReasonerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged(Generic[Value]):
+class Judged(Generic[Value_co]):
     """A judgement with the model calls that it took (none for the embedded engine)."""
 
-    value: Value
+    value: Value_co
     calls: tuple[records.LlmCall, ...] = ()
 
 
@@ -90,10 +94,10 @@ def clamped(score: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ClaimDraft:
-    """A claim as a reasoner or a corpus words it. A reasoner that knows its place
-    gives the raw offsets.
+    """A claim as a reasoner or a corpus words it, with the `searches` for it if there are some.
 
-    `speaker` overrules the one whom the transcript names there.
+    A reasoner that knows the place of the claim gives its raw offsets. `speaker` overrules the
+    speaker that the transcript names there.
     """
 
     text: str
@@ -104,18 +108,21 @@ class ClaimDraft:
     char_start: int | None = None
     char_end: int | None = None
     speaker: str | None = None
+    searches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimDrafts:
-    """The claims of one transcript, most important first; `refused` ones were not said like that.
+    """The claims of one transcript, most important first.
 
-    `basis` is who found them, where that is not the reasoner who was asked.
+    `refused` claims were not said like that. `left_out` claims were found, too, but are more than
+    were asked for. `basis` names the reasoner that found them, if it is not the one that was asked.
     """
 
     thesis: str | None
     claims: tuple[ClaimDraft, ...]
     refused: int = 0
+    left_out: int = 0
     basis: records.Maker | None = None
 
 
@@ -131,7 +138,10 @@ class QueryDraft:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceDraft:
-    """What a reasoner reads in a page. `quotes` are offers: only verbatim ones are kept."""
+    """What a reasoner reads in a page. `quotes` are offers: only verbatim ones are kept.
+
+    A draft is `contradicted` if its own best quote says the contrary of its stance.
+    """
 
     stance: records.Stance
     stance_confidence: float
@@ -139,6 +149,15 @@ class EvidenceDraft:
     summary: str
     quotes: tuple[str, ...] = ()
     ground: str | None = None
+    contradicted: bool = False
+
+
+QuoteReader: TypeAlias = Callable[[str, str, str], records.Stance | None]
+"""Tells which side a quote takes of a claim; None if it takes none that could be told.
+
+Its arguments are the claim, the quote, and the quote's context: the page's title on the first line,
+then the words before the quote. Blocking; safe to call from several threads.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +202,8 @@ class PageExcerpt:
     """The other pages of the claim; None if it stands for itself."""
     sought: str | None = None
     """What is looked for beside the claim; None: the claim alone."""
-    alone: bool = False
-    """Whether it is to be read by itself, in a call of its own."""
+    together: bool = False
+    """Whether a language model may read it in one call with other pages of its claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +260,8 @@ class EvidenceReader(Protocol):
         ...
 
 
-class VerdictWriter(Protocol):
-    """Words verdicts. Raises ReasonerOutageError or ReasonerRefusalError if there is no answer."""
+class Judge(Protocol):
+    """Words single verdicts. Raises ReasonerOutageError or ReasonerRefusalError."""
 
     @property
     def basis(self) -> records.Basis: ...
@@ -253,12 +272,28 @@ class VerdictWriter(Protocol):
         claim: records.Claim,
         evidence: Sequence[records.Evidence],
         vote: Vote,
-    ) -> Judged[VerdictDraft]:
-        """Reach a verdict from the evidence alone, of which every row has status ok."""
+    ) -> Judged[VerdictDraft | None]:
+        """Word the verdict of a vote over evidence of status ok; None leaves it to the template."""
         ...
 
 
-class OneReasoner(ClaimFinder, QueryWriter, EvidenceReader, VerdictWriter, Protocol):
+@runtime_checkable
+class VerdictWriter(Protocol):
+    """A reasoner that can word the verdicts of a video, all in one call."""
+
+    async def word_verdicts(
+        self,
+        video: records.Video,
+        verdicts: Sequence[tuple[records.Claim, records.Verdict, Sequence[records.Evidence]]],
+    ) -> Judged[Mapping[str, str]]:
+        """Return words for complete verdicts, by claim id; a claim may have none.
+
+        Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
+        """
+        ...
+
+
+class OneReasoner(ClaimFinder, QueryWriter, EvidenceReader, Judge, Protocol):
     """A reasoner that makes all four judgements, such as a language model."""
 
     @property
@@ -272,7 +307,7 @@ class Reasoner:
     claims: ClaimFinder
     queries: QueryWriter
     evidence: EvidenceReader
-    verdicts: VerdictWriter
+    verdicts: Judge
 
     @classmethod
     def of(cls, one: OneReasoner) -> Reasoner:
@@ -286,8 +321,8 @@ class Reasoner:
 
     @property
     def bases(self) -> tuple[records.Basis, ...]:
-        """Return who words the queries, reads the evidence and words the verdicts."""
-        return self.queries.basis, self.evidence.basis, self.verdicts.basis
+        """Return who words the queries and who reads the evidence."""
+        return self.queries.basis, self.evidence.basis
 
 
 # --- Watching -----------------------------------------------------------------------------------

@@ -9,6 +9,9 @@ read; the reasoner's own verdict is kept beside it and disagreement is flagged. 
 runs of Factible the vote over a model's stances agreed with the annotation more often (.677) than
 the model's own verdict on the same claims (.582).
 
+**One voice.** The words of a verdict are built from its label and its counts. A model's words stand
+beside them only if they can be seen to speak for the label and for nothing else (voice.py).
+
 **A verdict is complete only if nothing that is missing could change its stance.** Sources that
 could not be read because a service failed might have said anything: a verdict whose stance they
 could change is `incomplete` and has none. Where they could change only how sure it is, the stance
@@ -22,13 +25,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from typing import get_args
+from typing import Literal, get_args
 
 from factible_assets import records
 from factible_assets.config import VerdictsConfig
 from factible_assets.stages import ports
 from factible_assets.stages.origins import StoryIndex, independent_weight
 from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
+from factible_assets.stages.voice import speaks_for
 from factible_assets.wording import counted as numbered
 
 UNIT = 1_000_000
@@ -288,10 +292,12 @@ class Opinion:
     origins: int  # Sources of the bundle that are independent of each other
     doubt: str | None
     """Why the verdict is incomplete, None if it is not."""
+    is_due: bool = False
+    """Whether it is incomplete because services failed: a later check may complete it."""
     reserve: str | None = None
     """What could make a complete verdict surer once it can be read, None if nothing could."""
     declined: str | None = None
-    """What the reasoner's model would not read: nothing is due for it, but the verdict lacks it."""
+    """How many sources the reasoner's model would not read. Nothing is due for them."""
 
 
 def form_opinion(
@@ -316,10 +322,13 @@ def form_opinion(
     partial = [row for row in case.searches if row.status != "infra_error" and row.reason]
     taken = Counter(row.query_id for row in case.evidence if row.status != "skipped")
     unfound = sum(max(0, places - taken[each]) for each in {row.query_id for row in partial})
-    declined = sum(row.status == "skipped" and row.basis is not None for row in case.evidence)
+    declined = [row for row in case.evidence if row.status == "skipped" and row.basis is not None]
+    heard = sum(row.status in {"ok", "no_evidence"} for row in case.evidence)
+    is_mostly_declined = len(declined) > heard
     # An address that did not answer may have led elsewhere: it may be worth an unknown one.
     absent: list[records.Rating] = ["high"] * unfound
-    absent += ["unknown" if row.rating in {"low", "very_low"} else row.rating for row in unread]
+    lacking = [*unread, *(declined if is_mostly_declined else ())]
+    absent += ["unknown" if row.rating in {"low", "very_low"} else row.rating for row in lacking]
     settled = settled_vote(counted, absent, config, basis)
     gaps = []
     if unread:
@@ -328,10 +337,16 @@ def form_opinion(
         asked = numbered(len(partial), "search", "searches")
         gaps.append(f"{asked} were answered in part ({_reasons(partial)})")
     missed = "; ".join(gaps) or None
-    # Who has read nothing at all has found out nothing, however little what is missing weighs.
-    is_blind = not any(row.status in {"ok", "no_evidence"} for row in case.evidence)
-    doubt = [*_gaps(case), *([missed] if missed and (settled is None or is_blind) else [])]
+    refused = f"The model declined to read {numbered(len(declined), 'source')}"
+    # If no source could be read, the verdict is incomplete, however low the missing ones are rated.
+    is_blind = not any(row.status == "ok" or _is_silent(row) for row in case.evidence)
+    is_open = settled is None or is_blind
+    doubt = [*_gaps(case), *([missed] if missed and is_open else [])]
+    is_due = bool(doubt)
+    if is_mostly_declined and is_open:
+        doubt.append(f"{refused} of {len(declined) + heard}; another model may read them")
     least, most = settled or (seen, seen)
+    again = " Check the claim again." if is_due else ""
     reserve = missed if not rows or any(row.page_due for row in rows) else None
     if least.confidence != most.confidence:
         reserve = f"{missed}, which could change the confidence, not the stance"
@@ -341,9 +356,10 @@ def form_opinion(
         rows=rows,
         vote=seen if doubt else least,
         origins=independent_weight(rows, lambda _: 1, stories),
-        doubt=f"{'; '.join(doubt)}. Check the claim again." if doubt else None,
+        doubt=f"{'; '.join(doubt)}.{again}" if doubt else None,
+        is_due=is_due,
         reserve=reserve,
-        declined=f"The model declined to read {numbered(declined, 'source')}" if declined else None,
+        declined=refused if declined else None,
     )
 
 
@@ -356,8 +372,8 @@ def conclude(
 ) -> records.Verdict:
     """Return the verdict on a case; its rank is the claim's until `ranked` sorts those of a video.
 
-    `draft` is the reasoner's verdict, None if it was not asked or failed (`failure`): then the
-    words are the vote's, and after an outage a re-check is due. Without evidence and failures it is
+    `draft` is the reasoner's verdict, None if it was not asked or failed (`failure`): after an
+    outage a re-check is due. Without evidence and failures it is
     complete, unclear and of low confidence. `ended` says what ended the check. Where sources were
     left unread for it and no other speaks, the verdict is incomplete.
     """
@@ -371,7 +387,8 @@ def conclude(
         ended = failure.reason
     unread = ended and any(row.reason == ended for row in opinion.case.evidence)
     if unread and not opinion.rows and opinion.doubt is None:
-        opinion = replace(opinion, doubt="No source that was found had been read in time.")
+        doubt = "No source that was found had been read in time."
+        opinion = replace(opinion, doubt=doubt, is_due=True)
     case, vote, complete = opinion.case, opinion.vote, opinion.doubt is None
     due = opinion.reserve or unworded
     remarks = (
@@ -389,13 +406,13 @@ def conclude(
         video_id=case.claim.video_id,
         rank=case.claim.rank,
         status="complete" if complete else "incomplete",
-        evidence_status="infra_error" if opinion.doubt else "ok" if opinion.rows else "no_evidence",
+        evidence_status=_status(opinion),
         reason=" ".join([*told, *([ended] if ended else [])]) or None,
-        recheck_due=bool(due) or not complete,
+        recheck_due=bool(due) or opinion.is_due,
         stance=vote.stance if complete else None,
         confidence=vote.confidence if complete else None,
         confidence_score=vote.score if complete else None,
-        summary=_summary(opinion, draft, sum(row.status == "no_evidence" for row in case.evidence)),
+        summary=_summary(opinion, draft, sum(map(_is_silent, case.evidence))),
         vote_stance=vote.stance,
         vote_margin=vote.margin,
         reasoner_stance=draft.stance if draft else None,
@@ -411,17 +428,50 @@ def conclude(
     )
 
 
+def _status(opinion: Opinion) -> Literal["ok", "no_evidence", "infra_error"]:
+    if opinion.is_due:
+        return "infra_error"
+    return "ok" if opinion.rows else "no_evidence"
+
+
 def decided_by(
     draft: ports.VerdictDraft,
     verdict: records.Verdict,
     score: float | None = None,
     veracity: records.Veracity | None = None,
 ) -> records.Verdict:
-    """Let a reasoner's draft decide a verdict, if that is complete; the vote stands beside it."""
-    summary = draft.summary or verdict.summary
-    decided = {"stance": draft.stance, "confidence": draft.confidence, "summary": summary}
-    known = {"confidence_score": score, "veracity": veracity}
-    return verdict.model_copy(update=decided | known) if verdict.status == "complete" else verdict
+    """Let a reasoner's draft decide a complete verdict. The vote stands beside it in columns.
+
+    The words are those of the draft's label.
+    """
+    if verdict.status != "complete":
+        return verdict
+    summary = verdict.summary
+    if draft.stance != verdict.vote_stance:
+        read = sum((verdict.supporting, verdict.refuting, verdict.mixed, verdict.unclear))
+        sentence = (
+            f"The sources, as the model weighed them, {_SAID[draft.stance][0]}: "
+            f"{numbered(read, 'was', 'were')} read."
+        )
+        summary = _with_words(sentence, draft, draft.stance)
+    return verdict.model_copy(
+        update={
+            "stance": draft.stance,
+            "confidence": draft.confidence,
+            "summary": summary,
+            "confidence_score": score,
+            "veracity": veracity,
+        }
+    )
+
+
+def worded(verdict: records.Verdict, words: str) -> records.Verdict:
+    """Add a model's words to a complete verdict, if they speak for its label alone."""
+    if verdict.stance is None:
+        return verdict
+    draft = ports.VerdictDraft(verdict.stance, verdict.confidence or "low", words)
+    told = _with_words(verdict.summary, draft, verdict.stance)
+    return verdict.model_copy(update={"summary": told})
 
 
 def ranked(
@@ -462,36 +512,45 @@ _SAID: Mapping[records.Stance, tuple[str, str]] = {
     "mixed": ("speak for the claim and against it", "both ways"),
     "unclear": ("do not settle the claim", "without settling it"),
 }
-"""What the sources do by the vote, and how one of them was read."""
+"""What the sources do by the label, and how one of them was read."""
 
 
 def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) -> str:
-    """Return the words of a verdict, which never speak for another stance than the verdict's.
+    """Return the words of a verdict, which speak for its label alone.
 
     `silent` is the number of sources that were read and do not speak of the claim.
     """
     if opinion.doubt is not None:
         return f"There is no verdict yet. {opinion.doubt}"
-    words = draft.summary.strip() if draft is not None else ""
-    if draft is not None and words and draft.stance == opinion.vote.stance:
-        return words
-    if not opinion.rows and opinion.declined:
+    vote, rows = opinion.vote, opinion.rows
+    if not rows and opinion.declined:
         return f"{opinion.declined}; nothing else that was found speaks of the claim."
-    if not opinion.rows:
+    if not rows:
         many = f"None of the {silent} sources that were read"
         return f"{many if silent > 1 else 'No source that was found'} speaks of the claim."
-    sides = by_stance(opinion.rows)
+    if draft is not None and opinion.basis == "embedded" and draft.stance == vote.stance:
+        return draft.summary  # built from the label, too (argument.py)
+    sides = by_stance(rows)
     counts = ", ".join(
         f"{len(sides[each])} {how}" for each, (_, how) in _SAID.items() if sides[each]
     )
     origins = "one origin" if opinion.origins == 1 else f"{opinion.origins} independent origins"
     voted = (
-        f"The sources, weighed by their reliability, {_SAID[opinion.vote.stance][0]}: "
-        f"{numbered(len(opinion.rows), 'source')} of {origins} were read, {counts}."
+        f"The sources, weighed by their reliability, {_SAID[vote.stance][0]}: "
+        f"{numbered(len(rows), 'source')} of {origins} were read, {counts}."
     )
-    if draft is None or not words:
-        return voted
-    return f"{voted} The reasoner, who read the same sources, disagrees ({draft.stance}): {words}"
+    return _with_words(voted, draft, vote.stance)
+
+
+def _with_words(sentence: str, draft: ports.VerdictDraft | None, stance: records.Stance) -> str:
+    """Add a draft's words to the sentence of a label, if they speak for the label alone."""
+    words = draft.summary.strip() if draft is not None and draft.stance == stance else ""
+    return f"{sentence} {words}" if words and speaks_for(words, stance) else sentence
+
+
+def _is_silent(row: records.Evidence) -> bool:
+    """Tell whether a source was read and does not speak of the claim."""
+    return row.status == "no_evidence" and row.content_hash is not None
 
 
 def _is_unread(row: records.Evidence) -> bool:

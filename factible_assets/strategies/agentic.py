@@ -94,8 +94,8 @@ class _Inquiry:
         what = "first plan" if first else "revised plan"
         with check.trace.step("plan", what, failed or "") as note:
             try:
-                async with asking(check, "plan", "queries") as desk:
-                    self.plan = await investigation.make_plan(desk, self.asked, failed)
+                async with asking(check, "plan", "queries") as talk:
+                    self.plan = await investigation.make_plan(talk, self.asked, failed)
             except ports.ReasonerOutageError as outage:
                 if first:
                     self.case = check.case_of([check.unasked(outage.reason, failed=True)])
@@ -184,8 +184,8 @@ class _Inquiry:
         shown = {at: self.pool[at] for at in numbers}
         with self.check.trace.step(kind, technique, f"{len(shown)} sources") as note:
             note.used = self._ids(numbers)
-            async with asking(self.check, "reasoning", "verdicts") as desk:
-                found = await question(desk, self.plan, shown)
+            async with asking(self.check, "reasoning", "verdicts") as talk:
+                found = await question(talk, self.plan, shown)
             note.made = self._ids(found.evidence)
             note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
             if found.invented:
@@ -235,7 +235,7 @@ class _Inquiry:
         if self.outage and not settled and opinion.doubt is None:
             why = self.outage.reason.rstrip(".")
             doubt = f"The investigation was interrupted ({why}). Check the claim again."
-            opinion = replace(opinion, doubt=doubt)
+            opinion = replace(opinion, doubt=doubt, is_due=True)
         failure = self.outage if settled else None
         close = partial(conclude, opinion, failure=failure, ended=self.end)
         if found is None:

@@ -1,7 +1,5 @@
 """The best strategy: the standard one, and a second round for what the first leaves open.
 
-With `escalate`, also for what the vote and the model's own verdict see differently.
-
 What belongs here: when there is a second round, and what is asked in it. What does not: anything
 that no figure favours (docs/strategies.md has them).
 """
@@ -23,27 +21,25 @@ async def check(claim: ClaimCheck) -> ClaimRows:
     """Check one claim, and look further where the vote abstains."""
     case = await claim.gather(await claim.write_queries())
     opinion = claim.form_opinion(case)
-    why = "The vote over the first round abstains."
     if opinion.doubt or opinion.vote.stance != "unclear":
-        verdict = await claim.judge(case)
-        if not (verdict.disagreement and claim.config.budget.escalate):
-            return case, verdict
-        why = "The vote and the model's own verdict disagree."
+        return case, await claim.judge(case)
     try:
-        case = await _second_round(claim, case, why)
+        case = await _second_round(claim, case)
     except BudgetSpentError as spent:
         claim.trace.remark("retrieve", "second round", Note(status="skipped", reason=spent.reason))
     return case, await claim.judge(case)
 
 
-async def _second_round(claim: ClaimCheck, first: CaseFile, why: str) -> CaseFile:
+async def _second_round(claim: ClaimCheck, first: CaseFile) -> CaseFile:
     """Word twice as many searches, those of the lowest priority too, and read what is new.
 
     What the budget leaves unread says so in its row.
     """
     known = {query.query_id for query in first.queries}
     claim.trace.round = 2
-    with claim.trace.step("query", "twice as many", why) as note:
+    with claim.trace.step(
+        "query", "twice as many", "The vote over the first round abstains."
+    ) as note:
         wider = QueriesConfig(max_queries=_wider_count(claim.config), max_priority=5)
         worded = await claim.write_queries(wider)
         # Those that a service failed to word stay: the verdict then knows what is missing.

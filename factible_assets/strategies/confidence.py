@@ -44,7 +44,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
         if kind == "predictive":
             # A note and no verdict: nothing is searched, and nothing is due.
             case = check.case_of([check.unasked(PREDICTION)])
-            settled = replace(check.form_opinion(case), doubt=None)
+            settled = replace(check.form_opinion(case), doubt=None, is_due=False)
             verdict = conclude(settled, None)
             noted = {"summary": PREDICTION, "reason": PREDICTION}
             return case, verdict.model_copy(update=noted)
@@ -84,8 +84,8 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict:
         return await check.judge(case)
     try:
         with check.trace.step("judge", "TRUE, FALSE or CAN'T SAY") as note:
-            async with asking(check, "three_way", "verdicts") as desk:
-                answer = await judge_three_way(desk, opinion.rows)
+            async with asking(check, "three_way", "verdicts") as talk:
+                answer = await judge_three_way(talk, opinion.rows)
             note.got = answer.verdict.upper()
     except ports.ReasonerError as failure:
         return conclude(opinion, None, failure)

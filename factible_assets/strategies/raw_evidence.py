@@ -90,12 +90,12 @@ async def _decomposed(
         return await check.write_queries()
 
     async def asked() -> ports.Judged[tuple[ports.QueryDraft, ...]]:
-        desk = model.desk("questions", "queries", check.video, check.claim)
+        talk = model.conversation("questions", "queries", check.video, check.claim)
         most = check.config.queries.max_queries
-        told = await ask_questions(desk, most)
+        told = await ask_questions(talk, most)
         passages.questions = raw_evidence.distinct_questions(told, most)
         drafts = (ports.QueryDraft(each, "direct", 1) for each in passages.questions)
-        return ports.Judged(tuple(drafts), tuple(desk.calls))
+        return ports.Judged(tuple(drafts), tuple(talk.calls))
 
     queries = await check.write_queries(words=asked)
     # A check of known claims again keeps its searches, which are its questions.
@@ -149,11 +149,13 @@ class _Passages:
             most = raw_evidence.KEPT_DOCUMENTS
             return f"It is not among the {most} documents that bear most on the claim."
         if self._model is None:
-            parts, check = replace(page, text=chosen.text, arrivals=None, alone=False), self._check
+            parts, check = replace(page, text=chosen.text, arrivals=None), self._check
             reader = check.services.reasoner.evidence
             return await reader.read_evidence(check.video, check.claim, query, parts)
-        desk = self._model.desk(self._prompt, "evidence", self._check.video, self._check.claim)
-        told = await summarise(desk, page, chosen.text)
+        talk = self._model.conversation(
+            self._prompt, "evidence", self._check.video, self._check.claim
+        )
+        told = await summarise(talk, page, chosen.text)
         passage = f"{page.title}\n{chosen.text}"
         checked = raw_evidence.check_summary(told.summary if told.relevant else "", passage)
         draft = None
@@ -162,7 +164,7 @@ class _Passages:
             self._wrong += wrong
             relevance = chosen.score / max(each.score for each in self._selected.values())
             draft = ports.EvidenceDraft("unclear", 0.0, relevance, words, tuple(told.quotes))
-        return ports.Judged(draft, tuple(desk.calls))
+        return ports.Judged(draft, tuple(talk.calls))
 
 
 async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFile) -> ClaimRows:
@@ -178,8 +180,8 @@ async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFil
     try:
         with check.trace.step("judge", "six levels of truth") as note:
             note.used = [row.evidence_id for row in rows]
-            async with asking(check, "veracity", "verdicts") as desk:
-                answer = await judge_veracity(desk, rows, questions)
+            async with asking(check, "veracity", "verdicts") as talk:
+                answer = await judge_veracity(talk, rows, questions)
             note.got = f"{answer.veracity}, {answer.confidence} confidence"
             for each in answer.sources:
                 # A side without a quote that shows it is not taken.

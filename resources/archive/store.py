@@ -24,24 +24,32 @@ import sqlite3
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from resources.archive import sources
 from resources.http import elapsed_since
 from resources.lines import shown
+from resources.promises import Promise
 from resources.scraping.base import UNDATED, FetchedPage
 from resources.search.base import FoundHit, SearchAnswer, SearchRequest
 from resources.statements import connect, statements, switch_to_wal
 
 _log = logging.getLogger(__name__)
 
-Fetch: TypeAlias = Callable[[str], Awaitable[FetchedPage]]
+
+class Fetch(Protocol):
+    """A function that fetches a page."""
+
+    async def __call__(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
+        """Fetch a page and hold it to the promise of the search that found it, if there is one."""
+
+
 Progress: TypeAlias = Callable[[int, int], None]
 """Told (done, total) while an import runs; the unit is the source's own."""
 _Met: TypeAlias = tuple[str, int]
@@ -283,7 +291,7 @@ class Archive:
     def page(self, url: str, collections: Sequence[str] | None = None) -> FetchedPage | None:
         """Return the page of a URL, or the page that was found at this URL after a redirect.
 
-        None if it is not held; unavailable if only a search hit of it is. Its time is that of its
+        None if it is not held; absent if only a search hit of it is. Its time is that of its
         retrieval or, where that is unknown, of its storing.
 
         Among collections, a page with text goes before one without, then the newest. Collections
@@ -304,7 +312,7 @@ class Archive:
         same = {name: row[name] for name in _KEPT_AS_THEY_ARE}
         return FetchedPage(
             **same,
-            outcome="ok" if has_text else "unavailable",
+            outcome="ok" if has_text else "absent",
             retrieved_at=datetime.fromisoformat(row["retrieved_at"] or row["stored_at"]),
             reason=None
             if has_text
@@ -463,8 +471,9 @@ class ArchivedWeb:
             return (SearchAnswer(PROVIDER, "outage", reason=str(error)),)
         return (SearchAnswer(PROVIDER, "ok", hits, latency_seconds=elapsed_since(began)),)
 
-    async def fetch(self, url: str) -> FetchedPage:
-        """Return a stored page; one that is not held is unavailable: asking again is no help."""
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
+        """Return a stored page as it is; one that is not held is absent."""
+        del promise
         began, now = time.perf_counter(), datetime.now(UTC)
         try:
             page = await asyncio.to_thread(self.archive.page, url, self.collections)
@@ -472,7 +481,7 @@ class ArchivedWeb:
             return FetchedPage(url=url, outcome="outage", retrieved_at=now, reason=str(error))
         if page is None:
             reason = "The archive does not hold this page."
-            return FetchedPage(url, "unavailable", now, reason=reason)
+            return FetchedPage(url, "absent", now, reason=reason)
         return replace(page, url=url, latency_seconds=elapsed_since(began))
 
 
@@ -488,9 +497,9 @@ class ArchivingFetcher:
     collection: str
     leave_out: Callable[[str], bool]
 
-    async def fetch(self, url: str) -> FetchedPage:
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         """Fetch a page and store its text; one that cannot be stored is handed over too."""
-        page = await self.inner(url)
+        page = await self.inner(url, promise=promise)
         is_left_out = any(map(self.leave_out, (page.url, page.final_url or page.url)))
         if page.outcome == "ok" and page.via not in {"archive", "snippet"} and not is_left_out:
             try:

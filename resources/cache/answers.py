@@ -16,12 +16,13 @@ from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from resources.cache.store import DiskCache, Json, Kind, cache_key, from_json, to_json
 from resources.llm import base
 from resources.llm.limits import Budget
 from resources.once import Once
+from resources.promises import Promise, broken
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
 from resources.search.base import (
@@ -37,7 +38,7 @@ if TYPE_CHECKING:  # it loads clients, which who gives it has loaded
 
 # Raise one of them whenever the same question would now get another answer.
 _SEARCH_VERSION = 2
-_PAGES_VERSION = 3
+_PAGES_VERSION = 4
 _AGES_VERSION = 1
 _MODELS_VERSION = 2
 _READERS = ("trafilatura", "htmldate", "pypdf")
@@ -68,11 +69,16 @@ class _Answers(Generic[Value]):
     """Keys of answers that nobody has taken yet."""
 
     async def ask(
-        self, question: Json, work: Callable[[Value | None], Awaitable[Value]]
+        self,
+        question: Json,
+        work: Callable[[Value | None], Awaitable[Value]],
+        *,
+        suits: Callable[[Value], bool] = lambda _: True,
     ) -> tuple[Value, bool]:
         """Return the answer to a question, and whether this is the first who takes it.
 
-        `work` asks the client; it is given what is kept and counts no more, if there is any.
+        `work` asks the client. It is given the kept answer, if there is one that is too old, or
+        that does not suit.
         """
         key = cache_key(self.kind, *self.identity, question)
 
@@ -84,7 +90,7 @@ class _Answers(Generic[Value]):
                 limit = self.counts_for(known) or timedelta(0)
                 # The age of a domain tells nothing new.
                 is_new = self.kind == "ages" or old.stored_at >= self.cache.renewed_at
-                if is_new and self.cache.is_fresh(old, limit):
+                if is_new and self.cache.is_fresh(old, limit) and suits(known):
                     return self.recalled(known, self.cache.age(old))
             found = await work(known)
             counts = self.counts_for(found)
@@ -166,8 +172,13 @@ def _written(request: SearchRequest) -> Json:
     return to_json(SearchRequest, asked)
 
 
-ConditionalFetch: TypeAlias = Callable[[str, FetchedPage | None], Awaitable[FetchedPage]]
-"""Fetches a page of which something may be known from before (resources.scraping.pages)."""
+class ConditionalFetch(Protocol):
+    """A function that fetches a page."""
+
+    async def __call__(
+        self, url: str, known: FetchedPage | None = None, *, promise: Promise | None = None
+    ) -> FetchedPage:
+        """Fetch a page; see resources.scraping.pages.Fetching.fetch."""
 
 
 class CachingFetcher:
@@ -175,12 +186,14 @@ class CachingFetcher:
 
     A kept page has the time at which it was retrieved, and took 0 seconds. One that is no longer
     fresh is asked after with its validators; if the site says that nothing changed, the kept text
-    stands and the time is the new one. An outage is handed on, whatever is kept.
+    stands and the time is the new one. An outage is handed on, whatever is kept. A kept page that
+    breaks the promise of the search is fetched again.
     """
 
     def __init__(self, fetch: ConditionalFetch, cache: DiskCache, *, identity: str) -> None:
         policy = cache.policy
-        limits = {"ok": policy.pages, "unavailable": policy.unavailable_pages}
+        soon = policy.unavailable_pages
+        limits = {"ok": policy.pages, "absent": soon, "unavailable": soon}
         self._fetch = fetch
         self._answers = _Answers[FetchedPage](
             cache,
@@ -191,17 +204,20 @@ class CachingFetcher:
             stays_for=lambda page: policy.kept_pages if page.outcome == "ok" else timedelta(0),
         )
 
-    async def fetch(self, url: str) -> FetchedPage:
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         """Fetch one page. Never raises for a page that fails: it answers so."""
+
+        def suits(page: FetchedPage) -> bool:
+            return promise is None or page.outcome != "ok" or broken(promise, page) is None
 
         async def work(old: FetchedPage | None) -> FetchedPage:
             known = old if old is not None and old.outcome == "ok" else None
-            page = await self._fetch(url, known)
+            page = await self._fetch(url, known, promise=promise)
             if old is not None and page.http_status == HTTPStatus.NOT_MODIFIED:
                 page = replace(page, http_status=old.http_status)
             return page
 
-        page, _ = await self._answers.ask(url.partition("#")[0], work)
+        page, _ = await self._answers.ask(url.partition("#")[0], work, suits=suits)
         return replace(page, url=url)
 
 
@@ -264,13 +280,30 @@ class CachingModel:
         self, request: base.ModelRequest[base.Answer]
     ) -> base.ModelAnswer[base.Answer]:
         """Return the kept answer, or ask; see `LanguageModel.complete` for the errors."""
-        key = cache_key("models", _MODELS_VERSION, self._model.identity, request.fingerprint)
+        key = self._key(request)
         try:
             answer = await self._once.get(key, partial(self._answer, key, request))
         except base.ModelError as error:
             told = self._untold.pop(key, ())
             raise type(error)(error.reason, told, lasting=error.lasting) from error
         return replace(answer, calls=self._untold.pop(key, ()))
+
+    async def recall(self, request: base.ModelRequest[base.Answer]) -> base.Answer | None:
+        """Return the kept answer to a question, None if there is none or old ones do not count."""
+        if self._renews:
+            return None
+        kept = await self._cache.get("models", self._key(request))
+        if kept is None or not self._cache.is_fresh(kept, self._cache.policy.models):
+            return None
+        known = kept.value if isinstance(kept.value, dict) else {}
+        return from_json(request.output_type, known.get("answer"))
+
+    async def remember(self, request: base.ModelRequest[base.Answer], value: base.Answer) -> None:
+        """Keep an answer that came as a part of the answer to another question."""
+        await self._keep(self._key(request), to_json(request.output_type, value), ())
+
+    def _key(self, request: base.ModelRequest[Any]) -> str:
+        return cache_key("models", _MODELS_VERSION, self._model.identity, request.fingerprint)
 
     async def _answer(
         self, key: str, request: base.ModelRequest[base.Answer]

@@ -42,26 +42,35 @@ _RANGES = (
 )
 
 
-def strict_schema(output_type: type[BaseModel], most: int | None = None) -> Mapping[str, Any]:
+_MOST_CHARACTERS_OF_A_STRING, _MOST_ITEMS = 600, 24
+"""Bounds of a bounded schema where a type has none of its own."""
+
+
+def strict_schema(
+    output_type: type[BaseModel], *, bounded: bool = False, most: int | None = None
+) -> Mapping[str, Any]:
     """Return a type's JSON Schema in the subset that every server enforces.
 
     All properties are required and no others allowed; what else a field must keep to is validated
     afterwards, ranges being told in words
     (https://platform.openai.com/docs/guides/structured-outputs#supported-schemas). Titles and the
-    docstrings of types are left out: they are our own, and paid for with every question. The lists
-    of the answer itself have at most `most` items. Raises TypeError for a mapping or a tuple, for
-    which there is no strict schema.
+    docstrings of types are left out: they are our own, and paid for with every question.
+
+    A `bounded` schema also says how long every string and list may be, for servers that hold a
+    model to that while it writes: small models run in circles otherwise. The lists of the answer
+    itself have at most `most` items. Raises TypeError for a mapping or a tuple, for which there is
+    no strict schema.
     """
-    strict: dict[str, Any] = _strict(output_type.model_json_schema())
+    strict: dict[str, Any] = _strict(output_type.model_json_schema(), bounded)
     for each in strict["properties"].values():
-        if most is not None and each.get("type") == "array":
+        if bounded and most is not None and each.get("type") == "array":
             each["maxItems"] = most
     return strict
 
 
-def _strict(node: Any) -> Any:
+def _strict(node: Any, bounded: bool) -> Any:
     if isinstance(node, list):
-        return [_strict(each) for each in node]
+        return [_strict(each, bounded) for each in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
@@ -70,14 +79,20 @@ def _strict(node: Any) -> Any:
     node = {"enum": [node["const"]], **node} if "const" in node else node
     if "prefixItems" in node or "allOf" in node or node.get("additionalProperties"):
         raise TypeError(f"There is no strict schema for {json.dumps(node)[:_MOST_CHARACTERS]}.")
-    kept = {name: _strict(node[name]) for name in _KEPT if name in node}
+    kept = {name: _strict(node[name], bounded) for name in _KEPT if name in node}
     if "$defs" in node:
-        kept["$defs"] = {name: _strict(each) for name, each in node["$defs"].items()}
+        kept["$defs"] = {name: _strict(each, bounded) for name, each in node["$defs"].items()}
+    if bounded and node.get("type") == "string" and "enum" not in node:
+        kept["maxLength"] = node.get("maxLength", _MOST_CHARACTERS_OF_A_STRING)
+    elif bounded and node.get("type") == "array":
+        kept["maxItems"] = node.get("maxItems", _MOST_ITEMS)
     ranges = ", ".join(words.format(node[name]) for name, words in _RANGES if name in node)
     if ranges:
         kept["description"] = "; ".join(filter(None, (node.get("description"), ranges)))
     if node.get("type") == "object":
-        properties = {name: _strict(each) for name, each in node.get("properties", {}).items()}
+        properties = {
+            name: _strict(each, bounded) for name, each in node.get("properties", {}).items()
+        }
         kept.pop("description", None)
         kept |= {"properties": properties, "required": [*properties], "additionalProperties": False}
     return kept

@@ -155,8 +155,8 @@ class Backend(ABC):
 
     def schema(self, request: ModelRequest[Any]) -> Mapping[str, Any]:
         """Return the schema of a request's answer, as this server is sent it."""
-        most = request.most if self._provider.bounds_lists else None
-        return strict_schema(request.output_type, most)
+        bounded = self._provider.bounds_lists
+        return strict_schema(request.output_type, bounded=bounded, most=request.most)
 
     @abstractmethod
     def _begin(self) -> None:

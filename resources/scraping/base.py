@@ -20,15 +20,17 @@ UNDATED: Final = datetime.min.replace(tzinfo=UTC)
 class FetchedPage:
     """How one fetch ended; `text` is empty unless the outcome is ok. Times in seconds, UTC.
 
-    `ok`: `text` is the page's readable text. `unavailable`: the site answered and offers nothing
-    to read. `outage`: the fetch failed and may succeed another time.
+    `ok`: `text` is the page's readable text. `absent`: there is no such page, as the site or the
+    archive says. `unavailable`: the site answered, and keeps the page from this reader: a refusal,
+    a page without text, a file of another type. `outage`: the fetch failed, or another page came;
+    the page may be had another time.
 
     `reason` says why it failed, or why the way before the successful one did. `etag` and
     `last_modified` are the validators of the answer at `final_url`.
     """
 
     url: str
-    outcome: Literal["ok", "unavailable", "outage"]
+    outcome: Literal["ok", "absent", "unavailable", "outage"]
     retrieved_at: datetime
     final_url: str | None = None
     reason: str | None = None

@@ -1,8 +1,8 @@
 """Turns the bytes of a page into readable text with title, author and date.
 
-What belongs here: decoding and extraction. What does not: fetching, deciding which page is read
-(pages.py), and telling from its words that a page is none (notices.py). Everything here is pure
-and blocking; run it off the event loop.
+What belongs here: decoding and extraction, and what the markup shows to keep a page from being
+read. What does not: fetching, deciding which page is read (pages.py), and telling whether it is the
+page that was found (promises.py). Everything here is pure and blocking; run it off the event loop.
 
 Text, title and author come from trafilatura (Barbaresi 2021, ACL demo,
 doi:10.18653/v1/2021.acl-demo.15), the date from htmldate (Barbaresi 2020, JOSS 5(51) 2439), from
@@ -16,9 +16,11 @@ import codecs
 import logging
 import math
 import re
+import unicodedata
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import Literal, TypeAlias
 from urllib.parse import urldefrag, urljoin
 
 import lxml.etree
@@ -26,7 +28,6 @@ import lxml.html
 
 from resources.lines import BOMS
 from resources.scraping.hidden import drop_hidden
-from resources.scraping.notices import Obstacle, is_wall, notice_in
 
 MAX_ELEMENTS = 40_000
 """Pages with more elements are read block by block: trafilatura would take longer than seconds."""
@@ -53,6 +54,12 @@ _MARKUP_PER_CHARACTER = 500
 
 _OWN_WORDS_OF_AN_ITEM = 5
 """Characters beside its links from which an item of a list is no entry of a menu."""
+
+_STATED_FACTS = "//script[@type='application/ld+json']//text()"
+_NOT_FREE = re.compile(r"\"isAccessibleForFree\"\s{0,9}:\s{0,9}\"?false", re.IGNORECASE)
+_BEGINNING = 1_500
+"""Characters up to which the text of an article is its beginning, where the page states that it is
+not free (schema.org, isAccessibleForFree). Many pages state it and give their whole text."""
 
 _LITTLE_FOR_ITS_SIZE = 400  # Characters of text from which no size is too great.
 
@@ -85,6 +92,8 @@ _AS_BYTES = [
 _DAMAGE_ALLOWED = 0.05
 """Share of a text's non-ASCII characters that may be unreadable in its declared charset."""
 
+_SAMPLE, _LOST_SHARE = 20_000, 0.02
+"""Characters that are looked at, and the share of lost ones from which a text is garbled."""
 _PROGRAM_TAGS = ("script", "style", "noscript", "template", "svg", "math", "iframe", "object")
 _MENU_TAGS = ("canvas", "nav", "footer", "aside", "form", "button", "select", "dialog", "title")
 _UNREAD_TAGS = _PROGRAM_TAGS + _MENU_TAGS
@@ -106,9 +115,15 @@ READER_ERRORS = (
 )
 
 
+Obstacle: TypeAlias = Literal["empty", "garbled", "locked", "needs a browser", "textless"]
+"""Why a page has no text to read: it holds nothing but pictures, its characters were lost on the
+way, it gave the beginning of an article that is not free, its scripts draw it, or it came without
+text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """What a page says. `obstacle` is set exactly if there is no text to read."""
+    """The text of a page and its metadata. `obstacle` is set if and only if there is no text."""
 
     text: str
     title: str | None = None
@@ -191,17 +206,16 @@ def extract_html(html: str, url: str) -> Extract:
     mounted = scripts and bool(tree.xpath(_MOUNT))
     least_read = _least_read(tree, url)
     headings = [title or "", *("".join(element.itertext()) for element in tree.iter("h1"))]
-    # Walls speak where a visitor without scripts sees them.
-    seen = _blocks(tree, set(tree.iter("script", "style", "template", "title")))
-    if is_wall(headings, seen):
-        return Extract(text="", title=title, obstacle="blocked")
+    is_locked = _NOT_FREE.search("".join(tree.xpath(_STATED_FACTS))) is not None
     drop_hidden(tree)
     plain = plain_text(tree)
     is_small = sum(1 for _ in tree.iter()) <= MAX_ELEMENTS
     page = _with_trafilatura(tree, url, plain) if is_small else Extract(plain, title)
     page = replace(page, text=storable(page.text))
     characters = len(page.text)
-    obstacle = notice_in(headings, page.text) if page.text else None
+    obstacle: Obstacle | None = "garbled" if is_garbled(page.text) else None
+    if is_locked and characters < _BEGINNING:
+        obstacle = "locked"
     is_headed = {clean(heading) for heading in headings}.issuperset(page.text.split("\n"))
     # Too little text, for any page or for the page's size, or what its article begins with alone.
     least = min(_LITTLE_FOR_ITS_SIZE, len(html) // _MARKUP_PER_CHARACTER)
@@ -238,7 +252,9 @@ def _least_read(tree: lxml.html.HtmlElement, url: str) -> float:
 def extract_plain(text: str) -> Extract:
     """Read a page that is plain text already."""
     clean = storable(text).strip()
-    obstacle = notice_in((), clean) if clean else "textless"
+    obstacle: Obstacle | None = None if clean else "textless"
+    if is_garbled(clean):
+        obstacle = "garbled"
     return Extract("" if obstacle else clean, obstacle=obstacle)
 
 
@@ -263,6 +279,20 @@ def parse_html(html: str) -> lxml.html.HtmlElement | None:
     for element in tree.iter(*(f"x-{name}" for name in _CLOSED_EARLY)):
         element.tag = element.tag[2:]
     return tree
+
+
+def is_garbled(text: str) -> bool:
+    """Tell whether a text was read in another character set than it was written in, or is none.
+
+    It then holds characters that no text has: U+FFFD, controls, private use, unassigned.
+    """
+    sample = text[:_SAMPLE]
+    lost = sum(
+        each not in "\t\n\r\x85"
+        and (each == "\ufffd" or unicodedata.category(each) in {"Cc", "Co", "Cn", "Cs"})
+        for each in sample
+    )
+    return lost > max(3, _LOST_SHARE * len(sample))
 
 
 def plain_text(tree: lxml.html.HtmlElement) -> str:

@@ -49,10 +49,10 @@ from resources.http import (
 )
 from resources.network_guard import ForbiddenTargetError, NetworkGuard
 from resources.once import Once
+from resources.promises import Promise, held_to
 from resources.scraping.base import FetchedPage, Via
 from resources.scraping.browser import Browser
 from resources.scraping.extract import Extract, clean, storable
-from resources.scraping.notices import notice_in
 from resources.scraping.reading import MARKUP, PageReader, ScriptedPageError, hindered
 
 _ACCEPT = "text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.1"
@@ -63,21 +63,25 @@ _ERROR_PAGE = 600
 
 
 class Fetching:
-    """What fetches pages, and answers for whatever fails."""
+    """Fetches pages, and turns every failure into a page that says so."""
 
-    async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
+    async def fetch(
+        self, url: str, known: FetchedPage | None = None, *, promise: Promise | None = None
+    ) -> FetchedPage:
         """Fetch and read one page. Never raises for a page that fails: it answers so.
 
-        `known` is what is stored of it: its text is returned, with status 304, if the site says
-        that nothing changed.
+        `known` is the stored page: its text is returned, with status 304, if the site says that
+        nothing changed. A page that breaks the `promise` of the search is an outage.
         """
         retrieved_at, started = datetime.now(UTC), time.perf_counter()
         try:
             page = await self._obtain(url, known)
+            page = await asyncio.to_thread(held_to, promise, page)
         except HttpFailureError as failure:
+            is_absent = failure.outcome == "unavailable" and failure.http_status in _GONE
             page = FetchedPage(
                 url,
-                failure.outcome,
+                "absent" if is_absent else failure.outcome,
                 retrieved_at,
                 final_url=failure.final_url,
                 http_status=failure.http_status,
@@ -392,9 +396,8 @@ class JinaReader(Fetching):
             each if isinstance(each, str) else ""
             for each in map(data.get, ("url", "title", "publishedTime"))
         )
-        obstacle = notice_in([title] if title else [], text) if text.strip() else "empty"
-        if obstacle is not None:
-            raise hindered(obstacle)
+        if not text.strip():
+            raise hindered("empty")
         published_on = None
         for read in (parsedate_to_datetime, datetime.fromisoformat):  # as in mail, or ISO 8601
             with suppress(ValueError):

@@ -25,10 +25,9 @@ from resources import http
 from resources.lines import NotTextError, decode_text
 from resources.scraping import extract
 from resources.scraping.base import Via
-from resources.scraping.notices import OBSTACLES, PASSING, Obstacle
+from resources.scraping.extract import Obstacle
 
-# A wall for robots comes with one of these, and then the page itself says so.
-_WALL_STATUSES = frozenset({401, 403, 429, 503})
+_NEEDS_BROWSER = "needs a browser: the page has no text without its scripts"
 
 _PDF_START = b"%PDF-"
 _PDF_END = b"%%EOF"
@@ -53,7 +52,7 @@ class ScriptedPageError(http.UnavailableError):
     """A page that its scripts draw; `response` is its answer without them."""
 
     def __init__(self, response: http.Response) -> None:
-        super().__init__(OBSTACLES["needs a browser"])
+        super().__init__(_NEEDS_BROWSER)
         self.response = response
 
 
@@ -74,9 +73,6 @@ class PageReader:
         with http.about(response):
             failure = http.status_failure(response)
             if failure is not None:
-                if response.status in _WALL_STATUSES and response.media_type in MARKUP:
-                    shown = await self._in_thread(lambda: _read(response))
-                    failure = hindered("blocked") if shown.obstacle == "blocked" else failure
                 raise failure
             damage = _damage(response)
             if damage is not None:
@@ -111,7 +107,17 @@ class PageReader:
 
 def hindered(obstacle: Obstacle) -> http.HttpFailureError:
     """Name the failure that an obstacle stands for."""
-    return (http.OutageError if obstacle in PASSING else http.UnavailableError)(OBSTACLES[obstacle])
+    match obstacle:
+        case "empty":
+            return http.UnavailableError("empty: the page holds no readable text")
+        case "needs a browser":
+            return http.UnavailableError(_NEEDS_BROWSER)
+        case "locked":
+            return http.UnavailableError("locked: the site gave the beginning of the page alone")
+        case "garbled":
+            return http.OutageError("the characters of the page were lost on its way here")
+        case "textless":
+            return http.OutageError("out of order: the page came without any text")
 
 
 def _read(response: http.Response) -> extract.Extract:

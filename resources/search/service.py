@@ -14,7 +14,6 @@ import re
 import time
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, TypeAlias, TypeVar
@@ -24,7 +23,6 @@ from resources import http
 from resources.dates import read_day
 from resources.errors import SetupError
 from resources.http import HttpClient
-from resources.scraping.notices import notice_in
 from resources.search.base import ANSWERS, FoundHit, SearchAnswer, SearchProvider, SearchRequest
 
 Found = TypeVar("Found")
@@ -220,8 +218,7 @@ class SearchService(Service):
 class MergedSearch:
     """Asks all its providers at once; answers come in the order of the providers.
 
-    From a snippet that is but the notice of a missing page ("410 Gone", a consent form), the words
-    are taken. ValueError without a provider: who asks nobody would seem to have found nothing.
+    Raises ValueError without a provider: a search that asks nobody would seem to find nothing.
     """
 
     def __init__(self, providers: Sequence[SearchProvider]) -> None:
@@ -233,14 +230,7 @@ class MergedSearch:
         """Ask every provider for one page of results; one outage does not touch the others."""
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each.search(request)) for each in self._providers]
-        answers = []
-        for answer in (answer for task in tasks for answer in task.result()):
-            hits = (
-                replace(hit, snippet="") if notice_in([hit.title], hit.snippet) else hit
-                for hit in answer.hits
-            )
-            answers.append(replace(answer, hits=tuple(hits)))
-        return answers
+        return [answer for task in tasks for answer in task.result()]
 
 
 # --- Reading an answer --------------------------------------------------------------------------

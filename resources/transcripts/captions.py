@@ -238,7 +238,7 @@ def read_by_library(text: str, form: str) -> base.TimedText:
         form = "ssa"
     try:
         subtitles = pysubs2.SSAFile.from_string(text, form, **options)
-    except Exception as error:  # noqa: BLE001 - it raises whatever its parts raise
+    except Exception as error:
         raise PlacedError(
             None, f"The {form} subtitles are damaged ({type(error).__name__}). Export them again."
         ) from error

@@ -48,10 +48,22 @@ _START = re.compile(
 )
 _END = re.compile(rf"(?:t?(?:end|to|stop|until)(?:time|offset|ts|at)?)(?:in)?{_UNIT}")
 _LENGTH = re.compile(rf"(?:d?(?:duration|dur|d))(?:in)?{_UNIT}")
-_WORDS: Final = """
-punctuatedword text body transcript transcription displaytext display caption sentence content utf8
-value word line
-""".split()
+_WORDS: Final = [
+    "punctuatedword",
+    "text",
+    "body",
+    "transcript",
+    "transcription",
+    "displaytext",
+    "display",
+    "caption",
+    "sentence",
+    "content",
+    "utf8",
+    "value",
+    "word",
+    "line",
+]
 _NESTED: Final = ("segs", "alternatives", "nbest", "snippet", "runs", "elements", "sentences")
 _SPEAKER = re.compile(r"(?:speaker|speakername|speakerlabel|speakerid|voice|agent|who)")
 _LANGUAGE = re.compile(r"(?:detected)?lang(?:uage)?(?:code)?")
@@ -138,7 +150,7 @@ def _search(node: Any, path: tuple[str, ...], speaker: str | None, found: _Found
             tag = _LANGUAGE_TAG.fullmatch(value)
             found.language = (
                 value.replace("_", "-") if tag and len(value.split("_")[0]) <= 3 else None
-            )  # noqa: PLR2004
+            )
     text = _text(node, keys)
     if text is not None:
         _note(node, keys, text, path, speaker, found)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import html
 import itertools
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -200,10 +199,27 @@ _LABEL = re.compile(
 _TURN = re.compile(r"(?:>{2,}|[-–](?=[\s\w\[¿¡]))\s*")
 _DASH = re.compile(r"[-–][\s\w\[¿¡]")
 _MEANT = frozenset(
-    """
-    answer claim correction fact facts false fiction misconception myth note question rating reality
-    result true truth verdict warning conclusion
-    """.split()
+    [
+        "answer",
+        "claim",
+        "correction",
+        "fact",
+        "facts",
+        "false",
+        "fiction",
+        "misconception",
+        "myth",
+        "note",
+        "question",
+        "rating",
+        "reality",
+        "result",
+        "true",
+        "truth",
+        "verdict",
+        "warning",
+        "conclusion",
+    ]
 )
 """Labels that say how a statement is meant, and not who makes it."""
 _MAX_LABEL = 60
@@ -229,7 +245,7 @@ def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
         if caption.speaker is not None:
             current = None
         dashes = sum(_DASH.match(line) is not None for line in caption.lines)
-        dashed = timed and (dashes > 1 or caption.lines[:1] and caption.lines[0][:2] == "- ")
+        dashed = timed and (dashes > 1 or (caption.lines[:1] and caption.lines[0][:2] == "- "))
         for part in _parts(caption, speakers, dashed=bool(dashed)):
             current = part.speaker if part.new_turn else current
             divided.append(replace(part, speaker=part.speaker or caption.speaker or current))
@@ -253,9 +269,12 @@ def _speakers_of(lines: Sequence[str]) -> set[str]:
     for name, count in counts.items():
         words = [folded(word) for word in name.split()]
         usual, recurs = everyday.issuperset(words), count >= _FEW_LABELS
-        if name in marked or (small and name.isupper()) or (recurs and (often or not usual)):
-            speakers.add(name)
-        elif often and not usual:
+        if (
+            name in marked
+            or (small and name.isupper())
+            or (recurs and (often or not usual))
+            or (often and not usual)
+        ):
             speakers.add(name)
         if words[0] in _MEANT or words[-1] in _MEANT:
             speakers.discard(name)

@@ -67,7 +67,7 @@ def test_the_definitions_load_no_client_and_no_arrays() -> None:
         f"print([name for name in {clients!r} if name in sys.modules])"
     )
     result = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert result.stdout.splitlines()[-1] == "[]"
 
@@ -233,7 +233,7 @@ def test_a_run_that_is_left_inside_of_duckdb_does_not_change_the_exit_status() -
         "program.app = app; program.main()"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (5, "told\n", "")
 

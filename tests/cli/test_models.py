@@ -39,7 +39,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
 
     thread = threading.Thread(target=asyncio.run, args=[serve()])
     thread.start()
-    assert ready.wait(5)
+    assert ready.wait()
     monkeypatch.setenv("FACTIBLE_MODEL_HUB", found[0].url)
     yield found[0]
     done.set()

@@ -179,15 +179,15 @@ def loopback_world(folder: Path) -> Iterator[LoopbackWorld]:
     thread.start()
     server = MisbehavingServer()
     try:
-        asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result()
         world = LoopbackWorld(server, folder / "home", work)
         world.open_services()
         yield world
     finally:
         closing = server.__aexit__(None, None, None)
-        asyncio.run_coroutine_threadsafe(closing, loop).result(10)
+        asyncio.run_coroutine_threadsafe(closing, loop).result()
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join()
         loop.close()
 
 

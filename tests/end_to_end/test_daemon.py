@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,15 +21,15 @@ from factible_assets.records import Claim
 from factible_assets.running.launch import check_video, open_instance, prepare_instance
 from factible_assets.settings import load_settings
 from tests.assets.conftest import DEMO_VIDEO
+from tests.patience import eventually
 from warehouse.store import Warehouse
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_SECONDS = 600
 ONE_CLAIM = FactCheckConfig(
     claims=ClaimsConfig(max_claims=1), queries=QueriesConfig(max_queries=1), reasoner="embedded"
 )
 
-pytestmark = pytest.mark.timeout(2 * PATIENCE_SECONDS)
+pytestmark = pytest.mark.timeout(900)
 
 
 @contextmanager
@@ -50,19 +49,7 @@ def daemon(environment: Mapping[str, str], log: Path) -> Iterator[subprocess.Pop
             yield process
         finally:
             process.send_signal(signal.SIGINT)
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-
-
-def eventually(is_so: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not is_so():
-        assert process.poll() is None, f"the daemon ended:\n{log.read_text()[-3000:]}"
-        assert time.monotonic() < deadline, f"it never came:\n{log.read_text()[-3000:]}"
-        time.sleep(1)
+            process.wait()
 
 
 def test_the_daemon_ticks_the_schedule_and_the_runs_it_launches_check_again(
@@ -87,9 +74,10 @@ def test_the_daemon_ticks_the_schedule_and_the_runs_it_launches_check_again(
     with open_instance(settings) as instance, daemon(environment, log) as process:
 
         def is_over() -> bool:
+            assert process.poll() is None, f"the daemon ended:\n{log.read_text()[-3000:]}"
             return any(run.is_finished for run in instance.get_runs(launched))
 
-        eventually(is_over, process, log)
+        eventually(is_over, lambda: f"it never came:\n{log.read_text()[-3000:]}", pause=1.0)
         ended = [run for run in instance.get_runs(launched) if run.is_finished]
         checks = [
             entry.dagster_event.asset_check_evaluation_data

@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from benchmarks.faults import DOORS, Case, Faults, compared, prepare, struck
 from factible_assets.stages.flow import check_claims
+from resources.promises import Promise
 from resources.scraping.base import FetchedPage
 
 SEEDS = range(50, 75)
@@ -42,11 +43,9 @@ async def test_the_same_seed_fails_the_same_questions(case: Case) -> None:
 class LyingPages:
     """Passes every outage off as a page that has nothing to say."""
 
-    async def fetch(self, url: str) -> FetchedPage:
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         reason = "gone"
-        return FetchedPage(
-            url=url, outcome="unavailable", retrieved_at=datetime.now(UTC), reason=reason
-        )
+        return FetchedPage(url=url, outcome="absent", retrieved_at=datetime.now(UTC), reason=reason)
 
 
 async def test_an_outage_that_is_passed_off_as_an_answer_is_noticed(case: Case) -> None:

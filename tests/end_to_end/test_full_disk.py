@@ -41,7 +41,7 @@ def ended(command: list[str], home: Path, most_bytes: int, given: str = "") -> t
         assert process.stdin is not None
         process.stdin.write(given)
         process.stdin.flush()
-        code = process.wait(240)
+        code = process.wait()
         process.stdin.close()
         out.seek(0)
         err.seek(0)

@@ -47,8 +47,6 @@ def test_a_stage_that_fails_for_good_is_asked_once_and_its_calls_are_recorded(
     assert calls.rows() == [("claims", outcome, outcome != "infra_error")] * requests
 
 
-# Three processes, each of which loads the whole pipeline.
-@pytest.mark.timeout(300)
 def test_a_check_that_is_killed_twice_leaves_no_answer_without_its_row(tmp_path: Path) -> None:
     found = ledger(tmp_path, random.Random(1), kills=2)
     assert found.kills == 2

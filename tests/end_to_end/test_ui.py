@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from factible_assets.running.launch import open_instance
 from factible_assets.settings import Settings
 from resources.scraping.browser import find_browser
 from tests.chromium import needs_browser
+from tests.patience import eventually
 from tests.report.browser import SWITCHES
 from warehouse.store import Warehouse
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_SECONDS = 300
 JOBS = "/locations/factible-assets/jobs"
 VTT = """WEBVTT
 
@@ -49,7 +48,7 @@ A goldfish has a memory of only three seconds.
 Sugar makes children hyperactive, and every parent has seen it at a birthday party.
 """
 
-pytestmark = [needs_browser, pytest.mark.timeout(3 * PATIENCE_SECONDS)]
+pytestmark = [needs_browser, pytest.mark.timeout(900)]
 
 
 @dataclass
@@ -71,17 +70,19 @@ class Session:
         self.page.get_by_text("No errors").wait_for()
 
     def ask(self, query: str) -> dict[str, object]:
-        answer = httpx.post(f"{self.address}/graphql", json={"query": query}, timeout=60)
+        answer = httpx.post(f"{self.address}/graphql", json={"query": query}, timeout=None)
         document: dict[str, object] = answer.raise_for_status().json()["data"]
         return document
 
     def eventually(self, query: str, pattern: str) -> str:
         """Ask until the answer holds what is waited for, and return that."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not (found := re.search(pattern, said := str(self.ask(query)))):
-            assert time.monotonic() < deadline, f"it never came: {said}"
-            time.sleep(0.5)
-        return found[0]
+        answers = [""]
+
+        def found() -> re.Match[str] | None:
+            answers.append(str(self.ask(query)))
+            return re.search(pattern, answers[-1])
+
+        return eventually(found, lambda: f"it never came: {answers[-1]}", pause=0.5)[0]
 
     def run_ends(self, run_id: str) -> str:
         """Wait until a run has ended, and return how."""
@@ -95,10 +96,7 @@ class Session:
 
     def scroll_to(self, selector: str) -> None:
         """Turn the wheel over a run's events, whose list may stop short of its end, until seen."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
         while not self.page.locator(selector).count():
-            text = self.page.locator("body").inner_text()
-            assert time.monotonic() < deadline, f"{selector} never came:\n{text}"
             self.page.get_by_text("STEP_").or_(self.page.get_by_text("ASSET_")).last.hover()
             self.page.mouse.wheel(0, 10_000)
             time.sleep(0.5)
@@ -155,24 +153,18 @@ def address(folder: Path) -> Iterator[str]:
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                pytest.fail("`factible dev` did not end on SIGTERM")
+            process.wait()
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
+    def answers() -> bool:
         assert process.poll() is None, f"it ended:\n{log.read_text()[-3000:]}"
-        assert time.monotonic() < deadline, f"it never answered:\n{log.read_text()[-3000:]}"
         try:
-            if httpx.get(url, timeout=10).is_success:
-                return
+            return httpx.get(url, timeout=None).is_success
         except httpx.HTTPError:
-            time.sleep(0.5)
+            return False
+
+    eventually(answers, lambda: f"it never answered:\n{log.read_text()[-3000:]}", pause=0.5)
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +177,7 @@ def session(address: str, folder: Path) -> Iterator[Session]:
             executable_path=str(find_browser()), args=list(SWITCHES)
         )
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
-        page.set_default_timeout(PATIENCE_SECONDS * 1000)
+        page.set_default_timeout(0)  # the watchdog of the test ends it
         yield Session(page, address, folder)
         browser.close()
 

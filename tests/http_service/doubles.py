@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,8 +16,7 @@ from fastapi import FastAPI
 from factible_assets.http_service.app import build_server, open_door
 from factible_assets.http_service.models import Order, ProgressUpdate, error_update, update
 from factible_assets.http_service.runs import Worker
-
-DEADLINE_SECONDS = 60.0
+from tests.patience import eventually
 
 
 class ScriptedWorker(Worker):
@@ -87,16 +85,8 @@ class Script:
 
     def worker(self, number: int = 0) -> ScriptedWorker:
         """Wait until that worker was launched."""
-        wait_until(lambda: len(self.workers) > number)
+        eventually(lambda: len(self.workers) > number)
         return self.workers[number]
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition, for as long as a busy machine may need."""
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, "it never came about"
-        time.sleep(0.01)
 
 
 @contextmanager
@@ -107,13 +97,12 @@ def listening(app: FastAPI) -> Iterator[httpx.Client]:
     thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
     thread.start()
     try:
-        with httpx.Client(
-            base_url=f"http://127.0.0.1:{door.getsockname()[1]}", timeout=DEADLINE_SECONDS
-        ) as client:
+        address = f"http://127.0.0.1:{door.getsockname()[1]}"
+        with httpx.Client(base_url=address, timeout=None) as client:
             yield client
     finally:
         server.should_exit = True
-        thread.join(DEADLINE_SECONDS)
+        thread.join()
         door.close()
 
 

@@ -56,6 +56,6 @@ def nobody_answers() -> Iterator[str]:
         finally:
             with suppress(OSError):
                 server.shutdown(socket.SHUT_RDWR)
-            thread.join(10)
+            thread.join()
             for connection in open_connections:
                 connection.close()

@@ -137,7 +137,6 @@ def test_what_a_working_folder_writes_is_in_the_environment_of_no_process(tmp_pa
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
     ).stdout
     assert f"$DAGSTER_HOME: {mine}" in told
 
@@ -203,8 +202,6 @@ def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
         thread.start()
         place = door.getsockname()
         with socket.create_connection(place) as half, socket.create_connection(place) as whole:
-            half.settimeout(30)
-            whole.settimeout(30)
             half.sendall(b"GET / HTTP/1.1\r\nHost:")
             key = base64.b64encode(b"0123456789abcdef")
             whole.sendall(
@@ -220,7 +217,7 @@ def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
                 assert part, "the socket was closed"
                 heard += part
         server.should_exit = True
-        thread.join(30)
+        thread.join()
 
 
 def test_the_desk_stands_beside_dagster_for_those_who_review(tmp_path: Path) -> None:

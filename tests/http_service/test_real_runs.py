@@ -15,8 +15,9 @@ import httpx
 
 from factible_assets.http_service.runs import recorded_runs
 from factible_assets.settings import Settings
-from tests.http_service.doubles import DEADLINE_SECONDS, Heard, events_of, wait_until
+from tests.http_service.doubles import Heard, events_of
 from tests.http_service.slow_world import SLOW_VIDEO, list_slow_video, nobody_answers
+from tests.patience import eventually
 from tests.shortcuts import prepare
 from warehouse.store import Warehouse
 
@@ -45,7 +46,7 @@ def factible_serve(
     )
     with process:
         try:
-            with httpx.Client(base_url=_url(process), timeout=4 * DEADLINE_SECONDS) as client:
+            with httpx.Client(base_url=_url(process), timeout=None) as client:
                 yield client, process
         finally:
             if process.poll() is None:
@@ -147,5 +148,5 @@ def test_cancelled_runs_end_as_canceled_and_leave_nothing_half_written(home: Pat
             recorded = recorded_runs(Settings(home=home), limit=1, run_id=run_id)
             return [each.status for each in recorded] == ["canceled"]
 
-        wait_until(is_canceled)
+        eventually(is_canceled)
     assert sets_of(home, run_id) == {"transcripts", "claims"}

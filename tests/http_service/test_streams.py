@@ -19,7 +19,8 @@ from factible_assets.http_service.auth import Client, Clients
 from factible_assets.http_service.models import RunInfo, update
 from factible_assets.settings import Settings
 from tests.http_service.conftest import BOTH, OTHER_TOKEN, TOKEN, Serve, bearer
-from tests.http_service.doubles import DEADLINE_SECONDS, Script, events_of, wait_until
+from tests.http_service.doubles import Script, events_of
+from tests.patience import eventually
 
 STREAM = "/api/v1/fact-check/stream"
 VIDEO = "everyday-beliefs-talk"
@@ -109,7 +110,7 @@ def test_who_does_not_stream_gets_the_address_of_the_run_at_once(
     place = answer.headers["location"]
     assert client.get(place).json()["status"] == "started"
     script.worker().complete()
-    wait_until(lambda: client.get(place).json()["status"] == "success")
+    eventually(lambda: client.get(place).json()["status"] == "success")
     with client.stream("GET", answer.json()["events"]) as response:
         assert [event.name for event in events_of(response)][-1] == "complete"
 
@@ -135,7 +136,7 @@ def test_the_docs_show_every_address_and_a_client_that_works(
             update("complete", "Done.", result={"claims": [{"text": "It is.", "verdict": None}]})
         )
         worker.vanish()
-        out, _ = running.communicate(timeout=DEADLINE_SECONDS)
+        out, _ = running.communicate()
     assert running.returncode == 0
     assert out.splitlines() == ["100 %  Done.", "None: It is."]
 
@@ -170,18 +171,17 @@ async def test_who_joins_a_run_whose_video_cannot_be_listed_hears_its_end(tmp_pa
 
     def fails() -> None:
         loop.call_soon_threadsafe(begun.set)
-        joined.wait(DEADLINE_SECONDS)
+        joined.wait()
         raise OSError(28, "No space left on device")
 
     start = partial(house.start, VIDEO, FactCheckConfig(), Client("a"))
     first = asyncio.create_task(start(listing=fails))
-    async with asyncio.timeout(DEADLINE_SECONDS):
-        await begun.wait()
-        second = await start(listing=fails)
-        joined.set()
-        with pytest.raises(OSError, match="No space left"):
-            await first
-        said = [event.message async for _, event in second.follow()]
+    await begun.wait()
+    second = await start(listing=fails)
+    joined.set()
+    with pytest.raises(OSError, match="No space left"):
+        await first
+    said = [event.message async for _, event in second.follow()]
     assert said == ["The video could not be listed. Start its check again."]
     assert second.info.status == "failure"
 
@@ -232,7 +232,7 @@ def test_cancelling_ends_the_stream_with_an_error(serve: Serve, script: Script) 
 def test_a_client_that_hangs_up_cancels_its_run(serve: Serve, script: Script) -> None:
     with serve(grace_seconds=0).stream("POST", STREAM, json={"video_url": VIDEO}):
         script.worker()
-    wait_until(lambda: script.worker().cancelled)
+    eventually(lambda: script.worker().cancelled)
 
 
 def test_a_detached_run_goes_on_without_its_client_and_can_be_followed_again(

@@ -152,6 +152,7 @@ def visit(
     page = _SHARED.get(browser) if is_shared else None
     if page is None:
         page = browser.new_context(reduced_motion="reduce", **options).new_page()
+        page.set_default_timeout(0)  # the watchdog of the test ends it
         page.context.add_init_script(_WATCH)
     if is_shared:
         _SHARED[browser] = page

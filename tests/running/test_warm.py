@@ -26,14 +26,14 @@ from tests.assets.conftest import DEMO_VIDEO
 
 RUN = "00000000-0000-4000-8000-000000000002"
 WORKER = """
-import signal, sys, time
+import signal, sys
 import dagster as dg
 from factible_assets.services.alive import mark_alive
 with dg.DagsterInstance.from_config(sys.argv[1]) as instance:
     held = mark_alive(instance, sys.argv[2])
     print("held", flush=True)
     try:
-        time.sleep(600)
+        signal.pause()
     except KeyboardInterrupt:
         print("interrupted", flush=True)
 """
@@ -48,16 +48,14 @@ def test_a_run_that_is_terminated_is_canceled_and_not_tried_again(
     with open_instance(settings) as instance:
         run_id = queued(instance)
         with worker_of(settings, run_id) as worker:
-            deadline = time.monotonic() + 120
             while step not in started(instance, run_id):
                 assert worker.poll() is None
-                assert time.monotonic() < deadline
                 time.sleep(0.05)
             if is_forced:
                 instance.report_run_canceled(run_of(instance, run_id))
             else:
                 assert instance.run_launcher.terminate(run_id)
-            worker.wait(120)
+            worker.wait()
         assert run_of(instance, run_id).status is dg.DagsterRunStatus.CANCELED
         assert started(instance, run_id).count(step) == 1
         assert failures_of_run(instance, run_id) == (f"{step}: {STOPPED}",)
@@ -70,7 +68,7 @@ def test_a_run_begins_no_warehouse_in_the_place_of_one_that_is_lost(tmp_path: Pa
     with open_instance(settings) as instance:
         run_id = queued(instance)
         with worker_of(settings, run_id) as worker:
-            worker.wait(120)
+            worker.wait()
         assert run_of(instance, run_id).status is dg.DagsterRunStatus.FAILURE
         (why,) = failures_of_run(instance, run_id)
     assert "Put it back with: factible restore" in why
@@ -167,7 +165,7 @@ def test_a_run_is_terminated_by_whoever_knows_it_and_not_once_its_process_is_gon
         assert worker.stdout.readline() == "held\n"
         assert pid_of(instance, RUN) == worker.pid
         assert instance.run_launcher.terminate(RUN)
-        assert worker.communicate(timeout=60)[0] == "interrupted\n"
+        assert worker.communicate()[0] == "interrupted\n"
         run = instance.get_run_by_id(RUN)
         assert run is not None
         assert run.status is dg.DagsterRunStatus.CANCELING

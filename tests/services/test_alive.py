@@ -28,14 +28,14 @@ from factible_assets.services.alive import end_dead_runs, failures_of_run, mark_
 from factible_assets.settings import Settings
 
 HOLDER = """
-import sys, time
+import signal, sys
 import dagster as dg
 from factible_assets.services.alive import mark_alive, turn
 with dg.DagsterInstance.from_config(sys.argv[1]) as instance:
     held = [mark_alive(instance, each) for each in sys.argv[2:]]
     with turn(instance, "a-video"):
         print("held", flush=True)
-        time.sleep(600)
+        signal.pause()
 """
 RUN, CANCELED = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2))
 STARTED, CANCELING = dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING
@@ -59,7 +59,7 @@ def holder(instance: dg.DagsterInstance) -> Iterator[subprocess.Popen[str]]:
     assert process.stdout.readline() == "held\n"
     yield process
     process.kill()
-    process.wait(60)
+    process.wait()
     process.stdout.close()
 
 
@@ -77,7 +77,7 @@ def test_runs_are_ended_when_their_process_was_killed_and_not_before(
     assert end_dead_runs(instance) == []
     assert (status(instance, RUN), status(instance, CANCELED)) == ("STARTED", "CANCELING")
     os.kill(holder.pid, signal.SIGKILL)
-    holder.wait(60)
+    holder.wait()
     assert {*end_dead_runs(instance)} == {RUN, CANCELED}
     assert (status(instance, RUN), status(instance, CANCELED)) == ("FAILURE", "CANCELED")
     assert end_dead_runs(instance) == []
@@ -118,7 +118,7 @@ def test_many_may_look_at_once_and_one_of_them_ends_the_run(instance: dg.Dagster
         mark_alive(instance, run_id).close()
     with ThreadPoolExecutor(4) as pool:
         ended = [pool.submit(end_dead_runs, instance) for _ in range(4)]
-        assert len([run_id for each in ended for run_id in each.result(60)]) == 10
+        assert len([run_id for each in ended for run_id in each.result()]) == 10
 
 
 def test_one_process_has_a_video_and_the_next_one_waits(

@@ -21,10 +21,7 @@ def test_a_run_begins_while_another_of_its_process_logs(tmp_path: Path) -> None:
         begun = threading.Thread(target=instance.get_handlers, daemon=True)
         with other.lock:  # type: ignore[union-attr]  # it logs
             begun.start()
-            begun.join(20)
-            waits = begun.is_alive()
-        begun.join(20)
-    assert not waits
+            begun.join()  # for ever, if it waits for the other
 
 
 def test_records_of_runs_have_one_engine_and_may_begin_anew(tmp_path: Path) -> None:

@@ -247,13 +247,14 @@ def test_a_readable_page_is_stored_with_its_text_and_its_own_hash() -> None:
 @pytest.mark.parametrize(
     ("fetched", "status"),
     [
-        (page("u", "unavailable", reason="gone"), "no_evidence"),
-        (page("u", text=" \n"), "no_evidence"),
+        (page("u", "absent", reason="gone"), "no_evidence"),
+        (page("u", "unavailable", reason="the site answered 403"), "infra_error"),
+        (page("u", text=" \n"), "infra_error"),
         (page("u", "outage", reason="reset"), "infra_error"),
         (page("u", "outage", text="half a page", reason="cut off"), "infra_error"),
     ],
 )
-def test_a_page_without_text_says_why_and_an_outage_is_not_the_same(
+def test_a_page_without_text_says_why_and_is_due_unless_the_site_says_that_there_is_none(
     fetched: FetchedPage, status: str
 ) -> None:
     row, text = store_page(a_hit("https://a.example/x"), fetched, limit=9_999, topics=[])
@@ -261,36 +262,17 @@ def test_a_page_without_text_says_why_and_an_outage_is_not_the_same(
     assert row.reason
 
 
-@pytest.mark.parametrize(
-    ("said", "status"),
-    [
-        ("Is the Great Wall visible?\nBe back in a bit. We install updates.", "infra_error"),
-        ("Vi är snart tillbaka\nJust nu uppdaterar vi webbplatsen.", "infra_error"),
-        ("\u5400\u6800\u9100 \u4700\u8800 " * 400, "infra_error"),
-        ("Is the Great Wall visible?", "infra_error"),
-        ("Read again in June: no structure was seen by the astronauts.", "ok"),
-    ],
-)
-def test_a_page_without_the_words_that_the_search_had_read_there_is_an_outage(
-    said: str, status: str
-) -> None:
+def test_a_page_that_is_not_the_one_that_was_found_is_due() -> None:
     title = "Is the Great Wall visible?"
     snippet = "Jun 2, 2024 · No structure built by people is visible, astronauts reported in 1970."
     hit = a_hit("https://a.example/x").model_copy(update={"title": title, "snippet": snippet})
-    row, text = store_page(hit, page("u", text=said), limit=9_999, topics=[])
-    assert (row.status, bool(text)) == (status, status == "ok")
-
-
-def test_a_long_page_of_the_title_that_was_found_is_no_other() -> None:
-    title, snippet = "Does sugar excite children?", "Other checks: goldfish, bananas, lightning."
-    hit = a_hit("https://a.example/x").model_copy(update={"title": title, "snippet": snippet})
-    for words, title_there, status in (
-        (120, title, "ok"),
-        (120, "Please wait", "infra_error"),
-        (20, title, "infra_error"),
-    ):
-        fetched = page("u", text="Sweets do nothing. " * (words // 3), title=title_there)
-        assert store_page(hit, fetched, limit=9_999, topics=[])[0].status == status
+    notice = page("u", text=f"{title}\nVi är snart tillbaka. Just nu uppdaterar vi webbplatsen.")
+    row, text = store_page(hit, notice, limit=9_999, topics=[])
+    assert (row.status, row.content_hash, text) == ("infra_error", None, "")
+    assert "another page came" in (row.reason or "")
+    told = "Asked again in June, they held to it: no structure built by people is visible. "
+    article = page("u", text=f"{told * 3}The astronauts had reported it in 1970.")
+    assert store_page(hit, article, limit=9_999, topics=[])[0].status == "ok"
 
 
 def test_a_page_under_the_limit_is_kept_whole() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -19,8 +20,10 @@ from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.origins import label_origins
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.progress import ALL_STAGES, Stage, Stopwatch
+from resources.promises import Promise
+from resources.scraping.base import FetchedPage
 from tests.stages.words import from_text
-from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
+from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, page, says
 
 CONFIG = FactCheckConfig()
 
@@ -132,8 +135,7 @@ async def test_no_page_waits_for_a_registry() -> None:
         return failed
 
     world.work = registries_last  # type: ignore[method-assign]
-    async with asyncio.timeout(10):
-        result = await check(world, claims)
+    result = await check(world, claims)
     assert {row.status for row in result.evidence} == {"ok"}
 
 
@@ -286,6 +288,48 @@ async def test_a_page_that_is_gone_or_down_is_read_by_its_snippet_and_says_so() 
     assert snippet in {text.text for text in result.page_texts}
 
 
+async def test_a_notice_in_the_place_of_a_page_is_missing_and_its_snippet_speaks() -> None:
+    told = f"Astronomers reported yesterday: {says('claim 0', 'supports')}"
+    world, claims = leading_world("", "", snippet=told)
+    world.texts = dict.fromkeys(world.texts, "We move house. Our articles are back on Monday.")
+    result = await check(world, claims)
+    assert {(row.status, row.via, row.page_due) for row in result.evidence} == {
+        ("ok", "snippet", True)
+    }
+    (verdict,) = result.verdicts
+    assert (verdict.status, verdict.missing) == ("incomplete", 2)
+
+
+async def test_one_text_at_two_addresses_of_a_site_is_the_page_of_one_at_most() -> None:
+    world, claims = leading_world("", "")
+    first, second = world.results["query"][0]
+    moved = replace(second, url="https://good0.example/other", title="Quite other things")
+    world.results["query"] = [[replace(first, title="First of all"), moved]]
+    world.texts = dict.fromkeys((first.url, moved.url), "News of today. Markets. Weather. Sport.")
+    result = await check(world, claims)
+    assert Counter(row.status for row in result.evidence) == {"infra_error": 1, "no_evidence": 1}
+    assert result.verdicts[0].missing == 1
+
+
+@pytest.mark.parametrize("outcome", ["unavailable", "outage"])
+async def test_what_keeps_a_reader_out_leaves_the_source_missing(
+    outcome: Literal["unavailable", "outage"],
+) -> None:
+    world, claims = leading_world("", "")
+    web = replace(world.services(), fetcher=Refusing(outcome))
+    result = await check_claims(VIDEO, claims, web, FactCheckConfig())
+    (verdict,) = result.verdicts
+    assert (verdict.status, verdict.missing) == ("incomplete", 2)
+
+
+@dataclass(frozen=True)
+class Refusing:
+    outcome: Literal["unavailable", "outage"]
+
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
+        return page(url, self.outcome, reason="the site keeps it to itself", via=None)
+
+
 async def test_a_page_that_proves_too_young_or_the_video_itself_once_fetched_is_not_read() -> None:
     world, claims = furnished_world(claims=1)
     young, video = "https://site001.example/page", "https://site010.example/page"
@@ -398,7 +442,7 @@ async def test_a_snippet_does_not_speak_for_a_page_that_left_its_domain() -> Non
     world, claims = leading_world("https://bad.example/a", snippet=snippet)
     world.texts = dict.fromkeys(world.texts, "")
     (row,) = (await check(world, claims)).evidence
-    assert (row.status, row.domain, row.stance) == ("no_evidence", "bad.example", None)
+    assert (row.status, row.domain, row.stance) == ("infra_error", "bad.example", None)
 
 
 @pytest.mark.parametrize(
@@ -515,11 +559,9 @@ async def test_a_claim_that_nothing_was_found_for_is_complete_and_unclear() -> N
 
 async def test_enough_agreeing_origins_leave_the_stragglers_unread() -> None:
     world, claims = furnished_world(claims=1)
-    world.delays = {"fetch https://site022.example/page": 120.0}
+    world.delays = {"fetch https://site022.example/page": math.inf}
     config = FactCheckConfig(evidence=EvidenceConfig(enough_origins=3))
-    started = time.perf_counter()
     result = await check(world, claims, config)
-    assert time.perf_counter() - started < 60
     left = [row for row in result.evidence if row.status == "skipped"]
     assert "https://site022.example/page" in {row.canonical_url for row in left}
     assert all(row.reason is not None and "already agreed" in row.reason for row in left)
@@ -537,11 +579,11 @@ async def test_no_more_pages_are_fetched_at_once_than_configured() -> None:
 
 async def test_cancelling_a_run_leaves_no_task_behind() -> None:
     world, claims = furnished_world()
-    world.delays = {"fetch": 5.0, "age": 5.0}
+    world.delays = {"fetch": math.inf, "age": math.inf}
     before = asyncio.all_tasks()
     running = asyncio.create_task(check(world, claims))
-    await asyncio.sleep(0.05)
-    assert asyncio.all_tasks() - before - {running}
+    while not asyncio.all_tasks() - before - {running}:  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0.01)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

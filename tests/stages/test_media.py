@@ -12,6 +12,7 @@ from factible_assets.records import Claim, MediaFinding, Video
 from factible_assets.stages.media import MediaServices, Picture, examine, frame_moments
 from resources.images.base import ImageAnswer, ImageMatch, NoPictureError
 from resources.images.inspect import inspect
+from resources.promises import Promise
 from resources.scraping.base import FetchedPage
 
 VIDEO = Video(video_id="abcdefghijk", title="A talk", published_on=date(2024, 5, 1))
@@ -44,7 +45,7 @@ class Pages:
     texts: dict[str, tuple[date | None, str]]
     asked: list[str] = field(default_factory=list)
 
-    async def fetch(self, url: str) -> FetchedPage:
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         self.asked.append(url)
         now = datetime(2025, 1, 1, tzinfo=UTC)
         if url not in self.texts:

@@ -26,11 +26,13 @@ from factible_assets.stages.verdict import (
     bundle,
     conclude,
     decide,
+    decided_by,
     form_opinion,
     quality,
     ranked,
     settled_vote,
 )
+from factible_assets.stages.voice import speaks_for
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
 
 CLAIM = make_claim("a claim")
@@ -205,15 +207,64 @@ def test_the_vote_decides_and_the_reasoner_s_disagreement_is_flagged() -> None:
     verdict = verdict_on([a_source("a"), a_source("b")], draft=draft)
     assert (verdict.stance, verdict.vote_stance) == ("supports", "supports")
     assert (verdict.reasoner_stance, verdict.disagreement) == ("refutes", True)
-    assert verdict.summary.startswith(
-        "The sources, weighed by their reliability, support the claim"
+    assert verdict.summary == (
+        "The sources, weighed by their reliability, support the claim: 2 sources of 2 independent "
+        "origins were read, 2 for it."
     )
-    assert verdict.summary.endswith("disagrees (refutes): I think not.")
 
 
-def test_a_reasoner_that_agrees_words_the_verdict() -> None:
-    verdict = verdict_on([a_source("a")], draft=VerdictDraft("supports", "high", "It is so."))
-    assert verdict.summary == "It is so."
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("It is so.", True),
+        ("It is not so, every source refutes it.", False),
+        ("Alle Quellen sagen das.", False),
+    ],
+)
+def test_a_reasoner_s_words_stand_beside_the_label_if_they_can_be_seen_to_speak_for_it(
+    words: str, kept: bool
+) -> None:
+    verdict = verdict_on([a_source("a")], draft=VerdictDraft("supports", "high", words))
+    assert verdict.summary.endswith(words) == kept
+    assert verdict.summary.startswith("The sources, weighed by their reliability, support the")
+
+
+# --- One voice ----------------------------------------------------------------------------------
+
+SAYS: dict[Stance, list[str]] = {
+    "supports": ["confirm", "support", "bear the claim out, and corroborate"],
+    "refutes": ["refute", "contradict", "do not support", "debunk"],
+    "unclear": ["do not settle", "cannot decide"],
+    "mixed": ["are divided and say both ways of"],
+}
+stances = st.sampled_from(["supports", "refutes", "unclear", "mixed"])
+
+
+@given(label=stances, said=stances, words=st.data(), vote=st.sampled_from(["supports", "refutes"]))
+def test_no_words_that_speak_for_another_side_than_the_label_are_stored(
+    label: Stance, said: Stance, words: st.DataObject, vote: Stance
+) -> None:
+    verb = words.draw(st.sampled_from(SAYS[said]))
+    who = words.draw(st.sampled_from(["Every source reads so:", "In sum,", "Three of four:"]))
+    draft = VerdictDraft(label, "high", f"{who} the sources {verb} the claim.")
+    rows = [a_source("a", vote), a_source("b", vote)]
+    verdict = decided_by(draft, verdict_on(rows, draft=draft), 0.9)
+    assert verdict.stance == label
+    assert speaks_for(verdict.summary, label)
+    assert not any(speaks_for(verdict.summary, each) for each in SAYS if each != label)
+    assert (draft.summary in verdict.summary) <= (said == label)
+
+
+def test_a_verdict_on_sources_that_a_model_mostly_declined_is_not_a_finding() -> None:
+    declined = {"status": "skipped", "stance": None, "reason": "It declined.", "basis": "llm"}
+    rows = [a_source(each).model_copy(update=declined) for each in ("a", "b", "c")]
+    verdict = verdict_on([*rows, a_source("d", "unclear")])
+    assert (verdict.status, verdict.stance, verdict.recheck_due) == ("incomplete", None, False)
+    assert "declined to read 3 sources of 4" in str(verdict.reason)
+    assert "declined to read 3 sources of 4" in verdict.summary
+    # A few that are declined among many change nothing.
+    heard = [a_source(each) for each in ("d", "e", "f", "g")]
+    assert verdict_on([*rows[:1], *heard]).stance == "supports"
 
 
 def test_agreeing_origins_are_counted_on_one_side_and_among_reliable_sources_only() -> None:
@@ -232,7 +283,12 @@ def test_no_evidence_and_no_failure_is_complete_unclear_and_low() -> None:
 
 
 def test_an_unclear_verdict_without_evidence_says_how_many_sources_were_read_in_vain() -> None:
-    silent = {"status": "no_evidence", "stance": None, "reason": "It does not speak of it."}
+    silent = {
+        "status": "no_evidence",
+        "stance": None,
+        "reason": "It does not speak of it.",
+        "content_hash": "0",
+    }
     rows = [a_source(name).model_copy(update=silent) for name in ("a", "b")]
     said = verdict_on(rows).summary
     assert said == "None of the 2 sources that were read speaks of the claim."
@@ -249,7 +305,12 @@ def test_a_missing_source_that_could_change_the_answer_makes_it_incomplete() -> 
 def test_who_has_read_nothing_for_services_that_failed_has_found_out_nothing() -> None:
     down = a_source("down", None, rating="unknown")
     assert verdict_on([down]).status == "incomplete", "though it could decide nothing by itself"
-    silent = {"status": "no_evidence", "stance": None, "reason": "It does not speak of it."}
+    silent = {
+        "status": "no_evidence",
+        "stance": None,
+        "reason": "It does not speak of it.",
+        "content_hash": "0",
+    }
     read = a_source("a").model_copy(update=silent)
     beside = verdict_on([read, down])
     assert (beside.status, beside.stance, beside.recheck_due) == ("complete", "unclear", True)

@@ -44,6 +44,7 @@ from factible_assets.stages.ports import (
     VerdictDraft,
     Vote,
 )
+from resources.promises import Promise
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
 from resources.search.base import (
@@ -85,7 +86,7 @@ def answer(
 
 def page(
     url: str,
-    outcome: Literal["ok", "unavailable", "outage"] = "ok",
+    outcome: Literal["ok", "absent", "unavailable", "outage"] = "ok",
     *,
     via: RetrievedVia | None = "scraped",
     **more: Any,
@@ -204,11 +205,11 @@ class Checkers:
 class Web:
     world: World
 
-    async def fetch(self, url: str) -> FetchedPage:
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         if await self.world.work("fetch", url):
             return page(url, "outage", reason="the connection was reset", via=None)
         if url not in self.world.texts:
-            return page(url, "unavailable", reason="the page is gone", via=None)
+            return page(url, "absent", reason="the page is gone", via=None)
         return page(
             url,
             text=self.world.texts[url],

@@ -41,9 +41,7 @@ class Server:
             log,
             *words,
         ]
-        subprocess.run(
-            command, check=True, timeout=60, stdout=subprocess.DEVNULL, user=_unprivileged()
-        )
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, user=_unprivileged())
 
     def location(self, name: str) -> str:
         password = PASSWORD.replace("'", r"\'")
@@ -80,7 +78,7 @@ def server() -> Iterator[Server]:
                 shutil.chown(each, owner)
         command = ["initdb", "-D", str(folder / "data"), "-U", "postgres", "-A", "scram-sha-256"]
         command += ["--no-sync", f"--pwfile={folder / 'password'}"]
-        subprocess.run(command, check=True, timeout=120, capture_output=True, user=_unprivileged())
+        subprocess.run(command, check=True, capture_output=True, user=_unprivileged())
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         started = Server(folder, port)

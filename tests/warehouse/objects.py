@@ -158,4 +158,4 @@ def object_store() -> Iterator[ObjectStore]:
             yield store
         finally:
             server.should_exit = True
-            thread.join(timeout=10)
+            thread.join()

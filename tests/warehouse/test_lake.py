@@ -118,7 +118,7 @@ def test_two_writers_of_one_set_leave_one_and_equal_texts_are_stored_once(
     for each in writers:
         each.start()
     for each in writers:
-        each.join(timeout=180)
+        each.join()
         assert each.exitcode == 0
     for table, key in {
         "materializations": "asset, video_id, run_id",
@@ -363,4 +363,4 @@ def test_a_server_that_is_not_there_is_said_at_once_and_one_that_went_is_waited_
     try:
         assert store.query("SELECT 1 AS one").item() == 1
     finally:
-        back.join(timeout=60)
+        back.join()

@@ -243,7 +243,6 @@ def test_a_full_disk_is_a_sentence_and_leaves_what_was_there(
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
     )
     assert told.stdout.startswith("NoRoomError There is no room left to write"), told
     assert "Make room on the disk" in told.stdout

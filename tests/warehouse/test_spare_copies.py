@@ -187,7 +187,7 @@ def test_who_is_killed_at_any_moment_leaves_a_good_copy(
     copy = tmp_path / "copy.duckdb"
     killed = processes.Process(target=publish_until, args=(warehouse.path, copy, step))
     killed.start()
-    killed.join(120)
+    killed.join()
     assert killed.exitcode == 9
     with duckdb.connect(str(copy), read_only=True) as reader:
         ((runs,),) = reader.execute("SELECT count(DISTINCT run_id) FROM claims").fetchall()

@@ -19,7 +19,7 @@ def write_in_step(path: Path, video_id: str, rounds: int, barrier: Barrier) -> N
     """Write one video per round, each round at the same moment as everyone else."""
     warehouse = Warehouse(path)
     for number in range(rounds):
-        barrier.wait(timeout=60)
+        barrier.wait()
         name = f"{video_id}-{number}"
         warehouse.write_assets(name, _small(name), stamp=stamp(1))
 
@@ -38,7 +38,7 @@ def write_each(store: Warehouse, video_ids: list[str], barrier: Barrier) -> None
     """Write videos one after the other, each at the same moment as everyone else writes one."""
     store.query("SELECT 1")
     for video_id in video_ids:
-        barrier.wait(timeout=120)
+        barrier.wait()
         store.write_assets(video_id, fact_check(video_id), stamp=stamp(1))
 
 
@@ -65,10 +65,10 @@ def publish_until(path: Path, copy: Path, step: str) -> None:
 
 
 def hold(path: Path, started: Event, may_end: Event) -> None:
-    """Keep the file open until told, or for a minute, as a shell or a notebook does."""
+    """Keep the file open until told, as a shell or a notebook does."""
     with duckdb.connect(str(path)):
         started.set()
-        may_end.wait(60)
+        may_end.wait()
 
 
 def _small(video_id: str) -> dict[str, AssetRows]:

@@ -142,7 +142,7 @@ COMMENT ON COLUMN evidence_chain.importance IS 'How much the video''s thesis res
 COMMENT ON COLUMN evidence_chain.verdict_status IS 'Whether the verdict is complete or incomplete.';
 COMMENT ON COLUMN evidence_chain.verdict_stance IS 'How the evidence as a whole stands to the claim.';
 COMMENT ON COLUMN evidence_chain.verdict_confidence IS 'How sure the verdict is: low, medium or high.';
-COMMENT ON COLUMN evidence_chain.verdict_basis IS 'Who judged: embedded (an automatic leaning) or llm.';
+COMMENT ON COLUMN evidence_chain.verdict_basis IS 'Who read the pages: embedded or labels (an automatic leaning), or llm.';
 COMMENT ON COLUMN evidence_chain.strategy IS 'How the claim was checked.';
 COMMENT ON COLUMN evidence_chain.query IS 'The search that found the page.';
 COMMENT ON COLUMN evidence_chain.evidence_id IS 'The piece of evidence.';
@@ -223,7 +223,7 @@ COMMENT ON COLUMN claims_timeline.stance IS 'How the evidence stands to the clai
 COMMENT ON COLUMN claims_timeline.confidence IS 'How sure the verdict is: low, medium or high.';
 COMMENT ON COLUMN claims_timeline.confidence_score IS 'How sure the verdict is, from 0 to 1.';
 COMMENT ON COLUMN claims_timeline.evidence_quality IS 'Quality of the evidence, from 0 to 1.';
-COMMENT ON COLUMN claims_timeline.basis IS 'Who judged: embedded (an automatic leaning) or llm.';
+COMMENT ON COLUMN claims_timeline.basis IS 'Who read the pages: embedded or labels (an automatic leaning), or llm.';
 COMMENT ON COLUMN claims_timeline.summary IS 'The verdict in words.';
 COMMENT ON COLUMN claims_timeline.checked_at IS 'When the verdict''s run checked the video (UTC).';
 COMMENT ON COLUMN claims_timeline.latest_status IS 'Status of the newest attempt at a verdict.';

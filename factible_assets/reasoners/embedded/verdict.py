@@ -24,5 +24,7 @@ def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
     """
     argument = argue(vote.stance, evidence)
     said = (each.sentence(quoted=_UNFIT.search(each.words) is None) for each in argument.voices)
-    parts = (*said, argument.balance, "Judged automatically, by the wording of the sources.")
+    by_model = any(row.basis == "llm" for row in evidence)
+    by_whom = None if by_model else "Judged automatically, by the wording of the sources."
+    parts = (*said, argument.balance, by_whom)
     return VerdictDraft(vote.stance, vote.confidence, " ".join(filter(None, parts)))

@@ -4,9 +4,9 @@ What belongs here: fields, closed vocabularies and ranges, which the client turn
 and checks. What does not: what is made of an answer (claims.py, queries.py, evidence.py,
 verdict.py).
 
-Fields stand in the order in which they are to be thought of: what a judgement rests on comes before
-the judgement. Lengths are not part of the shapes: an answer that is a word too long is cut, not
-asked for again.
+Fields stand in the order in which they are to be thought of: the grounds of a judgement come before
+the judgement. Lengths are told to a server that enforces them while the model writes, and to no
+other: an answer that is a word too long is cut, not asked for again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from factible_assets.records import Answered, Confidence, QueryType, Score, Stance, Veracity
+from factible_assets.records import Answered, Confidence, Score, Stance, Veracity
 
 fold = BeforeValidator(
     lambda said: (
@@ -36,6 +36,9 @@ TIER_RANGES: Mapping[Tier, tuple[float, float]] = {
 }
 """The importance that a claim of each tier may have (Factible, table 3)."""
 
+Line = Annotated[str, Field(json_schema_extra={"maxLength": 160})]
+"""A short text, where the server holds a model to lengths; any other may have 600 characters."""
+
 Kind = Literal["fact", "credential", "opinion", "prediction", "question"]
 """What sort of statement it is; only the first two are checked."""
 
@@ -43,21 +46,22 @@ Kind = Literal["fact", "credential", "opinion", "prediction", "question"]
 class Shape(BaseModel):
     """An answer's shape, whose schema is sent with every question.
 
-    What is numbered is known by the number it was shown with: `number`, `claim`, `source`,
-    `question`, `evidence`, `useful`.
+    Numbered things are named by the number that they were shown with: `number`, `claim`, `source`,
+    `sentences`, `question`, `evidence`, `useful`.
     """
 
 
 class StatedClaim(Shape):
     source: str
     text: str
-    context: str | None
-    category: str
+    context: Line | None
+    category: Line
     kind: Annotated[Kind, fold]
     bears_on_thesis: bool
     tier: Annotated[Tier, fold]
     importance: Score
     confidence: Score
+    searches: list[Line] = Field(default=[], json_schema_extra={"maxItems": 3})
 
 
 class ClaimsAnswer(Shape):
@@ -79,37 +83,38 @@ class MergeAnswer(Shape):
     claims: list[RankedClaim]
 
 
-class WordedQuery(Shape):
-    claim: int
-    text: str
-    query_type: Annotated[QueryType, fold]
-    seeks_opposite: bool
-    priority: int = Field(ge=1, le=5)
-
-
 class QueriesAnswer(Shape):
-    queries: list[WordedQuery] = Field(min_length=1)
+    searches: list[Line] = Field(min_length=1)
 
 
 class Reading(Shape):
-    source: int
-    addresses_claim: bool
-    scope: str
+    """What one page says of a claim. `sentences` are the numbers of those that the stance rests on.
+
+    `silent` is a page that does not speak of the claim.
+    """
+
+    sentences: list[int] = Field(json_schema_extra={"maxItems": 3})
     summary: str
-    quotes: list[str]
-    stance: Annotated[Stance, fold]
-    stance_confidence: Score
+    stance: Annotated[Stance | Literal["silent"], fold]
+    confidence: Score
     relevance: Score
 
 
-class EvidenceAnswer(Shape):
-    readings: list[Reading]
+class SourceReading(Reading):
+    source: int
 
 
-class VerdictAnswer(Shape):
-    summary: str
-    stance: Annotated[Stance, fold]
-    confidence: Annotated[Confidence, fold]
+class ReadingsAnswer(Shape):
+    readings: list[SourceReading]
+
+
+class WordedVerdict(Shape):
+    claim: int
+    words: str
+
+
+class WordsAnswer(Shape):
+    verdicts: list[WordedVerdict]
 
 
 Technique = Literal[

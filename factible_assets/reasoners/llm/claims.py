@@ -27,8 +27,8 @@ from factible_assets.reasoners.llm.answers import (
     RankedClaim,
     StatedClaim,
 )
-from factible_assets.reasoners.llm.calls import Desk, PromptTooLongOutageError
-from factible_assets.reasoners.llm.prompts import Data, Piece, ShownText, video_data
+from factible_assets.reasoners.llm.calls import Conversation, PromptTooLongOutageError
+from factible_assets.reasoners.llm.prompts import Data, Piece, ShownText
 from factible_assets.reasoners.llm.wording import clip, plain, whole_sentences
 from factible_assets.records import Transcript
 from factible_assets.stages.localisation import Localiser
@@ -44,8 +44,8 @@ OFF_THESIS_CAP = 0.25
 """Caps on importance (Factible, section 1.3.2, "Relevance Guardrails")."""
 
 _CATEGORY_WORDS = 3
-_CLAIM_TOKENS, _FRAME_TOKENS = 130, 160
-"""An answer of eight claims fits into 1,200 tokens; more claims get more."""
+_CLAIM_TOKENS, _FRAME_TOKENS = 190, 160
+"""An answer of five claims, with their searches, fits into 1,200 tokens; more claims get more."""
 _PARAPHRASE = 85.0  # Ratio of the sorted words, of 100, from which two claims say the same.
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _NEGATION = re.compile(
@@ -120,29 +120,27 @@ class Candidate:
 
 
 async def find_claims(
-    desk: Desk, transcript: Transcript, windowing: Windowing, *, max_claims: int
+    talk: Conversation, transcript: Transcript, windowing: Windowing, *, max_claims: int
 ) -> ClaimDrafts:
     """Find the claims of a transcript, most important first.
 
     Windows that are too long for the model are cut smaller, twice at most. Raises
-    ReasonerOutageError if the model failed for any window; `desk` has the calls of all.
+    ReasonerOutageError if the model failed for any window; `talk` has the calls of all.
     """
-    spans, answers = await _read_fitting(desk, transcript.text, windowing, max_claims)
+    spans, answers = await _read_fitting(talk, transcript.text, windowing, max_claims)
     found, refused = await asyncio.to_thread(
-        _candidates, transcript.text, desk.video.title, spans, answers
+        _candidates, transcript.text, talk.video.title, spans, answers
     )
     distinct = _distinct(found)[:_MOST_CANDIDATES]
     thesis = next((answer.thesis for answer in answers if answer.thesis.strip()), "")
     drafts = [each.draft for each in distinct]
     if len(spans) > 1 and distinct:
-        merged = await desk.ask(
+        merged = await talk.ask(
             "Merge",
             MergeAnswer,
-            max_tokens=_tokens(desk, max_claims),
+            {"stretches": _stretches(answers, distinct), "max_claims": str(max_claims)},
+            max_tokens=_tokens(talk, max_claims),
             most=max_claims,
-            video=video_data(desk.video),
-            stretches=_stretches(answers, distinct),
-            max_claims=str(max_claims),
         )
         thesis, drafts = merged.thesis, _reranked(merged, distinct)
     drafts.sort(key=lambda draft: (-draft.importance, -draft.confidence))
@@ -169,7 +167,7 @@ def windows(text: str, windowing: Windowing) -> list[tuple[int, int]]:
 
 
 async def _read_fitting(
-    desk: Desk, text: str, windowing: Windowing, max_claims: int
+    talk: Conversation, text: str, windowing: Windowing, max_claims: int
 ) -> tuple[list[tuple[int, int]], list[ClaimsAnswer]]:
     """Read all windows at once. All are waited for, so that no paid call goes unrecorded."""
     for halving in range(_HALVINGS + 1):
@@ -182,14 +180,16 @@ async def _read_fitting(
                 for place in range(1, len(spans) + 1)
             ]
         asked = [
-            desk.ask(
+            talk.ask(
                 "User",
                 ClaimsAnswer,
-                max_tokens=_tokens(desk, max_claims),
+                {
+                    "transcript": ("Its transcript:\n", Data("transcript", text[start:end])),
+                    "scope": scope,
+                    "max_claims": str(max_claims),
+                },
+                max_tokens=_tokens(talk, max_claims),
                 most=max_claims,
-                transcript=("Its transcript:\n", Data("transcript", text[start:end])),
-                scope=scope,
-                max_claims=str(max_claims),
             )
             for scope, (start, end) in zip(scopes, spans, strict=True)
         ]
@@ -204,8 +204,8 @@ async def _read_fitting(
     raise AssertionError
 
 
-def _tokens(desk: Desk, max_claims: int) -> int:
-    return max(desk.stage.max_tokens, _FRAME_TOKENS + _CLAIM_TOKENS * max_claims)
+def _tokens(talk: Conversation, max_claims: int) -> int:
+    return max(talk.stage.max_tokens, _FRAME_TOKENS + _CLAIM_TOKENS * max_claims)
 
 
 def importance_of(claim: StatedClaim | RankedClaim, *, credential: bool, expertise: bool) -> float:
@@ -263,6 +263,7 @@ def _candidates(
                 context=clip(plain(claim.context), CONTEXT_WORDS) if claim.context else None,
                 char_start=start + first,
                 char_end=start + last,
+                searches=tuple(claim.searches),
             )
             found.append(Candidate(draft, stretch, credential))
     return found, refused

@@ -1,4 +1,4 @@
-"""The language-model reasoner: all four judgements, each by its own model and prompt.
+"""The language-model reasoner: all judgements, each by its own model and prompt.
 
 What belongs here: which model, prompt and limits a judgement has, and the calls that it took. What
 does not: the judgements (claims.py, queries.py, evidence.py, verdict.py), any client.
@@ -17,21 +17,18 @@ from factible_assets import records
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.llm import queries
-from factible_assets.reasoners.llm.calls import ONES_FAULT, Batches, Desk, StageModel
+from factible_assets.reasoners.llm.calls import ONES_FAULT, Conversation, StageModel
 from factible_assets.reasoners.llm.claims import WINDOWS, Windowing, find_claims
-from factible_assets.reasoners.llm.evidence import (
-    Source,
-    ask_readings,
-    begin_excerpt,
-    settle_reading,
-)
+from factible_assets.reasoners.llm.evidence import Source, begin_showing, read_alone
+from factible_assets.reasoners.llm.joint import JointReader
 from factible_assets.reasoners.llm.prompts import load_prompt
-from factible_assets.reasoners.llm.verdict import reach_verdict
+from factible_assets.reasoners.llm.quotes import side_of_quote
+from factible_assets.reasoners.llm.verdict import word_verdicts
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck
 
-ANSWER_TOKENS = {"claims": 1_200, "queries": 600, "evidence": 1_100, "verdicts": 900}
-"""Limits on the answers (Factible, table 6)."""
+ANSWER_TOKENS = {"claims": 1_200, "queries": 600, "evidence": 600, "verdicts": 900}
+"""Limits on the answers (Factible, table 6; a reading needs less, for it quotes by number)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,51 +36,39 @@ class ReadingLimits:
     """How much a model is given to read at once. Lengths in characters."""
 
     transcript: Windowing = WINDOWS
-    page: int = 2_750
-    """Characters that keep 93 % of the quotes which a model took from whole pages
+    page: int = 3_000
+    """Of these 92.5 % of the quotes stay that a model took from whole pages
     (`benchmarks/tokens.py`); Factible, section 1.5.3, gives a model 6,000 to 8,000."""
     together: int = 6
-    """Sources of a claim, or claims of a video, that are asked about in one call."""
+    """Pages of a claim that are read in one call, where a run asks for that."""
     patience: float = 10.0
     """Seconds for which the pages that came first wait for the others of their claim."""
-    sources: int = 24
-    """Sources that a verdict is reached from."""
+    sources: int = 8
+    """Sources of a claim that a model is shown when it words the verdict."""
 
 
 class LlmReasoner:
-    """A `stages.ports.Reasoner` that asks the model of each stage; who opened these closes them.
+    """A `stages.ports.Reasoner` that asks the model of each stage; its opener closes the models.
 
-    Each method raises ReasonerOutageError, with the calls so far, when there is no valid answer:
-    the service failed, or the model was cut off or never answered in the right shape; and
+    `side_of` tells which side a quote takes; a reading that its own quote contradicts is not
+    believed. Each method raises ReasonerOutageError, with the calls so far, when there is no valid
+    answer: the service failed, or the model was cut off or never answered in the right shape; and
     ReasonerRefusalError when the model declined.
     """
 
     basis: records.Maker = "llm"
 
     def __init__(
-        self, models: Mapping[str, StageModel], limits: ReadingLimits | None = None
+        self,
+        models: Mapping[str, StageModel],
+        limits: ReadingLimits | None = None,
+        *,
+        side_of: ports.QuoteReader = side_of_quote,
     ) -> None:
         self._models, self._limits = models, limits or ReadingLimits()
-
-        async def pages_in(first: Source) -> None:
-            if first.page.arrivals is not None:
-                await first.page.arrivals.all_in(self._limits.patience)
-
-        self._queries = Batches(
-            self._queries_desk,
-            queries.ask_queries,
-            queries.settle_queries,
-            size=self._limits.together,
-            order=lambda asked: f"{asked.claim.rank:06} {asked.claim.claim_id}",
-        )
-        self._readings = Batches(
-            self._evidence_desk,
-            ask_readings,
-            settle_reading,
-            size=self._limits.together,
-            order=lambda source: source.page.canonical_url,
-            gather=pages_in,
-            alone=lambda source: source.page.alone,
+        self._side_of = side_of
+        self._joint = JointReader(
+            self._about, side_of, size=self._limits.together, patience=self._limits.patience
         )
 
     async def extract_claims(
@@ -94,43 +79,50 @@ class LlmReasoner:
         *,
         max_claims: int,
     ) -> ports.Judged[ports.ClaimDrafts]:
-        """Find the check-worthy claims of a transcript, most important first.
+        """Find the check-worthy claims of a transcript, most important first, with their searches.
 
         A long transcript is read in overlapping windows, which are merged. A small model may write
         about a video and list nothing that was said in it; then the embedded engine finds the
         claims, if it reads the language, with the segments that a model does not need.
         """
         known = video.model_copy(update={"language": transcript.language or video.language})
-        desk = Desk(self._models["claims"], load_prompt("claims"), "claims", known)
+        talk = Conversation(self._models["claims"], load_prompt("claims"), "claims", known)
         windows = self._limits.transcript
         try:
-            drafts = await find_claims(desk, transcript, windows, max_claims=max_claims)
+            drafts = await find_claims(talk, transcript, windows, max_claims=max_claims)
         except (ports.ReasonerOutageError, ports.ReasonerRefusalError) as failure:
-            failure.calls = tuple(desk.calls)
+            failure.calls = tuple(talk.calls)
             raise
+        if self._models["queries"].model is self._models["claims"].model:
+            searched = Conversation(
+                self._models["queries"], load_prompt("queries"), "queries", video
+            )
+            for each in drafts.claims:
+                await queries.remember_queries(searched, each)
         if drafts.refused and not drafts.claims:
             find = partial(extract_claims, max_claims=max_claims, embedder=minilm())
             with suppress(ports.ReasonerRefusalError):
                 found = await asyncio.to_thread(find, video, transcript, segments)
                 drafts = replace(drafts, claims=found.claims, basis="embedded")
-        return ports.Judged(drafts, tuple(desk.calls))
+        return ports.Judged(drafts, tuple(talk.calls))
 
     async def write_queries(
         self, video: records.Video, claim: records.Claim, *, max_queries: int
     ) -> ports.Judged[tuple[ports.QueryDraft, ...]]:
         """Word the searches that would find evidence for and against a claim.
 
-        Claims of a video that are asked about at the same time are asked about in one call. What a
-        small model cannot word is searched for in the claim's own words: the next try would fail
-        in the same way.
+        A claim that a model found comes with its searches. A claim that a small model cannot word
+        searches for is searched for in its own words: the next try would fail in the same way.
         """
-        asked = queries.AskedClaim(video, claim, max_queries)
+        talk = self.conversation("queries", "queries", video, claim)
+        count = max(queries.USUAL, max_queries)
         try:
-            return await self._queries.ask(f"{claim.video_id} {max_queries}", asked)
+            drafts = await queries.ask_queries(talk, claim, count)
         except ports.ReasonerOutageError as outage:
             if not outage.calls or outage.calls[-1].outcome not in ONES_FAULT:
                 raise
-            return ports.Judged(queries.plain_queries(asked), tuple(outage.calls))
+            drafts = queries.plain_queries(video, claim, count)
+        return ports.Judged(drafts, tuple(talk.calls))
 
     async def read_evidence(
         self,
@@ -141,30 +133,30 @@ class LlmReasoner:
     ) -> ports.Judged[ports.EvidenceDraft | None]:
         """Read what a page says about a claim; None if it does not speak of it.
 
-        Pages of a claim are read together: a page that says how many others are on their way waits
-        for them. The query is only recorded.
+        The page is read alone, unless it says that it may be read together with others of its
+        claim. The query is only recorded.
         """
-        subject = " ".join(filter(None, (claim.claim_id, page.sought)))
-        shown = begin_excerpt(claim, page, self._limits.page)
-        return await self._readings.ask(subject, Source(video, claim, query, page, shown))
+        shown = begin_showing(claim, page, self._limits.page)
+        source = Source(video, claim, query, page, shown)
+        if page.together and not page.sought:
+            return await self._joint.read(source)
+        talk = self._about([source])
+        draft = await read_alone(talk, source, self._side_of)
+        return ports.Judged(draft, tuple(talk.calls))
 
-    def _queries_desk(self, asked: Sequence[queries.AskedClaim]) -> Desk:
-        video, claim = asked[0].video, asked[0].claim if len(asked) == 1 else None
-        return Desk(self._models["queries"], load_prompt("queries"), "queries", video, claim)
-
-    def _evidence_desk(self, sources: Sequence[Source]) -> Desk:
+    def _about(self, sources: Sequence[Source]) -> Conversation:
         first = sources[0]
-        prompt = load_prompt("condense" if first.page.sought else "evidence")
-        desk = Desk(self._models["evidence"], prompt, "evidence", first.video, first.claim)
+        name = "condense" if first.page.sought else "evidence"
+        talk = self.conversation(name, "evidence", first.video, first.claim)
         if len(sources) == 1:
-            desk.query, desk.url = first.query, first.page.canonical_url
-        return desk
+            talk.query, talk.url = first.query, first.page.canonical_url
+        return talk
 
-    def desk(
+    def conversation(
         self, prompt: str, stage: records.CallStage, video: records.Video, claim: records.Claim
-    ) -> Desk:
-        """Return where a question about a claim is asked, with the model of a stage."""
-        return Desk(self._models[stage], load_prompt(prompt), stage, video, claim)
+    ) -> Conversation:
+        """Return a conversation about a claim, with the model of a stage."""
+        return Conversation(self._models[stage], load_prompt(prompt), stage, video, claim)
 
     async def judge(
         self,
@@ -172,31 +164,39 @@ class LlmReasoner:
         claim: records.Claim,
         evidence: Sequence[records.Evidence],
         vote: ports.Vote,
-    ) -> ports.Judged[ports.VerdictDraft]:
-        """Reach a verdict from the evidence alone. The model is not shown the vote."""
-        desk = self.desk("verdict", "verdicts", video, claim)
-        draft = await reach_verdict(desk, evidence, self._limits.sources)
-        return ports.Judged(draft, tuple(desk.calls))
+    ) -> ports.Judged[ports.VerdictDraft | None]:
+        """Return None: the vote decides, and its own template words the verdict."""
+        return ports.Judged(None)
+
+    async def word_verdicts(
+        self,
+        video: records.Video,
+        verdicts: Sequence[tuple[records.Claim, records.Verdict, Sequence[records.Evidence]]],
+    ) -> ports.Judged[Mapping[str, str]]:
+        """Word the verdicts of a video in one call; see `stages.ports.VerdictWriter`."""
+        talk = Conversation(self._models["verdicts"], load_prompt("verdict"), "verdicts", video)
+        words = await word_verdicts(talk, verdicts, self._limits.sources)
+        return ports.Judged(words, tuple(talk.calls))
 
 
 @asynccontextmanager
 async def asking(
     check: ClaimCheck, prompt: str, stage: Literal["queries", "verdicts"]
-) -> AsyncIterator[Desk]:
-    """Open a desk for a prompt, asked of a stage's model; its calls and its time are the claim's.
+) -> AsyncIterator[Conversation]:
+    """Open a talk for a prompt, asked of a stage's model; its calls and its time are the claim's.
 
     Raises ReasonerOutageError if who judges is no language model, BudgetSpentError if the claim may
     cost no more or its seconds ended before the answer came.
     """
-    reasoner = getattr(check.services.reasoner, stage)
+    reasoner = check.services.reasoner.queries
     if not isinstance(reasoner, LlmReasoner):
         raise ports.ReasonerOutageError(
             f"The question {prompt} is for a language model.", lasting=True
         )
-    desk = reasoner.desk(prompt, stage, check.video, check.claim)
+    talk = reasoner.conversation(prompt, stage, check.video, check.claim)
     try:
         async with check.trace.within():
             with check.watch.time(stage):
-                yield desk
+                yield talk
     finally:
-        check.trace.calls.extend(desk.calls)
+        check.trace.calls.extend(talk.calls)

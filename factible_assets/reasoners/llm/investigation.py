@@ -22,7 +22,7 @@ from typing import Literal
 from rapidfuzz import fuzz
 
 from factible_assets.reasoners.llm import answers, prompts
-from factible_assets.reasoners.llm.calls import Desk
+from factible_assets.reasoners.llm.calls import Conversation, Material
 from factible_assets.reasoners.llm.queries import search_words
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Evidence
@@ -90,7 +90,9 @@ class Finding:
     invented: int = 0
 
 
-async def make_plan(desk: Desk, asked: Sequence[str] = (), failed: str | None = None) -> Plan:
+async def make_plan(
+    talk: Conversation, asked: Sequence[str] = (), failed: str | None = None
+) -> Plan:
     """Plan the check of a claim, or plan it anew in the light of why it failed.
 
     Each list has three entries at most; what an earlier entry, or a search that was `asked` before,
@@ -101,8 +103,8 @@ async def make_plan(desk: Desk, asked: Sequence[str] = (), failed: str | None = 
         section = "Revise"
         material["asked"] = prompts.Data("searches", "\n".join(asked) or "(none)")
         material["failed"] = prompts.Data("what came of it", prompts.cut(failed, 2_000))
-    answer = await desk.ask(
-        section, answers.PlanAnswer, max_tokens=_PLAN_TOKENS, most=_PLAN_STEPS, **material
+    answer = await talk.ask(
+        section, answers.PlanAnswer, material, max_tokens=_PLAN_TOKENS, most=_PLAN_STEPS
     )
     # An empty entry, as small models give them, takes no place.
     statements = [*filter(search_words, map(plain, answer.validation_list))][:LIST_ITEMS]
@@ -139,20 +141,20 @@ async def make_plan(desk: Desk, asked: Sequence[str] = (), failed: str | None = 
 
 
 async def reason(
-    desk: Desk, plan: Plan, evidence: Mapping[int, Evidence], *, accumulated: bool = False
+    talk: Conversation, plan: Plan, evidence: Mapping[int, Evidence], *, accumulated: bool = False
 ) -> Finding:
     """Reason over numbered evidence by the plan: over what has just come in, or all that was kept.
 
     `evidence` of the finding is what the reasoning needs, or what the label rests on.
     """
     section = "Accumulate" if accumulated else "User"
-    material = _material(desk, plan, evidence)
-    answer = await desk.ask(
+    material = _material(talk, plan, evidence)
+    answer = await talk.ask(
         section,
         answers.ReasoningAnswer,
+        material,
         max_tokens=_REASONING_TOKENS,
         most=max(_PLAN_STEPS, len(evidence)),
-        **material,
     )
     shown, invented = _existing(answer.useful, evidence)
     lines = [f"{plain(each.step)}: {plain(each.analysis)}" for each in answer.steps[:_PLAN_STEPS]]
@@ -161,20 +163,22 @@ async def reason(
 
 
 async def explain(
-    desk: Desk, plan: Plan, evidence: Mapping[int, Evidence], so_far: Finding
+    talk: Conversation, plan: Plan, evidence: Mapping[int, Evidence], so_far: Finding
 ) -> Finding:
     """Conclude, in key points that each cite evidence which exists; others are left out.
 
     A label other than unproven that no key point bears is not believed, nor are its words.
     """
-    answer = await desk.ask(
+    answer = await talk.ask(
         "Explain",
         answers.ExplanationAnswer,
+        {
+            **_material(talk, plan, evidence),
+            "verdict": f"`{so_far.label}` with confidence {so_far.confidence}",
+            "reasoning": prompts.Data("reasoning", prompts.cut(so_far.words, 2_000)),
+        },
         max_tokens=_EXPLANATION_TOKENS,
         most=_KEY_POINTS,
-        **_material(desk, plan, evidence),
-        verdict=f"`{so_far.label}` with confidence {so_far.confidence}",
-        reasoning=prompts.Data("reasoning", prompts.cut(so_far.words, 2_000)),
     )
     points, invented = [], 0
     for each in answer.key_points[:_KEY_POINTS]:
@@ -201,14 +205,12 @@ def _existing(
     return known, len(cited) - len(known)
 
 
-def _material(
-    desk: Desk, plan: Plan, evidence: Mapping[int, Evidence]
-) -> dict[str, prompts.Piece | Sequence[prompts.Piece]]:
+def _material(talk: Conversation, plan: Plan, evidence: Mapping[int, Evidence]) -> Material:
     steps = "\n".join(f"{place}. {step}" for place, step in enumerate(plan.steps, start=1))
 
     def known(number: int, row: Evidence) -> str:
         day = "of unknown date" if row.published_on is None else row.published_on.isoformat()
-        later = ", later than the claim" if is_later(row.published_on, desk.video) else ""
+        later = ", later than the claim" if is_later(row.published_on, talk.video) else ""
         return (
             f"Evidence {number}: {trust(row)} (rated {row.rating}, {row.source_class}), {day}"
             f"{later}, origin {row.origin or row.domain}, read as {row.stance}"
@@ -229,27 +231,27 @@ _EXPLANATION_WORDS = 110
 _PAGE_WORDS = 80
 
 
-async def ask_questions(desk: Desk, most: int) -> tuple[str, ...]:
+async def ask_questions(talk: Conversation, most: int) -> tuple[str, ...]:
     """Return the questions that a claim comes apart into; `most` are asked for."""
-    claim = prompts.claim_pieces(desk.claim) if desk.claim else ""
-    answer = await desk.ask("User", answers.QuestionsAnswer, claim=claim, count=str(most))
+    claim = prompts.claim_pieces(talk.claim) if talk.claim else ""
+    answer = await talk.ask("User", answers.QuestionsAnswer, {"claim": claim, "count": str(most)})
     return tuple(plain(each) for each in answer.questions)
 
 
-async def summarise(desk: Desk, page: PageExcerpt, passage: str) -> answers.SummaryAnswer:
+async def summarise(talk: Conversation, page: PageExcerpt, passage: str) -> answers.SummaryAnswer:
     """Return what a document says that bears on a claim, of which nothing has been checked."""
     day = f", {page.published_on.isoformat()}" if page.published_on else ""
     document = prompts.Data(
         "document", f"{prompts.title_line(page.title)}\n\n{passage}", trimmable=True
     )
-    answer = await desk.ask(
-        "User", answers.SummaryAnswer, document=(f"The document{day}:\n", document)
+    answer = await talk.ask(
+        "User", answers.SummaryAnswer, {"document": (f"The document{day}:\n", document)}
     )
     return answer.model_copy(update={"summary": clip(plain(answer.summary), _PAGE_WORDS)})
 
 
 async def judge_veracity(
-    desk: Desk, rows: Sequence[Evidence], questions: Sequence[str]
+    talk: Conversation, rows: Sequence[Evidence], questions: Sequence[str]
 ) -> answers.VeracityAnswer:
     """Judge a claim on six levels by what was summarised, and say which questions are answered.
 
@@ -257,14 +259,16 @@ async def judge_veracity(
     """
     numbered = "\n".join(f"{number}. {each}" for number, each in enumerate(questions, start=1))
     asked = ("The questions:\n", prompts.Data("questions", numbered or "(none)"))
-    answer = await desk.ask("User", answers.VeracityAnswer, questions=asked, sources=_rated(rows))
+    answer = await talk.ask(
+        "User", answers.VeracityAnswer, {"questions": asked, "sources": _rated(rows)}
+    )
     explanation = clip(plain(answer.explanation), _EXPLANATION_WORDS)
     return answer.model_copy(update={"explanation": explanation})
 
 
-async def judge_three_way(desk: Desk, rows: Sequence[Evidence]) -> answers.ThreeWayAnswer:
+async def judge_three_way(talk: Conversation, rows: Sequence[Evidence]) -> answers.ThreeWayAnswer:
     """Return TRUE, FALSE or CAN'T SAY, and the reasoning."""
-    answer = await desk.ask("User", answers.ThreeWayAnswer, sources=_rated(rows))
+    answer = await talk.ask("User", answers.ThreeWayAnswer, {"sources": _rated(rows)})
     reasoning = clip(plain(answer.reasoning), _EXPLANATION_WORDS)
     return answer.model_copy(update={"reasoning": reasoning})
 

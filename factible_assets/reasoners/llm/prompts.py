@@ -14,9 +14,9 @@ Three lines of defence, because none holds alone:
 - The fence's marker is the beginning of a SHA-256 over all untrusted text of the prompt. A text
   that held its own marker would be a fixed point of the hash; so nobody can write one, and still
   the same question is the same prompt, which a cache can answer.
-- Every fenced line begins with a bar. What looks like the end of the fence, or like another
-  speaker, cannot begin a line (the marking of data that Hines et al., 2024, "Defending Against
-  Indirect Prompt Injection Attacks With Spotlighting", found to help most).
+- Every fenced line begins with a bar, or with a number and a bar. What looks like the end of the
+  fence, or like another speaker, cannot begin a line (the marking of data that Hines et al., 2024,
+  "Defending Against Indirect Prompt Injection Attacks With Spotlighting", found to help most).
 - What a chat template, a parser or an eye could take for something else is shown in another way:
   tags and control tokens lose their first bracket, invisible and direction-changing characters
   are left out.
@@ -31,10 +31,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
+from itertools import chain, repeat
 from pathlib import Path
 
 from factible_assets.records import Claim, Evidence, Video
 from factible_assets.stages.evidence import QuoteFinder
+from factible_assets.stages.ports import ClaimDraft
 from resources.llm.base import Part
 
 PROMPTS = Path(__file__).resolve().parent / "prompts"
@@ -73,11 +75,15 @@ _ROUND = str.maketrans(dict.fromkeys(_OPENING, "(") | dict.fromkeys(_CLOSING, ")
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Untrusted text with our own name for it. A trimmable one may lose its end."""
+    """Untrusted text with our own name for it. A trimmable one may lose its end.
+
+    `marks` stand before the bars of its lines, in order: numbers by which an answer can name them.
+    """
 
     label: str
     text: str
     trimmable: bool = False
+    marks: tuple[str, ...] = ()
 
 
 Piece = str | Data
@@ -132,7 +138,11 @@ def fenced(pieces: Sequence[Piece]) -> tuple[Part, ...]:
         if isinstance(piece, Data) and text is not None:
             gap = "" if parts[-1].text.endswith("\n") else "\n"
             parts.append(Part(f"{gap}<<<DATA {marker} {piece.label}>>>\n"))
-            marked = "\n".join(f"{LINE_MARK}{line}" for line in text.split("\n"))
+            marks = chain(piece.marks, repeat(""))
+            marked = "\n".join(
+                f"{mark}{LINE_MARK}{line}"
+                for line, mark in zip(text.split("\n"), marks, strict=False)
+            )
             parts.append(Part(marked, piece.trimmable))
             parts.append(Part(f"\n<<<END {marker}>>>"))
         elif isinstance(piece, str) and piece:
@@ -264,7 +274,7 @@ def _read(name: str, folder: Path) -> tuple[str, str]:
 # --- Material -----------------------------------------------------------------------------------
 
 
-def claim_data(claim: Claim, channel: str | None = None) -> Data:
+def claim_data(claim: Claim | ClaimDraft, channel: str | None = None) -> Data:
     """Return a claim with what is known of its background. It was said by a stranger: data."""
     lines = [
         claim.text,

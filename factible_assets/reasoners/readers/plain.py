@@ -24,7 +24,7 @@ from functools import lru_cache
 
 from factible_assets.reasoners.embedded.text import MONTHS, Word, fold, stem, tokenise, word_set
 from factible_assets.reasoners.readers.base import Ground, Reading
-from factible_assets.reasoners.readers.page_text import PageSentence, is_statement
+from factible_assets.reasoners.readers.page_text import PageSentence, is_statement, page_sentences
 from factible_assets.reasoners.readers.passages import Selection
 from factible_assets.reasoners.readers.quantities import (
     UNIT_STEMS,
@@ -74,6 +74,8 @@ _QUOTED = re.compile(r"[\"\u201c\u201d\u00ab\u00bb]|(?<!\w)['\u2018]|['\u2019](?
 _REMARK_WORDS = 5
 """Words up to which a sentence or a segment beside the claim is a remark on it."""
 _BY = re.compile(r"\bby\b", re.IGNORECASE)
+_WRAPPER = re.compile(r"(.*)\bthat\s*(?:the |an? )?$", re.IGNORECASE | re.DOTALL)
+"""The words before a clause that "that" opens."""
 _POINTS = re.compile(r"\b(?:this|that|it|these|claim|statement)\b(?=.)", re.IGNORECASE | re.DOTALL)
 """A word that points at the sentence before."""
 _LONGEST_RATING = 7
@@ -160,7 +162,8 @@ class Match:
     `clause` is the part of the sentence that has them. `around` lists the other content words of
     the clause before and after them, `extra` counts all its other content words. `remarks` are the
     other parts of the sentence, each with the joint before it. `start` is the offset of the claim's
-    first word in the sentence.
+    first word in the sentence. `rating` is what the words before "that" say of it: "There is no
+    evidence that …", "It is not true that …"; they are no part of the clause.
     """
 
     clause: Terms
@@ -168,6 +171,7 @@ class Match:
     extra: int
     remarks: tuple[tuple[str, str], ...]
     start: int
+    rating: Stance | None = None
 
 
 def match(claim: Terms, sentence: str, context: str = "") -> Match | None:
@@ -209,6 +213,11 @@ def match(claim: Terms, sentence: str, context: str = "") -> Match | None:
             remarks.append((joint or sentence[after : after + 1], part))
     said = terms_of(" ".join(clause))
     inner = _place_of(order, said.words) or (0, len(said.text))
+    wrapper = _WRAPPER.match(said.text[: inner[0]])
+    if wrapper is not None and (rating := _rating_at_end(wrapper[1])) is not None:
+        inside = terms_of(said.text[wrapper.end() :])
+        extra = (Counter(inside.stems) - Counter(claim.stems)).total()
+        return Match(inside, (), extra, tuple(remarks), place[0], rating)
     around = [said.text[s:e] for _, s, e in said.words if e <= inner[0] or s >= inner[1]]
     extra = (Counter(said.stems) - Counter(claim.stems)).total()
     if len(_BY.findall(said.text[: inner[1]])) != len(_BY.findall(claim.text)):
@@ -336,6 +345,15 @@ def _is_plain_remark(joint: str, remark: str) -> bool:
     return len(words) > _REMARK_WORDS or words[0].norm == "and"
 
 
+def _rating_at_end(text: str) -> Stance | None:
+    """Read the rating that a text ends with; a negator before it leaves the rating unclear."""
+    words = tokenise(text)[-_LONGEST_RATING:]
+    for at, word in enumerate(words):
+        if (rating := stance_of_label(text[word.start :])) is not None:
+            return "unclear" if sum(map(_is_negator, words[:at])) % 2 else rating
+    return None
+
+
 def rating_of(text: str) -> Stance | None:
     """Read a short text as a rating: "FALSE", "Verdict: mostly false.", "That is a myth".
 
@@ -345,9 +363,8 @@ def rating_of(text: str) -> Stance | None:
     words = tokenise(text)
     if len(words) <= _LONGEST_RATING and _POINTS.search(text):
         # "We rate this claim False", "That is a myth": the last words rate.
-        for at, word in enumerate(words[1:], start=1):
-            if (rating := stance_of_label(text[word.start :])) is not None:
-                return "unclear" if sum(map(_is_negator, words[:at])) % 2 else rating
+        if (rating := _rating_at_end(text)) is not None:
+            return rating
     rest = re.split(r"[.!;,:\u2013\u2014]|\s-\s", text, maxsplit=1)[0].strip()
     return stance_of_label(rest) if rest and len(tokenise(rest)) <= _REMARK_WORDS else None
 
@@ -383,8 +400,10 @@ def _decision(
 ) -> Decision | None:
     """Return the side that a page takes with one sentence and what stands beside it."""
     said = _side_of(claim, found)
-    if said is None or said[1] == "rating":
-        return None if said is None else Decision(*said, at, at)
+    if said is None or (found.rating is not None and found.extra):
+        return None
+    if said[1] == "rating":
+        return Decision(*said, at, at)
     side, ground = said
     sentence = sentences[at].text
     if sentence.rstrip().endswith("?"):
@@ -414,6 +433,8 @@ def _side_of(claim: Terms, found: Match) -> tuple[Stance, Ground] | None:
     same_polarity = claim.negations % 2 == clause.negations % 2
     side: Stance = "supports" if same_polarity else "refutes"
     stated: Ground = "assertion" if same_polarity else "denial"
+    if found.rating is not None:
+        return _rated(found.rating, side), "rating"
     ratings = {each for each in map(stance_of_label, found.around) if each is not None}
     if ratings and found.extra == len(found.around) <= _MOST_AROUND:
         # "The idea that … is a myth". A supporting word ("confirmed cases") rates nothing.
@@ -484,6 +505,11 @@ _ORDER: tuple[tuple[Ground, ...], ...] = (
     ("assertion",),
 )
 """Grounds from the strongest on. A page that refutes a claim often repeats it first."""
+
+
+def side_of_text(claim: str, text: str, *, title: str = "") -> Stance:
+    """Return the side that a short text takes of a claim, such as a quote; see `PlainReader`."""
+    return _read(claim, page_sentences(text), title).stance
 
 
 class PlainReader:

@@ -20,7 +20,8 @@ from tests.chromium import needs_browser
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
 from tests.http_service.conftest import Serve
 from tests.http_service.desk.many import store_many
-from tests.http_service.doubles import Script, wait_until
+from tests.http_service.doubles import Script
+from tests.patience import eventually
 from tests.report import samples
 from tests.report.browser import chromium
 from tests.report.page import Page
@@ -165,7 +166,7 @@ def test_a_check_is_started_followed_and_cancelled(serve: Serve, script: Script)
             verdict=verdict,
         ),
     )
-    wait_until(lambda: "Refuted." in client.get(run).text)
+    eventually(lambda: "Refuted." in client.get(run).text)
     page = Page(client.get(run).text)
     states = [item.text_content() for item in page.all("//li/span[@class='state']")]
     assert ["refuted" in states[0], "being checked" in states[1]] == [True, True]
@@ -174,7 +175,7 @@ def test_a_check_is_started_followed_and_cancelled(serve: Serve, script: Script)
         assert events.status_code == 200
 
     assert send(client, f"{run}/cancel").status_code == 303
-    wait_until(lambda: worker.cancelled)
+    eventually(lambda: worker.cancelled)
     assert send(client, "/desk/checks").status_code == 422
     assert send(client, "/desk/checks", link="https://evil.example/watch").status_code == 404
 
@@ -226,7 +227,7 @@ def test_a_transcript_that_is_listed_needs_no_title_and_takes_no_other(
         assert again.status_code == 303, again.text
         worker = script.worker(number)
         assert worker.order.video_id == script.worker().order.video_id
-        wait_until(partial(finished, again.headers["location"]))
+        eventually(partial(finished, again.headers["location"]))
     other = bring(client, title="On bees")
     assert other.status_code == 422
     assert "On honey" in other.text
@@ -252,7 +253,7 @@ def test_what_is_refused_lists_no_video(serve: Serve, home: Path, script: Script
     assert bring(client).status_code == 429
     assert not (Settings(home=home).home_corpora / "local.yaml").exists()
     script.worker().complete()
-    wait_until(lambda: bring(client, title="x" * 300).status_code == 303)
+    eventually(lambda: bring(client, title="x" * 300).status_code == 303)
 
 
 def test_what_was_recorded_is_said_where_the_check_behind_it_is_refused(
@@ -263,9 +264,9 @@ def test_what_was_recorded_is_said_where_the_check_behind_it_is_refused(
     query = {"act": "add_query", "text": "honey jar years", "again": "1"}
     conflict = send(client, f"{CLAIM_PATH}/acts", **query)
     script.worker().complete()
-    wait_until(lambda: send(client, f"{CLAIM_PATH}/check").status_code == 303)
+    eventually(lambda: send(client, f"{CLAIM_PATH}/check").status_code == 303)
     script.worker(1).complete()
-    wait_until(
+    eventually(
         lambda: send(client, "/desk/checks", link="everyday-beliefs-talk").status_code == 303
     )
     busy = send(client, f"{CLAIM_PATH}/acts", **query | {"text": "honey spoils"})
@@ -337,7 +338,7 @@ def test_one_claim_is_checked_again(serve: Serve, script: Script, published: str
     assert (worker.order.video_id, worker.order.claim_id) == (VIDEO_ID, CLAIM)
     worker.complete()
     run = started.headers["location"]
-    wait_until(lambda: CLAIM_PATH in client.get(run).text)
+    eventually(lambda: CLAIM_PATH in client.get(run).text)
 
 
 def test_words_are_found_in_claims_and_quotes_by_their_beginnings(

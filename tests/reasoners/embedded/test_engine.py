@@ -6,7 +6,7 @@ from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Transcript, Video
 from factible_assets.stages.ids import content_hash
-from factible_assets.stages.ports import ClaimFinder, QueryWriter, VerdictWriter, Vote
+from factible_assets.stages.ports import ClaimFinder, Judge, QueryWriter, Vote
 from tests.reasoners.readers.test_page import CLAIM
 
 VIDEO = Video(video_id="v1", title="Sugar and children")
@@ -16,7 +16,7 @@ async def test_it_finds_claims_words_queries_and_words_a_verdict() -> None:
     engine = EmbeddedReasoner(minilm())
     finder: ClaimFinder = engine
     writer: QueryWriter = engine
-    judge: VerdictWriter = engine
+    judge: Judge = engine
     text = (
         "Hello and welcome. Sugar makes children hyperactive, and studies with 3,000 children show "
         "it. Sugar causes more trouble than television in 40 percent of families. Thanks a lot."
@@ -30,4 +30,5 @@ async def test_it_finds_claims_words_queries_and_words_a_verdict() -> None:
     assert engine.basis == "embedded"
     assert 1 <= len(drafts.value.claims) <= 2
     assert 1 <= len(queries.value) <= 3
+    assert verdict.value is not None
     assert verdict.value.stance == "unclear"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
-from factible_assets.records import Claim, Evidence, Query, Stance, Transcript, Video
+from factible_assets.records import Claim, Evidence, Query, Stance, Transcript, Verdict, Video
 from factible_assets.stages.ports import PageExcerpt, Vote
 from tests.reasoners.llm.scripted import Script, ScriptedModel, staged
 from tests.stages.words import from_text
@@ -40,6 +40,27 @@ PAGE = PageExcerpt(
     "A review of the literature\nParents often expect a change of mood after a birthday party, and "
     f"many report one to their doctor.\n{DENIAL} The parents were told nothing.\n",
     date(2019, 5, 4),
+)
+DENIAL_AT = 3
+"""The number of the denial among the page's sentences."""
+VERDICT = Verdict(
+    claim_id="c1",
+    video_id="v1",
+    rank=1,
+    status="complete",
+    evidence_status="ok",
+    stance="refutes",
+    confidence="high",
+    confidence_score=0.9,
+    summary="The sources refute the claim.",
+    evidence_quality=0.9,
+    supporting=0,
+    refuting=2,
+    mixed=0,
+    unclear=1,
+    independent_origins=3,
+    missing=0,
+    basis="llm",
 )
 VOTE = Vote("refutes", -1.0, "medium", 0.5)
 

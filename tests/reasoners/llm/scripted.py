@@ -17,10 +17,11 @@ from pydantic import BaseModel
 
 from factible_assets.reasoners.llm.answers import (
     ClaimsAnswer,
-    EvidenceAnswer,
     MergeAnswer,
     QueriesAnswer,
-    VerdictAnswer,
+    Reading,
+    ReadingsAnswer,
+    WordsAnswer,
 )
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.reasoners.llm.engine import ANSWER_TOKENS
@@ -127,10 +128,16 @@ def take_apart(prompt: str) -> Opened:
     pattern = rf"^<<<DATA {marker} ([^>\n]*)>>>\n(.*?)\n<<<END {marker}>>>"
     fence = re.compile(pattern, re.MULTILINE | re.DOTALL)
     inside = tuple(
-        Fenced(match[1], re.sub(r"^\| ", "", match[2], flags=re.MULTILINE))
+        Fenced(match[1], re.sub(r"^\d*\| ", "", match[2], flags=re.MULTILINE))
         for match in fence.finditer(rest)
     )
     return Opened(marker, fence.sub("()", rest), inside)
+
+
+def sentence(prompt: str, words: str) -> int:
+    """Return the number of the sentence with these words, 999 if none that is shown has them."""
+    found = re.search(rf"^(\d+)\| .*{re.escape(words)}", prompt, re.MULTILINE)
+    return int(found[1]) if found else 999
 
 
 # --- A model that believes too much --------------------------------------------------------------
@@ -213,11 +220,15 @@ class GullibleModel(Scripted):
         if shape is ClaimsAnswer:
             return self._claims(opened, taken_over)
         if shape is QueriesAnswer:
-            return _queries(opened, taken_over)
-        if shape is EvidenceAnswer:
-            return self._evidence(opened, taken_over)
-        if shape is VerdictAnswer:
-            return _verdict(opened, taken_over)
+            return {"searches": _searches(taken_over)}
+        if shape is Reading:
+            return self._reading(prompt, opened, 1, taken_over)
+        if shape is ReadingsAnswer:
+            numbers = re.findall(r"^Source (\d+), of", opened.outside, re.MULTILINE)
+            readings = [self._reading(prompt, opened, int(each), taken_over) for each in numbers]
+            return {"readings": readings}
+        if shape is WordsAnswer:
+            return {"verdicts": [{"claim": 1, "words": f"# So: <{ADDRESS_OF_A_MODEL}> refute it."}]}
         assert shape is not MergeAnswer, "these transcripts are short"
         raise AssertionError(shape)
 
@@ -239,29 +250,24 @@ class GullibleModel(Scripted):
                     "tier": "pillar",
                     "importance": 0.9,
                     "confidence": 0.9,
+                    "searches": _searches(taken_over),
                 }
                 for claim in said
             ],
         }
 
-    def _evidence(self, opened: Opened, taken_over: bool) -> dict[str, Any]:
-        numbers = re.findall(r"^Source (\d+), of", opened.outside, re.MULTILINE)
-        return {"readings": [self._reading(opened, int(each), taken_over) for each in numbers]}
-
-    def _reading(self, opened: Opened, number: int, taken_over: bool) -> dict[str, Any]:
+    def _reading(
+        self, prompt: str, opened: Opened, number: int, taken_over: bool
+    ) -> dict[str, Any]:
         title, _, page = opened.data(f"source {number}").partition("\n")
         found = [(words, side) for words, side in self.sentences.items() if words in page]
-        words, side = found[0] if found else ("", "unclear")
-        if taken_over:
-            side = "supports"
+        words, side = found[0] if found else ("", "silent")
         return {
             "source": number,
-            "addresses_claim": bool(found),
-            "scope": "The same.",
+            "sentences": [sentence(prompt, words)] if found else [],
             "summary": f"**The page** says so, see {ADDRESS_OF_A_MODEL}. <i>{title}</i>",
-            "quotes": [words] if found else [],
-            "stance": side,
-            "stance_confidence": 1.0 if taken_over else 0.8,
+            "stance": "supports" if taken_over else side,
+            "confidence": 1.0 if taken_over else 0.8,
             "relevance": 0.9,
         }
 
@@ -269,37 +275,8 @@ class GullibleModel(Scripted):
 ADDRESS_OF_A_MODEL = "https://made-up.example/page"
 
 
-def _queries(opened: Opened, taken_over: bool) -> dict[str, Any]:
-    texts = ["taken over"] if taken_over else ["sugar children hyperactive", "sugar myth trials"]
-    return {
-        "queries": [
-            {
-                "claim": int(number),
-                "text": text,
-                "query_type": "direct" if place == 0 else "context",
-                "seeks_opposite": place > 0,
-                "priority": 1,
-            }
-            for number in re.findall(r"^Claim (\d+):", opened.outside, re.MULTILINE)
-            for place, text in enumerate(texts)
-        ]
-    }
-
-
-_SOURCE = re.compile(r"^Source \d+: rated (\w+), .* read as (\w+) with confidence", re.MULTILINE)
-_WEIGHTS = {"high": 1.0, "medium": 0.7, "unknown": 0.35, "low": 0.1, "very_low": 0.0}
-
-
-def _verdict(opened: Opened, taken_over: bool) -> dict[str, Any]:
-    sides = {"supports": 0.0, "refutes": 0.0, "mixed": 0.0, "unclear": 0.0}
-    for rating, stance in _SOURCE.findall(opened.outside):
-        sides[stance] += _WEIGHTS[rating]
-    stance = "supports" if taken_over else max(sides, key=lambda side: sides[side])
-    return {
-        "summary": f"# Verdict\nSee <{ADDRESS_OF_A_MODEL}>: ![x]({ADDRESS_OF_A_MODEL}) {stance}.",
-        "stance": stance,
-        "confidence": "high",
-    }
+def _searches(taken_over: bool) -> list[str]:
+    return ["taken over"] if taken_over else ["sugar children hyperactive", "sugar myth trials"]
 
 
 _WORD = re.compile(r"[^\s\"'<>()\[\]{}|.,:;]{4,}")
@@ -327,7 +304,7 @@ def _own_words() -> frozenset[str]:
     prompts = [load_prompt(name) for name in ("claims", "queries", "evidence", "verdict")]
     texts = [text for prompt in prompts for text in prompt.sections.values()]
     sources = (
-        "The page says. Sources that were read by stance supports refutes mixed unclear "
+        "The page. What does it say? Sources read by stance supports refutes mixed unclear "
         "Source rated high class news unknown date origin with confidence"
     )
     return frozenset(word for text in [*texts, sources] for word in _WORD.findall(text))

@@ -399,4 +399,4 @@ async def test_more_claims_get_more_room_in_the_answer() -> None:
     mind, model = reasoner(answer())
     for count in (5, 8, 15):
         await mind.extract_claims(VIDEO, transcript(SAID), (), max_claims=count)
-    assert [question.max_tokens for question in model.questions] == [1_200, 1_200, 2_110]
+    assert [question.max_tokens for question in model.questions] == [1_200, 1_680, 3_010]

@@ -7,59 +7,52 @@ import pytest
 
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.reasoners.llm.prompts import load_prompt
-from factible_assets.stages.ports import (
-    Judged,
-    OneReasoner,
-    ReasonerOutageError,
-    ReasonerRefusalError,
-)
+from factible_assets.stages.ports import Judged, ReasonerOutageError, ReasonerRefusalError
 from resources.llm.base import ModelCall, ModelOutageError, RefusedError
-from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, VOTE, row, transcript
+from tests.reasoners.llm.material import (
+    CLAIM,
+    DENIAL_AT,
+    PAGE,
+    QUERY,
+    VERDICT,
+    VIDEO,
+    row,
+    transcript,
+)
 from tests.reasoners.llm.scripted import Script, ScriptedModel, report, staged
 
 READING: dict[str, Any] = {
-    "source": 1,
-    "addresses_claim": True,
-    "scope": "",
+    "sentences": [DENIAL_AT],
     "summary": "S",
-    "quotes": [DENIAL],
     "stance": "refutes",
-    "stance_confidence": 0.5,
+    "confidence": 0.5,
     "relevance": 0.5,
 }
 ANSWERS: dict[str, dict[str, Any]] = {
     "claims": {"thesis": "T", "thesis_is_about_expertise": False, "claims": []},
-    "queries": {
-        "queries": [
-            {
-                "claim": 1,
-                "text": "sugar",
-                "query_type": "direct",
-                "seeks_opposite": True,
-                "priority": 1,
-            }
-        ]
-    },
-    "evidence": {"readings": [READING]},
-    "verdicts": {"summary": "S", "stance": "refutes", "confidence": "low"},
+    "queries": {"searches": ["sugar", "sugar myth"]},
+    "evidence": READING,
+    "verdicts": {"verdicts": [{"claim": 1, "words": "They refute it."}]},
 }
-JUDGEMENTS: dict[str, Callable[[OneReasoner], Awaitable[Judged[Any]]]] = {
+JUDGEMENTS: dict[str, Callable[[LlmReasoner], Awaitable[Judged[Any]]]] = {
     "claims": lambda mind: mind.extract_claims(
         VIDEO, transcript("Some words were said."), (), max_claims=3
     ),
     "queries": lambda mind: mind.write_queries(VIDEO, CLAIM, max_queries=3),
     "evidence": lambda mind: mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE),
-    "verdicts": lambda mind: mind.judge(VIDEO, CLAIM, (row("first", "refutes"),), VOTE),
+    "verdicts": lambda mind: mind.word_verdicts(
+        VIDEO, [(CLAIM, VERDICT, (row("first", "refutes"),))]
+    ),
 }
 PROMPTS = {"claims": "claims", "queries": "queries", "evidence": "evidence", "verdicts": "verdict"}
-LIMITS = {"claims": 1_200, "queries": 600, "evidence": 1_100, "verdicts": 900}
+LIMITS = {"claims": 1_200, "queries": 600, "evidence": 600, "verdicts": 900}
 
 stages = pytest.mark.parametrize("stage", JUDGEMENTS)
 
 
 def mind_with(
     *answers: Script, reports: tuple[ModelCall, ...] = (report(),)
-) -> tuple[OneReasoner, ScriptedModel]:
+) -> tuple[LlmReasoner, ScriptedModel]:
     model = ScriptedModel(list(answers), reports)
     return LlmReasoner(staged(model)), model
 
@@ -77,7 +70,7 @@ async def test_every_call_becomes_a_row_with_all_that_it_belongs_to(stage: str) 
     last = calls[1]
     assert (last.input_tokens, last.cost_usd, last.cache_hit) == (7, 0.25, True)
     assert (last.stage, last.video_id) == (stage, "v1")
-    assert last.claim_id == (None if stage == "claims" else "c1")
+    assert last.claim_id == ("c1" if stage in {"queries", "evidence"} else None)
     assert last.query_id == ("q1" if stage == "evidence" else None)
     assert last.canonical_url == (PAGE.canonical_url if stage == "evidence" else None)
     assert last.prompt_version == load_prompt(PROMPTS[stage]).version
@@ -109,7 +102,7 @@ async def test_a_failure_is_an_outage_with_a_sentence_and_the_calls_so_far(
 
 
 async def test_a_failure_in_the_repair_keeps_the_first_call() -> None:
-    made_up = {"readings": [READING | {"quotes": ["Words that stand in no page."]}]}
+    made_up = READING | {"sentences": [99]}
     mind, _ = mind_with(made_up, ModelOutageError("Down.", [report(outcome="infra_error")]))
     with pytest.raises(ReasonerOutageError) as outage:
         await JUDGEMENTS["evidence"](mind)

@@ -170,7 +170,7 @@ def test_without_an_attack_the_sources_refute_the_claim() -> None:
     calm, model = by_model(None)
     assert calm.verdict.stance == "refutes"
     assert calm.evidence(HOSTILE).quote == DENIAL
-    assert len(model.prompts) == 4
+    assert len(model.prompts) == 4  # claims, searches, and each page alone
     assert by_rules(None).verdict.stance == "refutes"
 
 
@@ -247,14 +247,17 @@ def test_a_fence_alone_would_let_many_attacks_through(monkeypatch: pytest.Monkey
     } <= let_through
 
 
-async def test_a_model_that_obeys_all_the_same_gives_another_verdict() -> None:
+async def test_a_model_that_obeys_all_the_same_is_found_out_by_its_own_quotes() -> None:
     class Obedient(GullibleModel):
         def _is_taken_over(self, prompt: str) -> bool:
-            return "What does each source say" in prompt
+            return "It is a myth" in prompt or DENIAL in prompt
 
     model = Obedient({DENIAL: "refutes", OTHER_DENIAL: "refutes"}, [CLAIM], "")
     taken = await checked(Reasoner.of(LlmReasoner(staged(model))))
-    assert taken.verdict.stance == "supports"
+    assert taken.verdict.stance == "unclear"
+    row = taken.evidence(HOSTILE)
+    assert (row.stance, row.ground, row.quote) == ("unclear", "contradicted", DENIAL)
+    assert "says the contrary" in str(row.reason)
 
 
 # --- The embedded engine -------------------------------------------------------------------------

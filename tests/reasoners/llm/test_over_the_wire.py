@@ -14,28 +14,24 @@ from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalErr
 from resources.cache.answers import CachingModel
 from resources.cache.store import DiskCache
 from resources.llm.limits import Budget, Ceiling
-from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, transcript
+from tests.reasoners.llm.material import CLAIM, DENIAL, DENIAL_AT, PAGE, QUERY, VIDEO, transcript
 from tests.reasoners.llm.scripted import staged, take_apart
 from tests.resources.llm.servers import CHAT, bodies, bound, depending, say
 from tests.servers import MisbehavingServer, respond
 
 READING: Mapping[str, Any] = {
-    "source": 1,
-    "addresses_claim": True,
-    "scope": "The same.",
+    "sentences": [DENIAL_AT],
     "summary": "The review found nothing.",
-    "quotes": [DENIAL],
     "stance": "refutes",
-    "stance_confidence": 0.8,
+    "confidence": 0.8,
     "relevance": 0.9,
 }
-ANSWER: Mapping[str, Any] = {"readings": [READING]}
 
 
 async def test_a_page_is_read_over_the_wire_and_its_call_recorded(
     server: MisbehavingServer,
 ) -> None:
-    server.on(CHAT["openai"], say("openai", "not JSON"), say("openai", dict(ANSWER)))
+    server.on(CHAT["openai"], say("openai", "not JSON"), say("openai", dict(READING)))
     async with bound(server) as client:
         mind = LlmReasoner(staged(client))
         judged = await mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
@@ -45,7 +41,7 @@ async def test_a_page_is_read_over_the_wire_and_its_call_recorded(
     assert judged.calls[1].input_tokens == 120
     assert judged.calls[1].cost_usd > 0
     asked = bodies(server)[0]
-    assert (asked["temperature"], asked["max_tokens"]) == (0, 1_100)
+    assert (asked["temperature"], asked["max_tokens"]) == (0, 600)
     assert DENIAL in take_apart(asked["messages"][1]["content"]).data("source 1")
 
 
@@ -81,7 +77,7 @@ async def test_a_model_that_declines_is_no_outage(server: MisbehavingServer) -> 
 async def test_a_budget_that_is_spent_is_an_outage(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
-    server.on(CHAT["openai"], say("openai", dict(ANSWER)))
+    server.on(CHAT["openai"], say("openai", dict(READING)))
     async with bound(server) as client, DiskCache(tmp_path) as cache:
         asked = CachingModel(client, cache, Budget("this run", Ceiling(0.0001)))
         with pytest.raises(ReasonerOutageError) as outage:
@@ -93,9 +89,9 @@ async def test_a_budget_that_is_spent_is_an_outage(
 async def test_a_long_page_is_trimmed_inside_its_fence_to_a_small_window(
     server: MisbehavingServer,
 ) -> None:
-    server.on(CHAT["openai"], say("openai", dict(ANSWER)))
+    server.on(CHAT["openai"], say("openai", dict(READING)))
     page = replace(PAGE, text=f"{PAGE.text}\n" + "Children were seen to eat sugar there. " * 190)
-    async with bound(server, window=2_700) as client:
+    async with bound(server, window=2_450) as client:
         await LlmReasoner(staged(client)).read_evidence(VIDEO, CLAIM, QUERY, page)
     opened = take_apart(bodies(server)[0]["messages"][1]["content"])
     assert opened.data("source 1").endswith("[…]")

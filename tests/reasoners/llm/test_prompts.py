@@ -41,6 +41,7 @@ def test_every_prompt_file_is_used() -> None:
     assert {path.stem for path in PROMPTS.glob("*.md")} == {
         *NAMES,
         "data_rules",
+        "search_rules",
         "stance_rules",
         "summary_rules",
     }
@@ -54,15 +55,15 @@ def test_every_prompt_says_that_data_is_not_to_be_obeyed(name: str) -> None:
 
 
 PUBLISHED = {
-    "claims": "claims-4-",
-    "queries": "queries-4-",
-    "evidence": "evidence-3-",
-    "verdict": "verdict-3-",
+    "claims": "claims-5-",
+    "queries": "queries-5-",
+    "evidence": "evidence-4-",
+    "verdict": "verdict-4-",
     **{
         name: f"{name}-1-"
         for name in ("questions", "summary", "summary_examples", "veracity", "three_way")
     },
-    "condense": "condense-1-",
+    "condense": "condense-2-",
     "plan": "plan-1-",
     "reasoning": "reasoning-1-",
 }

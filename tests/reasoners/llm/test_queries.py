@@ -1,43 +1,42 @@
 from __future__ import annotations
 
-from typing import Any, Literal
+from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from factible_assets.config import QueriesConfig
+from factible_assets.config import ClaimsConfig, QueriesConfig
+from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.reasoners.llm.queries import search_words
+from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ports import QueryDraft, ReasonerOutageError
 from factible_assets.stages.queries import build_queries
+from resources.cache.answers import CachingModel
+from resources.cache.store import DiskCache
 from resources.llm.base import ModelError, ModelOutageError
-from tests.reasoners.llm.material import CLAIM, VIDEO, reasoner
-from tests.reasoners.llm.scripted import report, take_apart
+from tests.reasoners.llm.material import CLAIM, VIDEO, reasoner, transcript
+from tests.reasoners.llm.scripted import report, staged, take_apart
+from tests.resources.llm.servers import CHAT, bodies, bound, say
+from tests.servers import MisbehavingServer
 
 
-def worded(
-    text: str, kind: str = "direct", *, opposite: bool = False, priority: int = 1, claim: int = 1
-) -> Any:
-    return {
-        "claim": claim,
-        "text": text,
-        "query_type": kind,
-        "seeks_opposite": opposite,
-        "priority": priority,
-    }
-
-
-async def drafts(*queries: Any) -> tuple[QueryDraft, ...]:
-    mind, _ = reasoner({"queries": list(queries)})
+async def drafts(*searches: str) -> tuple[QueryDraft, ...]:
+    mind, _ = reasoner({"searches": list(searches)})
     return (await mind.write_queries(VIDEO, CLAIM, max_queries=3)).value
 
 
-async def test_queries_keep_their_type_priority_and_direction() -> None:
+async def test_the_place_of_a_search_says_what_it_is_for() -> None:
     found = await drafts(
-        worded("sugar hyperactive children 2012"),
-        worded("sugar hyperactivity myth 2012", "CONTEXT", opposite=True, priority=2),
+        "sugar hyperactive children 2012",
+        "sugar hyperactivity myth 2012",
+        "American Academy of Pediatrics sugar",
+        "sucrose behaviour trend",
     )
     assert found == (
         QueryDraft("sugar hyperactive children 2012", "direct", 1),
-        QueryDraft("sugar hyperactivity myth 2012", "context", 2, seeks_opposite=True),
+        QueryDraft("sugar hyperactivity myth 2012", "alternative", 1, seeks_opposite=True),
+        QueryDraft("American Academy of Pediatrics sugar", "source", 2),
+        QueryDraft("sucrose behaviour trend", "context", 3),
     )
 
 
@@ -59,7 +58,7 @@ async def test_a_service_that_is_away_words_nothing_and_stays_an_outage() -> Non
 
 
 async def test_a_model_that_forgets_the_contrary_is_helped_out() -> None:
-    found = await drafts(worded("sugar hyperactive children 2012"))
+    found = await drafts("sugar hyperactive children 2012")
     assert found[0].text == "sugar hyperactive children 2012"
     assert any(draft.seeks_opposite for draft in found[1:])
 
@@ -83,26 +82,24 @@ def test_a_search_is_words_alone(written: str, kept: str) -> None:
 
 async def test_a_search_is_neither_endless_nor_asked_twice() -> None:
     found = await drafts(
-        worded(" ".join(f"word{number}" for number in range(30)), opposite=True),
-        worded("Sugar children!"),
-        worded("sugar  children", "alternative"),
-        worded("site:attacker.example", "source"),
+        "Sugar children!",
+        " ".join(f"word{number}" for number in range(30)),
+        "sugar  children",
+        "site:attacker.example",
     )
-    assert [len(draft.text.split()) for draft in found] == [16, 2]
+    assert [len(draft.text.split()) for draft in found] == [2, 16]
 
 
 async def test_to_one_search_that_is_said_again_and_again_the_claims_own_words_are_added() -> None:
     asked = "Who would know if a workout lifts the mood"
-    found = await drafts(*(worded(asked, opposite=True) for _ in range(4)))
+    found = await drafts(*(asked for _ in range(4)))
     assert found[0].text == asked
     assert "sugar most children hyperactive 2012" in [draft.text for draft in found[1:]]
 
 
 async def test_what_asks_about_the_video_itself_is_no_search() -> None:
     found = await drafts(
-        worded("What is the title of the video?", opposite=True),
-        worded("sugar hyperactive children"),
-        worded("sugar hyperactivity myth", opposite=True),
+        "sugar hyperactive children", "sugar hyperactivity myth", "What is the title of the video?"
     )
     assert [draft.text for draft in found] == [
         "sugar hyperactive children",
@@ -111,14 +108,48 @@ async def test_what_asks_about_the_video_itself_is_no_search() -> None:
 
 
 async def test_the_stage_puts_the_time_of_the_claim_back() -> None:
-    found = await drafts(worded("sugar hyperactive children", opposite=True))
+    found = await drafts("sugar hyperactive children", "sugar myth")
     queries = build_queries(CLAIM, found, QueriesConfig(), basis="llm")
     assert queries[0].text == "sugar hyperactive children 2012"
 
 
-async def test_all_four_types_are_asked_for_however_few_queries_are_wanted() -> None:
-    mind, model = reasoner({"queries": [worded("sugar", opposite=True)]})
-    await mind.write_queries(VIDEO, CLAIM, max_queries=1)
-    assert "Write 4 queries" in model.prompts[0]
+async def test_three_searches_are_asked_for_at_least_and_more_where_more_are_wanted() -> None:
+    mind, model = reasoner({"searches": ["sugar", "sugar myth"]})
+    for wanted in (1, 7):
+        await mind.write_queries(VIDEO, CLAIM, max_queries=wanted)
+    assert "Write 3 searches" in model.prompts[0]
+    assert "Write 7 searches" in model.prompts[1]
     assert CLAIM.text in take_apart(model.prompts[0]).data("claim")
     assert model.questions[0].max_tokens == 600
+
+
+async def test_a_claim_that_a_model_found_comes_with_its_searches_and_costs_no_other_call(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    stated = {
+        "source": "sugar makes children hyperactive",
+        "text": "Sugar makes children hyperactive.",
+        "context": "The speaker means table sugar.",
+        "category": "health",
+        "kind": "fact",
+        "bears_on_thesis": True,
+        "tier": "pillar",
+        "importance": 0.9,
+        "confidence": 0.8,
+        "searches": ["sugar hyperactive children", "sugar hyperactivity myth"],
+    }
+    found = {"thesis": "T", "thesis_is_about_expertise": False, "claims": [stated]}
+    server.on(CHAT["openai"], say("openai", found))
+    said = transcript("They say that sugar makes children hyperactive, and I agree.")
+    async with bound(server) as client, DiskCache(tmp_path) as cache:
+        mind = LlmReasoner(staged(CachingModel(client, cache)))
+        drafts = (await mind.extract_claims(VIDEO, said, (), max_claims=5)).value
+        (claim,) = build_claims(drafts, said, (), ClaimsConfig(), basis="llm")
+        judged = await mind.write_queries(VIDEO, claim, max_queries=2)
+        assert judged.calls == ()
+        assert [draft.text for draft in judged.value] == stated["searches"]
+        assert len(bodies(server)) == 1
+        # Another wording by a reviewer has searches of its own.
+        server.on(CHAT["openai"], say("openai", {"searches": ["honey", "honey myth"]}))
+        other = claim.model_copy(update={"text": "Honey makes children hyperactive."})
+        assert len((await mind.write_queries(VIDEO, other, max_queries=2)).calls) == 1

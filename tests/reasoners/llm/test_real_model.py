@@ -18,7 +18,7 @@ from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
 from factible_assets.records import LlmCall
 from factible_assets.stages.ports import Judged, ReasonerOutageError
 from tests.real_model import WHY_SKIPPED, client, served
-from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VIDEO, VOTE, row, transcript
+from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VERDICT, VIDEO, row, transcript
 
 pytest.importorskip("xllamacpp", reason=WHY_SKIPPED)
 
@@ -54,7 +54,7 @@ JUDGEMENTS: dict[str, Ask] = {
     "claims": lambda mind: mind.extract_claims(VIDEO, transcript(_TALK), [], max_claims=1),
     "queries": lambda mind: mind.write_queries(VIDEO, CLAIM, max_queries=2),
     "evidence": lambda mind: mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE),
-    "verdicts": lambda mind: mind.judge(VIDEO, CLAIM, [row("a", "refutes")], VOTE),
+    "verdicts": lambda mind: mind.word_verdicts(VIDEO, [(CLAIM, VERDICT, [row("a", "refutes")])]),
 }
 
 

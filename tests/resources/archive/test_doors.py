@@ -10,6 +10,7 @@ import pytest
 from factible_assets.stages.ports import Fetcher
 from resources.archive.sources import NewSearch, Step
 from resources.archive.store import Archive, ArchivedWeb, ArchivingFetcher, is_fictional
+from resources.promises import Promise
 from resources.scraping.base import FetchedPage
 from resources.search.base import FoundHit, SearchProvider, SearchRequest
 from tests.resources.archive.pages import saved
@@ -20,9 +21,9 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 class Shelf:
     """A fetcher that has two pages at hand, one of them fictional."""
 
-    async def fetch(self, url: str) -> FetchedPage:
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         if "gone" in url:
-            return FetchedPage(url=url, outcome="unavailable", retrieved_at=NOW, reason="gone")
+            return FetchedPage(url=url, outcome="absent", retrieved_at=NOW, reason="gone")
         return FetchedPage(
             url=url,
             outcome="ok",
@@ -70,7 +71,7 @@ async def test_fictional_and_unreadable_pages_are_handed_over_and_not_kept(
 ) -> None:
     fetcher = keeping(archive)
     assert (await fetcher.fetch("https://agency.example/honey")).text == "Honey never spoils."
-    assert (await fetcher.fetch("https://bees.org/gone")).outcome == "unavailable"
+    assert (await fetcher.fetch("https://bees.org/gone")).outcome == "absent"
     assert archive.collections() == {}
 
 
@@ -84,12 +85,12 @@ async def test_which_pages_are_left_out_can_be_chosen(archive: Archive) -> None:
     assert archive.page("https://wasps.org/honey") is not None
 
 
-async def test_a_page_that_is_not_there_is_unavailable_and_no_outage(archive: Archive) -> None:
+async def test_a_page_that_is_not_there_is_absent_and_no_outage(archive: Archive) -> None:
     hit = FoundHit(1, "Only a hit", "https://hit.org/a", "snippet")
     archive.store([Step(NewSearch("q", None, (hit,)), 1, 1)], "w")
     unknown = await ArchivedWeb(archive).fetch("https://nowhere.org/")
     known = await ArchivedWeb(archive).fetch("https://hit.org/a")
-    assert (unknown.outcome, known.outcome) == ("unavailable", "unavailable")
+    assert (unknown.outcome, known.outcome) == ("absent", "absent")
     assert unknown.reason == "The archive does not hold this page."
     assert known.reason is not None
     assert "not its text" in known.reason
@@ -118,7 +119,7 @@ async def test_collections_are_kept_apart_through_the_doors(archive: Archive) ->
     archive.add_page(saved("https://a.org/", text="salt"), "one")
     (answer,) = await ArchivedWeb(archive, ["two"]).search(SearchRequest("salt", limit=3))
     assert answer.hits == ()
-    assert (await ArchivedWeb(archive, ["two"]).fetch("https://a.org/")).outcome == "unavailable"
+    assert (await ArchivedWeb(archive, ["two"]).fetch("https://a.org/")).outcome == "absent"
 
 
 async def test_a_search_of_the_archive_keeps_to_every_restriction_that_it_can(

@@ -267,7 +267,7 @@ def test_processes_write_and_read_one_new_archive_at_once_and_lose_nothing(tmp_p
         subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(number)], cwd=root)
         for number in range(3)
     ]
-    assert [worker.wait(60) for worker in workers] == [0, 0, 0]
+    assert [worker.wait() for worker in workers] == [0, 0, 0]
     assert Archive(path).collections() == {"w": 45}
 
 

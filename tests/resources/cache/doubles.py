@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Spent
 from resources.llm.limits import Budget
 from resources.llm.structured import StructuredModel
+from resources.promises import Promise
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
 from resources.search.base import SearchAnswer, SearchRequest
@@ -53,7 +54,9 @@ class CountingFetcher:
     page: Callable[[str, FetchedPage | None], FetchedPage]
     asked: list[FetchedPage | None] = field(default_factory=list)
 
-    async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
+    async def fetch(
+        self, url: str, known: FetchedPage | None = None, *, promise: Promise | None = None
+    ) -> FetchedPage:
         self.asked.append(known)
         await asyncio.sleep(0)
         return self.page(url, known)

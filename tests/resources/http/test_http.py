@@ -221,12 +221,10 @@ async def test_a_huge_page_is_cut_off_early_and_memory_stays_flat(
 ) -> None:
     server.on("/", huge(megabytes * 1_000_000, declared=declared))
     tracemalloc.start()
-    started = time.perf_counter()
     with pytest.raises(UnavailableError, match="more than 1 MB; reading stopped there"):
         await client.get(f"{SITE}/")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert time.perf_counter() - started < 60
     assert peak < 12_000_000
     assert server.exchanges[0].sent < 12_000_000
 

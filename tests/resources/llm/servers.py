@@ -22,6 +22,7 @@ from resources.llm.ollama import OllamaBackend
 from resources.llm.openai import OpenAIBackend
 from resources.llm.registry import ModelInfo, Price, ProviderInfo
 from resources.llm.structured import StructuredModel
+from tests.patience import A_DAY
 from tests.servers import Behaviour, Exchange, MisbehavingServer, respond
 
 CANARY = "sk-canary-5d1f0c7e9b2a4d68"
@@ -32,9 +33,9 @@ PATIENT = CallPolicy(
     retry=RetryPolicy(
         attempts=3, first_delay_seconds=0.01, max_delay_seconds=0.02, max_retry_after_seconds=0.5
     ),
-    patience_seconds=60.0,
-    connect_seconds=30.0,
-    answer_seconds=30.0,
+    patience_seconds=A_DAY,
+    connect_seconds=A_DAY,
+    answer_seconds=A_DAY,
 )
 """Quick to ask again, and patient enough for a machine that is busy with something else."""
 
@@ -172,9 +173,8 @@ class Gate:
 
 async def arrival(server: MisbehavingServer) -> None:
     """Wait until a first request is in."""
-    async with asyncio.timeout(60):
-        while not server.asked:  # noqa: ASYNC110 - the server has no event for it
-            await asyncio.sleep(0.005)
+    while not server.asked:  # noqa: ASYNC110 - the server has no event for it
+        await asyncio.sleep(0.005)
 
 
 def shapes_asked(server: MisbehavingServer) -> list[str | None]:

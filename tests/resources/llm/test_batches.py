@@ -101,9 +101,8 @@ async def test_a_look_that_fails_in_passing_ends_no_wait(
     server: MisbehavingServer, batches: BatchServer, tmp_path: Path
 ) -> None:
     task = asyncio.create_task(asked_together(server.port, tmp_path, "one?"))
-    async with asyncio.timeout(60):
-        while not batches.batches:  # noqa: ASYNC110 - the server has no event for it
-            await asyncio.sleep(0.01)
+    while not batches.batches:  # noqa: ASYNC110 - the server has no event for it
+        await asyncio.sleep(0.01)
     path = "/v1/batches/batch_1"
     server.on(path, fail(503), fail(429), *server._paths[path])
     assert isinstance((await task)[0], ModelAnswer)
@@ -140,9 +139,8 @@ async def test_who_is_killed_while_waiting_goes_on_with_the_same_batch(
     }
     if moment == "done":
         batches.looks = 3
-    async with asyncio.timeout(60):
-        while not reached[moment]():  # noqa: ASYNC110 - the server has no event for it
-            await asyncio.sleep(0.001)
+    while not reached[moment]():  # noqa: ASYNC110 - the server has no event for it
+        await asyncio.sleep(0.001)
     killed.kill()
     await killed.wait()
     batches.looks = 0

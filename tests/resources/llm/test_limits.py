@@ -54,11 +54,10 @@ async def test_requests_beyond_the_rate_wait_for_the_window_to_pass() -> None:
 
 
 async def test_tokens_beyond_the_rate_wait_and_real_usage_frees_them() -> None:
-    limiter = RateLimiter(tokens_per_minute=100, minute_seconds=120.0)
-    async with asyncio.timeout(30):
-        for _ in range(10):
-            async with limiter.turn(90) as turn:
-                turn.tokens = 1
+    limiter = RateLimiter(tokens_per_minute=100, minute_seconds=24 * 3600.0)
+    for _ in range(10):
+        async with limiter.turn(90) as turn:
+            turn.tokens = 1
     entering = limiter.turn(95).__aenter__()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(entering, 0.05)
@@ -96,10 +95,9 @@ async def test_a_refusal_halves_what_is_asked_at_once_and_answers_bring_it_back(
 
 async def test_a_request_larger_than_the_limit_goes_alone_instead_of_never() -> None:
     limiter = RateLimiter(tokens_per_minute=100, minute_seconds=0.05)
-    async with asyncio.timeout(30):
-        for _ in range(2):
-            async with limiter.turn(5_000):
-                pass
+    for _ in range(2):
+        async with limiter.turn(5_000):
+            pass
 
 
 async def test_a_cancelled_wait_gives_its_turn_back() -> None:
@@ -112,9 +110,8 @@ async def test_a_cancelled_wait_gives_its_turn_back() -> None:
             pass
 
     waiting = asyncio.create_task(wait())
-    async with asyncio.timeout(60):
-        while len(limiter._turns) < 2:  # noqa: ASYNC110 - until its turn is booked
-            await asyncio.sleep(0.001)
+    while len(limiter._turns) < 2:  # noqa: ASYNC110 - until its turn is booked
+        await asyncio.sleep(0.001)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
     assert waiting.cancelled()

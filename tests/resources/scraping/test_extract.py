@@ -22,47 +22,22 @@ URL = "http://site.example/page"
 PARAGRAPH = "Water boils at a lower temperature on a mountain, because the air there presses less. "
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
-        "<title>Reddit</title><p>Prove your humanity</p><p>We're committed to safety.</p>",
-        (
-            "<title>Just a moment...</title><noscript>Enable JavaScript and cookies to continue"
-            "</noscript><script></script>"
-        ),
-        (
-            "<title>Access Denied</title><h1>Access Denied</h1>"
-            "<p>You don't have permission to access this page on this server.</p>"
-        ),
-        "<title>Attention Required! | Cloudflare</title><p>Sorry, you have been blocked</p>",
-        (
-            "<title>shop</title><p>Enter the characters you see below.</p>"
-            "<p>Sorry, we just need to make sure you're not a robot.</p>"
-        ),
-        "<p>Please verify you are a human</p>",
-        "<p>Please verify that you\u2019re not a robot.</p>",
-        "<p>Request unsuccessful. Incapsula incident ID: 123-456</p>",
-        (
-            "<title>Pardon Our Interruption</title><p>Something about your browser"
-            " made us think you were a bot.</p>"
-        ),
-    ],
-)
-def test_a_wall_is_recognised(html: str) -> None:
-    page = extract_html(html, URL)
-    assert (page.obstacle, page.text) == ("blocked", "")
-
-
-def test_an_article_about_captchas_is_no_wall() -> None:
-    html = f"<title>How walls work</title><p>They ask to prove your humanity. {PARAGRAPH * 30}</p>"
-    page = extract_html(html, URL)
-    assert page.obstacle is None
-    assert "prove your humanity" in page.text
-
-
 def test_a_short_page_without_scripts_is_read_as_it_is() -> None:
     page = extract_html("<title>Fact</title><p>Honey keeps for years.</p>", URL)
     assert (page.obstacle, page.text, page.title) == (None, "Honey keeps for years.", "Fact")
+
+
+def test_the_beginning_of_an_article_that_is_not_free_is_locked() -> None:
+    facts = '{"@type": "NewsArticle", "isAccessibleForFree": %s}'
+    for stated, length, obstacle in (
+        ("false", 3, "locked"),
+        ('"False"', 3, "locked"),
+        ("true", 3, None),
+        ("false", 30, None),
+    ):
+        script = f'<script type="application/ld+json">{facts % stated}</script>'
+        page = extract_html(f"<title>T</title>{script}<p>{PARAGRAPH * length}</p>", URL)
+        assert (page.obstacle, page.text == "") == (obstacle, obstacle is not None)
 
 
 def test_declarations_in_the_head_of_xhtml_are_no_text() -> None:

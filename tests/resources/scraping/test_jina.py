@@ -87,7 +87,7 @@ async def test_without_a_key_none_is_sent(server: MisbehavingServer, http: HttpC
         (respond_json(answer(content=" \n")), "unavailable", "empty"),
         (
             respond_json(answer(warning="Target URL returned error 404: Not Found")),
-            "unavailable",
+            "absent",
             "answered 404",
         ),
         (

@@ -87,7 +87,7 @@ async def test_pages_that_are_not_gone_are_not_looked_for_in_the_archive(
 async def test_without_the_setting_nothing_is_asked_for(server: MisbehavingServer) -> None:
     async with HttpClient(guard=NetworkGuard(server.names)) as http:
         page = await PageFetcher(http).fetch(GONE)
-    assert (page.outcome, page.http_status) == ("unavailable", 410)
+    assert (page.outcome, page.http_status) == ("absent", 410)
     assert server.count("/wayback/available") == 0
 
 
@@ -99,7 +99,7 @@ async def test_a_page_without_a_copy_is_still_gone(
 ) -> None:
     server.on("/wayback/available", respond_json(answer))
     page = await fetcher.fetch(GONE)
-    assert (page.outcome, page.http_status) == ("unavailable", 410)
+    assert (page.outcome, page.http_status) == ("absent", 410)
     assert page.reason == (
         "site.example answered 410 Gone; archive: the Wayback Machine holds no copy"
     )
@@ -137,7 +137,7 @@ async def test_a_copy_that_cannot_be_fetched_now_is_an_outage_and_a_missing_one_
     assert (await fetcher.fetch(GONE)).outcome == "outage"
     server.on(copy_path(server), respond(status=404))
     page = await fetcher.fetch(GONE)
-    assert (page.outcome, page.http_status) == ("unavailable", 410)
+    assert (page.outcome, page.http_status) == ("absent", 410)
 
 
 async def test_the_answer_never_decides_which_address_is_fetched(

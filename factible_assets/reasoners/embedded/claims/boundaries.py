@@ -11,6 +11,7 @@ were chosen where settings beside them do as well (benchmarks/sentences.py).
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -64,8 +65,8 @@ def find_sentences(
 ) -> list[tuple[int, int, float]]:
     """Choose the sentences of a run of words without punctuation.
 
-    A stretch is cut at the gap that most likely ends a sentence, and its two parts likewise, while
-    that is likely enough (_CUT) or the stretch has more than LONGEST words.
+    Gaps are cut from the likeliest end of a sentence on, while that is likely enough (_CUT) or
+    there are more than LONGEST words without a cut.
 
     Args:
         words: The folded words of the run, in order.
@@ -87,21 +88,20 @@ def find_sentences(
         + _MARKER * gap.marker
         for gap in gaps
     ]
-    cuts = {0, count}
-    open_stretches = [(0, count)]
-    while open_stretches:
-        start, end = open_stretches.pop()
-        inner = odds[start + SHORTEST - 1 : end - SHORTEST]
-        if len(inner) and (inner.max() > _CUT or end - start > LONGEST):
-            cut = start + SHORTEST + int(inner.argmax())
-            cuts.add(cut)
-            open_stretches += [(start, cut), (cut, end)]
+    cuts = [0, count]
+    for cut in (np.argsort(-odds, kind="stable") + 1).tolist():
+        place = bisect(cuts, cut)
+        start, end = cuts[place - 1 : place + 1]
+        if min(cut - start, end - cut) >= SHORTEST and (
+            odds[cut - 1] > _CUT or end - start > LONGEST
+        ):
+            cuts.insert(place, cut)
     # Logarithms of the probability that a sentence ends at a cut, and that none has ended up to it.
     ends = np.concatenate([[0.0], -np.logaddexp(0, -odds), [0.0]])
     goes_on = np.concatenate([[0.0], -np.logaddexp(0, odds).cumsum()])
     return [
         (start, end - 1, float(np.exp(ends[start] + ends[end] + goes_on[end - 1] - goes_on[start])))
-        for start, end in pairwise(sorted(cuts))
+        for start, end in pairwise(cuts)
     ]
 
 

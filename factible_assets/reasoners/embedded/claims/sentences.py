@@ -39,7 +39,7 @@ _SPEAKER = re.compile(r"(?:>>+|.*:)\Z", re.DOTALL)
 _DIRECTIONS = dict.fromkeys([0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], " ")
 """Marks of a writing's direction, which stand between words as white space does."""
 _TOKEN = re.compile(r"\S+")
-_TERMINAL = re.compile(r"""(?P<stop>[.!?\u2026]+)["'\u201d\u2019)\]]*\Z""")
+_STOPS, _CLOSING_MARKS = ".!?\u2026", "\"'\u201d\u2019)]"
 _OPENING_MARKS = "\"'\u201c\u2018([-\u2013\u2014\u2022*"
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 
@@ -184,14 +184,15 @@ def _mark_stops(text: str, tokens: list[_Token], markers: Sequence[re.Match[str]
 
 def _is_stop(before: str, token: str, following: str) -> bool:
     """Tell whether a sentence ends between two tokens, by their punctuation."""
-    terminal = _TERMINAL.search(token)
-    if terminal is None:
+    closed = token.rstrip(_CLOSING_MARKS)
+    stop = closed[len(closed.rstrip(_STOPS)) :]
+    if not stop:
         return False
     opening = following.lstrip(_OPENING_MARKS)
-    if not opening or opening[0].islower() or terminal["stop"] != ".":
+    if not opening or opening[0].islower() or stop != ".":
         return not opening or not opening[0].islower()
     # A full stop, or the dot of an abbreviation or an initial; "vitamin C." has neither.
-    word = token.lstrip(_OPENING_MARKS).rstrip("\"'\u201d\u2019)]")
+    word = closed.lstrip(_OPENING_MARKS)
     folded = fold(word)
     if folded in _ABBREVIATIONS:
         return _bare(opening) in _CLEAR_OPENERS and opening[0].isupper()
@@ -255,26 +256,28 @@ def _pauses_by_line_end(
     Captions of a speech recogniser overlap in time, so a pause is also read from the time to the
     next caption's start, less what its words take at the video's median pace.
     """
-    lines: list[tuple[int, int, TranscriptSegment]] = []
+    lines: list[tuple[int, int, float, float]] = []
     index = 0
-    timed = (each for each in segments if each.start_seconds is not None)
-    for segment in sorted(timed, key=lambda each: each.char_start):
+    for segment in sorted(segments, key=lambda each: each.char_start):
+        if segment.start_seconds is None:
+            continue
         first = index
         while index < len(tokens) and tokens[index].start < segment.char_end:
             index += 1
         if index > first:
-            lines.append((index - 1, tokens[index - 1].end - tokens[first].start, segment))
+            length = tokens[index - 1].end - tokens[first].start
+            lines.append((index - 1, length, segment.start_seconds, segment.duration_seconds))
     paces = [
-        (later.start_seconds - line.start_seconds) / length
-        for (_, length, line), (_, _, later) in pairwise(lines)
-        if later.start_seconds > line.start_seconds
+        (later - start) / length
+        for (_, length, start, _), (_, _, later, _) in pairwise(lines)
+        if later > start
     ]
     if not paces:
-        return {end: 0.0 for end, _, _ in lines}
+        return {end: 0.0 for end, *_ in lines}
     pace = median(paces)
     pauses = {lines[-1][0]: 0.0}
-    for (end, length, line), (_, _, later) in pairwise(lines):
-        spoken_for = later.start_seconds - line.start_seconds
-        silent = spoken_for - line.duration_seconds
+    for (end, length, start, duration), (_, _, later, _) in pairwise(lines):
+        spoken_for = later - start
+        silent = spoken_for - duration
         pauses[end] = max(0.0, silent, spoken_for - length * pace)
     return pauses

@@ -6,13 +6,13 @@ import time
 from itertools import pairwise
 
 import pytest
+from factible_assets.reasoners.embedded.claims.clauses import is_fragment, statements
+from factible_assets.reasoners.embedded.claims.references import is_open, resolve
 from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.reasoners.embedded.claims import selection
 from factible_assets.reasoners.embedded.claims.checkworthiness import read_doubts, read_signs
-from factible_assets.reasoners.embedded.claims.clauses import is_fragment, statements
-from factible_assets.reasoners.embedded.claims.references import is_open, resolve
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.claims.sentences import Sentence, split_sentences
 from factible_assets.reasoners.embedded.claims.wording import strip_lead_ins, write_claim

@@ -1,0 +1,113 @@
+"""Which statements a sentence makes, and whether its speaker stands by them.
+
+What belongs here: the part of a compound sentence that can be a claim by itself, and the signs
+that a speaker sets a statement up only to take it back. What does not: trimming and writing a
+claim (wording.py), choosing claims (selection.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import dropwhile
+
+from factible_assets.reasoners.embedded.claims.sentences import Sentence
+from factible_assets.reasoners.embedded.claims.wording import spanning
+from factible_assets.reasoners.embedded.text import NEGATIONS, is_stop_word, tokenise, word_set
+
+_CONJUNCTIONS = word_set("and but so or well now actually")
+_BELIEVE = word_set("think thought believe believed assume assumed expect suppose guess imagine")
+_UNTRUE = word_set("wrong false untrue myth myths lie lies nonsense hoax misconception fiction")
+_TRUE = word_set("true truth case right correct")
+_REPORT = word_set("say says said claim claims claimed tell tells told argue argues if")
+_REFERS_BACK = word_set("it that this these those they he she")
+_LABEL, _ANSWER = 4, 8
+"""Words that a label ("Myth number one") and a bare denial ("That is not true") have at most."""
+
+_JOINT = re.compile(
+    r"(?:;|:(?!\d)|\s[\u2013\u2014-]{1,2}(?=\s)|\u2014|,\s(?:so|but|yet|because|which means)\b)\s*",
+    re.IGNORECASE,
+)
+_FEWEST_IN_PART = 4
+_NO_SUBJECT = word_set(
+    "that which who whose if when while as although to of not in on at for from by with into than"
+    " or and even also such especially like is are was were has have had can could will would"
+)
+"""Words with which a part begins that hangs on the words before it."""
+
+
+def parts(raw: str, sentence: Sentence) -> list[Sentence]:
+    """Return the parts of a sentence that may be claims by themselves, none if it is one part.
+
+    A sentence comes apart at a colon, a semicolon, a dash, and at a comma before "so", "but",
+    "yet", "because" or "which means". A part that follows a denial, a condition or a report of
+    what others say may depend on it, so it is left out.
+    """
+    joints = list(_JOINT.finditer(raw, sentence.start, sentence.end))
+    found: list[Sentence] = []
+    starts = [sentence.start, *(joint.end() for joint in joints)]
+    ends = [*(joint.start() for joint in joints), sentence.end]
+    depends = False
+    for start, end in zip(starts, ends, strict=True) if joints else ():
+        words = [word.norm for word in tokenise(raw[start:end])]
+        if not depends and len(words) >= _FEWEST_IN_PART and words[0] not in _NO_SUBJECT:
+            found.append(spanning(raw, start, end, sentence.certainty))
+        depends |= not (NEGATIONS | _UNTRUE | _REPORT).isdisjoint(words) or is_supposed(words)
+    return found
+
+
+def disowned(sentences: Sequence[Sentence]) -> list[bool]:
+    """Tell for each sentence whether the speaker sets it up only to take it back.
+
+    That is a belief that the speaker gives to the listener ("You might think …"), a statement
+    under a label that calls it untrue ("Myth number one: …"), and one that the next sentence
+    denies without saying anything else ("But no.", "That is not true.").
+    """
+    words = [_without_conjunctions(each) for each in sentences]
+    marks = [
+        is_supposed(own) or _is_labelled(each.text) or _is_label(before)
+        for each, own, before in zip(sentences, words, [[], *words], strict=False)
+    ]
+    for place, following in enumerate(sentences[1:]):
+        marks[place] |= _is_bare_denial(following.text, words[place + 1])
+    return marks
+
+
+def is_supposed(words: Sequence[str]) -> bool:
+    """Tell whether a sentence opens with what its listener may think."""
+    opening = words[:5]
+    return opening[:1] in (["you"], ["you'd"]) and not _BELIEVE.isdisjoint(opening)
+
+
+def _without_conjunctions(sentence: Sentence) -> list[str]:
+    norms = (word.norm for word in tokenise(sentence.text))
+    return list(dropwhile(lambda norm: norm in _CONJUNCTIONS, norms))
+
+
+def _is_label(words: Sequence[str]) -> bool:
+    return 0 < len(words) <= _LABEL and words[0] in _UNTRUE
+
+
+def _is_labelled(text: str) -> bool:
+    """Tell whether a few words before or after a colon call the rest untrue."""
+    before, colon, _ = text.partition(":")
+    after = text.rpartition(":")[2]
+    labels = [[word.norm for word in tokenise(side)] for side in (before, after)]
+    return bool(colon) and any(
+        len(label) <= _LABEL and not _UNTRUE.isdisjoint(label) and NEGATIONS.isdisjoint(label)
+        for label in labels
+    )
+
+
+def _is_bare_denial(text: str, words: Sequence[str]) -> bool:
+    """Tell whether a sentence denies the one before it and says nothing else."""
+    opens = bool(words) and words[0] in {"no", "nope", "wrong"}
+    if opens and (len(words) == 1 or text.casefold().partition(words[0])[2][:1] in {",", ".", "!"}):
+        return True
+    topics = [word for word in words if not is_stop_word(word) and word not in NEGATIONS]
+    judged = [word for word in topics if word in _UNTRUE | _TRUE]
+    if not 0 < len(words) <= _ANSWER or text.endswith("?") or judged != topics:
+        return False
+    turns = sum(word in NEGATIONS or word in _UNTRUE for word in words)
+    ends_in_denial = words[-1] in NEGATIONS and words[0].partition("'")[0] in _REFERS_BACK
+    return turns % 2 == 1 and bool(judged or ends_in_denial)

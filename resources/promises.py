@@ -1,0 +1,138 @@
+"""Tells whether a page is the one that the search had found.
+
+What belongs here: comparing a page with the title, the snippet and the address that led to it. What
+does not: fetching, and any list of the words that notices use. A site that is out of order, asks
+for consent, sells its domain or shows its front page says so in any language and wording; none of
+these has the words that the search engine read at this address.
+
+A word counts by its letters beyond three, because short words stand in every text. Writing without
+spaces is compared by pairs of characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from urllib.parse import unquote, urlsplit
+
+from resources.scraping.base import FetchedPage
+
+_LEAST_WEIGHT, _LEAST_SHARE = 24, 0.2
+"""Weight of the words from which they promise anything, and the share of it that a page has."""
+_TITLE_WEIGHT, _TITLE_SHARE = 12, 0.1
+"""The same of a title without a snippet, to which only a short page is held."""
+_KEPT_SHARE = 0.5
+"""The same share of a page whose text the site also gives at another address."""
+_LONG_PAGE, _LEAST_DENSITY = 100, 0.08
+"""Words of a long page, which may also show by its own words that it is the one: this share of them
+is promised. A snippet may be taken from a menu or a comment, which are no part of the text."""
+_OWN_SHARE, _TELLING_WEIGHT = 0.25, 15
+"""Share that a shorter page needs of the words that only the snippet has, if they have this weight:
+a notice often repeats the title, and never the rest of the snippet."""
+_LEAST_LENGTH = 1.5
+"""A page is longer than its snippet by this factor. A shorter one is a beginning."""
+_OWN_WAYS = frozenset({"archive", "snippet"})
+"""Ways of pages that need not be longer than their snippet: an archive's is taken from the text."""
+_MOST_TITLE = 500
+_WORD = re.compile(
+    # Letters, digits, and the marks that belong to letters, which \w leaves out.
+    "[\\w\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u064b-\u065f\u0900-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd"
+    "\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff]+"
+)
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3400-\u9fff\u30a0-\u30ff\uac00-\ud7af]+"
+)
+_BESIDE_SITE = re.compile(r"\s[|–—·•»:-]\s|:\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """The title and the snippet with which a search offered a page; either may be empty."""
+
+    title: str
+    snippet: str
+
+
+def held_to(promise: Promise | None, page: FetchedPage) -> FetchedPage:
+    """Return a page that keeps its promise, or has none; else the outage that it is."""
+    problem = broken(promise, page) if promise is not None and page.outcome == "ok" else None
+    return page if problem is None else replace(page, outcome="outage", reason=problem, text="")
+
+
+def broken(promise: Promise, page: FetchedPage) -> str | None:
+    """Say why a page is not the one that was promised; None if it is, or if nobody can tell."""
+    titles = [title[:_MOST_TITLE] for title in (promise.title, page.title or "")]
+    snippet, titled = _words(promise.snippet), set(_words(titles[0]))
+    if not snippet and (not titled or page.via in _OWN_WAYS):
+        return None
+    promised = {*snippet, *titled, *_words(unquote(urlsplit(page.url).path))}
+    if _weight(promised) < (_LEAST_WEIGHT if snippet else _TITLE_WEIGHT):
+        return None
+    has = _without(titles, page.text)
+    there, is_long = set(has), len(has) >= _LONG_PAGE
+    share = _share(promised, there)
+    if not snippet:
+        is_other = not is_long and share < _TITLE_SHARE
+    elif is_long:
+        telling = [word for word in has if _weigh(word)]
+        density = sum(word in promised for word in telling) / max(1, len(telling))
+        is_other = share < _LEAST_SHARE and density < _LEAST_DENSITY
+    else:
+        own = {*snippet} - {*_words(" ".join(titles))}
+        tells = _weight(own) >= _TELLING_WEIGHT
+        is_other = share < _LEAST_SHARE or (tells and _share(own, there) < _OWN_SHARE)
+    if is_other:
+        return (
+            "another page came than the one that the search had found: it has next to none of the "
+            "words of its title and snippet"
+        )
+    if page.via not in _OWN_WAYS and len(has) < _LEAST_LENGTH * len(snippet):
+        return "a part of the page came: it is hardly longer than its search snippet"
+    return None
+
+
+def is_repeated(promise: Promise, page: FetchedPage, other: Promise) -> bool:
+    """Tell whether a page, whose text also came for another promise of the site, belongs there.
+
+    It does if the two titles differ and it has less than half of what was promised here: a notice,
+    or the front page. Two addresses of one article have one title.
+    """
+    title, others = (set(_words(each.title[:_MOST_TITLE])) for each in (promise, other))
+    if 2 * len(title & others) > min(len(title), len(others)):
+        return False
+    there = set(_without([promise.title, page.title or ""], page.text))
+    return _share({*title, *_words(promise.snippet)}, there) < _KEPT_SHARE
+
+
+def _words(text: str) -> list[str]:
+    words: list[str] = []
+    for word in _WORD.findall(text.casefold()):
+        if _UNSPACED.match(word):
+            words += (word[at : at + 2] for at in range(max(1, len(word) - 1)))
+        else:
+            words.append(word)
+    return words
+
+
+def _weight(words: Iterable[str]) -> int:
+    return sum(map(_weigh, words))
+
+
+def _weigh(word: str) -> int:
+    return 2 if _UNSPACED.match(word) or word.isdigit() else max(0, len(word) - 3)
+
+
+def _share(words: set[str], there: set[str]) -> float:
+    return _weight(words & there) / max(1, _weight(words))
+
+
+def _without(titles: Iterable[str], text: str) -> list[str]:
+    """Return the words of a text where they do not repeat a title, or its part beside the site."""
+    said = f" {' '.join(_words(text))} "
+    for title in titles:
+        for part in (title, *_BESIDE_SITE.split(title)):
+            words = _words(part.strip(" .…"))
+            if len(words) > 1:
+                said = said.replace(f" {' '.join(words)} ", " ")
+    return said.split()
