@@ -11,7 +11,7 @@ import json
 import logging
 import shutil
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
@@ -130,6 +130,13 @@ class PromptFolder:
             file.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
         except OSError as error:
             _log.warning("A prompt could not be kept in %s: %s.", self._path, error.strerror)
+
+    def forget(self, request_ids: Collection[str], *, dry_run: bool = False) -> int:
+        """Remove what was kept of some requests; return how many, with `dry_run` only that."""
+        kept = [file for file in self._path.glob("????-??-??/*.json") if file.stem in request_ids]
+        for file in () if dry_run else kept:
+            file.unlink(missing_ok=True)
+        return len(kept)
 
     def trim(self) -> None:
         """Remove the days that are over: without a wish to keep, all of them."""
