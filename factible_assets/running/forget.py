@@ -34,6 +34,7 @@ from factible_assets.wording import plain
 from resources.archive.store import Archive
 from resources.cache.store import DiskCache
 from resources.llm.prompt import PromptFolder
+from resources.statements import statements
 from warehouse.erasure import Erasure, erase_video
 from warehouse.errors import WarehouseError
 from warehouse.lake import Lake
@@ -41,6 +42,7 @@ from warehouse.publication import remove_database
 from warehouse.store import Warehouse
 from warehouse.upkeep import compact
 
+_SQL = statements("factible_assets.running", "forget.sql")
 _COMMON_WORD = re.compile("[a-z]+")
 _REPLACED = ".replaced-"
 """In the name of a warehouse that a restored one replaced (warehouse.publication)."""
@@ -252,10 +254,10 @@ def _names(file: Path, video_id: str) -> bool:
     if file_stem(video_id) in file.stem:
         return True
     if file.suffix == ".parquet":
-        asked = "SELECT count(*) FROM read_parquet($file) WHERE video_id = $video_id"
+        asked = {"file": str(file), "video_id": video_id}
         try:
             with duckdb.connect() as reader:
-                found = reader.execute(asked, {"file": str(file), "video_id": video_id}).fetchall()
+                found = reader.execute(_SQL["rows_in_parquet"], asked).fetchall()
         except duckdb.Error:  # a table without videos
             return False
         return bool(found[0][0])
