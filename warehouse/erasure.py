@@ -1,6 +1,6 @@
 """Removing everything that the warehouse knows of one video, its history included.
 
-What belongs here: which rows and texts are a video's alone, and by which words answers that are
+What belongs here: which rows and texts are a video's alone, and by what answers that are
 kept elsewhere are known to be about it. What does not: files outside the warehouse
 (factible_assets.running.forget).
 """
@@ -38,13 +38,13 @@ _ADDRESSES = (
 class Erasure:
     """The rows of one video, by table, and what identifies its traces elsewhere.
 
-    `addresses` are those of pages that no other video's rows name, `words` its claims, queries and
-    judgements, `requests` the ids of its model calls.
+    `addresses` are those of pages that no other video's rows name, `sentences` its claims and the
+    reasons of judgements on them, `requests` the ids of its model calls.
     """
 
     rows: Mapping[str, int]
     addresses: frozenset[str]
-    words: frozenset[str]
+    sentences: frozenset[str]
     requests: frozenset[str]
 
 
@@ -69,7 +69,7 @@ def erase_video(warehouse: Warehouse, video_id: str, *, dry_run: bool) -> Erasur
             )
 
         addresses = ask("addresses", own, own=union(is_own=True), others=union(is_own=False))
-        words, requests = ask("words", own), ask("requests", own)
+        sentences, requests = ask("sentences", own), ask("requests", own)
         connection.execute(_ASK["mark_texts"], own)
         tables = sorted(ask("tables_of_videos"))
         steps: list[tuple[str, dict[str, str], dict[str, str]]] = [
@@ -84,6 +84,6 @@ def erase_video(warehouse: Warehouse, video_id: str, *, dry_run: bool) -> Erasur
             if not dry_run:
                 connection.execute(_ASK[f"erase_{kind}"].format(**names), values)
         found = {table: count for table, count in sorted(rows.items()) if count}
-        return Erasure(found, frozenset(addresses), frozenset(words), frozenset(requests))
+        return Erasure(found, frozenset(addresses), frozenset(sentences), frozenset(requests))
 
     return warehouse.write(erase, alone=[ALL_TEXTS, f"video {video_id}"])

@@ -16,10 +16,9 @@ SELECT url FROM ({others}) WHERE url IS NOT NULL
 -- name: addresses_of
 SELECT {column} AS url FROM {table} WHERE (video_id = $video_id) = {is_own}
 
--- name: words
--- Texts by which answers that are kept elsewhere are known to be about the video.
+-- name: sentences
+-- Those by which answers that are kept elsewhere are known to be about the video.
 SELECT text FROM claims WHERE video_id = $video_id
-UNION SELECT text FROM queries WHERE video_id = $video_id AND text <> ''
 UNION SELECT reason FROM judgements WHERE video_id = $video_id AND reason <> ''
 
 -- name: requests

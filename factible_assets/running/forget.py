@@ -199,10 +199,10 @@ def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) 
     """Forget pages, searches and model answers that are kept between runs."""
     addresses = frozenset[str]().union(*(each.addresses for each in traces))
     requests = frozenset[str]().union(*(each.requests for each in traces))
-    words = frozenset[str]().union(*(each.words for each in traces))
+    sentences = frozenset[str]().union(*(each.sentences for each in traces))
     if settings.cache.exists():
         cache = DiskCache(settings.cache, settings.cache_policy)
-        about = {done.video_id, *addresses, *requests, *words}
+        about = {done.video_id, *addresses, *requests, *sentences}
         for kind, count in cache.forget_about(about, dry_run=done.dry_run).items():
             done.add(f"kept answers ({kind})", count)
         cache.close()
@@ -212,7 +212,7 @@ def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) 
             "stored pages", archive.remove(addresses, FETCHED_COLLECTION, dry_run=done.dry_run)
         )
     kept = PromptFolder(settings.prompts)
-    done.add("kept prompts", kept.forget(requests, dry_run=done.dry_run))
+    done.add("kept prompts", kept.forget(requests, sentences, dry_run=done.dry_run))
 
 
 def _forget_files(done: Forgotten, settings: Settings) -> None:

@@ -131,9 +131,19 @@ class PromptFolder:
         except OSError as error:
             _log.warning("A prompt could not be kept in %s: %s.", self._path, error.strerror)
 
-    def forget(self, request_ids: Collection[str], *, dry_run: bool = False) -> int:
-        """Remove what was kept of some requests; return how many, with `dry_run` only that."""
-        kept = [file for file in self._path.glob("????-??-??/*.json") if file.stem in request_ids]
+    def forget(
+        self, request_ids: Collection[str], sentences: Collection[str], *, dry_run: bool = False
+    ) -> int:
+        """Remove what was kept of some requests, and of those that hold one of some sentences.
+
+        Returns how many there were; with `dry_run` they stay.
+        """
+        written = [json.dumps(each, ensure_ascii=False)[1:-1] for each in sentences]
+        kept = [
+            file
+            for file in self._path.glob("????-??-??/*.json")
+            if file.stem in request_ids or _holds(file, written)
+        ]
         for file in () if dry_run else kept:
             file.unlink(missing_ok=True)
         return len(kept)
@@ -148,3 +158,8 @@ class PromptFolder:
                 continue
             if day < oldest or not self._days:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _holds(file: Path, texts: Sequence[str]) -> bool:
+    content = file.read_text("utf-8", "replace")
+    return any(text in content for text in texts)

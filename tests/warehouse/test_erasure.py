@@ -47,7 +47,7 @@ def test_nothing_of_a_video_is_left_in_any_table(tmp_path: Path) -> None:
         table: rows for table, rows in before.items() if rows and table not in left
     }
     assert done.addresses
-    assert done.words
+    assert done.sentences
 
 
 def test_another_video_keeps_its_rows_and_the_texts_of_both(tmp_path: Path) -> None:
