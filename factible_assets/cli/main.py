@@ -63,6 +63,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
             "Open models on this machine, fetched only when asked for.",
         ),
         "restore": ("machine.restore", "Put the published copy in place of a lost warehouse."),
+        "forget": ("forget.forget", "Remove a video with everything that was found."),
         "retention": ("machine.retention", "Remove old page texts, kept answers and runs."),
         "migrate": ("machine.migrate_app", "Move what is kept to another place."),
     },
