@@ -345,12 +345,14 @@ _REFUSALS: dict[int, str] = {
 }
 _UNREADABLE = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS})
 _PAGE_STATUS = re.compile(r"returned error (\d{3})")
+# An address may have one pair of brackets. Nothing here reads a character twice for each opening.
+_TARGET = r"[^()\s]*(?:\([^()\s]*\)[^()\s]*)?"
 _MARKS = (
     (re.compile(r"^\s{0,3}#{1,6}\s+", re.MULTILINE), ""),
     (re.compile(r"^\s{0,3}>\s?", re.MULTILINE), ""),
     (re.compile(r"^[=\-*_]{3,}\s*$", re.MULTILINE), ""),
-    (re.compile(r"!\[[^\]]*\]\([^)\s]*\)"), ""),
-    (re.compile(r"\[([^\]]*)\]\([^)\s]*\)"), r"\1"),
+    (re.compile(rf"!\[[^\[\]]*\]\({_TARGET}\)"), ""),
+    (re.compile(rf"\[([^\[\]]*)\]\({_TARGET}\)"), r"\1"),
     (re.compile(r"(\*\*|__|`)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
     (re.compile(r"\n\s*\n+"), "\n"),
 )
