@@ -358,6 +358,13 @@ _MARKS = (
 )
 
 
+def without_marks(text: str) -> str:
+    """Take the marks of Markdown off a text, with the addresses of its links and its pictures."""
+    for mark, replacement in _MARKS:
+        text = mark.sub(replacement, text)
+    return text
+
+
 @dataclass(frozen=True)
 class JinaReader(Fetching):
     """Fetches pages through Jina's Reader, without conditions. The client's owner closes it."""
@@ -391,9 +398,7 @@ class JinaReader(Fetching):
             status = int(seen[1])
             kind = OutageError if is_passing(status) else UnavailableError
             raise kind(f"the site answered {status} to Jina's reader", http_status=status)
-        text = storable(data["content"])
-        for mark, replacement in _MARKS:
-            text = mark.sub(replacement, text)
+        text = without_marks(storable(data["content"]))
         final_url, title, day = (
             each if isinstance(each, str) else ""
             for each in map(data.get, ("url", "title", "publishedTime"))
