@@ -257,7 +257,7 @@ def read_row(
     """Return the evidence of a source that was read, with only those words that it bears out."""
     via: records.RetrievedVia | None = page.via if page.status == "ok" else "snippet"
     is_due = page.status == "infra_error"
-    what = "could not be fetched" if is_due else "is missing"
+    what = "could not be read" if is_due else "is missing"
     remark = ""
     if via == "snippet":
         why = (page.reason or "").rstrip(".")
