@@ -108,8 +108,8 @@ class Warehouse:
         # Texts are shared between videos; who brings one that is there waits for nobody.
         texts = {each for one in prepared for each in one.texts}
         if texts and isinstance(self.connector, Lake):
-            there = self.query(_QUESTIONS["known_texts"], {"hashes": sorted(texts)})
-            texts -= set(there["content_hash"])
+            there = self.rows(_QUESTIONS["known_texts"], {"hashes": sorted(texts)})
+            texts -= {row["content_hash"] for row in there}
         alone = [f"video {video_id}", *(f"text {each}" for each in texts)]
         self.write(replace_all, alone=alone, beside=[ALL_TEXTS])
         return [one.whole for one in prepared]
@@ -244,6 +244,24 @@ class Warehouse:
         """Return what is known of the newest sets of a video as wholes, by asset."""
         with self.connection(read_only=True) as connection:
             return _sets(connection, "current_sets", video_id=video_id)
+
+    def rows(
+        self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the rows that answer a question in SQL, by column; moments are in UTC.
+
+        Unlike `query` it needs no data frames, which take a tenth of a second to load.
+
+        Raises duckdb.Error: The question is wrong, or would change the warehouse.
+        """
+
+        def attempt() -> list[dict[str, Any]]:
+            with self.connection(read_only=True) as connection:
+                found = connection.execute(sql, params).fetchall()
+                names = [column[0] for column in connection.description or ()]
+                return [dict(zip(names, map(aware, row), strict=True)) for row in found]
+
+        return _patiently(attempt)
 
     def query(
         self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None
