@@ -121,17 +121,20 @@ def test_a_folder_of_an_earlier_version_starts_its_runs_warm_and_one_that_was_ed
     settings = Settings(home=tmp_path)
     file = prepare_instance(settings) / "dagster.yaml"
     newest = file.read_text("utf-8")
-    earlier = newest
-    for added, following in [("python_logs:", "run_monitoring:"), ("run_launcher:", "scheduler:")]:
-        before, _, after = earlier.partition(added)
-        earlier = before + following + after.partition(following)[2]
-    file.write_text(earlier.replace("services/alive.py", "running/alive.py"), "utf-8")
+    earlier = Path(__file__).with_name("dagster_earlier.yaml").read_text("utf-8")
+    file.write_text(earlier, "utf-8")
     with open_instance(settings) as instance:
         assert isinstance(instance.run_launcher, WarmRunLauncher)
     assert file.read_text("utf-8") == newest
-    file.write_text(f"{earlier}# Mine.\n", "utf-8")
+    file.write_text("telemetry:\n  enabled: false\n", "utf-8")
     with open_instance(settings) as instance:
         assert not isinstance(instance.run_launcher, WarmRunLauncher)
+
+
+def test_neither_a_run_nor_the_code_server_has_to_start_within_a_time(tmp_path: Path) -> None:
+    with open_instance(Settings(home=tmp_path)) as instance:
+        assert instance.run_monitoring_start_timeout_seconds == 0
+        assert instance.code_server_process_startup_timeout == 0
 
 
 def test_a_run_whose_worker_has_not_begun_lives_as_long_as_its_launcher(tmp_path: Path) -> None:
