@@ -10,10 +10,12 @@ import errno
 import hashlib
 import itertools
 import json
+import math
 import os
 import signal
 import sys
 import threading
+import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -85,6 +87,9 @@ _OWN_TEMPLATES = {
 
 _TICK_SECONDS = 0.2
 """How soon a signal is acted upon."""
+
+_CLOSING_SECONDS = 4.0
+"""How long a run that is to stop may take to close what it has open, before it is left."""
 
 _TICKS_PER_LOOK = 5
 """How often Dagster is asked: each time is a query to two databases."""
@@ -393,8 +398,9 @@ def supervised(
 
     Dagster marks a run as canceled only if it was marked as canceling before it ended; a bare
     Ctrl-C becomes a failure. So signals are heard in the main thread, and the run goes on in
-    another. The first Ctrl-C (or SIGTERM) lets it close what it has open; where somebody watches,
-    the second leaves at once, with a KeyboardInterrupt.
+    another. The first Ctrl-C (or SIGTERM) lets it close what it has open. The run is left where it
+    stands if that takes seconds, or at a second signal: then this raises KeyboardInterrupt, and the
+    caller ends the process.
     """
     future: Future[Result] = Future()
 
@@ -418,7 +424,7 @@ def supervised(
                 cursor = _tell_stored(instance, run_id, watcher, cursor)
             if not stopped and (signals or is_look):
                 stopped = _stop(instance, run_id, watcher, is_asked=bool(signals))
-            if len(signals) > 1 and watcher is not None:
+            if _is_left(signals):
                 _end_canceled(instance, run_id)
                 raise KeyboardInterrupt
         if watcher is not None:
@@ -426,6 +432,12 @@ def supervised(
     if stopped:
         _end_canceled(instance, run_id, failed=True)
     return future.result()
+
+
+def _is_left(signals: Sequence[float]) -> bool:
+    """Tell whether a run that was asked to stop is not waited for any more."""
+    first = min(signals, default=math.inf)
+    return len(signals) > 1 or time.monotonic() > first + _CLOSING_SECONDS
 
 
 def _end_canceled(instance: dg.DagsterInstance, run_id: str, *, failed: bool = False) -> None:
@@ -456,12 +468,15 @@ def _stop(
 
 
 @contextmanager
-def _heard() -> Iterator[list[int]]:
-    """Collect Ctrl-C and requests to terminate: Python gives them to the main thread alone."""
-    signals: list[int] = []
+def _heard() -> Iterator[list[float]]:
+    """Collect when Ctrl-C was pressed, or the process told to terminate, by the monotonic clock.
 
-    def hear(number: int, _: FrameType | None) -> None:
-        signals.append(number)
+    Python gives signals to the main thread alone.
+    """
+    signals: list[float] = []
+
+    def hear(_: int, __: FrameType | None) -> None:
+        signals.append(time.monotonic())
 
     is_main = threading.current_thread() is threading.main_thread()
     kinds = (signal.SIGINT, signal.SIGTERM) if is_main else ()

@@ -99,6 +99,23 @@ def test_a_look_at_what_was_found_loads_neither_dagster_nor_data_frames(
     assert told.stdout.splitlines()[-1] == "[]", told.stderr
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_terminal_that_lacks_a_character_is_shown_the_others(home: Path, as_json: bool) -> None:
+    store_sample(home)
+    told = subprocess.run(
+        [sys.executable, "-m", "factible_assets", "review", VIDEO_ID, *["--json"] * as_json],
+        env={**os.environ, "FACTIBLE_HOME": str(home), "PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        check=False,
+    )
+    assert told.returncode == 0, told.stderr
+    text = told.stdout.decode("latin-1")
+    if as_json:
+        assert json.loads(text)
+    else:
+        assert "?" in text
+
+
 def test_the_installed_program_answers_with_its_version(home: Path) -> None:
     program = Path(sys.executable).with_name("factible")
     if not program.exists():

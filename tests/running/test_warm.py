@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from unittest.mock import Mock
@@ -18,9 +20,10 @@ from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.launchpad import run_config_for
 from factible_assets.partitions import PARTITION_TAG, videos
 from factible_assets.records import METHOD
+from factible_assets.running import launch
 from factible_assets.running.launch import open_instance, prepare_instance
 from factible_assets.running.warm import DEFINITIONS, WarmRunLauncher
-from factible_assets.services.alive import STOPPED, end_dead_runs, failures_of_run, pid_of
+from factible_assets.services.alive import end_dead_runs, failures_of_run, pid_of
 from factible_assets.settings import Settings
 from tests.assets.conftest import DEMO_VIDEO
 
@@ -58,7 +61,6 @@ def test_a_run_that_is_terminated_is_canceled_and_not_tried_again(
             worker.wait()
         assert run_of(instance, run_id).status is dg.DagsterRunStatus.CANCELED
         assert started(instance, run_id).count(step) == 1
-        assert failures_of_run(instance, run_id) == (f"{step}: {STOPPED}",)
 
 
 def test_a_run_begins_no_warehouse_in_the_place_of_one_that_is_lost(tmp_path: Path) -> None:
@@ -173,3 +175,22 @@ def test_a_run_is_terminated_by_whoever_knows_it_and_not_once_its_process_is_gon
         assert run is not None
         assert run.status is dg.DagsterRunStatus.CANCELING
         assert pid_of(instance, RUN) is None
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_does_not_stop_is_left_and_is_canceled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: signal.Signals
+) -> None:
+    monkeypatch.setattr(launch, "_CLOSING_SECONDS", 0.5)
+    goes_on = threading.Event()
+
+    def work() -> None:
+        os.kill(os.getpid(), kind)
+        goes_on.wait()
+
+    with open_instance(Settings(home=tmp_path)) as instance:
+        create_run_for_test(instance, run_id=RUN, status=dg.DagsterRunStatus.STARTED)
+        with pytest.raises(KeyboardInterrupt):
+            launch.supervised(work, RUN, instance)
+        assert run_of(instance, RUN).status is dg.DagsterRunStatus.CANCELED
+    goes_on.set()

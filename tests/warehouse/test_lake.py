@@ -24,6 +24,7 @@ from tests.warehouse.lakes import PASSWORD, Server, server
 from tests.warehouse.objects import KEY_ID, SECRET, object_store
 from tests.warehouse.samples import FIRST_CHECK, fact_check, stamp
 from tests.warehouse.workers import write_each
+from warehouse import sets
 from warehouse import store as store_module
 from warehouse.beside import read_actions
 from warehouse.errors import LakeBusyError, LakeError, WarehouseError, WarehouseIntegrityError
@@ -373,7 +374,7 @@ def test_who_writes_a_shared_text_waits_for_the_text_of_another_and_not_for_its_
 ) -> None:
     """One writer stands still between its texts and its rows, and another one passes it."""
     store, standing, may_go_on = Warehouse(lake), threading.Event(), threading.Event()
-    replace_sets = store_module.replace_sets
+    replace_sets = sets.replace_sets
 
     def slowly(connection: duckdb.DuckDBPyConnection, prepared: Sequence[PreparedSet]) -> None:
         if prepared[0].whole.video_id == "slow":
