@@ -404,11 +404,10 @@ def check_list(
     found = {row["video_id"]: (row, code) for row, code in checks}
     rows = [told | found[each][0] for each, told in given.items()]
     if output is not None:
-        import polars as pl
-
         from factible_assets.exchange.tables import csv_of
 
-        write_whole(output, csv_of(pl.DataFrame(rows, infer_schema_length=None)))
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        write_whole(output, csv_of(names, ([row.get(name) for name in names] for row in rows)))
     shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
     cells = ([row[name] for name in shown] for row in rows)
     drawn = table(shown, cells, title=done.name, numbers=shown[-2:])
