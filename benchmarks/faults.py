@@ -237,7 +237,7 @@ class FaultyReasoner:
 
     async def judge(
         self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
-    ) -> Judged[VerdictDraft]:
+    ) -> Judged[VerdictDraft | None]:
         """Reach a verdict, or fail."""
         await self._strike("judging", claim.claim_id)
         return await self.inner.judge(video, claim, evidence, vote)

@@ -30,7 +30,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 from zlib import crc32
 
 import bpe_openai
@@ -115,7 +115,8 @@ def _recorded(prompt: re.Match[str], output: Any, number: int, size: int) -> Rec
     url = f"https://source-{number}.example/"
     page = PageExcerpt(url, prompt["title"], prompt["snippet"], prompt["text"])
     said = answer.get("overall_stance")
-    stance = said if said in {"supports", "refutes", "mixed"} else "unclear"
+    stances: dict[str, Stance] = {each: each for each in get_args(Stance)}
+    stance = stances.get(str(said), "unclear")
     return Recorded(prompt["claim"], page, stance, answer.get("key_quote") or "", size)
 
 

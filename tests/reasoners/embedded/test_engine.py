@@ -67,6 +67,7 @@ async def test_it_satisfies_the_reasoner_protocol_from_transcript_to_verdict() -
     assert reasoner.basis == "embedded"
     assert 1 <= len(drafts.value.claims) <= 2
     assert 1 <= len(queries.value) <= 3
+    assert verdict.value is not None
     assert verdict.value.stance == "unclear"
 
 
