@@ -69,6 +69,8 @@ _ANSWERED = (
     "A machine's answer, composed from the pages that it names: no page of its own, and no second "
     "opinion on them."
 )
+MIXED_UP = "The model mixed up the pages of this call, so each was read again, alone."
+"""The reason in the record of a call about several pages whose readings are not believed."""
 CONTRADICTED = "contradicted"
 """The ground of evidence without a stance, because its quote says the contrary of its reading."""
 _FOLDED = str.maketrans(

@@ -73,7 +73,7 @@ class StopAt:
         body = exchange.asked.json
         assert isinstance(body, dict)
         shape = body["response_format"]["json_schema"]["name"]
-        if shape == "EvidenceAnswer":
+        if shape == "Reading":
             if not self.stopped.is_set():
                 self.stopped.set()
                 os.kill(os.getpid(), signal.SIGINT)
