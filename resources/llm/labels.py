@@ -71,17 +71,25 @@ class LabelModel:
         self.name = name
 
     async def ask(
-        self, system: str, parts: tuple[base.Part, ...], labels: Sequence[str]
+        self,
+        system: str,
+        parts: tuple[base.Part, ...],
+        labels: Sequence[str],
+        *,
+        examples: tuple[tuple[str, str], ...] = (),
     ) -> LabelChances:
         """Return how likely the model begins its answer with each of the labels.
 
+        `examples` are questions with the labels that answer them, shown as turns before this one.
         The labels must differ in their first letters, because tokens may be beginnings of words.
 
         Raises:
             ModelError: The model does not answer, gives no probabilities, or would begin its answer
                 with another word.
         """
-        request = base.ModelRequest(system, parts, NextToken, max_tokens=1, temperature=1.0)
+        request = base.ModelRequest(
+            system, parts, NextToken, max_tokens=1, temperature=1.0, examples=examples
+        )
         answer = await self._model.complete(request)
         sums = dict.fromkeys(labels, 0.0)
         for token in answer.value.tokens:

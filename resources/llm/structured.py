@@ -361,7 +361,13 @@ class _Conversation(Generic[base.Answer]):
         if mode != "json_schema":
             system = f"{system}\n\n{answers.shape_instruction(self.schema)}".strip()
         parts = [base.Part(sendable(part.text), part.trimmable) for part in self.request.parts]
-        fixed: list[Message] = [{"role": "system", "content": system}, *self.corrections]
+        head: list[Message] = [{"role": "system", "content": system}]
+        for question, answer in self.request.examples:
+            head += [
+                {"role": "user", "content": question},
+                {"role": "assistant", "content": answer},
+            ]
+        fixed = [*head, *self.corrections]
         window = self.owner.context_window
         if window is None:
             # Unknown: everything fits until the server says otherwise.
@@ -376,7 +382,7 @@ class _Conversation(Generic[base.Answer]):
                 "answer, or use a model with a larger window."
             )
         text, trimmed = fitted
-        worded = [fixed[0], {"role": "user", "content": text}, *self.corrections]
+        worded = [*head, {"role": "user", "content": text}, *self.corrections]
         messages = tuple(message for message in worded if message["content"])
         return _Prompt(messages, limit, mode, trimmed, size_of(messages) + beside)
 

@@ -230,7 +230,7 @@ def auc(higher: Iterable[float], lower: Iterable[float]) -> float:
 
 def calibration_error(told: Sequence[tuple[float, bool]], bins: int = 10) -> float:
     """Return the expected calibration error of probabilities, in bins of equal size."""
-    ordered = sorted(told)
+    ordered = sorted(told, key=lambda each: each[0])
     cuts = np.array_split(np.array(ordered, dtype=float), min(bins, max(1, len(ordered))))
     return float(
         sum(abs(part[:, 0].mean() - part[:, 1].mean()) * len(part) for part in cuts if len(part))

@@ -53,9 +53,14 @@ class AsksForLabels(Protocol):
         ...
 
     async def ask(
-        self, system: str, parts: tuple[Part, ...], labels: Sequence[str]
+        self,
+        system: str,
+        parts: tuple[Part, ...],
+        labels: Sequence[str],
+        *,
+        examples: tuple[tuple[str, str], ...] = (),
     ) -> LabelChances:
-        """Return the labels' probabilities.
+        """Return the labels' probabilities. The model is shown the examples as earlier turns.
 
         Raises:
             ModelError: The model failed, or gives no probabilities.
@@ -66,6 +71,12 @@ class AsksForLabels(Protocol):
 def labels_prompt() -> Prompt:
     """Return the prompt of this reader."""
     return load_prompt("labels", PROMPTS)
+
+
+def examples_of(prompt: Prompt) -> tuple[tuple[str, str], ...]:
+    """Return the prompt's examples: questions as its User section words them, and their labels."""
+    told = (each.rpartition(" ") for each in prompt.sections["Examples"].split("\n\n"))
+    return tuple((question, label) for question, _, label in told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +100,8 @@ class LabelQuestion:
             source=cut(source, _MOST_CHARACTERS),
             claim=cut(claim),
         )
-        return await self.model.ask(self.prompt.system, parts, LABELS)
+        examples = examples_of(self.prompt)
+        return await self.model.ask(self.prompt.system, parts, LABELS, examples=examples)
 
 
 class LabelReader:
@@ -123,7 +135,7 @@ class LabelReader:
         Raises:
             ReadingOutageError: The model failed, or gives no probabilities.
         """
-        passages, in_page = _source(selection)
+        passages, in_page = passages_read(selection)
         if not passages:
             return Reading(bearing=0.0)
         calls: list[ModelCall] = []
@@ -192,7 +204,7 @@ def _side(judged: Judgement) -> tuple[Stance, float]:
     return "refutes", judged.refutes
 
 
-def _source(selection: Selection) -> tuple[list[tuple[PageSentence, ...]], bool]:
+def passages_read(selection: Selection) -> tuple[list[tuple[PageSentence, ...]], bool]:
     """Return the passages that are read, in the page's order, and whether the page has any.
 
     The snippet of the search result is read where the page has nothing to read.

@@ -1,0 +1,61 @@
+"""One probability from what one reader says of several pages."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.stages.witnesses import Witness, chance, chance_range
+
+probabilities = st.floats(0, 1)
+weights = st.floats(0, 1)
+correlations = st.floats(0, 1)
+
+
+@st.composite
+def pages(draw: st.DrawFn) -> Witness:
+    bearing, share = draw(probabilities), draw(probabilities)
+    return Witness(bearing * share, bearing * (1 - share), draw(weights))
+
+
+def test_without_pages_nothing_is_known() -> None:
+    assert chance([]) == 0.5
+
+
+def test_one_reliable_page_is_believed_as_far_as_it_says() -> None:
+    assert chance([Witness(0.8, 0.1)]) == pytest.approx(0.85)
+
+
+def test_pages_that_agree_are_surer_than_one_and_less_sure_than_independent_ones() -> None:
+    six = [Witness(0.7, 0.3)] * 6
+    one, independent = chance(six[:1]), chance(six, shared=0.0)
+    assert one < chance(six, shared=0.5) < independent
+    assert independent > 0.99
+    assert chance(six, shared=1.0) == pytest.approx(0.7)
+
+
+def test_pages_of_both_sides_cancel() -> None:
+    assert chance([Witness(0.9, 0.05), Witness(0.05, 0.9)]) == pytest.approx(0.5)
+
+
+def test_a_page_of_little_weight_moves_little() -> None:
+    assert chance([Witness(0.9, 0.0, 0.1)]) < 0.6
+
+
+@given(st.lists(pages(), max_size=8), pages(), correlations)
+def test_a_chance_is_a_probability_that_grows_with_each_pages_support(
+    read: list[Witness], page: Witness, shared: float
+) -> None:
+    found = chance([*read, page], shared)
+    more = Witness(page.supports + page.refutes, 0.0, page.weight)
+    assert 0 <= found <= chance([*read, more], shared) + 1e-12 <= 1 + 1e-12
+
+
+@given(st.lists(pages(), max_size=6), st.lists(pages(), max_size=4), correlations)
+def test_whatever_the_missing_pages_say_the_chance_stays_in_its_range(
+    read: list[Witness], missing: list[Witness], shared: float
+) -> None:
+    low, high = chance_range(read, [page.weight for page in missing], shared)
+    assert low - 1e-12 <= chance([*read, *missing], shared) <= high + 1e-12
+    assert low - 1e-12 <= chance(read, shared) <= high + 1e-12
