@@ -58,7 +58,9 @@ def trim(raw: str, sentence: Sentence) -> Sentence:
     At least four words are left; otherwise the sentence stays as it is.
     """
     start = _skip_marks(raw, sentence.start, sentence.end)
-    while found := _LEAD_IN.match(raw[start : min(start + _LOOK, sentence.end)].replace("\u2019", "'")):
+    while found := _LEAD_IN.match(
+        raw[start : min(start + _LOOK, sentence.end)].replace("\u2019", "'")
+    ):
         following = _skip_marks(raw, start + found.end(), sentence.end)
         if len(tokenise(raw[following : min(following + _LOOK, sentence.end)])) < _FEWEST_LEFT:
             break
