@@ -184,7 +184,7 @@ class _Work:
         pages = claims * pages_of_claim
         come_along = given is None and config.queries.max_queries <= USUAL
         models = choice.models
-        if choice.reasoner == "llm":
+        if {"queries", "claims"} <= models.keys():
             come_along = come_along and models["queries"] == models["claims"]
         # A check that stops at enough sources waits for none of them.
         together = config.evidence.together and config.evidence.enough_origins is None
