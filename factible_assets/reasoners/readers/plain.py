@@ -76,6 +76,7 @@ _REMARK_WORDS = 5
 _BY = re.compile(r"\bby\b", re.IGNORECASE)
 _WRAPPER = re.compile(r"(.*)\bthat\s*(?:the |an? )?$", re.IGNORECASE | re.DOTALL)
 """The words before a clause that "that" opens."""
+_OF_CLAIM = re.compile(r"\b(?:claim|statement|post|rumou?r)\b", re.IGNORECASE)
 _POINTS = re.compile(r"\b(?:this|that|it|these|claim|statement)\b(?=.)", re.IGNORECASE | re.DOTALL)
 """A word that points at the sentence before."""
 _LONGEST_RATING = 7
@@ -421,21 +422,21 @@ def _decision(
     said = _side_of(claim, found)
     if said is None or (found.rating is not None and found.extra):
         return None
-    if said[1] == "rating":
-        return Decision(*said, at, at)
     side, ground = said
     sentence = sentences[at].text
+    has_details = found.extra == len(found.around)
+    beside = _beside(found, sentences, at)
+    if ground == "rating":
+        return Decision(side, ground, at, at)
     if sentence.rstrip().endswith("?"):
         answer = _answer(sentences[at + 1].text) if at + 1 < len(sentences) else None
-        if answer is None or ground == "number" or found.extra:
-            return None
-        return Decision(_rated(answer, side), "answer", at, at + 1)
-    beside = _beside(found, sentences, at)
-    has_details = found.extra == len(found.around)
+        is_answered = answer is not None and ground != "number" and found.extra == 0
+        return Decision(_rated(answer, side), "answer", at, at + 1) if is_answered else None
     if beside.rating is not None and ground != "number":
         first, last = sorted((at, beside.place))
+        rated = _rated_beside(beside, side, sentences, at)
         is_rated = has_details and found.extra <= _MOST_AROUND
-        return Decision(_rated(beside.rating, side), "rating", first, last) if is_rated else None
+        return Decision(rated, "rating", first, last) if is_rated else None
     is_asserted = (
         beside.is_understood
         and (found.extra == 0 or (has_details and _is_particular(claim)))
@@ -466,16 +467,35 @@ def _side_of(claim: Terms, found: Match) -> tuple[Stance, Ground] | None:
         is_same = "percent" not in kinds and not clause.is_bounded
     else:
         # Nobody can tell which of two figures of a kind is meant. "It did not open until 1889."
-        is_same = len(kinds) == len({*kinds}) and (same_polarity or not clause.is_bounded)
+        own = Counter(each.dimension for each in claim.quantities)
+        more = Counter(each for each in kinds if each in own) - own
+        is_same = not more and (same_polarity or not clause.is_bounded)
     if is_same and agreement == "conflicts" and same_polarity and not clause.negations:
         return "refutes", "number"
     return (side, stated) if is_same and agreement == "agrees" else None
 
 
-def _rated(rating: Stance, side: Stance) -> Stance:
+def _rated_beside(
+    beside: Beside, side: Stance, sentences: Sequence[PageSentence], at: int
+) -> Stance:
+    """Return the side of a page by the rating beside a sentence that asserts or denies the claim.
+
+    "Bats are not blind. We rate the claim false." rates the claim. Of "Bats are not blind. FALSE"
+    nobody can tell what it rates.
+    """
+    rating = beside.rating or "unclear"
+    if side == "supports" or beside.place == at:
+        return _rated(rating, side)
+    if rating == "refutes" and not _OF_CLAIM.search(sentences[beside.place].text):
+        return "unclear"
+    return "refutes" if rating == "supports" else rating
+
+
+def _rated(rating: Stance | None, side: Stance) -> Stance:
     """Return the side of a page that rates a sentence which itself asserts or denies the claim."""
     turned: dict[Stance, Stance] = {"supports": "refutes", "refutes": "supports"}
-    return turned.get(rating, rating) if side == "refutes" else rating
+    told = rating or "unclear"
+    return turned.get(told, told) if side == "refutes" else told
 
 
 def _answer(text: str) -> Stance | None:
