@@ -34,7 +34,8 @@ LEAST_PRECISION = 0.85
 """Share of the sides taken that is to be right: what a reader of verdicts can live with."""
 _FLOOR = 1e-6
 """Probability that a label has at least: what is not among the alternatives is unlikely."""
-_SHRINKAGE = 0.05
+_SHRINKAGE = 0.001
+"""Penalty on squared slopes: enough that pairs which one line parts do not make it endless."""
 _MOST = 0.97
 """Probability that is never exceeded: a few hundred pairs cannot show more."""
 
@@ -138,6 +139,9 @@ def fit(
 ) -> tuple[tuple[float, float], tuple[float, float], float]:
     """Fit the two curves and the threshold; return side, bearing and threshold.
 
+    Both sides weigh the same. Sources that settle their claim are taken to be as frequent among
+    pages as they are among the pairs.
+
     The threshold is the lowest at which at least `least_precision` of what is decided is right.
 
     Raises:
@@ -148,8 +152,8 @@ def fit(
     points = np.array([evidence_of(each.chances) for each in answered])
     settles = np.array([each.label != "neither" for each in answered])
     is_true = np.array([each.label == "true" for each in answered])
-    bearing = _logistic(points[:, 1], settles)
-    side = _logistic(points[settles, 0], is_true[settles])
+    bearing = _logistic(points[:, 1], settles, balanced=False)
+    side = _logistic(points[settles, 0], is_true[settles], balanced=True)
     curves = UNCALIBRATED.model_copy(update={"side": side, "bearing": bearing})
     judged = [curves.judge(each.chances) for each in answered]
     return side, bearing, _threshold(judged, [e.label for e in answered], least_precision)
@@ -238,17 +242,19 @@ def calibration_error(told: Sequence[tuple[float, bool]], bins: int = 10) -> flo
     )
 
 
-def _logistic(values: Floats, is_one: npt.NDArray[np.bool_]) -> tuple[float, float]:
-    """Fit slope and intercept by penalised likelihood, both classes weighing the same."""
+def _logistic(
+    values: Floats, is_one: npt.NDArray[np.bool_], *, balanced: bool
+) -> tuple[float, float]:
+    """Fit slope and intercept by penalised likelihood; `balanced`: both classes weigh the same."""
     from scipy.optimize import minimize  # noqa: PLC0415 - loads slowly, and only fits need it
 
-    weights = np.where(is_one, 0.5 / max(1, is_one.sum()), 0.5 / max(1, (~is_one).sum()))
+    counts = np.where(is_one, is_one.sum(), (~is_one).sum()) * 2 if balanced else is_one.size
     signs = np.where(is_one, 1.0, -1.0)
 
     def loss(line: Floats) -> float:
         slope, intercept = line
-        margins = signs * (slope * values + intercept)
-        return float(weights @ np.logaddexp(0.0, -margins) + _SHRINKAGE * slope**2 / 100)
+        misses = np.logaddexp(0.0, -signs * (slope * values + intercept))
+        return float(np.sum(misses / counts) + _SHRINKAGE * slope**2)
 
     found = minimize(loss, np.array([1.0, 0.0]), method="BFGS").x
     return float(round(found[0], 4)), float(round(found[1], 4))
