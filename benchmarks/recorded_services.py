@@ -31,7 +31,7 @@ from zlib import crc32
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos, require
 from factible_assets.settings import Settings, load_settings
-from tests.reasoners.llm.scripted import take_apart
+from tests.reasoners.llm.scripted import sentence, take_apart
 from tests.resources.llm.servers import openai_answer
 from tests.resources.transcripts.fake_youtube import (
     CAPTIONS,
@@ -256,37 +256,20 @@ class Services:
         if shape == "ClaimsAnswer":
             await self.takes("claim_extraction", claims[0])
             value = {"thesis": "So it is.", "thesis_is_about_expertise": False}
-            value["claims"] = [_stated(each) for each in claims]
+            value["claims"] = [_stated(each, self._queries[each]) for each in claims]
         elif shape == "QueriesAnswer":
             await self.takes("query_generation", *claims)
-            value = {"queries": self._worded(opened.inside, claims)}
-        elif shape == "EvidenceAnswer":
+            value = {"searches": list(self._queries[claims[0]])}
+        else:
+            prompt = asked["messages"][1]["content"]
             numbers = re.findall(r"^Source (\d+)", opened.outside, re.MULTILINE)
             shown_first = [opened.data(f"source {each}").partition("\n")[0] for each in numbers]
             titles = [line.removeprefix("Title: ") for line in shown_first]
             claim = next(each for each in claims if each in " ".join(opened.data("claim").split()))
             await self.takes("evidence_extraction", *(reading(claim, t) for t in titles))
-            value = {"readings": [_read(n, t, claim) for n, t in zip(numbers, titles, strict=True)]}
-        else:
-            await self.takes("verdict", claims[0])
-            value = {"summary": "Sources say so.", "stance": "supports", "confidence": "medium"}
+            readings = [_read(n, t, claim, prompt) for n, t in zip(numbers, titles, strict=True)]
+            value = {"readings": readings} if shape == "ReadingsAnswer" else readings[0]
         await respond_json(openai_answer(json.dumps(value)))(exchange)
-
-    def _worded(self, inside: Sequence[Any], claims: Sequence[str]) -> list[dict[str, Any]]:
-        shown = [" ".join(each.text.split()) for each in inside]
-        ordered = sorted(claims, key=lambda c: next(at for at, s in enumerate(shown) if c in s))
-        kinds = ("direct", "alternative", "context")
-        return [
-            {
-                "claim": number,
-                "text": text,
-                "query_type": kind,
-                "seeks_opposite": kind == "alternative",
-                "priority": 1,
-            }
-            for number, claim in enumerate(ordered, start=1)
-            for text, kind in zip(self._queries[claim], kinds, strict=True)
-        ]
 
 
 def reading(claim: str, title: str) -> str:
@@ -298,7 +281,7 @@ def _of(exchange: Exchange, name: str) -> str:
     return parse_qs(urlsplit(exchange.asked.target).query)[name][0]
 
 
-def _stated(claim: str) -> dict[str, Any]:
+def _stated(claim: str, searches: Sequence[str]) -> dict[str, Any]:
     return {
         "source": claim,
         "text": claim,
@@ -309,19 +292,18 @@ def _stated(claim: str) -> dict[str, Any]:
         "tier": "pillar",
         "importance": 0.9,
         "confidence": 0.9,
+        "searches": list(searches),
     }
 
 
-def _read(number: str, title: str, claim: str) -> dict[str, Any]:
+def _read(number: str, title: str, claim: str, prompt: str) -> dict[str, Any]:
     stance = _STANCES[crc32(reading(claim, title).encode()) % len(_STANCES)]
     return {
         "source": int(number),
-        "addresses_claim": True,
-        "scope": "The same.",
-        "summary": "It says what came of it.",
-        "quotes": [said_of(claim)],
+        "sentences": [sentence(prompt, said_of(claim))],
+        "summary": f"It says what came of it on page {title.partition(' ')[0]}.",
         "stance": stance,
-        "stance_confidence": 0.8,
+        "confidence": 0.8,
         "relevance": 0.9,
     }
 

@@ -1,18 +1,22 @@
 """What a video costs in input tokens, and whether short excerpts keep what decides.
 
-Run: `python -m benchmarks.tokens`. It replays the published runs of five claims, two queries and
-three results (the videos, claims, page texts and readings that they recorded) through the prompts
-of the language-model reasoner and counts every prompt, system text and schema included, by the
-vocabulary o200k. Prints:
+Run: `python -m benchmarks.tokens` (a minute). It replays published runs (the videos, claims, page
+texts and readings that they recorded) through the prompts of the language-model reasoner and counts
+every prompt, system text and schema included, by the vocabulary o200k. Prints:
 
-- input tokens per stage and video, beside the earlier system's own prompts of the same runs; and
-  the same with thirty sources per video, and with pages of 2,650 words;
-- quote retention: how many of the quotes that the recorded model took from whole pages still stand
-  in the excerpt, by the excerpt's limit;
+- input tokens per stage and video, for the videos with five claims and thirty recorded readings:
+  six sources a claim, thirty in all. Beside them stand the earlier system's own prompts on the same
+  pages, and the tokens that a provider reads from its cache;
+- quote retention: how many of the quotes that the recorded model took from whole pages can still be
+  named in the excerpt, by the excerpt's limit;
 - how many of its quotes for a side are believed to speak of their claim, and of a claim of another
-  video, which no quote should.
+  video, which no quote should;
+- how many of its quotes the reader of quotes holds to say the contrary of their stance.
 
-No model is asked: a stand-in answers in the shape that is asked for, with what was recorded.
+Providers cache a prompt's prefix from 1,024 tokens on, in steps of 128 (OpenAI, "Prompt caching").
+A prefix is taken to be cached a second after an earlier question that begins with it was asked: it
+has been read then, though not answered. Pages arrive, and answers take, as long as was recorded, at
+a hundredth of the time. No model is asked: a stand-in answers in the shape that is asked for.
 """
 
 from __future__ import annotations
@@ -23,39 +27,47 @@ import json
 import re
 import statistics
 import sys
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
+from zlib import crc32
 
 import bpe_openai
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos, require
-from factible_assets.reasoners.llm.engine import LlmReasoner
-from factible_assets.reasoners.llm.evidence import bearing_on, excerpt
-from factible_assets.records import Claim, Evidence, Query, Stance
-from factible_assets.stages.evidence import QuoteFinder
+from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
+from factible_assets.reasoners.llm.evidence import bearing_on, chosen_sentences
+from factible_assets.reasoners.llm.quotes import side_of_quote
+from factible_assets.records import Claim, Query, Stance
+from factible_assets.stages.evidence import QuoteFinder, whole_sentences
 from factible_assets.stages.ids import claim_id
-from factible_assets.stages.ports import Arrivals, PageExcerpt, Vote
+from factible_assets.stages.ports import Arrivals, PageExcerpt
+from resources.llm.answers import strict_schema
 from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest
 from tests.reasoners.llm.scripted import staged
 
-LIMITS = (1_500, 2_000, 2_500, 2_750, 3_000, 3_500)
-SOURCES = 6
-LONG_PAGE = 2_650
-STAGES = ("claims", "queries", "evidence", "verdicts")
+LIMITS = (1_500, 2_000, 2_500, 3_000, 3_500, 4_000)
+CLAIMS, SOURCES = 5, 6
+CACHED_FROM, CACHED_STEP, READ = 1_024, 128, 1.0
+SCALE = 0.01
+"""Of the recorded seconds, in which pages arrive and answers come."""
+STAGES = ("claims", "evidence", "verdicts")
 _COMPONENTS = {
     "claim_extraction": "claims",
-    "query_generation": "queries",
+    "query_generation": "claims",
     "evidence_extraction": "evidence",
     "verdict_generation": "verdicts",
 }
+_STAGE_OF = {
+    "ClaimsAnswer": "claims", "QueriesAnswer": "claims", "Reading": "evidence",
+    "ReadingsAnswer": "evidence", "WordsAnswer": "verdicts",
+}  # fmt: skip
 _PROMPT = re.compile(
     r"Claim:\n(?P<claim>.*?)\n\nArticle Title:\n(?P<title>.*?)\n\n"
     r"Google Search Snippet:\n(?P<snippet>.*?)\n\nFull Page Content:\n(?P<text>.*)",
     re.DOTALL,
 )
-_VOTE = Vote("unclear", 0.0, "low", 0.0)
 _ENCODING = bpe_openai.get_encoding("o200k_base")
 
 
@@ -65,50 +77,65 @@ def tokens(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What the recorded model was given of one source, and what it answered."""
+class Recorded:
+    """What the recorded model was given of one source, in how many tokens, and its answer."""
 
     claim: str
     page: PageExcerpt
     stance: Stance
-    summary: str
     quote: str
+    own_tokens: int
 
 
 @dataclass
-class Recorded:
-    """One published run: its readings, and the tokens of its own prompts by stage."""
+class Run:
+    """One published run: its readings, and the tokens of its other prompts by stage."""
 
-    readings: list[Reading] = field(default_factory=list)
+    readings: list[Recorded] = field(default_factory=list)
     own: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
 
 
-def recorded_runs() -> dict[str, Recorded]:
+def recorded_runs() -> dict[str, Run]:
     """Read the model calls of the published runs, by video."""
-    runs: dict[str, Recorded] = {}
+    runs: dict[str, Run] = {}
     for path in sorted(require("factible", "runs").glob("max_claims_5/*/llm_calls.json")):
-        run = runs.setdefault(path.parent.name.split("_", 2)[2], Recorded())
+        run = runs.setdefault(path.parent.name.split("_", 2)[2], Run())
         for call in json.loads(path.read_text(encoding="utf-8")):
-            run.own[_COMPONENTS[call["component"]]] += tokens(call["input_prompt"])
+            size = tokens(call["input_prompt"])
             prompt = _PROMPT.search(call["input_prompt"])
-            if call["component"] == "evidence_extraction" and prompt is not None:
-                run.readings.append(_reading(prompt, call["output"], len(run.readings)))
+            if call["component"] != "evidence_extraction":
+                run.own[_COMPONENTS[call["component"]]] += size
+            elif prompt is not None:
+                run.readings.append(_recorded(prompt, call["output"], len(run.readings), size))
     return runs
 
 
-def _reading(prompt: re.Match[str], output: Any, number: int) -> Reading:
+def _recorded(prompt: re.Match[str], output: Any, number: int, size: int) -> Recorded:
     answer = output if isinstance(output, dict) else ast.literal_eval(output)
-    page = PageExcerpt(
-        f"https://source-{number}.example/", prompt["title"], prompt["snippet"], prompt["text"]
-    )
-    stance = answer.get("overall_stance")
-    return Reading(
-        prompt["claim"],
-        page,
-        stance if stance in {"supports", "refutes", "mixed"} else "unclear",
-        answer.get("summary") or "",
-        answer.get("key_quote") or "",
-    )
+    url = f"https://source-{number}.example/"
+    page = PageExcerpt(url, prompt["title"], prompt["snippet"], prompt["text"])
+    said = answer.get("overall_stance")
+    stances: dict[str, Stance] = {each: each for each in get_args(Stance)}
+    stance = stances.get(str(said), "unclear")
+    return Recorded(prompt["claim"], page, stance, answer.get("key_quote") or "", size)
+
+
+def thirty(readings: Sequence[Recorded]) -> list[Recorded]:
+    """Return six readings of each of five claims; a claim with fewer takes over some of others.
+
+    Empty for a video without five claims and thirty readings.
+    """
+    claims = list(dict.fromkeys(each.claim for each in readings))[:CLAIMS]
+    if len(claims) < CLAIMS or len(readings) < CLAIMS * SOURCES:
+        return []
+    own = {claim: [each for each in readings if each.claim == claim] for claim in claims}
+    spare = [each for held in own.values() for each in held[SOURCES:]]
+    made = []
+    for claim, held in own.items():
+        borrowed = [spare.pop() for _ in range(SOURCES - len(held[:SOURCES]))]
+        made += held[:SOURCES]
+        made += [Recorded(claim, each.page, "unclear", "", each.own_tokens) for each in borrowed]
+    return made
 
 
 # --- Tokens -------------------------------------------------------------------------------------
@@ -116,94 +143,82 @@ def _reading(prompt: re.Match[str], output: Any, number: int) -> Reading:
 
 @dataclass
 class CountingModel:
-    """Counts what it is asked and answers in shape."""
+    """Counts what it is asked, and what of that a provider has in its cache, by stage.
 
-    asked: list[tuple[str, int]] = field(default_factory=list)
-    answers: dict[str, Reading] = field(default_factory=dict)
+    It answers in shape, as late as was recorded.
+    """
+
+    seconds: Mapping[str, Sequence[float]]
+    asked: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
+    cached: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
+    calls: int = 0
+    known: dict[str, float] = field(default_factory=dict)
     provider = "counting"
     model = "counting"
     identity = "counting"
 
     async def complete(self, question: ModelRequest[Answer]) -> ModelAnswer[Answer]:
-        """Count a question; answer with what was recorded."""
+        """Count a question; answer that nothing was found."""
         prompt = "".join(part.text for part in question.parts)
-        schema = json.dumps(question.output_type.model_json_schema(), separators=(",", ":"))
-        size = tokens(question.system) + tokens(prompt) + tokens(schema)
-        shape = question.output_type.__name__
-        self.asked.append((shape, size))
+        schema = json.dumps(strict_schema(question.output_type), separators=(",", ":"))
+        begins = f"{schema}{question.system}"
+        prefix = tokens(schema) + tokens(question.system)
+        stage = _STAGE_OF[question.output_type.__name__]
+        self.calls += 1
+        self.asked[stage] += prefix + tokens(prompt)
+        now = time.perf_counter()
+        is_read = now >= self.known.setdefault(begins, now) + SCALE * READ
+        if is_read and prefix >= CACHED_FROM:
+            self.cached[stage] += prefix // CACHED_STEP * CACHED_STEP
+        kind = "claim_extraction" if stage == "claims" else "evidence_extraction"
+        recorded = self.seconds[kind]
+        await asyncio.sleep(SCALE * recorded[crc32(prompt.encode()) % len(recorded)])
         call = ModelCall(
-            provider=self.provider,
-            model=self.model,
-            attempt=1,
-            input_tokens=size,
-            output_tokens=0,
-            cost_usd=0.0,
-            latency_seconds=0.0,
-            outcome="ok",
-        )
-        return ModelAnswer(question.output_type.model_validate(_answer(shape, prompt)), (call,))
+            provider=self.provider, model=self.model, attempt=1, input_tokens=prefix,
+            output_tokens=0, cost_usd=0.0, latency_seconds=0.0, outcome="ok",
+        )  # fmt: skip
+        answer = _answer(question.output_type.__name__, prompt)
+        return ModelAnswer(question.output_type.model_validate(answer), (call,))
 
 
 def _answer(shape: str, prompt: str) -> dict[str, Any]:
+    silent = {"sentences": [], "summary": "", "stance": "silent", "confidence": 0, "relevance": 0}
     if shape == "ClaimsAnswer":
         return {"thesis": "", "thesis_is_about_expertise": False, "claims": []}
-    if shape == "QueriesAnswer":
-        numbers = re.findall(r"^Claim (\d+):", prompt, re.MULTILINE)
-        query = {"text": "a", "query_type": "direct", "seeks_opposite": True, "priority": 1}
-        return {"queries": [{"claim": int(number), **query} for number in numbers]}
-    if shape == "EvidenceAnswer":
-        scores = {"stance_confidence": 0.0, "relevance": 0.0, "stance": "unclear"}
-        words = {"addresses_claim": False, "scope": "", "summary": "", "quotes": []}
+    if shape == "ReadingsAnswer":
         numbers = re.findall(r"^Source (\d+),", prompt, re.MULTILINE)
-        return {"readings": [{"source": int(number), **words, **scores} for number in numbers]}
-    return {"summary": "Nothing.", "stance": "unclear", "confidence": "low"}
+        return {"readings": [{"source": int(number), **silent} for number in numbers]}
+    return silent
 
 
-async def tokens_of(video: AnnotatedVideo, readings: Sequence[Reading]) -> dict[str, int]:
-    """Ask all questions of one video; return the input tokens by stage."""
-    model = CountingModel()
-    mind = LlmReasoner(staged(model))
-    by_claim: dict[str, list[Reading]] = defaultdict(list)
-    for reading in readings:
-        by_claim[reading.claim].append(reading)
-    claims = {
-        text: _claim(video.video.video_id, text, rank)
-        for rank, text in enumerate(by_claim, start=1)
-    }
-    spent: dict[str, int] = {}
-    await mind.extract_claims(video.video, video.transcript, (), max_claims=5)
-    spent["claims"] = _taken(model)
-    asked = [mind.write_queries(video.video, claim, max_queries=2) for claim in claims.values()]
-    await asyncio.gather(*asked)
-    spent["queries"] = _taken(model)
-    for text, found in by_claim.items():
-        arrivals = Arrivals(0)
-        query = Query(
-            query_id="q", claim_id="c", video_id=video.video.video_id, rank=1, text="q",
-            query_type="direct", priority=1, basis="llm",
-        )  # fmt: skip
-        pages = [_with(arrivals, reading.page) for reading in found]
-        await asyncio.gather(
-            *(mind.read_evidence(video.video, claims[text], query, page) for page in pages)
+async def asked_of(
+    video: AnnotatedVideo, readings: Sequence[Recorded], model: CountingModel, *, together: bool
+) -> None:
+    """Ask all questions of one video, its pages arriving as they were recorded to."""
+    mind = LlmReasoner(staged(model), ReadingLimits(patience=10.0 * SCALE))
+    await mind.extract_claims(video.video, video.transcript, (), max_claims=CLAIMS)
+    claims = list(dict.fromkeys(reading.claim for reading in readings))
+    rows = {text: _claim(video.video.video_id, text, at) for at, text in enumerate(claims, 1)}
+    query = Query(
+        query_id="q", claim_id="c", video_id=video.video.video_id, rank=1, text="q",
+        query_type="direct", priority=1, basis="llm",
+    )  # fmt: skip
+    arrivals = {text: Arrivals(sum(each.claim == text for each in readings)) for text in claims}
+    fetches = model.seconds["page_fetch"]
+
+    async def read(place: int, each: Recorded) -> None:
+        url = f"https://source-{place}.example/"
+        await asyncio.sleep(
+            SCALE * fetches[crc32(f"{video.video.video_id}{url}".encode()) % len(fetches)]
         )
-    spent["evidence"] = _taken(model)
-    for text, found in by_claim.items():
-        read = [_evidence(claims[text], each) for each in found]
-        await mind.judge(video.video, claims[text], read, _VOTE)
-    spent["verdicts"] = _taken(model)
-    return spent
+        arrivals[each.claim].one_in()
+        page = PageExcerpt(
+            url, each.page.title, each.page.snippet, each.page.text,
+            arrivals=arrivals[each.claim], together=together,
+        )  # fmt: skip
+        await mind.read_evidence(video.video, rows[each.claim], query, page)
 
-
-def _with(arrivals: Arrivals, page: PageExcerpt) -> PageExcerpt:
-    return PageExcerpt(
-        page.canonical_url, page.title, page.snippet, page.text, page.published_on, arrivals
-    )
-
-
-def _taken(model: CountingModel) -> int:
-    total = sum(size for _, size in model.asked)
-    model.asked.clear()
-    return total
+    await asyncio.gather(*(read(*each) for each in enumerate(readings)))
 
 
 def _claim(video_id: str, text: str, rank: int) -> Claim:
@@ -213,46 +228,10 @@ def _claim(video_id: str, text: str, rank: int) -> Claim:
     )  # fmt: skip
 
 
-def _evidence(claim: Claim, reading: Reading) -> Evidence:
-    stands = QuoteFinder(reading.page.text).find(reading.quote) if reading.quote else None
-    place = stands or (None, None)
-    url = reading.page.canonical_url
-    return Evidence(
-        evidence_id=url, claim_id=claim.claim_id, video_id=claim.video_id, hit_id=url,
-        query_id="q", canonical_url=url, domain=url.split("/")[2], title=reading.page.title,
-        status="ok", stance=reading.stance, stance_confidence=0.8, relevance=0.8,
-        summary=reading.summary, quote=reading.page.text[slice(*stands)] if stands else None,
-        quote_start=place[0], quote_end=place[1], rating="medium", rating_score=0.7,
-        source_class="news", origin=url, basis="llm",
-    )  # fmt: skip
-
-
-def thirty(readings: Sequence[Reading], words: int | None = None) -> list[Reading]:
-    """Fill up to five claims with six sources each from the video's own pages.
-
-    With `words` every page is made that long, by the texts of the others after its own.
-    """
-    claims = list(dict.fromkeys(reading.claim for reading in readings))[:5]
-    texts = list(dict.fromkeys(reading.page.text for reading in readings))
-    made = []
-    for at, claim in enumerate(claims):
-        own = [reading for reading in readings if reading.claim == claim]
-        for number in range(SOURCES):
-            base = own[number] if number < len(own) else readings[(at * 7 + number) % len(readings)]
-            text = base.page.text
-            if words is not None:
-                text = " \n".join([text, *(each for each in texts if each != text)])
-                text = "".join(re.findall(r"\S+\s*", text)[:words])
-            url = f"https://source-{at}-{number}.example/"
-            page = PageExcerpt(url, base.page.title, base.page.snippet, text)
-            made.append(Reading(claim, page, base.stance, base.summary, base.quote))
-    return made
-
-
 # --- Quotes -------------------------------------------------------------------------------------
 
 
-def quoted(runs: dict[str, Recorded]) -> list[Reading]:
+def quoted(runs: dict[str, Run]) -> list[Recorded]:
     """Return the readings whose quote stands in the page that the model was given."""
     return [
         reading
@@ -262,20 +241,23 @@ def quoted(runs: dict[str, Recorded]) -> list[Reading]:
     ]
 
 
-def retention(readings: Sequence[Reading], limit: int) -> tuple[float, float]:
-    """Return the share of quotes that stay in the excerpt, and its mean tokens."""
+def retention(readings: Sequence[Recorded], limit: int) -> tuple[float, float]:
+    """Return the share of quotes whose sentences are all shown, and the mean tokens of a page."""
     kept, sizes = 0, []
     for reading in readings:
-        shown = (
-            excerpt(reading.claim, reading.page.text, limit=limit, snippet=reading.page.snippet)
-            or ""
-        )
-        kept += QuoteFinder(shown).find(reading.quote) is not None
-        sizes.append(tokens(shown))
+        text = reading.page.text
+        found = chosen_sentences(reading.claim, text, limit=limit, snippet=reading.page.snippet)
+        place = QuoteFinder(text).find(reading.quote) or (0, 0)
+        inside = [at for at in range(*place) if text[at].isalnum()]
+        shown = {at for each in found.values() for at in range(each.start, each.end)}
+        # A line that the page says twice is shown once.
+        again = any(reading.quote.strip() in each.text for each in found.values())
+        kept += again or shown.issuperset(inside)
+        sizes.append(tokens("\n".join(f"{number} {each.text}" for number, each in found.items())))
     return kept / len(readings), statistics.mean(sizes)
 
 
-def borne(runs: dict[str, Recorded]) -> tuple[int, float, float]:
+def borne(runs: dict[str, Run]) -> tuple[int, float, float]:
     """Return how many quotes stand for a side, and which share is believed to speak of its claim.
 
     The third is the share that is believed to speak of a claim of another video.
@@ -292,34 +274,50 @@ def borne(runs: dict[str, Recorded]) -> tuple[int, float, float]:
     return len(own), statistics.mean(own), statistics.mean(other)
 
 
-def _rows(
-    runs: dict[str, Recorded], videos: dict[str, AnnotatedVideo]
-) -> Iterator[tuple[str, dict[str, float]]]:
-    known = [(videos[name], run) for name, run in runs.items() if name in videos and run.readings]
-    yield "earlier system", _means([run.own for _, run in known])
-    for label, readings in (
-        ("as recorded", lambda run: run.readings),
-        ("6 sources a claim", lambda run: thirty(run.readings)),
-        ("… of 2,650 words", lambda run: thirty(run.readings, LONG_PAGE)),
-    ):
-        spent = [asyncio.run(tokens_of(video, readings(run))) for video, run in known]
-        yield label, _means(spent)
-
-
-def _means(spent: Sequence[dict[str, int]]) -> dict[str, float]:
-    return {stage: statistics.mean(each[stage] for each in spent) for stage in STAGES}
+def contradicted(readings: Sequence[Recorded]) -> int:
+    """Return how many quotes are held to say the contrary of their stance."""
+    opposite = {"supports": "refutes", "refutes": "supports"}
+    count = 0
+    for each in readings:
+        place = QuoteFinder(each.page.text).find(each.quote) or (0, 0)
+        start, end = whole_sentences(each.page.text, *place)
+        side = side_of_quote(each.claim, each.page.text[start:end], each.page.title)
+        count += side is not None and side == opposite.get(each.stance)
+    return count
 
 
 def main() -> None:
     """Print all."""
     runs = recorded_runs()
     videos = {each.video.video_id: each for each in load_annotated_videos()}
+    known = {name: thirty(run.readings) for name, run in runs.items() if name in videos}
+    known = {name: readings for name, readings in known.items() if readings}
+    pages = statistics.mean(map(len, known.values()))
     out = sys.stdout.write
-    out("Input tokens per video\n\n")
-    out(f"{'':20}" + "".join(f"{stage:>10}" for stage in (*STAGES, "all")) + "\n")
-    for label, spent in _rows(runs, videos):
-        figures = [*spent.values(), sum(spent.values())]
-        out(f"{label:20}" + "".join(f"{figure:10,.0f}" for figure in figures) + "\n")
+    out(f"Input tokens per video: {len(known)} videos, {CLAIMS} claims, {pages:g} sources\n\n")
+    columns = (*STAGES, "all", "cached", "paid in full", "calls")
+    out(f"{'':22}" + "".join(f"{each:>13}" for each in columns) + "\n")
+
+    def row(label: str, figures: Sequence[float]) -> None:
+        out(f"{label:22}" + "".join(f"{each:13,.0f}" for each in figures) + "\n")
+
+    owns = [
+        runs[name].own | {"evidence": sum(each.own_tokens for each in readings)}
+        for name, readings in known.items()
+    ]
+    means = [statistics.mean(own[stage] for own in owns) for stage in STAGES]
+    row("earlier system", [*means, sum(means), 0, sum(means)])
+    recorded = json.loads(require("recorded_web", "latencies.json").read_text(encoding="utf-8"))
+    for label, together in (("each page alone", False), ("pages together", True)):
+        models = []
+        for name, readings in known.items():
+            model = CountingModel(recorded["operations"])
+            asyncio.run(asked_of(videos[name], readings, model, together=together))
+            models.append(model)
+        means = [statistics.mean(each.asked[stage] for each in models) for stage in STAGES]
+        cached = statistics.mean(sum(each.cached.values()) for each in models)
+        calls = statistics.mean(each.calls for each in models)
+        row(label, [*means, sum(means), cached, sum(means) - cached, calls])
     readings = quoted(runs)
     out(f"\nQuotes kept in the excerpt, n = {len(readings)}\n\n")
     for limit in LIMITS:
@@ -327,7 +325,8 @@ def main() -> None:
         out(f"{limit:6,} characters: {share:.1%}, {size:.0f} tokens a page\n")
     count, own, other = borne(runs)
     out(f"\nQuotes for a side, n = {count}: {own:.1%} are believed to speak of their claim, ")
-    out(f"{other:.1%} of a claim of another video\n")
+    out(f"{other:.1%} of a claim of another video; ")
+    out(f"{contradicted(readings)} are held to say the contrary\n")
 
 
 if __name__ == "__main__":

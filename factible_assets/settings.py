@@ -129,6 +129,15 @@ def _whole_address(value: str) -> str:
     ) from None
 
 
+def _without_password(value: str) -> str:
+    if "@" in urlsplit(value).netloc:
+        raise ValueError(
+            "the address has a user name or a password in it, which is not sent. Leave it out, and "
+            "let the service accept this machine's address, or put a proxy before it that adds them"
+        )
+    return value
+
+
 def _place(path: Path) -> Path:
     """Put a user's home folder in the place of its sign ~."""
     if "\0" in str(path):
@@ -169,6 +178,7 @@ def variable(field: str) -> str:
 Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(listed)]
 Place = Annotated[Path, AfterValidator(_place)]
 WebAddress = Annotated[str, AfterValidator(_whole_address)]
+ServiceAddress = Annotated[WebAddress, AfterValidator(_without_password)]
 Days = Annotated[float, Field(ge=0, le=36_500)]
 Cron = Annotated[
     str, of_form(r"\S+( \S+){4}", 'write five fields, such as "0 2 * * *" for every night at two')
@@ -428,7 +438,7 @@ class Settings(BaseSettings):
     # Search, and prior fact checks.
     search: Annotated[tuple[SearchProvider, ...], NoDecode, BeforeValidator(listed)] = ()
     serper_api_key: SecretStr | None = None
-    searxng_url: Annotated[WebAddress | None, SPEAKS] = Field(None, repr=False)
+    searxng_url: Annotated[ServiceAddress | None, SPEAKS] = Field(None, repr=False)
     semantic_scholar_api_key: SecretStr | None = None
     perplexity_api_key: SecretStr | None = None
     fact_checks: Literal["auto", "off"] = "auto"
@@ -456,9 +466,9 @@ class Settings(BaseSettings):
     transcript_folders: Annotated[tuple[Place, ...], NoDecode, BeforeValidator(listed), SPEAKS] = ()
 
     # Where things are really found.
-    endpoints: Annotated[dict[Endpoint, WebAddress], NoDecode, BeforeValidator(_paired), SPEAKS] = (
-        Field({}, repr=False)
-    )
+    endpoints: Annotated[
+        dict[Endpoint, ServiceAddress], NoDecode, BeforeValidator(_paired), SPEAKS
+    ] = Field({}, repr=False)
     hosts: Annotated[
         dict[str, Annotated[tuple[str, int], BeforeValidator(_address)]],
         NoDecode,
@@ -630,11 +640,17 @@ class Settings(BaseSettings):
         """How long answers are kept, and how much room they have."""
         from resources.cache.store import CachePolicy  # noqa: PLC0415 - only who opens the cache needs it
 
+        usual = CachePolicy()
+        pages, ages = timedelta(days=self.cache_page_days), timedelta(days=self.cache_age_days)
         return CachePolicy(
             search=timedelta(days=self.cache_search_days),
-            pages=timedelta(days=self.cache_page_days),
+            pages=pages,
+            # An answer that there is none is kept no longer than an answer: 0 days keep neither.
+            unavailable_pages=min(pages, usual.unavailable_pages),
+            kept_pages=usual.kept_pages if pages else pages,
             models=timedelta(days=self.cache_model_days),
-            ages=timedelta(days=self.cache_age_days),
+            ages=ages,
+            unknown_ages=min(ages, usual.unknown_ages),
             max_bytes=self.cache_megabytes * 1024**2,
         )
 

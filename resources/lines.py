@@ -396,25 +396,10 @@ def decode_text(data: bytes, *, detect: bool = False) -> str:
     return data.decode("latin-1")
 
 
-_CHARSETS: Final = [
-    "cp1252",
-    "cp1251",
-    "koi8_r",
-    "cp866",
-    "gb18030",
-    "big5",
-    "cp932",
-    "euc_jp",
-    "cp949",
-    "cp1250",
-    "iso8859_2",
-    "cp1253",
-    "cp1254",
-    "cp1255",
-    "cp1256",
-    "cp1257",
-    "cp874",
-]
+_CHARSETS: Final = """
+cp1252 cp1251 koi8_r cp866 gb18030 big5 cp932 euc_jp cp949 cp1250 iso8859_2 cp1253 cp1254 cp1255
+cp1256 cp1257 cp874
+""".split()
 """The charsets in which text files were written before UTF-8. Of two names for one text, the first.
 """
 _WIDE_CHARSETS = frozenset({"gb18030", "big5", "cp932", "euc_jp", "cp949"})

@@ -19,9 +19,9 @@ from urllib.parse import unquote, urlsplit
 from resources.scraping.base import FetchedPage
 
 _LEAST_WEIGHT, _LEAST_SHARE = 24, 0.2
-"""Weight of the words from which they promise anything, and the share of it that a page has."""
-_TITLE_WEIGHT, _TITLE_SHARE = 12, 0.1
-"""The same of a title without a snippet, to which only a short page is held."""
+"""Weight of a title, a snippet and an address, and the share of it that a page has."""
+_LITTLE_WEIGHT, _LITTLE_SHARE = 12, 0.1
+"""The same of fewer words, such as a title alone, to which only a short page is held."""
 _KEPT_SHARE = 0.5
 """The same share of a page whose text the site also gives at another address."""
 _LONG_PAGE, _LEAST_DENSITY = 100, 0.08
@@ -67,13 +67,15 @@ def broken(promise: Promise, page: FetchedPage) -> str | None:
     if not snippet and (not titled or page.via in _OWN_WAYS):
         return None
     promised = {*snippet, *titled, *_words(unquote(urlsplit(page.url).path))}
-    if _weight(promised) < (_LEAST_WEIGHT if snippet else _TITLE_WEIGHT):
+    weight = _weight(promised)
+    if weight < _LITTLE_WEIGHT:
         return None
     has = _without(titles, page.text)
     there, is_long = set(has), len(has) >= _LONG_PAGE
     share = _share(promised, there)
-    if not snippet:
-        is_other = not is_long and share < _TITLE_SHARE
+    is_full = bool(snippet) and weight >= _LEAST_WEIGHT
+    if not is_full:
+        is_other = not is_long and share < _LITTLE_SHARE
     elif is_long:
         telling = [word for word in has if _weigh(word)]
         density = sum(word in promised for word in telling) / max(1, len(telling))
@@ -83,20 +85,18 @@ def broken(promise: Promise, page: FetchedPage) -> str | None:
         tells = _weight(own) >= _TELLING_WEIGHT
         is_other = share < _LEAST_SHARE or (tells and _share(own, there) < _OWN_SHARE)
     if is_other:
-        return (
-            "another page came than the one that the search had found: it has next to none of the "
-            "words of its title and snippet"
-        )
-    if page.via not in _OWN_WAYS and len(has) < _LEAST_LENGTH * len(snippet):
+        return "another page came: it has next to none of the words that the search showed"
+    is_own = page.via in _OWN_WAYS
+    if is_full and not is_own and len(has) < _LEAST_LENGTH * len(snippet):
         return "a part of the page came: it is hardly longer than its search snippet"
     return None
 
 
 def is_repeated(promise: Promise, page: FetchedPage, other: Promise) -> bool:
-    """Tell whether a page, whose text also came for another promise of the site, belongs there.
+    """Tell whether a page has the text of another page of its site and not what was promised.
 
-    It does if the two titles differ and it has less than half of what was promised here: a notice,
-    or the front page. Two addresses of one article have one title.
+    `other` promised that page. A notice or a front page has less than half of the words that either
+    address promised. Two addresses of one article have one title.
     """
     title, others = (set(_words(each.title[:_MOST_TITLE])) for each in (promise, other))
     if 2 * len(title & others) > min(len(title), len(others)):
@@ -107,7 +107,7 @@ def is_repeated(promise: Promise, page: FetchedPage, other: Promise) -> bool:
 
 def _words(text: str) -> list[str]:
     words: list[str] = []
-    for word in _WORD.findall(text.casefold()):
+    for word in _WORD.findall(text.casefold().replace("_", " ")):
         if _UNSPACED.match(word):
             words += (word[at : at + 2] for at in range(max(1, len(word) - 1)))
         else:

@@ -28,7 +28,7 @@ from factible_assets.corpora.reading import (
     load_corpus,
     load_ground_truth,
 )
-from factible_assets.corpora.writing import add_video
+from factible_assets.corpora.writing import add_video, remove_video
 from factible_assets.exchange.importing import import_corpus
 from resources.lines import PlacedError, parse_document
 from resources.transcripts.file import read_transcript
@@ -594,6 +594,66 @@ def test_an_entry_finds_its_place_in_every_form_of_a_file(folder: Path, before: 
     for line in before.replace("\r\n", "\n").split("\n"):
         assert line.replace(" []", "").encode() in after
     assert after.count(b"\r\n") in {0, after.count(b"\n")}
+
+
+LISTED = """\
+# Videos of one channel.
+corpus: mine
+videos:
+  # The first one.
+  - id: first
+    transcript: talk.txt
+    notes: |
+      a
+      # no comment
+
+  # The second one.
+  - id: second
+    transcript: second.txt  # hers
+  - url: https://youtu.be/dQw4w9WgXcQ
+    title: "Third: x"
+# What it is for:
+description: Talks
+"""
+
+
+@pytest.mark.parametrize(
+    ("video_id", "gone", "beside"),
+    [
+        (
+            "first",
+            LISTED[LISTED.index("  - id: first") : LISTED.index("\n  # The second")],
+            ["talk.txt"],
+        ),
+        ("second", "  - id: second\n    transcript: second.txt  # hers\n", ["second.txt"]),
+        ("dQw4w9WgXcQ", '  - url: https://youtu.be/dQw4w9WgXcQ\n    title: "Third: x"\n', []),
+    ],
+)
+@pytest.mark.parametrize("form", ["\n", "\r\n"])
+def test_an_entry_is_taken_out_and_the_rest_stays_as_it_is(
+    folder: Path, video_id: str, gone: str, beside: list[str], form: str
+) -> None:
+    file = folder / "mine.yaml"
+    file.write_bytes(LISTED.replace("\n", form).encode())
+    assert [each.name for each in remove_video(file, video_id)] == beside
+    assert file.read_bytes().decode() == LISTED.replace(gone, "").replace("\n", form)
+
+
+def test_the_last_entry_leaves_an_empty_list_to_which_one_can_be_added(folder: Path) -> None:
+    file = corpus(folder, ENTRY)
+    (video,) = load_corpus(file).videos()
+    remove_video(file, video.video.video_id)
+    assert list(load_corpus(file).videos()) == []
+    assert add_video(file, NEW) == "-LDjqcvSbP5"
+
+
+def test_a_video_that_cannot_be_taken_out_alone_changes_nothing(folder: Path) -> None:
+    written = "videos: [{id: v, transcript: talk.txt}]\n"
+    file = corpus(folder, written)
+    for video_id, sentence in (("v", "by hand"), ("w", "does not list")):
+        with pytest.raises(CorpusError, match=sentence):
+            remove_video(file, video_id)
+    assert file.read_text() == written
 
 
 def test_a_file_that_is_not_there_is_made(folder: Path) -> None:

@@ -66,7 +66,10 @@ def test_a_fact_check_is_the_seven_assets_of_a_video_with_their_checks(
     checks = {
         (key.asset_key.to_user_string(), key.name) for key in layer.asset_graph.asset_check_keys
     }
-    assert checks == {(asset, "integrity") for asset in METHOD} | {("verdicts", "verdict_flips")}
+    assert checks == {(asset, "integrity") for asset in METHOD} | {
+        ("evidence", "readings_rest_on_quotes"),
+        ("verdicts", "verdict_flips"),
+    }
 
 
 def test_the_evaluation_belongs_to_no_video_and_has_a_check_per_target(

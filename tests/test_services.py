@@ -271,7 +271,7 @@ def test_each_judgement_can_have_its_own_maker(tmp_path: Path) -> None:
     mixed = choose_reasoners(Reasoners(reasoner="llm", evidence_by="plain"), made)
     assert mixed.asks_llm == {"claims", "queries", "verdicts"}
     assert mixed.evidence == "plain"
-    assert "pages are read by plain rules" in mixed.words
+    assert "pages read by plain rules" in mixed.words
     other = choose_reasoners(Reasoners(reasoner="embedded", verdicts_by="llm"), made)
     assert other.asks_llm == {"verdicts"}
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -72,7 +73,7 @@ def test_an_empty_variable_is_no_setting(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "canary-key")
-    monkeypatch.setenv("FACTIBLE_SEARXNG_URL", "http://user:canary-key@127.0.0.1:8888")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:canary-key@127.0.0.1:8888")
     settings = load_settings()
     assert "canary-key" not in f"{settings!r} {settings}"
     assert "canary-key" not in f"{settings.openai_api_key}"
@@ -171,6 +172,8 @@ def test_lists_and_pairs_are_written_in_a_line(monkeypatch: pytest.MonkeyPatch) 
         ("FACTIBLE_SEARXNG_URL", "127.0.0.1:8888"),
         ("FACTIBLE_SEARXNG_URL", "http://[x"),
         ("FACTIBLE_SEARXNG_URL", "http://user:canary/4711@127.0.0.1"),
+        ("FACTIBLE_SEARXNG_URL", "http://user:canary@127.0.0.1"),
+        ("FACTIBLE_ENDPOINTS", "serper=http://user:canary@127.0.0.1"),
         ("FACTIBLE_WHOIS", "whois.example:99999"),
         ("FACTIBLE_WHOIS", "whois.example:" + "9" * 5000),
         ("FACTIBLE_RETENTION_TEXT_DAYS", "99999999"),
@@ -183,6 +186,14 @@ def test_a_value_that_cannot_be_used_is_named_by_its_variable_and_not_repeated(
     with pytest.raises(SettingsError, match=variable) as refused:
         load_settings()
     assert "canary" not in f"{refused.value} {refused.value.__cause__}"
+
+
+@pytest.mark.parametrize("days", [0, 0.1, 1])
+def test_nothing_of_a_page_is_kept_longer_than_pages_are(days: float, tmp_path: Path) -> None:
+    policy = Settings(home=tmp_path, cache_page_days=days, cache_age_days=days).cache_policy
+    assert policy.unavailable_pages <= policy.pages == timedelta(days=days)
+    assert policy.unknown_ages <= policy.ages
+    assert bool(policy.kept_pages) == bool(days)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import duckdb
 
 from factible_assets.records import Claim, JudgementRow, LlmCall, Page, ReviewAction, Search
 from resources.statements import statements
-from warehouse.rows import AnyRecord, Stamp, aware, from_row, to_frame
+from warehouse.rows import AnyRecord, Stamp, from_row, to_frame
 from warehouse.sets import enter, insert
 from warehouse.store import Warehouse
 
@@ -89,14 +89,13 @@ def _rows(
     warehouse: Warehouse, question: str, record: type[AnyRecord], **values: Any
 ) -> list[AnyRecord]:
     sql = _ASK[question].format(columns=", ".join(record.model_fields))
-    rows = warehouse.query(sql, values)
-    return [from_row(record, row) for row in rows.rows()]
+    return [from_row(record, tuple(row.values())) for row in warehouse.rows(sql, values)]
 
 
 def read_carried(warehouse: Warehouse, video_id: str, run_id: str) -> dict[str, CarriedClaim]:
     """Return the claims that a run took over, by claim id."""
-    rows = warehouse.query(_ASK["carried"], {"video_id": video_id, "run_id": run_id})
-    return {row[0]: CarriedClaim(*map(aware, row)) for row in rows.rows()}
+    rows = warehouse.rows(_ASK["carried"], {"video_id": video_id, "run_id": run_id})
+    return {row["claim_id"]: CarriedClaim(*row.values()) for row in rows}
 
 
 def remember(
@@ -140,10 +139,11 @@ def read_judgements(store: Warehouse, ids: Collection[str]) -> dict[str, Judgeme
 
 def judge_usage(store: Warehouse, provider: str, model: str) -> dict[str, tuple[float, float]]:
     """Return the mean tokens, in and out, of answered questions to a judge, by criterion."""
-    rows = store.query(_ASK["usage"], {"provider": provider, "model": model})
-    return {criterion: (read, wrote) for criterion, read, wrote in rows.rows()}
+    rows = store.rows(_ASK["usage"], {"provider": provider, "model": model})
+    return {criterion: (read, wrote) for criterion, read, wrote in map(dict.values, rows)}
 
 
 def verdict_models(store: Warehouse, videos: Collection[str]) -> set[str]:
     """Return the models, as PROVIDER/MODEL, that reached the newest verdicts of some videos."""
-    return {row[0] for row in store.query(_ASK["verdict_models"], {"videos": list(videos)}).rows()}
+    rows = store.rows(_ASK["verdict_models"], {"videos": list(videos)})
+    return {name for (name,) in map(dict.values, rows)}

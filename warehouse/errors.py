@@ -14,14 +14,20 @@ class WarehouseError(Exception):
 
 
 class WarehouseBusyError(WarehouseError):
-    """Someone else held the warehouse for longer than this process was willing to wait."""
+    """Another process or thread held the warehouse for longer than this process waits."""
 
-    def __init__(self, path: Path, *, waited_seconds: float, holder: str | None) -> None:
+    _OF_A_FILE = (
+        "Close the program that has it open (a DuckDB shell, a notebook), or let readers open the "
+        "published copy instead of the live file."
+    )
+
+    def __init__(
+        self, path: Path, *, waited_seconds: float, holder: str | None, remedy: str = _OF_A_FILE
+    ) -> None:
         by = holder or "another process"
         super().__init__(
             f"The warehouse {path} is in use by {by}, and still was after "
-            f"{waited_seconds:.1f} seconds. Close what holds it open (a DuckDB shell, a notebook), "
-            "or let readers open the published copy instead of the live file."
+            f"{waited_seconds:.1f} seconds. {remedy}"
         )
 
 

@@ -183,7 +183,10 @@ class Lake:
                 if "lock timeout" in str(failure):
                     waited = time.monotonic() - started
                     raise WarehouseBusyError(
-                        self.path, waited_seconds=waited, holder="another writer"
+                        self.path,
+                        waited_seconds=waited,
+                        holder="another writer of the same rows",
+                        remedy="Run the same command again; nothing of it was written.",
                     ) from failure
                 raise self._explain(failure) or failure from failure
             yield

@@ -20,6 +20,7 @@ import dagster as dg
 import duckdb
 
 from factible_assets.assets import common
+from factible_assets.checks.readings import CONTRADICTIONS, contradictions
 from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.checks.verdict_changes import FLIPS, RunChanges, check_result, read_changes
 from factible_assets.config import FactCheckConfig
@@ -93,7 +94,7 @@ _READS: dict[Stage, tuple[str, ...]] = {
     internal_asset_deps={
         stage: {dg.AssetKey(name) for name in names} for stage, names in _READS.items()
     },
-    check_specs=[*structural_specs(*ALL_STAGES), FLIPS],
+    check_specs=[*structural_specs(*ALL_STAGES), CONTRADICTIONS, FLIPS],
     retry_policy=common.RETRIES,
 )
 # Dagster refuses AsyncIterator as a return annotation of several outputs, so there is none.
@@ -191,6 +192,8 @@ async def claim_checks(  # type: ignore[no-untyped-def]
             data_version=dg.DataVersion(one.data_version),
             metadata=shown[stage],
         )
+    if "evidence" in selected:
+        yield contradictions(result)
     if turned is not None:
         # The last that a run shows: whoever followed it goes on from here.
         yield check_result(turned, reports.links(video_id))

@@ -21,7 +21,6 @@ programs. The address of a webhook is a secret: it stands in no log and in no er
 
 import asyncio
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -41,6 +40,7 @@ from factible_assets.records import Video
 from factible_assets.rows import VerdictChange
 from factible_assets.services.alive import end_dead_runs, failures_of_run, knobs_of_run
 from factible_assets.services.dagster_internals import cron_string_iterator, is_valid_cron_string
+from factible_assets.services.dagster_records import delete_runs
 from factible_assets.services.resource import FactCheckServices
 from factible_assets.settings import Settings, SettingsError
 from factible_assets.wording import counted
@@ -249,12 +249,7 @@ def apply_retention(
         sql = statements("factible_assets.automation", "retention.sql")["runs_of_newest_sets"]
         kept |= set(Warehouse(settings.warehouse).query(sql)["run_id"])
     ended = [run.run_id for run in runs if run.run_id not in kept]
-    for run_id in () if dry_run else ended:
-        instance.delete_run(run_id)
-        # Where each run has a file, it is emptied and left; and so is what steps printed.
-        for file in Path(instance.root_directory).glob(f"history/runs/{run_id}.db*"):
-            file.unlink(missing_ok=True)
-        shutil.rmtree(Path(instance.root_directory) / "storage" / run_id, ignore_errors=True)
+    delete_runs(instance, () if dry_run else ended)
     return Removed(texts, characters, answers, freed, dry_run, len(ended))
 
 

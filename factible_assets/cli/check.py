@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -37,10 +37,12 @@ from factible_assets.records import Verdict
 from factible_assets.running.targets import enlist, resolve, unchecked
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import balance_words, clock, counted, dollars, plain, sureness
+from resources.errors import SetupError
 from resources.lines import PlacedError, read_text
 
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
     from factible_assets.running.result import Checked
+    from factible_assets.services.reasoning import Choices
     from warehouse.rechecks import PlannedVideo
 
 _DEMO = "everyday-beliefs-talk"
@@ -176,8 +178,11 @@ def _check(
     # After the note, for loading Dagster takes seconds.
     from factible_assets.cli.progress import watching
     from factible_assets.running.check import check_and_report
-    from factible_assets.services.reasoning import names_models
+    from factible_assets.services.reasoning import choose_reasoners
 
+    choices = None
+    with suppress(SetupError):  # the run says what is not set up
+        choices = choose_reasoners(config, settings)
     checked = check_and_report(
         video_id,
         settings=settings,
@@ -189,22 +194,30 @@ def _check(
     )
     for failure in checked.failures:
         complain(failure)
-    _show(checked, may_cost=names_models(settings) and config.reasoner != "embedded")
+    _show(checked, choices)
     raise Exit(checked.code)
 
 
-def _show(checked: Checked, *, may_cost: bool = False) -> None:
+def _show(checked: Checked, choices: Choices | None = None) -> None:
     found = "No claim that can be checked was found in the transcript."
     none = found if "claims" in checked.data.sets else "Its claims are not known yet."
     result(
         as_document(checked),
         _verdicts_table(checked) if checked.data.claims else none,
-        f"cost: {_cost_words(checked, may_cost=may_cost)}",
+        *([] if choices is None else [f"by: {choices.words}"]),
+        f"cost: {_cost_words(checked, may_cost=choices is not None and bool(choices.asks_llm))}",
         f"report: {checked.report.absolute().as_uri()}",
     )
     if any(verdict.basis != "llm" for verdict in checked.data.verdicts):
-        note("These are automatic leanings of the embedded engine; the report shows the quotes.")
+        note("These verdicts are automatic leanings; the report shows the quotes.")
     verdicts = checked.data.verdicts
+    unread = sum(each.stance == "unclear" and bool(each.unclear) for each in verdicts)
+    if choices is not None and choices.evidence == "plain" and unread:
+        note(
+            f"{counted(unread, 'claim is', 'claims are')} unclear because plain rules cannot read "
+            "what the sources say in other words. A small language model reads far more: factible "
+            "models pull reader"
+        )
     if checked.code is ExitCode.INCOMPLETE:
         note("Some verdicts are incomplete because services failed; check the video again.")
     elif any(each.recheck_due for each in verdicts):
@@ -404,11 +417,10 @@ def check_list(
     found = {row["video_id"]: (row, code) for row, code in checks}
     rows = [told | found[each][0] for each, told in given.items()]
     if output is not None:
-        import polars as pl
-
         from factible_assets.exchange.tables import csv_of
 
-        write_whole(output, csv_of(pl.DataFrame(rows, infer_schema_length=None)))
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        write_whole(output, csv_of(names, ([row.get(name) for name in names] for row in rows)))
     shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
     cells = ([row[name] for name in shown] for row in rows)
     drawn = table(shown, cells, title=done.name, numbers=shown[-2:])

@@ -18,7 +18,7 @@ from factible_assets.cli.arguments import read_corpora
 from factible_assets.cli.output import note, result, stderr, table, wishes
 from factible_assets.corpora.format import corpus_json_schema
 from factible_assets.corpora.reading import load_corpora, load_corpus
-from factible_assets.corpora.writing import LOCAL_CORPUS, list_new_video
+from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video, remove_video
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import write_averitec
@@ -33,6 +33,7 @@ from resources.archive.store import Archive, ImportReport
 from resources.lines import FileProblem
 
 app = Typer()
+_ALL_LISTED = "All videos: factible corpus list"
 
 Output = Annotated[Path | None, Option("--output", "-o", help="Write to this file.")]
 
@@ -77,6 +78,39 @@ def add(
         web=web,
     )
     result({"video_id": entry.video_id, "corpus": file}, f"{entry.video_id} is listed in {file}")
+
+
+@app.command("remove")
+def remove(
+    video: Annotated[str, Argument(help="A YouTube URL or id, or the id of a listed video.")],
+    *,
+    corpus: Annotated[
+        Path | None, Option(help="The file; else the one of the data folder that lists it.")
+    ] = None,
+) -> None:
+    """Take a video out of a corpus file; the rest of the file stays as it is.
+
+    It is not checked any more. What was found stays: factible forget removes that.
+
+    Example: factible corpus remove my-talk
+    """
+    settings = load_settings()
+    video_id = bare_id(video)
+    listed = load_corpora(settings.corpus_folders).find(video_id)
+    if corpus is None and listed is None:
+        raise FactibleError(f"No corpus lists a video {plain(video_id, 120)}.", _ALL_LISTED)
+    file = corpus or (listed.file if listed else Path())
+    if corpus is None and settings.project_corpora in file.parents:
+        raise FactibleError(
+            f"The video {plain(video_id)} is listed in {file}, which comes with the program.",
+            "To change that file all the same, name it with --corpus.",
+        )
+    beside = remove_video(file, video_id)
+    result(
+        {"video_id": video_id, "corpus": file, "left_beside": beside},
+        f"{plain(video_id)} is no longer listed in {file}",
+        *(f"{each} is left; no entry names it any more" for each in beside if each.exists()),
+    )
 
 
 @app.command("list")

@@ -172,7 +172,7 @@ def cache_clear(
     result(cleared, *lines)
 
 
-Model = Literal["mpnet", "nli", "nli-base", "reader", "reader-large"]
+Model = Literal["nli", "nli-base", "reader", "reader-large"]
 
 _Which = Annotated[Model, Argument(help="Which model.", metavar="|".join(get_args(Model)))]
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import io
 import os
+import sys
 import traceback
 from collections.abc import Mapping
 from importlib import import_module
@@ -20,7 +22,15 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 import factible_assets
-from factible_assets.cli.output import EXIT_CODES, Wishes, complain, print_json, told, wishes
+from factible_assets.cli.output import (
+    EXIT_CODES,
+    Wishes,
+    complain,
+    is_utf,
+    print_json,
+    told,
+    wishes,
+)
 from factible_assets.errors import leave
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
@@ -63,6 +73,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
             "Open models on this machine, fetched only when asked for.",
         ),
         "restore": ("machine.restore", "Put the published copy in place of a lost warehouse."),
+        "forget": ("forget.forget", "Remove a video with everything that was found."),
         "retention": ("machine.retention", "Remove old page texts, kept answers and runs."),
         "migrate": ("machine.migrate_app", "Move what is kept to another place."),
     },
@@ -235,6 +246,10 @@ def program(
 
 def main() -> None:
     """Run the command line."""
+    # A terminal or a pipe in Latin-1, say, gets a question mark for a dash that it does not know.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not is_utf(stream):
+            stream.reconfigure(errors="replace")
     if "_FACTIBLE_COMPLETE" in os.environ:  # set by the scripts of `factible completion`
         from typer.completion import completion_init  # type: ignore[attr-defined] # not listed
 

@@ -134,8 +134,13 @@ def result(document: Any, *shown: Any) -> None:
 def print_json(value: Any) -> None:
     """Print one JSON document, on stdout."""
     wishes.printed = True
-    text = json.dumps(value, ensure_ascii=False, indent=2, default=as_json)
+    text = json.dumps(value, ensure_ascii=not is_utf(sys.stdout), indent=2, default=as_json)
     typer.echo(without_controls(text))
+
+
+def is_utf(stream: Any) -> bool:
+    """Tell whether a stream takes every character."""
+    return str(getattr(stream, "encoding", None) or "utf").casefold().startswith("utf")
 
 
 def as_json(value: Any) -> Any:

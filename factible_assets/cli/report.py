@@ -320,12 +320,12 @@ def _chosen(
 
     Raises FactibleError: A video was never checked, or no video of the corpus was.
     """
-    checked: list[str] = store.query(_SQL["checked"], {"corpus": corpus})["video_id"].to_list()
+    checked = [row["video_id"] for row in store.rows(_SQL["checked"], {"corpus": corpus})]
     for video_id in wanted:
         if video_id not in checked:
             raise unchecked(video_id, settings)
     if not checked:
-        known = store.query(_SQL["corpora"])["corpus"].to_list()
+        known = [row["corpus"] for row in store.rows(_SQL["corpora"])]
         names = f" Corpora with checked videos: {', '.join(known)}." if known else ""
         where = f"of the corpus {corpus!r}" if corpus is not None else "here"
         raise FactibleError(f"No video {where} was checked yet.", f"Check one first.{names}")

@@ -65,7 +65,7 @@ def dev(
     settings.ensure_home()
     url = web_address(host, port)
     note(
-        f"The Dagster UI will answer on {url} in some seconds, and the desk on {url}/desk. "
-        "What goes wrong is told here; Ctrl-C ends both."
+        f"The Dagster UI will answer on {url}, in some seconds if the machine is free, and the "
+        f"desk on {url}/desk. Errors are told here; Ctrl-C ends both."
     )
     serve_ui(settings, host=host, port=port)

@@ -17,13 +17,14 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import duckdb
-import polars as pl
 from rich.console import Console
 from typer import Argument, Option, echo
 
@@ -38,7 +39,7 @@ from factible_assets.cli.output import (
     without_controls,
 )
 from factible_assets.errors import FactibleError, UsageError
-from factible_assets.exchange.tables import csv_of
+from factible_assets.exchange.tables import csv_of, with_text_keys
 from factible_assets.files import write_whole
 from factible_assets.running.targets import open_store
 from factible_assets.settings import load_settings
@@ -46,9 +47,14 @@ from factible_assets.wording import counted, plain
 from resources.statements import statements
 from warehouse.store import Warehouse
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _SQL = statements("factible_assets.cli", "sql.sql")
 _PLACE = re.compile(r"LINE (?P<line>\d+): (?P<text>.*)\n(?P<caret> *)\^")
-_FOREIGN = re.compile(r"INTERVAL|UNION")  # Types that polars takes as objects of Python alone.
+_NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT|NUMBER|DECIMAL|DOUBLE|FLOAT")
+_ROWS_AT_ONCE = 10_000
+_LONGEST_SECONDS = 300.0
 _FILE_WIDTH = 200
 _LONG_WORD = 24
 """Words of up to so many characters are not broken; longer ones, such as addresses, may be."""
@@ -94,6 +100,9 @@ def sql(
         Option("--format", "-f", help="How to write the answer; a table if not given."),
     ] = None,
     output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
+    seconds: Annotated[
+        float, Option(min=0, help="How long to wait for the answer; 0: without a limit.")
+    ] = _LONGEST_SECONDS,
     live: Annotated[bool, Option("--live", help="Ask the live warehouse, not the copy.")] = False,
 ) -> None:
     """Ask the warehouse a question in SQL; nothing can be changed, and no other file is reached.
@@ -124,17 +133,17 @@ def sql(
     settings = load_settings()
     store = open_store(settings, live=live)
     if query is None and sys.stdin.isatty():
-        _talk(store, form, given, settings.home / ".sql_history")
+        _talk(store, form, given, seconds, settings.home / ".sql_history")
         return
     text = sys.stdin.read().strip() or None if query in {None, "-"} else query
-    frame = _answer(store, _storable(text or ".tables"), given)
+    answer = _answer(store, _storable(text or ".tables"), given, form, seconds)
     if b";" in _beginnings(_storable(text or "")).rstrip(b";"):
         # Only now, for what is wrong with one of them says more.
         words = "These are several questions, and one is answered at a time."
         raise FactibleError(words, "Ask each by itself, or join them with union all.")
     if text is None:
         note("Views and tables; ask one with: factible sql 'from NAME limit 5'")
-    _write(frame, form, output)
+    _write(answer, form, output)
 
 
 def _storable(text: str) -> str:
@@ -142,7 +151,9 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _answer(store: Warehouse, text: str, parameters: dict[str, Any]) -> pl.DataFrame:
+def _answer(
+    store: Warehouse, text: str, parameters: dict[str, Any], form: Format, seconds: float
+) -> Answer:
     """Answer a query or a dot command, from the newest copy.
 
     Raises FactibleError: The query is wrong.
@@ -151,20 +162,47 @@ def _answer(store: Warehouse, text: str, parameters: dict[str, Any]) -> pl.DataF
         named = _SCHEMA.match(text)
         if named is None:
             raise FactibleError("Of which view?", "Write .schema NAME; .tables lists them.")
-        frame = _ask(store, _SQL["schema"], named.groupdict())
-        if not frame.height:
+        columns = _ask(store, _SQL["schema"], named.groupdict(), form)
+        if not len(columns):
             words = f"There is no view or table {named['name']}."
             raise FactibleError(words, "All: factible sql .tables")
-        return frame
+        return columns
     if text.rstrip("; ") == ".tables":
-        return _ask(store, _SQL["tables"], {})
+        return _ask(store, _SQL["tables"], {}, form)
     if text.startswith("."):
         words = f"There is no command {text.split(maxsplit=1)[0]}."
         raise FactibleError(words, "Use .tables or .schema NAME.")
-    return _ask(store, text, parameters)
+    return _ask(store, text, parameters, form, seconds)
 
 
-def _ask(store: Warehouse, query: str, parameters: dict[str, Any]) -> pl.DataFrame:
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The rows that answer a question, without names if it asked nothing.
+
+    `numbers` are the numeric columns. For Parquet, which keeps the types of columns, `table` has
+    the rows as a table of Arrow.
+    """
+
+    names: Sequence[str] = ()
+    numbers: frozenset[str] = frozenset()
+    rows: Sequence[tuple[Any, ...]] = ()
+    table: pa.Table | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows) if self.table is None else self.table.num_rows
+
+
+def _ask(
+    store: Warehouse,
+    query: str,
+    parameters: dict[str, Any],
+    form: Format,
+    seconds: float = _LONGEST_SECONDS,
+) -> Answer:
+    """Return the answer to a query.
+
+    Raises FactibleError: The query is wrong, or has no answer after so many seconds; 0: no limit.
+    """
     try:
         if "enable_logging" in query.casefold():
             # Where files are shut off, DuckDB ends the whole process over its own log.
@@ -175,25 +213,47 @@ def _ask(store: Warehouse, query: str, parameters: dict[str, Any]) -> pl.DataFra
             if any(each.type.name == "COPY" for each in connection.extract_statements(query)):
                 raise duckdb.PermissionException("COPY")
             # DuckDB hears no Ctrl-C in the thread in which it executes.
+            stopped = threading.Event()
             with ThreadPoolExecutor(1) as worker:
-                asked = worker.submit(connection.execute, query, parameters)
+                asked = worker.submit(_fetch, connection, query, parameters, form, stopped)
                 try:
-                    asked.result()
-                except KeyboardInterrupt:
+                    return asked.result(seconds or None)
+                except (KeyboardInterrupt, TimeoutError):
+                    stopped.set()
                     connection.interrupt()
                     raise
-            columns = connection.description or ()
-            if any(_FOREIGN.search(str(each[1])) for each in columns):
-                names = [each[0] for each in columns]
-                return pl.DataFrame(connection.fetchall(), names, orient="row")
-            return connection.pl() if columns else pl.DataFrame()
+    except TimeoutError as error:
+        words = f"The question was stopped: it had no answer after {seconds:g} seconds."
+        remedy = "Give each join a condition, or wait longer: --seconds N; 0 for no limit."
+        raise FactibleError(words, remedy) from error
     except duckdb.InterruptException as error:
         raise KeyboardInterrupt from error
     except duckdb.Error as error:
         raise FactibleError(*_problem(error)) from error
-    except pl.exceptions.PolarsError as error:
-        words = f"The answer cannot be shown: {str(error).splitlines()[0].rstrip('.')}."
-        raise FactibleError(words, "Name each column, and convert odd ones: NAME::text.") from error
+    except MemoryError as error:
+        words = "The answer is larger than the memory."
+        raise FactibleError(words, "Narrow it down: with a condition, or limit.") from error
+
+
+def _fetch(
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    parameters: dict[str, Any],
+    form: Format,
+    stopped: threading.Event,
+) -> Answer:
+    connection.execute(query, parameters)
+    columns = connection.description or ()
+    if form == "parquet" and columns:
+        return Answer([str(name) for name, *_ in columns], table=connection.to_arrow_table())
+    rows: list[tuple[Any, ...]] = []
+    while columns and not stopped.is_set():
+        some = connection.fetchmany(_ROWS_AT_ONCE)
+        rows += some
+        if len(some) < _ROWS_AT_ONCE:
+            break
+    numbers = (str(name) for name, kind, *_ in columns if _NUMERIC.match(str(kind)))
+    return Answer([str(column[0]) for column in columns], frozenset(numbers), rows)
 
 
 def _problem(error: Exception) -> tuple[str, str]:
@@ -233,29 +293,29 @@ def _problem(error: Exception) -> tuple[str, str]:
     return f"The query failed{where}: {message}", remedy
 
 
-def _write(frame: pl.DataFrame, form: Format, output: Path | None) -> None:
+def _write(answer: Answer, form: Format, output: Path | None) -> None:
     if form == "table" and output is None:
-        _draw(frame, stdout())
-        if frame.width and not frame.height:
+        _draw(answer, stdout())
+        if answer.names and not len(answer):
             note("no rows")
         return
-    content = _encoded(frame, form)
+    content = _encoded(answer, form)
     if output is not None:
         write_whole(output, content)
-        note(f"{counted(frame.height, 'row')} written to {output}")
+        note(f"{counted(len(answer), 'row')} written to {output}")
         return
     if sys.stdout.isatty():
         content = without_controls(content.decode()).encode()
     echo(content, nl=False)
 
 
-def _draw(frame: pl.DataFrame, console: Console) -> None:
+def _draw(answer: Answer, console: Console) -> None:
     """Draw an answer as a table; on a screen too narrow for its words, as a list of rows."""
-    if not frame.width:
+    if not answer.names:
         return
-    headings = [plain(name) for name in frame.columns]
-    rows = [[plain(_cell(value)) for value in row] for row in frame.iter_rows()]
-    numbers = {plain(name) for name, kind in frame.schema.items() if kind.is_numeric()}
+    headings = [plain(name) for name in answer.names]
+    rows = [[plain(_cell(value)) for value in row] for row in answer.rows]
+    numbers = {plain(name) for name in answer.numbers}
     drawn = table(headings, rows, numbers=numbers, bare=True)
     needed = _BETWEEN_COLUMNS
     for place, column in enumerate(drawn.columns):
@@ -280,19 +340,34 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def _encoded(frame: pl.DataFrame, form: Format) -> bytes:
-    if form == "json":
-        rows = json.dumps(frame.to_dicts(), ensure_ascii=False, indent=2, default=as_json)
-        return f"{without_controls(rows)}\n".encode()
-    if form == "parquet":
-        frame.write_parquet(written := io.BytesIO())
-        return written.getvalue()
+def _encoded(answer: Answer, form: Format) -> bytes:
+    if form == "table":
+        text = io.StringIO()
+        plainly: dict[str, Any] = dict.fromkeys(("highlight", "markup", "emoji"), False)
+        _draw(answer, Console(file=text, width=_FILE_WIDTH, color_system=None, **plainly))
+        return text.getvalue().encode()
     if form == "csv":
-        return csv_of(frame)
-    text = io.StringIO()
-    plainly: dict[str, Any] = dict.fromkeys(("highlight", "markup", "emoji"), False)
-    _draw(frame, Console(file=text, width=_FILE_WIDTH, color_system=None, **plainly))
-    return text.getvalue().encode()
+        return csv_of(answer.names, answer.rows)
+    if len({*answer.names}) < len(answer.names):
+        words = "Two columns of the answer have the same name."
+        raise FactibleError(words, "Name each column: select ... as NAME.")
+    if form == "json":
+        rows = [
+            dict(zip(answer.names, map(with_text_keys, row), strict=True)) for row in answer.rows
+        ]
+        document = json.dumps(rows, ensure_ascii=False, indent=2, default=as_json)
+        return f"{without_controls(document)}\n".encode()
+    # Loaded here, because it takes most of a second.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    written = io.BytesIO()
+    try:
+        pq.write_table(pa.table({}) if answer.table is None else answer.table, written)
+    except pa.ArrowException as error:
+        words = f"The answer cannot be Parquet: {str(error).splitlines()[0].rstrip('.')}."
+        raise FactibleError(words, "Convert the odd columns: NAME::text.") from error
+    return written.getvalue()
 
 
 # --- The prompt ------------------------------------------------------------------------------
@@ -309,9 +384,11 @@ def _beginnings(text: str) -> bytes:
     return b"".join(written[place : place + 1] for place, _ in duckdb.tokenize(text))
 
 
-def _talk(store: Warehouse, form: Format, given: dict[str, Any], history: Path) -> None:
+def _talk(
+    store: Warehouse, form: Format, given: dict[str, Any], seconds: float, history: Path
+) -> None:
     """Answer what is typed until the user leaves; the file `history` keeps what was asked."""
-    names = [str(name) for (name,) in _ask(store, _SQL["names"], {}).iter_rows()]
+    names = [str(name) for (name,) in _ask(store, _SQL["names"], {}, "table").rows]
     note("Questions end with a semicolon; .help says more, .quit leaves.")
     remember = _line_editing(names, history)
     for text in _statements():
@@ -323,7 +400,7 @@ def _talk(store: Warehouse, form: Format, given: dict[str, Any], history: Path) 
             if command == ".help":
                 echo(HELP)
             else:
-                _write(_answer(store, text, given), form, None)
+                _write(_answer(store, text, given, form, seconds), form, None)
         except FactibleError as error:
             note(sentence(error))
         except KeyboardInterrupt:

@@ -20,6 +20,7 @@ from factible_assets.cli.output import grid, note, result, table, wishes
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError
+from factible_assets.running.under_way import runs_under_way
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.wording import counted, dollars, in_bytes, plain
 from resources.statements import statements
@@ -31,6 +32,7 @@ _SQL = statements("factible_assets.cli", "status.sql")
 _NOTHING = dict.fromkeys(("videos", "claims", "cost", "due"))
 _LOCK_SECONDS = 3.0
 _STATUSES = ("queued", "starting", "started", "success", "failure", "canceling", "canceled")
+_UNDER_WAY = ("queued", "starting", "started", "canceling")
 _RUN_STYLES = {"success": "green", "failure": "red", "canceled": "yellow", "started": "cyan"}
 
 
@@ -46,8 +48,9 @@ def status() -> None:
     places = ("warehouse", "published", "archive", "cache", "dagster", "reports")
     running, unknown = None, ""
     try:
-        under_way = ("queued", "starting", "started", "canceling")
-        running = read_runs(settings, limit=50, statuses=under_way)
+        running = runs_under_way(settings)
+        if running is None:
+            running = read_runs(settings, limit=50, statuses=_UNDER_WAY)
     except SettingsError as error:
         unknown = str(error)
     damage = _damage(settings)
@@ -154,7 +157,7 @@ def stored(settings: Settings) -> dict[str, Any]:
         return dict(_NOTHING)
     from warehouse.store import Warehouse
 
-    return Warehouse(path).query(_SQL["stored"]).to_dicts()[0]
+    return Warehouse(path).rows(_SQL["stored"])[0]
 
 
 def _size(path: Path | Lake) -> int | None:
@@ -240,7 +243,8 @@ def read_runs(
     ids, path = [run["run_id"] for run in found], settings.read_from()
     costs: dict[str, float] = {}
     if ids and path.exists():
-        costs = dict(Warehouse(path).query(_SQL["costs_of_runs"], {"runs": ids}).iter_rows())
+        rows = Warehouse(path).rows(_SQL["costs_of_runs"], {"runs": ids})
+        costs = {row["run_id"]: row["usd"] for row in rows}
     rows = []
     for run in found:
         name, started, ended = run["run_id"], run["started_at"], run["ended_at"]

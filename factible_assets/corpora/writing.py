@@ -1,11 +1,12 @@
-"""Writes whole corpora, and adds a video to a corpus file without touching anything else in it.
+"""Writes whole corpora; adds a video to a file and takes one out, and leaves the rest as it is.
 
 What belongs here: which video a person means, what makes one impossible to list, the place and the
 form of entries, replacing files atomically. What does not: reading (reading.py), transcripts
 (resources), asking for the details (cli/corpus.py, automation/add_video.py).
 
-A new entry is inserted as text, so that comments, order and style of the rest stay. What comes out
-is read again before it replaces the file: it must say what the file said before, and the entry.
+An entry is inserted and cut out as text, so that comments, order and style of the rest stay. What
+comes out is read again before it replaces the file: it must say what the file said before, with the
+entry or without it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ _TURN_SECONDS: Final = 30
 _WIDTH: Final = 92
 # Written in C, it is many times faster than the other, which takes minutes for large data sets.
 _Dumper: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 LOCAL_CORPUS = "local.yaml"
 """The corpus in the data folder that lists what a person added without naming a file."""
@@ -146,6 +148,79 @@ def add_video(file: Path, entry: VideoEntry) -> str:
             _check_result(target, before, after, entry.video_id)
             _write(target, after)
     return entry.video_id
+
+
+def remove_video(file: Path, video_id: str) -> tuple[Path, ...]:
+    """Take a video out of a corpus file; return the files beside it that only this video named.
+
+    Those are its transcript, its media and its annotations; they are not removed.
+
+    Raises CorpusError: if the file does not list the video, or it cannot be taken out without
+    changing other entries, or the file cannot be written. The file is then as it was.
+    """
+    target = file.resolve()
+    with (
+        _writable(target),
+        FileLock(target.with_name(f".{target.name}.lock"), timeout=_TURN_SECONDS),
+    ):
+        before = _bytes_of(target) or b""
+        videos = _parsed(target, before).get("videos") or []
+        numbers = [n for n, each in enumerate(videos) if _id_of(each) == video_id]
+        if not numbers:
+            raise CorpusError(f"{target} does not list the video {video_id!r}.")
+        after = before
+        for number in reversed(numbers):
+            after = _without_entry(target, after, number, video_id)
+        left = [each for number, each in enumerate(videos) if number not in numbers]
+        named = {name for number in numbers for name in _files_of(videos[number])}
+        named -= {name for each in left for name in _files_of(each)}
+        _write(target, after)
+    return tuple(sorted(target.parent / name for name in named))
+
+
+def _id_of(entry: Any) -> str | None:
+    if not isinstance(entry, dict):
+        return None
+    with contextlib.suppress(NotAVideoLinkError):
+        return entry.get("id") or bare_id(str(entry.get("url") or ""))
+    return None
+
+
+def _files_of(entry: Any) -> set[str]:
+    named = entry if isinstance(entry, dict) else {}
+    return {str(named[key]) for key in ("transcript", "ground_truth", "media") if named.get(key)}
+
+
+def _without_entry(target: Path, before: bytes, number: int, video_id: str) -> bytes:
+    """Return the file without an item of its list of videos; its lines alone are cut out."""
+    root: Any = yaml.compose(before.decode("utf-8-sig"), Loader=_Loader)
+    videos: Any = next(value for key, value in root.value if key.value == "videos")
+    by_hand = CorpusError(
+        f"{target}: the video {video_id!r} cannot be taken out without changing other entries. "
+        "Take it out by hand."
+    )
+    if videos.flow_style:
+        raise by_hand
+    # As the reader of YAML counts them: splitlines knows more ends of lines.
+    lines = re.split(rb"(?<=\n)", before)
+    keys = [key for key, _ in root.value]
+    position = [key.value for key in keys].index("videos")
+    following = [*videos.value[number + 1 :][:1], *keys[position + 1 :][:1]]
+    first = videos.value[number].start_mark.line
+    end = following[0].start_mark.line if following else len(lines)
+    # Comments and blank lines before what follows belong to it.
+    margin = rb" {0,%d}#" % videos.start_mark.column
+    while end > first + 1 and (not lines[end - 1].strip() or re.match(margin, lines[end - 1])):
+        end -= 1
+    emptied = []
+    if len(videos.value) == 1:
+        first, emptied = keys[position].start_mark.line, [b"videos: []\n"]
+    after = b"".join([*lines[:first], *emptied, *lines[end:]])
+    earlier, now = _parsed(target, before), _parsed(target, after)
+    entries, kept = (list(each.pop("videos", None) or []) for each in (earlier, now))
+    if now != earlier or kept != [*entries[:number], *entries[number + 1 :]]:
+        raise by_hand
+    return after
 
 
 @contextlib.contextmanager

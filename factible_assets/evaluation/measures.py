@@ -363,6 +363,16 @@ _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
         assets=("evidence",),
         headline=True,
     ),
+    _evidence(
+        "contradicted readings",
+        "quotes",
+        evidence.contradicted_readings,
+        assets=("evidence",),
+        better="lower",
+    ),
+    _evidence(
+        "mixed-up calls", "calls", evidence.mixed_up_calls, assets=("evidence",), better="lower"
+    ),
     *(
         _evidence(
             name,

@@ -9,14 +9,16 @@ memory, and a file takes its name only when it is whole.
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Collection
-from functools import partial
+import re
+from collections.abc import Collection, Iterable, Sequence
+from datetime import date, time, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-import polars as pl
-import polars.selectors as cs
+from pydantic_core import to_jsonable_python
 
 from resources.statements import statements
 
@@ -24,22 +26,39 @@ if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
 _BATCH_ROWS: Final = 5_000
-_FORMULA: Final = r"(^|[;\t\r\n])([\s\x00]*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]|^[\t\r])"
+_FORMULA: Final = re.compile(r"(^|[;\t\r\n])([\s\x00]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r])")
 """Where one could begin, also for a spreadsheet that splits cells at semicolons (OWASP, CSV
 Injection: https://owasp.org/www-community/attacks/CSV_Injection)."""
 
 
-def csv_of(frame: pl.DataFrame) -> bytes:
-    """Write rows as CSV: structures as JSON, durations as ISO 8601, no cell a formula."""
-    in_json = partial(json.dumps, ensure_ascii=False, default=_plain)
-    nested = cs.nested().map_elements(in_json, return_dtype=pl.String)
-    safe = cs.string().str.replace_all(_FORMULA, "${1}'${2}")
-    plain = frame.with_columns(nested, cs.duration().dt.to_string())
-    return plain.with_columns(safe).write_csv().encode()
+def csv_of(names: Iterable[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Write rows as CSV: structures as JSON, times and durations as ISO 8601, no cell a formula."""
+    lines: list[str] = []
+    # Only with both characters as its line end does the module quote a cell that holds either.
+    to_lines = SimpleNamespace(write=lambda line: lines.append(line.removesuffix("\r\n")))
+    writer = csv.writer(to_lines, lineterminator="\r\n")
+    writer.writerow([_FORMULA.sub(r"\1'\2", name) for name in names])
+    writer.writerows(map(_cell, row) for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
 
-def _plain(value: Any) -> Any:
-    return value.to_list() if isinstance(value, pl.Series) else str(value)
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return _FORMULA.sub(r"\1'\2", value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(with_text_keys(value), ensure_ascii=False, default=str)
+    if isinstance(value, timedelta):
+        return to_jsonable_python(value)
+    return value.isoformat() if isinstance(value, date | time) else value
+
+
+def with_text_keys(value: Any) -> Any:
+    """Return a value of DuckDB as JSON takes it: the keys of a map may be of any type there."""
+    if isinstance(value, dict):
+        return {str(key): with_text_keys(each) for key, each in value.items()}
+    return [with_text_keys(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def write_tables(

@@ -4,9 +4,10 @@ What belongs here: counting the work that is not done yet, each piece once, and 
 does not: which work is the same (plan.py), prices (the registry of models).
 
 Counts are ceilings: a video may make fewer claims than are asked for, and searches find the same
-page more than once. Claims of a video share calls, and so do pages of a claim, as many as the
-reasoner asks about together. Not counted, since nobody can know of them before: a second page of
-poor results, an answer that is asked for again, a page that comes late or has to be read alone.
+page more than once, and pages that say nothing of a claim cost no call. Searches come with the
+claims that one model finds; only other searches take calls of their own. Not counted, since nobody
+can know of them before: a second page of poor results, an answer that is asked for again, a page
+that comes late or has to be read alone.
 Tokens per call are what calls of the same stage and model took on average in this machine's
 warehouse; without such calls those of the stage under any model; without those, `assumed_tokens`.
 """
@@ -25,6 +26,7 @@ from factible_assets.experiments.plan import STAGES, Experiment, Variant
 from factible_assets.experiments.runner import Ledger, experiment_file
 from factible_assets.experiments.surroundings import Choice, NoWordsError, Place, choose, words_of
 from factible_assets.reasoners.llm.engine import ReadingLimits
+from factible_assets.reasoners.llm.queries import USUAL
 from factible_assets.records import Transcript
 from factible_assets.rows import VideoRows
 from factible_assets.services.reasoning import plan_models
@@ -180,15 +182,19 @@ class _Work:
         searches = strategy.most_searches(config)
         pages_of_claim = searches * config.search.max_results
         pages = claims * pages_of_claim
-        together = ReadingLimits().together
+        come_along = given is None and config.queries.max_queries <= USUAL
+        models = choice.models
+        if {"queries", "claims"} <= models.keys():
+            come_along = come_along and models["queries"] == models["claims"]
+        # A check that stops at enough sources waits for none of them.
+        together = config.evidence.together and config.evidence.enough_origins is None
         calls = {
             "claims": _windows(characters) if given is None else 0,
-            "queries": math.ceil(claims / together),
-            # Who would stop at enough sources waits for none of them: each may be read alone.
-            "evidence": pages
-            if config.evidence.enough_origins is not None or not config.evidence.together
-            else claims * math.ceil(pages_of_claim / together),
-            "verdicts": claims,
+            "queries": 0 if come_along else claims,
+            "evidence": claims * math.ceil(pages_of_claim / ReadingLimits().together)
+            if together
+            else pages,
+            "verdicts": int(config.verdicts.words == "model"),
         }
         if strategy.needs_model:
             # It asks as it sees fit, within its budget.
@@ -213,7 +219,7 @@ class _Work:
                 totals["pages"] += pages
             if stage in choice.models and (number := calls.get(stage, 0)):
                 totals["model_calls"] += number
-                asked_of = {"queries": claims, "evidence": pages}.get(stage, number)
+                asked_of = pages if stage == "evidence" else number
                 assumed = assumed_tokens(stage, characters, config, asked_of / number)
                 self._take(stage, choice, number, assumed)
         return totals
@@ -239,20 +245,22 @@ def assumed_tokens(
 ) -> Tokens:
     """Return what a call takes where no call was ever recorded: instructions, data, answer.
 
-    `characters` are those of the transcript; `asked_of` is how many claims, or pages, share the
-    call on average (queries, evidence).
+    `characters` are those of the transcript; `asked_of` is how many pages share a call on average.
     """
     limits, queries = ReadingLimits(), config.queries.max_queries
     claims, sources = config.claims.max_claims, queries * config.search.max_results
     window = min(characters, limits.transcript.size)
     read, written = {
         "claims": (window / CHARACTERS_PER_TOKEN, _ANSWER_TOKENS + claims * _CLAIM_TOKENS),
-        "queries": (asked_of * _STATED_TOKENS, asked_of * queries * _QUERY_TOKENS),
+        "queries": (_STATED_TOKENS, queries * _QUERY_TOKENS),
         "evidence": (
             _STATED_TOKENS + asked_of * limits.page / CHARACTERS_PER_TOKEN,
             asked_of * _ANSWER_TOKENS,
         ),
-        "verdicts": (min(sources, limits.sources) * _ANSWER_TOKENS, _ANSWER_TOKENS),
+        "verdicts": (
+            claims * min(sources, limits.sources) * _ANSWER_TOKENS,
+            claims * _ANSWER_TOKENS,
+        ),
     }[stage]
     return Tokens(_PROMPT_TOKENS + read, written, "assumed")
 

@@ -29,7 +29,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import dagster._cli as dagster_cli
 import dagster._cli.dev as dagster_dev
@@ -44,6 +44,7 @@ from uvicorn.config import HTTP_PROTOCOLS
 
 from factible_assets.http_service import walls
 from factible_assets.settings import Settings, load_settings
+from factible_assets.wording import counted, web_address
 
 _MODULE = "factible_assets.http_service.dagster_ui"
 _ROLES = {"dagster_webserver": "web", "dagster._daemon": "daemon", "dagster": "code"}
@@ -113,8 +114,62 @@ def behind_walls(app: ASGIApp, admits: walls.Admission, service: FastAPI) -> ASG
     return walls.Walls(answer, admits, headers=_HEADERS, most_body_bytes=_MOST_BODY_BYTES)
 
 
-def _start(parts: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+class Starting:
+    """Tells on stderr what the start of the UI waits for, as long as nobody answers there."""
+
+    _FIRST_SECONDS, _NEXT_SECONDS, _LOOK_SECONDS = 15.0, 30.0, 1.0
+    _WAITS_FOR: ClassVar = {
+        "dev": "Dagster to load",
+        "code": "the code server, which loads the pipeline",
+        "daemon": "the web server and the daemon, which load Dagster",
+    }
+
+    def __init__(self, host: str, port: int) -> None:
+        self._place = (host, port)
+        self.role = "dev"
+        """The process that was started last."""
+
+    def tell(self) -> None:
+        """Tell until the UI answers; the processes are watched by Dagster."""
+        began, told = time.monotonic(), self._FIRST_SECONDS - self._NEXT_SECONDS
+        while not self._answers():
+            time.sleep(self._LOOK_SECONDS)
+            waited = time.monotonic() - began
+            if waited >= told + self._NEXT_SECONDS:
+                told = waited
+                waits_for = self._WAITS_FOR.get(self.role, self._WAITS_FOR["daemon"])
+                _say(
+                    f"Still starting after {waited:.0f} seconds: waiting for {waits_for}.{_busy()}"
+                )
+        _say(f"The Dagster UI answers on {web_address(*self._place)}.")
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection(self._place, self._LOOK_SECONDS):
+                return True
+        except OSError:
+            return False
+
+
+def _say(words: str) -> None:
+    with suppress(OSError, ValueError):  # of a terminal that is gone
+        print(words, file=sys.stderr, flush=True)
+
+
+def _busy() -> str:
+    """Say how busy the machine is, if it is."""
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load < 2 * cores:
+        return ""
+    return f" The machine is busy: {load:.0f} processes want its {counted(cores, 'core')}."
+
+
+def _start(
+    parts: Sequence[str], starting: Starting | None = None, **options: Any
+) -> subprocess.Popen[Any]:
     interpreter, flag, module, *arguments = parts
+    if starting is not None:
+        starting.role = _ROLES[module]
     role = [_ROLES[module], str(os.getpid())]
     command = [interpreter, flag, _MODULE, *role, *arguments]
     return subprocess.Popen(command, **options)  # noqa: S603 - Dagster's own command line
@@ -194,7 +249,12 @@ def main() -> None:
     dagster_utils._inject_local_env_file = lambda _: nullcontext()  # type: ignore[assignment, return-value]
     dagster_server.open_ipc_subprocess = _start  # type: ignore[attr-defined]
     if role == "dev":
-        dagster_dev.open_ipc_subprocess = _start  # type: ignore[attr-defined]
+        host, port = (arguments[arguments.index(flag) + 1] for flag in ("-h", "-p"))
+        starting = Starting(host, int(port))
+        started = partial(_start, starting=starting)
+        dagster_server.open_ipc_subprocess = started  # type: ignore[attr-defined]
+        dagster_dev.open_ipc_subprocess = started  # type: ignore[attr-defined]
+        threading.Thread(target=starting.tell, name="starting", daemon=True).start()
         # What stands in for it starts these processes otherwise, and without the walls.
         warnings.filterwarnings("ignore", message="Function `dev_command` is superseded")
         with own_temporary_folder():

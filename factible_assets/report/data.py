@@ -115,7 +115,7 @@ def ask(
     warehouse: Warehouse, question: str, questions: Mapping[str, str] = QUESTIONS, **values: Any
 ) -> list[dict[str, Any]]:
     """Return the rows that answer a named question."""
-    return warehouse.query(questions[question], values).to_dicts()
+    return warehouse.rows(questions[question], values)
 
 
 # --- Where a reader may be sent -------------------------------------------------------------------

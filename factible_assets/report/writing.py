@@ -16,7 +16,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -117,9 +117,11 @@ def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
 
 def read_index_data(warehouse: Warehouse) -> Index:
     """Return every video that the warehouse knows and its claims, of one moment."""
-    with warehouse.snapshot() as now:
-        claims = now.query(QUESTIONS["indexed_claims"]).to_dict(as_series=False)
-        return Index(ask(now, "indexed_videos"), claims)
+    with warehouse.snapshot() as now, now.connection(read_only=True) as connection:
+        found = connection.execute(QUESTIONS["indexed_claims"]).fetchall()
+        names = [column[0] for column in connection.description or ()]
+        columns = map(list, zip(*found, strict=True)) if found else repeat([])
+        return Index(ask(now, "indexed_videos"), dict(zip(names, columns, strict=False)))
 
 
 def render_index(index: Index, hrefs: Mapping[str, str]) -> str:

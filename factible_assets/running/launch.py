@@ -10,10 +10,12 @@ import errno
 import hashlib
 import itertools
 import json
+import math
 import os
 import signal
 import sys
 import threading
+import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,8 +58,14 @@ Result = TypeVar("Result")
 Watch: TypeAlias = Callable[[Callable[[], Budget]], AbstractContextManager[Observer]]
 """Opens a watcher of one run, which can ask what its models have cost so far."""
 
-_OPENING_SECONDS = 120
-"""How long to wait while another process creates the databases, which takes it a few seconds."""
+_OPENING_SECONDS = 1_800
+"""How long to wait while another process creates the databases: seconds, or minutes where the
+machine is busy. The lock is free as soon as that process ends."""
+
+_CALL_SECONDS = "1800"
+"""How long Dagster's processes wait for each other's answers, such as that of a sensor."""
+
+_GRACE_SECONDS = "30"
 
 _WORKSPACE = """\
 # Written at every start of `factible dev`.
@@ -72,18 +80,16 @@ _INSTANCE_TEMPLATE = Path(__file__).with_name("dagster.yaml")
 
 _OWN_TEMPLATES = {
     hashlib.sha256(_INSTANCE_TEMPLATE.read_bytes()).hexdigest(),
-    # Those of earlier versions, which are replaced.
-    "ae87dcf75d58b0574905e666587acaf7f4f788ed0a834ce006c73f32d059e1c8",
-    "d4a3f3d53c6fad0e1f0a8ddb3b632b4cd138f4042bd5285157f07b5d8a4b81a0",
-    "7a128218cc2263a09b553744a914b79e3ddb7148a859f28cc04caaa8b7ae4bbc",
-    "0293ce8012746386800935cd123cd1eb7f0d308cc3b011033800aaccb51c7f81",
-    "1c43a263169548d6e3a1a5a1d6b65f37c504062ca63269b366f5ceea8e24ba63",
-    "22b9333c5d75ee8e18612389dd008d3e4ae06679eaa24e3d3ff38a459ed8b47e",
+    # That of the version before, which is replaced.
+    "a53dddd54d82131ebc00bdd65d41c72cdaa4afb854ecd4bcd0085ddd3df8af1c",
 }
 """Such a file may name code of any kind; these are no reason to ask the user about it."""
 
 _TICK_SECONDS = 0.2
 """How soon a signal is acted upon."""
+
+_CLOSING_SECONDS = 4.0
+"""How long a run that is to stop may take to close what it has open, before it is left."""
 
 _TICKS_PER_LOOK = 5
 """How often Dagster is asked: each time is a query to two databases."""
@@ -184,7 +190,7 @@ class OpenEventLog(dagster_internals.SqliteEventLogStorage):
     """
 
     _MOST_OPEN = 4
-    _WAIT_SECONDS = 30
+    _WAIT_SECONDS = 300
 
     def __init__(self, base_dir: str, inst_data: Any = None) -> None:
         """Open the index alone."""
@@ -254,6 +260,10 @@ def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
         # Nothing in the working folder is taken for a module.
         "PYTHONSAFEPATH": "1",
     }
+    for name in ("GRPC", "REPOSITORY_GRPC", "SCHEDULE_GRPC", "SENSOR_GRPC"):
+        environment.setdefault(f"DAGSTER_{name}_TIMEOUT_SECONDS", _CALL_SECONDS)
+    # Calls that have not ended are waited for at the end, too; by default as long as answers.
+    environment.setdefault("DAGSTER_GRPC_SHUTDOWN_GRACE_PERIOD", _GRACE_SECONDS)
     with open_instance(settings):
         pass
     workspace = settings.dagster_home / "workspace.yaml"
@@ -388,8 +398,9 @@ def supervised(
 
     Dagster marks a run as canceled only if it was marked as canceling before it ended; a bare
     Ctrl-C becomes a failure. So signals are heard in the main thread, and the run goes on in
-    another. The first Ctrl-C (or SIGTERM) lets it close what it has open; where somebody watches,
-    the second leaves at once, with a KeyboardInterrupt.
+    another. The first Ctrl-C (or SIGTERM) lets it close what it has open. The run is left where it
+    stands if that takes seconds, or at a second signal: then this raises KeyboardInterrupt, and the
+    caller ends the process.
     """
     future: Future[Result] = Future()
 
@@ -413,7 +424,7 @@ def supervised(
                 cursor = _tell_stored(instance, run_id, watcher, cursor)
             if not stopped and (signals or is_look):
                 stopped = _stop(instance, run_id, watcher, is_asked=bool(signals))
-            if len(signals) > 1 and watcher is not None:
+            if _is_left(signals):
                 _end_canceled(instance, run_id)
                 raise KeyboardInterrupt
         if watcher is not None:
@@ -421,6 +432,12 @@ def supervised(
     if stopped:
         _end_canceled(instance, run_id, failed=True)
     return future.result()
+
+
+def _is_left(signals: Sequence[float]) -> bool:
+    """Tell whether a run that was asked to stop is not waited for any more."""
+    first = min(signals, default=math.inf)
+    return len(signals) > 1 or time.monotonic() > first + _CLOSING_SECONDS
 
 
 def _end_canceled(instance: dg.DagsterInstance, run_id: str, *, failed: bool = False) -> None:
@@ -451,12 +468,15 @@ def _stop(
 
 
 @contextmanager
-def _heard() -> Iterator[list[int]]:
-    """Collect Ctrl-C and requests to terminate: Python gives them to the main thread alone."""
-    signals: list[int] = []
+def _heard() -> Iterator[list[float]]:
+    """Collect when Ctrl-C was pressed, or the process told to terminate, by the monotonic clock.
 
-    def hear(number: int, _: FrameType | None) -> None:
-        signals.append(number)
+    Python gives signals to the main thread alone.
+    """
+    signals: list[float] = []
+
+    def hear(_: int, __: FrameType | None) -> None:
+        signals.append(time.monotonic())
 
     is_main = threading.current_thread() is threading.main_thread()
     kinds = (signal.SIGINT, signal.SIGTERM) if is_main else ()

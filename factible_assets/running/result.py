@@ -96,6 +96,6 @@ def stored_result(
         if data is None:
             return None
         index = read_index_data(now)
-        ever = float(now.query(_SQL["cost_of_all_checks"], {"video": video_id}).item())
+        (ever,) = now.rows(_SQL["cost_of_all_checks"], {"video": video_id})
     report = publish_data(data, index, settings.reports)
-    return Checked(data, report, run_id or data.run_id, failures, ever)
+    return Checked(data, report, run_id or data.run_id, failures, float(ever["usd"]))

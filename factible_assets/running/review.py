@@ -333,11 +333,9 @@ def _ids(file: ClaimFile) -> set[str]:
 def read_history(video: str, claim: str | None, settings: Settings) -> list[dict[str, Any]]:
     """Return who changed what, of a video or of one of its claims, in order."""
     files = [open_claim(video, claim, settings)] if claim else open_video(video, settings)
-    found = Warehouse(settings.warehouse).query(
-        _SQL["review_history"], {"video": files[0].video_id}
-    )
+    found = Warehouse(settings.warehouse).rows(_SQL["review_history"], {"video": files[0].video_id})
     wanted = {act.action_id for file in files for act in file.actions}
-    return [row for row in found.to_dicts() if not claim or row["action_id"] in wanted]
+    return [row for row in found if not claim or row["action_id"] in wanted]
 
 
 def reviewer_name(given: str | None, settings: Settings) -> str:

@@ -24,6 +24,7 @@ from typing import IO, Any
 
 import dagster as dg
 
+from factible_assets.errors import ExitCode, leave
 from factible_assets.services.alive import mark_alive, pid_of
 from factible_assets.settings import load_settings
 
@@ -110,10 +111,14 @@ def _work(run_id: str) -> None:
 
     with open_instance(load_settings()) as instance:
         # Dagster's own interrupts would be taken for failures that another try may cure.
-        supervised(
-            lambda: _execute_run_command_body(
-                run_id, instance, lambda _: None, set_exit_code_on_failure=False
-            ),
-            run_id,
-            instance,
-        )
+        try:
+            supervised(
+                lambda: _execute_run_command_body(
+                    run_id, instance, lambda _: None, set_exit_code_on_failure=False
+                ),
+                run_id,
+                instance,
+            )
+        except KeyboardInterrupt:
+            leave(ExitCode.INTERRUPTED)
+            raise

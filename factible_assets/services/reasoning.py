@@ -78,12 +78,13 @@ class Choices(BaseModel, frozen=True):
     def words(self) -> str:
         """Say in one sentence who makes which judgement."""
         if self.asks_llm == {*STAGES}:
-            return "A language model finds claims, words queries, reads pages and words verdicts."
+            return "all judgements by the language model"
         makers = {"embedded": "the embedded engine", "llm": "the language model"}
         verdicts = "a template" if self.verdicts == "template" else makers["llm"]
+        queries = "" if self.queries == self.claims else f" by {makers[self.claims]}, queries"
         return (
-            f"Claims: {makers[self.claims]}; queries: {makers[self.queries]}; pages are read by "
-            f"{READERS[self.evidence]}; words of verdicts: {verdicts}."
+            f"claims{queries or ' and queries'} by {makers[self.queries]}, pages read by "
+            f"{READERS[self.evidence]}, words of verdicts by {verdicts}"
         )
 
 

@@ -11,19 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
+from typing import TYPE_CHECKING
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.services.reasoning import choose_reasoners
 from factible_assets.settings import SearchProvider, Settings, unknown_variables, variable
 from resources.errors import SetupError
-from resources.http import HttpClient, HttpLimits, RetryPolicy, parse_url
-from resources.network_guard import NameTable, NetworkGuard, host_of
-from resources.search import providers
-from resources.search.service import SearchService
 
-_PATIENT = HttpLimits(read_seconds=45.0, attempt_seconds=90.0)
-"""For Perplexity, which answers after it has searched, and for Jina, which draws pages."""
+if TYPE_CHECKING:  # `factible status` names the providers, and asks none
+    from resources.http import HttpClient, RetryPolicy
+    from resources.search.providers import GoogleFactChecks
+    from resources.search.service import SearchService
+
 _SERPER_AT_ONCE = 16
 """Requests: its plans take fifty a second and more (https://serper.dev). Others are asked as
 gently as sites are."""
@@ -43,8 +43,8 @@ NO_LIVE_SEARCH = (
 class Provider:
     """One search provider, as FACTIBLE_SEARCH, endpoints and rows name it in PROVIDERS."""
 
-    client: type[SearchService]
-    """Its class, which knows where it is asked if the settings do not say otherwise."""
+    class_name: str
+    """Its class in resources.search.providers, which loads an HTTP client."""
     given: str | None
     """The setting that holds its key, or SearXNG's address; None for none."""
     remedy: str
@@ -54,31 +54,37 @@ class Provider:
     unbidden: bool = True
     """Whether it is asked as soon as that is given, without being named."""
 
+    @property
+    def client(self) -> type[SearchService]:
+        """Its class, which knows where it is asked if the settings do not say otherwise."""
+        from resources.search import providers
+
+        found: type[SearchService] = getattr(providers, self.class_name)
+        return found
+
     def value(self, settings: Settings) -> str:
         """Return the key, or the address, that the settings give; nothing if they give none."""
         return settings.secret(self.given) if self.given else ""
 
 
 PROVIDERS: Mapping[SearchProvider, Provider] = {
-    "serper": Provider(
-        providers.SerperSearch, "serper_api_key", "For web search: set SERPER_API_KEY."
-    ),
+    "serper": Provider("SerperSearch", "serper_api_key", "For web search: set SERPER_API_KEY."),
     "searxng": Provider(
-        providers.SearxngSearch,
+        "SearxngSearch",
         "searxng_url",
         "For web search by an own instance: set FACTIBLE_SEARXNG_URL.",
     ),
     "semantic_scholar": Provider(
-        providers.SemanticScholarSearch,
+        "SemanticScholarSearch",
         "semantic_scholar_api_key",
         "For papers: set SEMANTIC_SCHOLAR_API_KEY, or name it in FACTIBLE_SEARCH.",
         needed=False,
     ),
     "wikipedia": Provider(
-        providers.WikipediaSearch, None, "Needs no key: name it in FACTIBLE_SEARCH.", needed=False
+        "WikipediaSearch", None, "Needs no key: name it in FACTIBLE_SEARCH.", needed=False
     ),
     "perplexity": Provider(
-        providers.PerplexityExpert,
+        "PerplexityExpert",
         "perplexity_api_key",
         "Set PERPLEXITY_API_KEY and name it in FACTIBLE_SEARCH.",
         unbidden=False,
@@ -133,15 +139,18 @@ def default_remarks(video_id: str, *, settings: Settings, config: FactCheckConfi
 
 def service_client(settings: Settings, *, retry: RetryPolicy | None = None) -> HttpClient:
     """Return the client for services: public ones, and those at the addresses in the settings."""
+    from resources.http import HttpClient, HttpLimits, parse_url
+    from resources.network_guard import NameTable, NetworkGuard, host_of
+
     addresses = [*settings.endpoints.values(), *filter(None, [settings.searxng_url])]
     tables = (NameTable.for_service(address) for address in addresses)
-    patient = settings.pages == "jina" or "perplexity" in settings.search
-    serper = parse_url(settings.endpoints.get("serper", providers.SerperSearch.address))
+    # Perplexity answers after it has searched, and Jina draws pages.
+    is_slow = settings.pages == "jina" or "perplexity" in settings.search
+    limits = HttpLimits(read_seconds=45.0, attempt_seconds=90.0) if is_slow else HttpLimits()
+    serper = parse_url(settings.endpoints.get("serper", PROVIDERS["serper"].client.address))
     return HttpClient(
         guard=NetworkGuard(names=reduce(or_, tables, NameTable())),
-        limits=replace(
-            _PATIENT if patient else HttpLimits(), at_once={host_of(serper): _SERPER_AT_ONCE}
-        ),
+        limits=replace(limits, at_once={host_of(serper): _SERPER_AT_ONCE}),
         retry=retry,
     )
 
@@ -172,11 +181,13 @@ def asks_fact_checkers(settings: Settings) -> bool:
     return settings.fact_checks == "auto" and settings.google_fact_check_api_key is not None
 
 
-def fact_check_lane(settings: Settings, http: HttpClient) -> providers.GoogleFactChecks:
+def fact_check_lane(settings: Settings, http: HttpClient) -> GoogleFactChecks:
     """Return who knows what fact-checkers have published.
 
     Raises SetupError: Its key is missing, or cannot be used.
     """
+    from resources.search.providers import GoogleFactChecks
+
     key = settings.secret("google_fact_check_api_key")
     address = settings.endpoints.get("google_fact_check", "")
-    return providers.GoogleFactChecks(http, api_key=key, base_url=address)
+    return GoogleFactChecks(http, api_key=key, base_url=address)

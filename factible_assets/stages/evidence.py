@@ -69,6 +69,8 @@ _ANSWERED = (
     "A machine's answer, composed from the pages that it names: no page of its own, and no second "
     "opinion on them."
 )
+MIXED_UP = "The model mixed up the pages of this call, so each was read again, alone."
+"""The reason in the record of a call about several pages whose readings are not believed."""
 CONTRADICTED = "contradicted"
 """The ground of evidence without a stance, because its quote says the contrary of its reading."""
 _FOLDED = str.maketrans(
@@ -257,7 +259,7 @@ def read_row(
     """Return the evidence of a source that was read, with only those words that it bears out."""
     via: records.RetrievedVia | None = page.via if page.status == "ok" else "snippet"
     is_due = page.status == "infra_error"
-    what = "could not be fetched" if is_due else "is missing"
+    what = "could not be read" if is_due else "is missing"
     remark = ""
     if via == "snippet":
         why = (page.reason or "").rstrip(".")

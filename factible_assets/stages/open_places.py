@@ -11,7 +11,7 @@ rest are named here, each with its reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from factible_assets.records import SourceClass
@@ -47,10 +47,10 @@ _NAMESPACE = re.compile(r"[^\W\d_][^:/]*:[^\s_:]")
 `Avatar: The Way of Water` has one."""
 
 
-def openness_of(url: str, source_class: SourceClass, listed: str) -> str | None:
+def openness_of(url: str, kinds: Container[SourceClass], listed: str) -> str | None:
     """Say why anybody may publish at an address; None if not, or if the place itself is listed.
 
-    `source_class` is that of the site, `listed` the host name that its rating was given for.
+    `kinds` are what the site is held to be, `listed` is the host name that its rating is of.
     """
     try:
         host, parts = urls.host_of(url).removeprefix("www."), urlsplit(url)
@@ -59,7 +59,9 @@ def openness_of(url: str, source_class: SourceClass, listed: str) -> str | None:
     path, domain = unquote(parts.path), urls.registrable_domain(host)
     titles = [path.removeprefix("/wiki/"), *parse_qs(parts.query).get("title", [])]
     labels = set(host.removesuffix(domain).strip(".").split("."))
-    places = [*labels, *path.split("/")]
+    folders = path.split("/") if "government" in kinds else ()
+    if host.endswith(".us.archive.org"):  # servers that hand out uploads
+        host = "archive.org"
     reasons = {
         "it is a home directory of a user": "/~" in path,
         "it is no article of the wiki, but a page of a user or about the wiki": (
@@ -67,10 +69,10 @@ def openness_of(url: str, source_class: SourceClass, listed: str) -> str | None:
         ),
         _HOSTS.get(host, ""): host in _HOSTS and path.strip("/"),
         "the institution hosts the pages of its members there": (
-            source_class == "academic" and not _MEMBERS.isdisjoint(labels)
+            "academic" in kinds and not _MEMBERS.isdisjoint(labels)
         ),
         "it shows petitions or comments of citizens": (
-            source_class == "government" and any(map(_PETITION.search, places))
+            any(map(_PETITION.search, (*labels, *folders)))
         ),
     }
     if host == listed != domain:

@@ -170,7 +170,9 @@ def as_published(rating: ReliabilityRating, url: str) -> ReliabilityRating:
     if not _exceeds_unknown(rating.rating):
         return rating
     listed = rating.listed_as or (rating.domain if rating.datasets else "")
-    why = open_places.openness_of(url, rating.source_class, listed)
+    institution = institution_of(rating.domain)
+    kinds = {rating.source_class, *(institution[1:] if institution else ())}
+    why = open_places.openness_of(url, kinds, listed)
     if why is None:
         return rating
     changes: dict[str, object] = {

@@ -31,9 +31,11 @@ _TRACKING_NAMES = frozenset(_TRACKING_TEXT.split())
 _AMP_QUERIES = frozenset({("amp", ""), ("amp", "1"), ("amp", "true"), ("outputtype", "amp")})
 _SAME_SITE_LABELS = frozenset({"www", "m", "mobile", "amp"})
 """Leading labels under which sites serve the same pages again."""
-WIKIMEDIA = frozenset(
-    {"wikipedia.org", "wikimedia.org", "wikinews.org", "wikisource.org", "wiktionary.org"}
-)
+_WIKI_TEXT = """
+    wikipedia wikimedia wikidata wikinews wikisource wiktionary wikibooks wikiquote wikiversity
+    wikivoyage
+"""
+WIKIMEDIA = frozenset(f"{name}.org" for name in _WIKI_TEXT.split())
 _RESERVED_NAMES = frozenset({"example", "invalid", "localhost", "test"})
 _RESERVED = frozenset({"example.com", "example.net", "example.org"})
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")

@@ -182,7 +182,7 @@ async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFil
             note.used = [row.evidence_id for row in rows]
             async with asking(check, "veracity", "verdicts") as talk:
                 answer = await judge_veracity(talk, rows, questions)
-            note.got = f"{answer.veracity}, {answer.confidence} confidence"
+            note.got = f"{answer.veracity}, {answer.confidence} confidence. {answer.explanation}"
             for each in answer.sources:
                 # A side without a quote that shows it is not taken.
                 if 0 < each.source <= len(rows) and rows[each.source - 1].quote:

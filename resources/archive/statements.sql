@@ -102,6 +102,29 @@ SELECT rowid, snippet(documents_fts, 2, '', '', ' … ', 48) AS around
 FROM documents_fts
 WHERE documents_fts MATCH :expression AND rowid IN (SELECT value FROM json_each(:ids))
 
+-- name: mark_removed
+CREATE TEMP TABLE removed AS
+SELECT id FROM documents
+WHERE collection = :collection
+AND (
+    canonical_url IN (SELECT value FROM json_each(:urls))
+    OR canonical_final_url IN (SELECT value FROM json_each(:urls))
+    OR url IN (SELECT value FROM json_each(:urls))
+)
+
+-- name: count_removed
+SELECT count(*) FROM removed
+
+-- name: remove_hits
+DELETE FROM recorded_hits WHERE document_id IN (SELECT id FROM removed)
+
+-- name: remove_documents
+DELETE FROM documents WHERE id IN (SELECT id FROM removed)
+
+-- name: forget_words
+-- The index of words keeps those of removed documents until its parts are merged.
+INSERT INTO documents_fts (documents_fts) VALUES ('optimize')
+
 -- name: count_pages
 SELECT collection, sum(has_text) FROM documents GROUP BY collection ORDER BY collection
 

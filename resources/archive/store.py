@@ -328,6 +328,26 @@ class Archive:
             rows = connection.execute(_SQL["count_pages"]).fetchall()
         return {str(name): int(count) for name, count in rows}
 
+    def remove(self, urls: Iterable[str], collection: str, *, dry_run: bool = False) -> int:
+        """Remove pages from a collection, their room included; return how many there were.
+
+        With `dry_run` they are counted and stay.
+        """
+        asked = {"urls": json.dumps(sorted(set(urls))), "collection": collection}
+        with self._connected() as connection:
+            connection.execute("BEGIN" if dry_run else "BEGIN IMMEDIATE")
+            connection.execute(_SQL["mark_removed"], asked)
+            (count,) = connection.execute(_SQL["count_removed"]).fetchone()
+            if dry_run or not count:
+                connection.rollback()
+                return int(count)
+            for step in ("remove_hits", "remove_documents", "forget_words"):
+                connection.execute(_SQL[step])
+            connection.commit()
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return int(count)
+
     # --- The file -------------------------------------------------------------------------------
 
     def _key(self, url: str) -> str | None:

@@ -37,9 +37,9 @@ if TYPE_CHECKING:  # it loads clients, which who gives it has loaded
     from resources.llm.structured import StructuredModel
 
 # Raise one of them whenever the same question would now get another answer.
-_SEARCH_VERSION = 2
+_SEARCH_VERSION = 3
 _PAGES_VERSION = 4
-_AGES_VERSION = 1
+_AGES_VERSION = 2
 _MODELS_VERSION = 2
 _READERS = ("trafilatura", "htmldate", "pypdf")
 """Libraries whose versions decide what text a page has."""

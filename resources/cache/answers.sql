@@ -63,6 +63,20 @@ DELETE FROM answers WHERE key IN (
 -- name: forget_all
 DELETE FROM answers
 
+-- name: count_about
+SELECT count(*) FROM answers
+WHERE CASE WHEN json_valid(value) THEN EXISTS (
+    SELECT 1 FROM json_tree(answers.value) AS part
+    WHERE part.type = 'text' AND part.value IN (SELECT value FROM json_each(:texts))
+) ELSE FALSE END
+
+-- name: forget_about
+DELETE FROM answers
+WHERE CASE WHEN json_valid(value) THEN EXISTS (
+    SELECT 1 FROM json_tree(answers.value) AS part
+    WHERE part.type = 'text' AND part.value IN (SELECT value FROM json_each(:texts))
+) ELSE FALSE END
+
 -- name: size
 SELECT (page_count - freelist_count) * page_size
 FROM pragma_page_count, pragma_freelist_count, pragma_page_size

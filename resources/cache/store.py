@@ -158,7 +158,23 @@ class AnswerTable:
                 file.unlink()
         return found
 
-    def _forget(self, *statements: str, moments: Mapping[str, float]) -> int | None:
+    def forget_about(self, texts: Collection[str], *, dry_run: bool) -> int:
+        """Forget the values that hold one of some texts; return how many, with `dry_run` only that.
+
+        A text is held where it is one of the value's own: an address, an id or a sentence.
+        """
+        asked = {"texts": json.dumps(list(texts))}
+        if not dry_run:
+            # A damaged file that was set aside cannot be searched.
+            for file in self.path.parent.glob(f"{self.path.name}.damaged-*"):
+                file.unlink(missing_ok=True)
+            return self._forget("forget_about", moments=asked) or 0
+        if not self.path.exists():
+            return 0
+        found = self._attempt(lambda held: held.execute(_SQL["count_about"], asked).fetchone())
+        return found[0] if found else 0
+
+    def _forget(self, *statements: str, moments: Mapping[str, float | str]) -> int | None:
         def forget(connection: sqlite3.Connection) -> int:
             gone = sum(connection.execute(_SQL[name], moments).rowcount for name in statements)
             with suppress(sqlite3.OperationalError):  # another process reads: it is reused later
@@ -386,6 +402,14 @@ class DiskCache(AbstractAsyncContextManager["DiskCache"]):
     def clear(self, kind: Kind | None = None) -> dict[Kind, int | None]:
         """Forget one kind, or everything; return how many values that were, None: still there."""
         return {each: self._tables[each].clear() for each in KINDS if kind in {None, each}}
+
+    def forget_about(self, texts: Collection[str], *, dry_run: bool = False) -> dict[Kind, int]:
+        """Forget answers that hold one of some texts, by kind; with `dry_run` count them.
+
+        Vectors stay: they hold no text, and nobody can read one out of them.
+        """
+        kinds = [kind for kind in KINDS if kind != "vectors"]
+        return {kind: self._tables[kind].forget_about(texts, dry_run=dry_run) for kind in kinds}
 
     def trim(self, unused_for: timedelta) -> dict[Kind, int]:
         """Forget what has expired, and what nobody has asked for so long; return how many.

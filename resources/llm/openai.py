@@ -139,7 +139,7 @@ class OpenAIBackend(backend.Backend):
         shape = {
             "name": re.sub(r"\W", "_", request.output_type.__name__)[:64],
             "schema": strict_schema(request.output_type)
-            if "maxItems" in self._omitted
+            if {"maxItems", "maxLength"} & self._omitted
             else self.schema(request),
             "strict": True,
         }
@@ -259,7 +259,7 @@ class OpenAIBackend(backend.Backend):
             self._limits_tried.add(other)
             self._limit_name = other
             return f"the server wants the limit as {other}; asked again so"
-        for parameter in ("temperature", "seed", "reasoning_effort", "maxItems"):
+        for parameter in ("temperature", "seed", "reasoning_effort", "maxItems", "maxLength"):
             if parameter not in self._omitted and self._rejects(parameter, body):
                 self._omitted.add(parameter)
                 return f"the server does not take {parameter}; asked again without"

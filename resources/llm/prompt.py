@@ -11,7 +11,7 @@ import json
 import logging
 import shutil
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
@@ -131,6 +131,23 @@ class PromptFolder:
         except OSError as error:
             _log.warning("A prompt could not be kept in %s: %s.", self._path, error.strerror)
 
+    def forget(
+        self, request_ids: Collection[str], sentences: Collection[str], *, dry_run: bool = False
+    ) -> int:
+        """Remove what was kept of some requests, and of those that hold one of some sentences.
+
+        Returns how many there were; with `dry_run` they stay.
+        """
+        written = [json.dumps(each, ensure_ascii=False)[1:-1] for each in sentences]
+        kept = [
+            file
+            for file in self._path.glob("????-??-??/*.json")
+            if file.stem in request_ids or _holds(file, written)
+        ]
+        for file in () if dry_run else kept:
+            file.unlink(missing_ok=True)
+        return len(kept)
+
     def trim(self) -> None:
         """Remove the days that are over: without a wish to keep, all of them."""
         oldest = (datetime.now(UTC) - timedelta(days=self._days)).date()
@@ -141,3 +158,8 @@ class PromptFolder:
                 continue
             if day < oldest or not self._days:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _holds(file: Path, texts: Sequence[str]) -> bool:
+    content = file.read_text("utf-8", "replace")
+    return any(text in content for text in texts)

@@ -17,7 +17,7 @@ limit => {
     if (['HTML', 'BODY', 'MAIN', 'HEAD'].includes(element.tagName)) { return false; }
     const style = getComputedStyle(element);
     if (style.display === 'contents' || element.closest('head')) { return false; }
-    if (style.display === 'none') { return !element.closest('details:not([open])'); }
+    if (style.display === 'none') { return true; }
     if (style.visibility !== 'visible' || Number(style.opacity) <= 0.05) { return true; }
     if (parseFloat(style.fontSize) <= 1 || parseFloat(style.textIndent) <= -400) { return true; }
     if (style.textDecorationLine.includes('line-through')) { return true; }

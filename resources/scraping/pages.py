@@ -345,15 +345,24 @@ _REFUSALS: dict[int, str] = {
 }
 _UNREADABLE = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS})
 _PAGE_STATUS = re.compile(r"returned error (\d{3})")
+# An address may have one pair of brackets. Nothing here reads a character twice for each opening.
+_TARGET = r"[^()\s]*(?:\([^()\s]*\)[^()\s]*)?"
 _MARKS = (
     (re.compile(r"^\s{0,3}#{1,6}\s+", re.MULTILINE), ""),
     (re.compile(r"^\s{0,3}>\s?", re.MULTILINE), ""),
     (re.compile(r"^[=\-*_]{3,}\s*$", re.MULTILINE), ""),
-    (re.compile(r"!\[[^\]]*\]\([^)\s]*\)"), ""),
-    (re.compile(r"\[([^\]]*)\]\([^)\s]*\)"), r"\1"),
+    (re.compile(rf"!\[[^\[\]]*\]\({_TARGET}\)"), ""),
+    (re.compile(rf"\[([^\[\]]*)\]\({_TARGET}\)"), r"\1"),
     (re.compile(r"(\*\*|__|`)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
     (re.compile(r"\n\s*\n+"), "\n"),
 )
+
+
+def without_marks(text: str) -> str:
+    """Take the marks of Markdown off a text, with the addresses of its links and its pictures."""
+    for mark, replacement in _MARKS:
+        text = mark.sub(replacement, text)
+    return text
 
 
 @dataclass(frozen=True)
@@ -389,9 +398,7 @@ class JinaReader(Fetching):
             status = int(seen[1])
             kind = OutageError if is_passing(status) else UnavailableError
             raise kind(f"the site answered {status} to Jina's reader", http_status=status)
-        text = storable(data["content"])
-        for mark, replacement in _MARKS:
-            text = mark.sub(replacement, text)
+        text = without_marks(storable(data["content"]))
         final_url, title, day = (
             each if isinstance(each, str) else ""
             for each in map(data.get, ("url", "title", "publishedTime"))

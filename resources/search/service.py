@@ -244,15 +244,16 @@ def wrong_shape(what: str) -> http.OutageError:
 def _error_in(answer: Json) -> str | None:
     """Return the code of an error that a success without any result carries; None if it has none.
 
-    An error beside results is no reason to lose them. Without results, a member called `error` is
-    one, and beside an empty list so is a sentence or a status of failure under any name.
+    An error beside results, which are objects in a list, is no reason to lose them. Without results
+    a member called `error` is one, and beside an empty list so is a sentence or a status of failure
+    under any name.
     """
     results = {name: value for name, value in answer.items() if name != "errors"}
     lists = [value for value in results.values() if isinstance(value, list)]
-    if any(lists):
+    if any(isinstance(entry, dict) for entries in lists for entry in entries):
         return None
     error = answer.get("error") or answer.get("errors")
-    beside = bool(lists) and any(
+    beside = [] in lists and any(
         (isinstance(value, str) and value.strip() and name != _ECHO)
         or (name.lower().endswith(("code", "status")) and _is_failure(value))
         for name, value in results.items()

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final, Literal, Protocol, TypeAlias
 
+from resources.lines import PlacedError
+
 TranscriptKind = Literal["manual", "generated", "unknown"]
 """Whether captions were written by a person or by a speech recogniser, as far as one can tell."""
 
@@ -98,6 +100,11 @@ FORMATS: Final = (
     "lines or without"
 )
 """The readable formats of files, as a sentence names them."""
+
+
+def unknown(problem: str) -> PlacedError:
+    """Return the refusal of a format: what is wrong, and the formats that are read."""
+    return PlacedError(None, f"{problem}. Readable are {FORMATS}.")
 
 
 class TranscriptError(Exception):

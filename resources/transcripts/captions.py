@@ -39,9 +39,7 @@ NO_TIMES: Final = (
 )
 _HEADER = re.compile(r"^\ufeff?WEBVTT(?:[ \t].*)?$(?:\n(?!.*-->).*\S.*)*", re.MULTILINE)
 _HEADER_TITLE = re.compile(r"WEBVTT[ \t]+-[ \t]*(\S.*)")
-_TIME_MAP = re.compile(
-    r"X-TIMESTAMP-MAP=(?:LOCAL:([\d:.]+),MPEGTS:(\d+)|MPEGTS:(\d+),LOCAL:([\d:.]+))"
-)
+_TIME_MAP = re.compile(r"(?=.*LOCAL[:=]([\d:.]+)).*MPEGTS[:=](\d{1,19})")
 _TICKS, _TICK_CYCLE = 90_000, 2**33
 _METADATA = re.compile(
     r"(?<=\n)([^\S\n]*\n)"
@@ -112,7 +110,10 @@ def read_arrows(text: str, headers: Sequence[re.Match[str]] = ()) -> list[Captio
     of several: its times go on.
     """
     numbered = not headers
-    starts = [text.count("\n", 0, header.start()) for header in headers]
+    ends = [0, *(header.start() for header in headers)]
+    starts = list(
+        itertools.accumulate(text.count("\n", *pair) for pair in itertools.pairwise(ends))
+    )
     if headers:  # Line numbers stay as they are.
         text = _HEADER.sub(lambda header: "\n" * header[0].count("\n"), text)
         text = _METADATA.sub(lambda block: block[1] + "\n" * block[2].count("\n"), f"{text}\n")
@@ -224,6 +225,9 @@ _BY_LIBRARY = (
 )
 
 
+_DRAWING = re.compile(r"\{[^{}]*\\p[1-9]")
+
+
 def library_format(text: str) -> str | None:
     """Return pysubs2's name of the format of a text; None if pysubs2 is not asked."""
     return next((name for name, pattern in _BY_LIBRARY if pattern.search(text)), None)
@@ -238,14 +242,14 @@ def read_by_library(text: str, form: str) -> base.TimedText:
         form = "ssa"
     try:
         subtitles = pysubs2.SSAFile.from_string(text, form, **options)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - it raises whatever its parts raise
         raise PlacedError(
             None, f"The {form} subtitles are damaged ({type(error).__name__}). Export them again."
         ) from error
     captions = [
         replace(caption, speaker=caption.speaker or event.name.strip() or None)
         for event in subtitles
-        if event.is_text
+        if event.type != "Comment" and not _DRAWING.search(event.text)
         for caption in captions_of(
             event.plaintext, max(0.0, event.start / 1000), max(0.0, event.end / 1000)
         )

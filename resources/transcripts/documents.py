@@ -4,9 +4,9 @@ What belongs here: finding the entries of a document that have words and a time,
 times, and their speakers. What does not: captions as text files (captions.py).
 
 An entry is an object, an element or a row with words, a start and perhaps an end, a duration and a
-speaker, whatever its keys are called by the usual names. So one reader serves YouTube's json3, srv1
-and srv3, TTML, Whisper, whisper.cpp, WhisperX, Hugging Face, Deepgram, AssemblyAI, AWS, Rev.ai,
-Google, the podcast namespace, and lists of other tools.
+speaker, under any of the usual names. So one reader serves YouTube's json3 and srv1 to srv3, TTML,
+Whisper, whisper.cpp, WhisperX, Hugging Face, Deepgram, AssemblyAI, AWS, Azure, Google, Rev.ai, the
+podcast namespace, and lists of other tools.
 """
 
 from __future__ import annotations
@@ -37,55 +37,44 @@ from resources.transcripts.tracks import (
 )
 
 _OBJECT_START = re.compile(r'\s*\{\s*"')
-_MAX_DEPTH = 40
-_MAX_SECONDS = 1e9
-"""No video lasts 30 years; a larger number is no time."""
+_MAX_DEPTH, _MAX_TIME, _PAIR = 40, 1e16, 2
 
 # The usual names of keys, in small letters and digits alone.
-_UNIT = r"(?P<unit>ms|msec|millis|milliseconds|inticks|ticks|s|sec|secs|seconds)?"
-_START = re.compile(
-    rf"(?:t?(?:start|begin|from|offset|timestamp|timecode|time|ts|t)(?:time|offset|ts|at)?)(?:in)?{_UNIT}"
-)
-_END = re.compile(rf"(?:t?(?:end|to|stop|until)(?:time|offset|ts|at)?)(?:in)?{_UNIT}")
-_LENGTH = re.compile(rf"(?:d?(?:duration|dur|d))(?:in)?{_UNIT}")
-_WORDS: Final = [
-    "punctuatedword",
-    "text",
-    "body",
-    "transcript",
-    "transcription",
-    "displaytext",
-    "display",
-    "caption",
-    "sentence",
-    "content",
-    "utf8",
-    "value",
-    "word",
-    "line",
-]
-_NESTED: Final = ("segs", "alternatives", "nbest", "snippet", "runs", "elements", "sentences")
-_SPEAKER = re.compile(r"(?:speaker|speakername|speakerlabel|speakerid|voice|agent|who)")
+_UNIT = r"(?:in)?(?P<unit>ms|msec|millis|milliseconds|ticks|s|secs?|seconds)?"
+_WHEN = rf"(?:time|offset|ts|at)?{_UNIT}"
+_ROLES: Final = {
+    "start": re.compile(rf"t?(?:start|begin|from|offset|timestamp|timecode|time|ts){_WHEN}"),
+    "end": re.compile(rf"t?(?:end|to|stop|until){_WHEN}"),
+    "length": re.compile(rf"d?(?:duration|dur){_UNIT}"),
+}
+_UNITS: Final = {"m": 1e-3, "t": 1e-7, "s": 1.0}
+_WORDS: Final = (
+    "punctuatedword", "text", "body", "transcript", "transcription", "displaytext", "display",
+    "caption", "sentence", "content", "utf8", "value", "word", "line",
+)  # fmt: skip
+_NESTED: Final = ("segs", "alternatives", "nbest", "snippet", "runs")
+_SPEAKER = re.compile(r"(?:speaker(?:name|label|id|tag)?|voice|agent|who)")
 _LANGUAGE = re.compile(r"(?:detected)?lang(?:uage)?(?:code)?")
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
-_RECOGNISED = re.compile(r".*conf(?:idence)?|avglogprob|nospeechprob|toffsetms|type_asr")
-_UNITS: Final = {"m": 1e-3, "t": 1e-7, "i": 1e-7, "s": 1.0}
+_RECOGNISED = re.compile(r"(?:acasr)?conf(?:idence)?|avglogprob|nospeechprob|toffsetms")
+_OF_WORDS = re.compile(r"word|items|elements|tokens")
 _EVEN_RATE = 0.5
 """Characters a second. People speak 5 to 30; in milliseconds that is below a thirtieth."""
 _FEW_WORDS, _MANY, _LONG_SECONDS, _COVERS = 2.2, 20, 20.0, 0.6
 _WORDS_IN_CUE, _PAUSE_SECONDS = 40, 2.0
-_STOPS: Final = (".", "!", "?", "…", "。", "！", "？")
+_STOPS: Final = (".", "!", "?", "…", "。", "\uff01", "\uff1f")
 
 
 @dataclass(slots=True)
 class _Entry:
+    """Words with their times, which `known` says to be in seconds; else their unit is to be told."""
+
     text: str
     start: float | None
-    end: float | None
-    unit: float | None
-    """Seconds of one unit of its times; None if the document does not say."""
-    speaker: str | None
-    words: int = 0
+    end: float | None = None
+    known: bool = False
+    speaker: str | None = None
+    words: int = 1
 
 
 @dataclass(slots=True)
@@ -112,163 +101,128 @@ def read_document(document: Any) -> base.TimedText:
     """Read JSON. PlacedError: it holds no transcript, or a time in it cannot be read."""
     found = _Found()
     _search(document, (), None, found)
-    kind: base.TranscriptKind = "generated" if found.recognised else "unknown"
-    groups = [group for group in found.groups.values() if any(each.text.strip() for each in group)]
-    entries = _best([group for group in groups if group[0].start is not None])
+    found.groups = {
+        path: group
+        for path, group in found.groups.items()
+        if any(each.text.strip() for each in group)
+    }
+    groups = list(found.groups.values())
+    entries = _best(
+        {path: each for path, each in found.groups.items() if each[0].start is not None}
+    )
     untimed = max(groups, key=lambda group: sum(len(each.text) for each in group), default=[])
-    if entries:
-        read = replace(timed_text(_captions(entries)), kind=kind)
-    elif any(each.speaker for each in untimed):
-        read = timed_text(_captions(untimed))
+    if entries or any(each.speaker for each in untimed):
+        read = timed_text(_captions(entries or untimed))
     elif untimed:
         words = "\n".join(INVISIBLE.sub("", each.text).strip() for each in untimed)
         read = base.TimedText(plain_text=words.strip())
     else:
-        raise PlacedError(
-            None,
-            "The JSON holds no transcript: no segment in it has words. "
-            'Give a list such as [{"text": "…", "start": 0.0, "duration": 2.5}].',
-        )
-    return replace(read, language=found.language)
+        raise base.unknown("The JSON holds no transcript: no segment in it has words")
+    kind: base.TranscriptKind = "generated" if found.recognised else "unknown"
+    return replace(read, language=found.language, kind=kind)
+
+
+def _keys(node: Mapping[str, Any]) -> dict[str, str]:
+    return {re.sub(r"[^a-z0-9]", "", str(key).lower()): key for key in node}
 
 
 def _search(node: Any, path: tuple[str, ...], speaker: str | None, found: _Found) -> None:
-    if len(path) > _MAX_DEPTH:
-        return
+    """Note the entries at and below a node; a speaker holds for all below."""
     if isinstance(node, list):
         for each in node:
             _search(each, path, speaker, found)
+    if not isinstance(node, Mapping) or len(path) > _MAX_DEPTH:
         return
-    if not isinstance(node, Mapping):
-        return
-    keys = {re.sub(r"[^a-z0-9]", "", str(key).lower()): key for key in node}
+    keys = _keys(node)
     speaker = _speaker(node, keys) or speaker
-    for short, key in keys.items():
-        found.recognised = found.recognised or _RECOGNISED.fullmatch(short) is not None
-        value = node[key]
-        if _LANGUAGE.fullmatch(short) and isinstance(value, str) and not found.language:
-            tag = _LANGUAGE_TAG.fullmatch(value)
-            found.language = (
-                value.replace("_", "-") if tag and len(value.split("_")[0]) <= 3 else None
-            )
     text = _text(node, keys)
     if text is not None:
-        _note(node, keys, text, path, speaker, found)
+        start, end, known = _times(node, keys, len(found.groups[path]) + 1)
+        group = found.groups[path]
+        if start is not None or not group or group[-1].start is None:
+            group.append(_Entry(text, start, end, known, speaker, len(text.split())))
+        elif text.strip():  # a full stop, or a number that a recogniser could not time
+            group[-1].text += f"{' ' if any(map(str.isalnum, text)) else ''}{text.strip()}"
     for short, key in keys.items():
-        _search(node[key], (*path, short), speaker, found)
-
-
-def _note(
-    node: Mapping[str, Any],
-    keys: Mapping[str, str],
-    text: str,
-    path: tuple[str, ...],
-    speaker: str | None,
-    found: _Found,
-) -> None:
-    """Note an entry in its group; words without a time go on with the entry before them."""
-    start, end, unit = _times(node, keys, len(found.groups[path]) + 1)
-    group = found.groups[path]
-    if start is not None or not group or group[-1].start is None:
-        group.append(_Entry(text, start, end, unit, speaker, len(text.split())))
-    elif text.strip():
-        gap = "" if not any(map(str.isalnum, text)) else " "
-        group[-1].text += gap + text.strip()
+        value = node[key]
+        found.recognised = found.recognised or _RECOGNISED.fullmatch(short) is not None
+        if _LANGUAGE.fullmatch(short) and isinstance(value, str):
+            tag = _LANGUAGE_TAG.fullmatch(value)
+            found.language = found.language or (value.replace("_", "-") if tag else None)
+        _search(value, (*path, short), speaker, found)
 
 
 def _text(node: Any, keys: Mapping[str, str]) -> str | None:
     for name in _WORDS:
-        value = node.get(keys.get(name, ""))
-        if isinstance(value, str):
+        if isinstance(value := node.get(keys.get(name)), str):
             return value
     for name in _NESTED:
-        value = node.get(keys.get(name, ""))
-        if isinstance(value, list) and name in {"alternatives", "nbest"}:
-            value = value[:1]
-        if isinstance(value, (list, dict)):
-            parts = [_inner(each) for each in (value if isinstance(value, list) else [value])]
-            if any(parts):
-                return "".join(parts)
+        value = node.get(keys.get(name))
+        parts = value if isinstance(value, list) else [value]
+        inner = [_text(each, _keys(each)) or "" for each in parts if isinstance(each, Mapping)]
+        # Alternatives come with the best first.
+        if any(inner):
+            return inner[0] if name in {"alternatives", "nbest"} else "".join(inner)
     return None
 
 
-def _inner(node: Any) -> str:
-    if not isinstance(node, Mapping):
-        return node if isinstance(node, str) else ""
-    return _text(node, {re.sub(r"[^a-z0-9]", "", str(key).lower()): key for key in node}) or ""
-
-
 def _speaker(node: Mapping[str, Any], keys: Mapping[str, str]) -> str | None:
-    for short, key in keys.items():
-        value = node[key]
-        if not _SPEAKER.fullmatch(short) or isinstance(value, bool):
-            continue
-        if isinstance(value, Mapping):
-            value = value.get("name") or value.get("label") or value.get("id")
-        if isinstance(value, int):
-            return f"Speaker {value}"
-        if isinstance(value, str) and one_line(value):
-            return one_line(value)
+    for value in (node[key] for short, key in keys.items() if _SPEAKER.fullmatch(short)):
+        named = value.get("name") or value.get("id") if isinstance(value, Mapping) else value
+        if isinstance(named, int) and not isinstance(named, bool):
+            return f"Speaker {named}"
+        if isinstance(named, str) and one_line(named):
+            return one_line(named)
     return None
 
 
 def _times(
     node: Mapping[str, Any], keys: Mapping[str, str], number: int
-) -> tuple[float | None, float | None, float | None]:
-    """Return the start, the end and the seconds of one unit of an entry's times, as far as known."""
-    start = end = length = unit = None
+) -> tuple[float | None, float | None, bool]:
+    """Return the start and the end of an entry, and whether they are known to be in seconds."""
+    times: dict[str, float] = {}
+    known = False
     for short, key in keys.items():
         value = node[key]
-        if isinstance(value, (list, tuple)) and _START.fullmatch(short.removesuffix("s")) and value:
-            pair = dict(zip(("start", "end"), value, strict=False))
-            start, end, unit = _times(pair, {each: each for each in pair}, number)
-            break
-        if isinstance(value, Mapping) and short in {"offsets", "timestamps", "timestamp"}:
-            inner = {str(each): str(each) for each in value}
-            start, end, unit = _times(value, inner, number)
-            unit = 1e-3 if short == "offsets" else unit
-            if start is not None and short == "offsets":
-                break
-            continue
-        for pattern in (_START, _END, _LENGTH):
+        if short.startswith(("timestamp", "offsets")):
+            if isinstance(value, list) and len(value) == _PAIR:
+                value = dict(zip(("start", "end"), value, strict=True))
+            if isinstance(value, Mapping):
+                # whisper.cpp writes offsets in milliseconds.
+                unit = "ms" if short == "offsets" else ""
+                start, end, known = _times(value, {f"{each}{unit}": each for each in value}, number)
+                if start is not None:
+                    return start, end, known
+        for role, pattern in _ROLES.items():
             match = pattern.fullmatch(short)
-            if match is None or isinstance(value, (list, Mapping)) or value is None:
-                continue
-            seconds, own = _number(value, key, number)
-            unit = own or (_UNITS[match["unit"][0]] if match["unit"] else None) or unit
-            if pattern is _START and start is None:
-                start = seconds
-            elif pattern is _END:
-                end = seconds
-            elif pattern is _LENGTH:
-                length = seconds
-    if start is not None and end is None and length is not None:
-        end = start + length
-    return start, end, unit
+            if match and role not in times and isinstance(value, (str, int, float)):
+                seconds, is_known = _number(value, key, number)
+                if match["unit"] and not is_known:
+                    seconds, is_known = seconds * _UNITS[match["unit"][0]], True
+                times[role], known = seconds, known or is_known
+    start = times.get("start")
+    end = times.get("end", None if start is None else start + times.get("length", 0.0))
+    return start, end, known
 
 
-def _number(value: Any, key: str, number: int) -> tuple[float, float | None]:
-    """Return a time, and the seconds of its unit if the value itself says it."""
+def _number(value: object, key: str, number: int) -> tuple[float, bool]:
+    """Return a time, and whether the value itself says that it is in seconds."""
+    words, known = str(value).strip(), False
     if isinstance(value, str):
-        words = value.strip().removeprefix("PT")
-        if ":" in words and (clock := clock_of(words)) is not None:
-            return clock, 1.0
-        if words[-1:] in {"s", "S"}:
-            value = words[:-1]
-            with_unit: float | None = 1.0
-        else:
-            with_unit = None
-    else:
-        with_unit = None
+        clock = clock_of(words) if ":" in words else None
+        if clock is not None:
+            return clock, True
+        known = words[-1:] in {"s", "S"}
+        words = words.removeprefix("PT").rstrip("sS")
     try:
-        seconds = float(value) if isinstance(value, (int, float, str)) else math.nan
+        seconds = math.nan if isinstance(value, bool) else float(words)
     except (ValueError, OverflowError):
         seconds = math.nan
-    if isinstance(value, bool) or not abs(seconds) <= _MAX_SECONDS * 1e7:
+    if not abs(seconds) <= _MAX_TIME:
         unit = "milliseconds as a number, such as 12500" if key.endswith("Ms") else ""
         problem = f"Segment {number} has no readable {key} ({shown(value)})."
         raise PlacedError(None, f"{problem} Write {unit or 'seconds as a number, such as 12.5'}.")
-    return seconds, with_unit
+    return seconds, known
 
 
 def clock_of(text: str) -> float | None:
@@ -279,50 +233,43 @@ def clock_of(text: str) -> float | None:
 # --- Of the entries, those of the transcript ----------------------------------------------------
 
 
-def _best(groups: Sequence[list[_Entry]]) -> list[_Entry]:
+def _best(groups: Mapping[tuple[str, ...], list[_Entry]]) -> list[_Entry]:
     """Choose among what a document has several times: sentences, utterances, paragraphs, words.
 
-    Sentences of a few seconds go first; those with speakers before those without. Words are put
+    Sentences of a few seconds go first, those with speakers before those without. Words are put
     together to sentences where nothing else is as fine.
     """
-    sizes = [sum(len(entry.text) for entry in group) for group in groups]
-    whole = [
-        group
-        for group, size in zip(groups, sizes, strict=True)
-        if size >= _COVERS * max(sizes) and any(entry.text.strip() for entry in group)
-    ]
-    if not whole:
-        return []
+    sizes = {path: sum(len(entry.text) for entry in group) for path, group in groups.items()}
+    most = max(sizes.values(), default=0)
 
-    def named(group: Sequence[_Entry]) -> bool:
-        return sum(entry.speaker is not None for entry in group) > len(group) / 2
+    def rank(group: Sequence[_Entry]) -> tuple[bool, int]:
+        return sum(each.speaker is not None for each in group) > len(group) / 2, len(group)
 
-    sentences = [g for g in whole if sum(each.words for each in g) >= _FEW_WORDS * len(g)]
-    words = [g for g in whole if g not in sentences and len(g) > _MANY]
-    best = max(sentences, key=lambda g: (named(g), len(g)), default=None if words else whole[0])
-    finer = max(words, key=lambda g: (named(g), len(g)), default=None)
-    if best is None:
-        return _joined(_scaled(finer or []))
-    best = _scaled(best)
-    lasts = sum((each.end or each.start or 0) - (each.start or 0) for each in best) / len(best)
-    if lasts > _LONG_SECONDS and finer and named(finer) >= named(best) and len(finer) > len(best):
-        return _joined(_scaled(finer))
-    return best
+    words, sentences = list[list[_Entry]](), list[list[_Entry]]()
+    for path, group in groups.items():
+        if sizes[path] >= _COVERS * most:
+            short = sum(each.words for each in group) < _FEW_WORDS * len(group)
+            is_single = short and (len(group) > _MANY or _OF_WORDS.match("".join(path[-1:])))
+            (words if is_single else sentences).append(group)
+    best, finer = max(sentences, key=rank, default=[]), max(words, key=rank, default=[])
+    best, finer = _scaled(best), _scaled(finer)
+    lasts = sum((each.end or 0.0) - (each.start or 0.0) for each in best)
+    is_coarse = lasts > _LONG_SECONDS * len(best) and rank(finer) > (rank(best)[0], len(best))
+    return _joined(finer) if not best or is_coarse else best
 
 
 def _scaled(entries: list[_Entry]) -> list[_Entry]:
     """Return entries with times in seconds. Where no unit is named, the pace of speech tells it."""
-    unnamed = [each for each in entries if each.unit is None and each.start is not None]
+    unnamed = [each for each in entries if not each.known]
+    starts = sorted(each.start or 0.0 for each in unnamed)
     spoken = sum(len(each.text) for each in unnamed)
     lasting = sum(max(0.0, (each.end or 0.0) - (each.start or 0.0)) for each in unnamed)
     if not lasting and len(unnamed) > 1:
-        starts = sorted(each.start or 0.0 for each in unnamed)
         lasting, spoken = starts[-1] - starts[0], spoken - len(unnamed[-1].text)
-    in_whole = all(float(each.start or 0.0).is_integer() for each in unnamed)
-    rate = spoken / lasting if lasting else math.inf
-    unit = 1e-3 if rate < (_EVEN_RATE if in_whole else _EVEN_RATE / 10) else 1.0
+    even = _EVEN_RATE if all(map(float.is_integer, map(float, starts))) else _EVEN_RATE / 10
+    unit = 1e-3 if lasting and spoken / lasting < even else 1.0
     for each in entries:
-        size = each.unit or unit
+        size = 1.0 if each.known else unit
         each.start = max(0.0, round((each.start or 0.0) * size, 3))
         each.end = None if each.end is None else max(0.0, round(each.end * size, 3))
     return entries
@@ -332,21 +279,19 @@ def _joined(words: Iterable[_Entry]) -> list[_Entry]:
     """Put single words together: a cue ends with a sentence, a speaker, a pause or 40 words."""
     cues: list[_Entry] = []
     for word in words:
-        if not word.text.strip():
+        said, last = word.text.strip(), cues[-1] if cues else None
+        if not said:
             continue
-        last = cues[-1] if cues else None
-        pause = (word.start or 0.0) - (last.end or last.start or 0.0) if last else 0.0
         if (
             last is None
             or last.text.endswith(_STOPS)
             or last.speaker != word.speaker
-            or pause > _PAUSE_SECONDS
+            or (word.start or 0.0) - (last.end or 0.0) > _PAUSE_SECONDS
             or last.words >= _WORDS_IN_CUE
         ):
-            cues.append(replace(word, text=word.text.strip(), words=1))
+            cues.append(replace(word, text=said, words=1))
         else:
-            last.text += f" {word.text.strip()}"
-            last.end, last.words = word.end, last.words + 1
+            last.text, last.end, last.words = f"{last.text} {said}", word.end, last.words + 1
     return cues
 
 
@@ -355,15 +300,13 @@ def _captions(entries: Iterable[_Entry]) -> Iterator[Caption]:
         yield from captions_of(each.text, each.start, each.end, each.speaker)
 
 
-# --- XML and tables -----------------------------------------------------------------------------
+# --- XML, HTML and tables -----------------------------------------------------------------------
 
 _CONTAINERS: Final = frozenset({"tt", "body", "div", "timedtext", "transcript", "head", "region"})
-_BLOCKS: Final = frozenset(
-    {"br", "p", "div", "li", "cite", "time", "h1", "h2", "h3", "tr", "dt", "dd"}
-)
-_TTML_TIME = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s|f|t)")
-_TTML_FRAMES = re.compile(r"(\d+:\d\d:\d\d):(\d+)(?:\.\d+)?")
-_TTML_UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3}
+_BLOCKS: Final = ("br", "p", "div", "li", "cite", "time", "h1", "h2", "h3", "tr", "dt", "dd")
+_ATTRIBUTES: Final = (("begin", "start", "t"), ("end", "stop"), ("dur", "d", "duration"))
+_TTML_TIME = re.compile(r"(?:(\d+:\d\d:\d\d):)?(\d+(?:\.\d+)?)(h|ms|m|s|f|t)?")
+_TTML_UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, None: 1.0}
 
 
 def read_xml(text: str) -> base.TimedText | None:
@@ -372,28 +315,28 @@ def read_xml(text: str) -> base.TimedText | None:
     None: no element with words has a time.
     """
     body = re.sub(r"^\s*<\?xml.*?\?>", "", text, count=1).strip()
-    parser = lxml.etree.XMLParser(resolve_entities=False, no_network=True)
+    last = re.search(r"</([\w:.-]{1,60})>\Z", body[-100:])
+    # What is whole may have small faults; what is cut off must not pass for whole.
+    is_whole = last is not None and f"<{last[1]}" in body[:1_000]
+    parser = lxml.etree.XMLParser(resolve_entities=False, no_network=True, recover=is_whole)
     try:
         if "<!ENTITY" in body:
             raise PlacedError(None, "This XML declares entities. Write the words out.")
         root = lxml.etree.fromstring(body.encode(), parser)
     except lxml.etree.XMLSyntaxError as error:
         raise PlacedError(error.lineno, f"This is no XML: {error.msg}. Export it again.") from error
-    rates = {_local(key): value for key, value in root.attrib.items()}
-    agents = {
-        element.get("{http://www.w3.org/XML/1998/namespace}id"): one_line(_said(element))
-        for element in root.iter("{*}agent")
-    }
-    entries = [
-        replace(each, speaker=agents.get(each.speaker, each.speaker))
-        for each in _elements(root, rates, 0.0)
-    ]
-    if not entries:
-        if _local(root.tag) in _CONTAINERS:
-            raise NothingSaidError("No caption of the file has words. Export it again.")
-        return None
-    language = next((value for key, value in rates.items() if key == "lang" and value), None)
-    return replace(timed_text(_captions(_scaled(entries))), language=language)
+    found = {_local(key): value for key, value in root.attrib.items()}
+    entries = list(_elements(root, found, 0.0))
+    if not entries and _local(root.tag) in _CONTAINERS:
+        raise NothingSaidError("No caption of the file has words. Export it again.")
+    agents = {each.get(f"{_XML}id"): one_line(_said(each)) for each in root.iter("{*}agent")}
+    for entry in entries:
+        entry.speaker = agents.get(entry.speaker, entry.speaker)
+    language = found.get("lang") or None
+    return replace(timed_text(_captions(_scaled(entries))), language=language) if entries else None
+
+
+_XML = "{http://www.w3.org/XML/1998/namespace}"
 
 
 def _local(name: Any) -> str:
@@ -403,30 +346,28 @@ def _local(name: Any) -> str:
 def _elements(
     element: Any, rates: Mapping[str, str], shift: float, depth: int = 0
 ) -> Iterator[_Entry]:
-    """Yield the outermost elements with a time that are no containers; theirs shift what is inside."""
+    """Yield the outermost elements with a time that are no containers, whose times shift theirs."""
     if depth > _MAX_DEPTH or not isinstance(element.tag, str):
         return
     found = {_local(key): value for key, value in element.attrib.items()}
     start, end, length = (
         _xml_time(next((found[key] for key in keys if key in found), None), rates)
-        for keys in (("begin", "start", "t"), ("end", "stop"), ("dur", "d", "duration"))
+        for keys in _ATTRIBUTES
     )
     if start is not None and _local(element.tag) not in _CONTAINERS:
-        if end is None and length is not None:
-            end = start + length
-        unit = 1e-3 if "t" in found else 1.0 if "begin" in found else None
-        at_end = None if end is None else end + shift
+        end = start + (length or 0.0) if end is None else end
+        scale = 1e-3 if "t" in found else 1.0
         # YouTube escapes twice, so that markup comes to light only here.
         words = html.unescape(_said(element))
-        yield _Entry(words, start + shift, at_end, unit, found.get("agent"), 2)
+        known = "t" in found or "begin" in found
+        start, end = start * scale + shift, end * scale + shift
+        yield _Entry(words, start, end, known, found.get("agent"))
         return
     inside = [_xml_time(child.get("begin"), rates) for child in element]
-    # The times inside a container count from its start; some tools write them from zero.
+    # Times inside a container count from its start; some tools write them from zero.
     is_absolute = any(inside) and min(each for each in inside if each is not None) >= (start or 0.0)
     for child in element:
-        yield from _elements(
-            child, rates, shift if is_absolute else shift + (start or 0.0), depth + 1
-        )
+        yield from _elements(child, rates, shift + (0 if is_absolute else start or 0.0), depth + 1)
 
 
 def _said(element: Any) -> str:
@@ -439,39 +380,34 @@ def _said(element: Any) -> str:
 
 
 def _xml_time(value: str | None, rates: Mapping[str, str]) -> float | None:
+    """Return the number of a time: seconds of TTML's expressions, else in the attribute's unit."""
     if value is None:
         return None
+    match = _TTML_TIME.fullmatch(value.strip())
+    if match is None:
+        seconds = clock_of(value.strip())
+        if seconds is None or not seconds < _MAX_TIME:
+            raise PlacedError(None, f"{shown(value)} is no time. Write seconds, such as 12.5.")
+        return seconds
+    clock, number, unit = match[1], float(match[2]), match[3]
     frames = float(rates.get("frameRate") or 30.0)
-    if match := _TTML_TIME.fullmatch(value.strip()):
-        number, unit = float(match[1]), match[2]
-        if unit == "t":
-            return number / float(rates.get("tickRate") or 1.0)
-        return number / frames if unit == "f" else number * _TTML_UNITS[unit]
-    if match := _TTML_FRAMES.fullmatch(value.strip()):
-        return (seconds_of(f"{match[1]}.0") or 0.0) + int(match[2]) / frames
-    if ":" in value:
-        return clock_of(value.strip())
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = math.nan
-    if not abs(seconds) < _MAX_SECONDS * 1e3:
-        raise PlacedError(None, f"{shown(value)} is no time. Write seconds, such as 12.5.")
-    return seconds
+    if clock or unit == "f":
+        return (clock_of(clock) or 0.0 if clock else 0.0) + number / frames
+    return (
+        number / float(rates.get("tickRate") or 1.0) if unit == "t" else number * _TTML_UNITS[unit]
+    )
 
 
 def lines_of_html(text: str) -> str | None:
     """Return the lines of an HTML transcript, whose times stand in elements; None if none do."""
-    root = lxml.html.document_fromstring(
-        text.encode(), parser=lxml.html.HTMLParser(encoding="utf-8")
-    )
+    parser = lxml.html.HTMLParser(encoding="utf-8")
+    root = lxml.html.document_fromstring(text.encode(), parser=parser)
     if not root.xpath("//time"):
         return None
     for element in root.xpath("//script|//style|//head"):
         element.drop_tree()
     for element in root.iter(*_BLOCKS):
-        element.tail = "\n" + (element.tail or "")
-        element.text = "\n" + (element.text or "")
+        element.tail, element.text = f"\n{element.tail or ''}", f"\n{element.text or ''}"
     return str(root.text_content())
 
 
@@ -479,9 +415,8 @@ def read_table(text: str) -> base.TimedText | None:
     """Read rows under a head that names their words and their start; None: it is no such table."""
     head = text.lstrip().split("\n", 1)[0]
     mark = max("\t;,", key=head.count)
-    names = [name.strip().strip('"').lower() for name in head.split(mark)]
-    short = [re.sub(r"[^a-z0-9]", "", name) for name in names]
-    if len(names) < 2 or not any(map(_START.fullmatch, short)) or not set(short) & set(_WORDS):  # noqa: PLR2004
+    names = [re.sub(r"[^a-z0-9]", "", name.lower()) for name in head.split(mark)]
+    if not (set(names) & set(_WORDS) and any(map(_ROLES["start"].fullmatch, names))):
         return None
     rows = csv.DictReader(io.StringIO(text.lstrip()), fieldnames=names, delimiter=mark)
     return read_document(list(rows)[1:])

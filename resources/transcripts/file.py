@@ -27,10 +27,10 @@ _LANGUAGE_IN_NAME = re.compile(r".+\.([a-z]{2}(?:-[A-Za-z0-9]{2,4})?)\.[A-Za-z0-
 _FRONT_MATTER = re.compile(r"\A---\n(?:(?!---\n).*\n){1,200}?---\n")
 _MARKDOWN = re.compile(r"\*\*|__|\\(?=[\[\]()*_#.:-])")
 _CAPTION_SUFFIXES: Final = frozenset({".vtt", ".srt", ".sbv"})
-_CLOCK = re.compile(r"\d\d?:\d\d:\d\d")
+_CLOCK = re.compile(r"\d\d?:\d\d:\d\d|^\W{0,3}\d\d?:\d\d", re.MULTILINE)
 _MIN_SPOKEN_SHARE = 0.3
 _MAX_CLOCK_SHARE, _FEW_CLOCKS = 0.2, 3
-_LONGEST_WORD = 60
+_LONGEST_WORD, _PAIR = 60, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def _read_markup(text: str) -> base.TimedText:
     lines = documents.lines_of_html(text) if is_html else None
     if lines and (timed := read_timed_lines(lines)) is not None:
         return timed_text(timed[0])
-    raise _unknown("This is markup without the times of a transcript")
+    raise base.unknown("This is markup without the times of a transcript")
 
 
 def _read_lines(text: str, extension: str) -> base.TimedText:
@@ -135,12 +135,12 @@ def _check_words(text: str) -> None:
     longest = max(map(len, tokens), default=0)
     clocks = len(_CLOCK.findall(text))
     if tokens and spoken < _MIN_SPOKEN_SHARE * len(tokens) and len(tokens) > _FEW_CLOCKS:
-        raise _unknown("This holds codes or numbers, not speech")
+        raise base.unknown("This holds codes or numbers, not speech")
     if longest > _LONGEST_WORD and text.isascii() and len(tokens) < longest:
-        raise _unknown("This holds codes, not speech")
+        raise base.unknown("This holds codes, not speech")
+    lines = text.strip().splitlines()
+    marks = {mark: {line.count(mark) for line in lines} for mark in ";\t|"}
+    if len(lines) > _PAIR and any(len(found) == 1 and max(found) > 1 for found in marks.values()):
+        raise base.unknown("This is a table, and its first line names no start and text")
     if clocks > max(_FEW_CLOCKS, _MAX_CLOCK_SHARE * len(text.splitlines())):
-        raise _unknown(f"This has {clocks:,} times in an unknown format")
-
-
-def _unknown(problem: str) -> PlacedError:
-    return PlacedError(None, f"{problem}. Readable are {base.FORMATS}.")
+        raise base.unknown(f"This has {clocks:,} times in an unknown format")

@@ -20,13 +20,13 @@ from typing import Final
 from resources.transcripts.captions import seconds_of
 from resources.transcripts.tracks import Caption, captions_of
 
-_CLOCK = r"(?:\d{1,3}:)?\d{1,3}:[0-5]\d(?:[.,]\d{1,3}|:\d\d(?!\d))?(?![\d:])"
+_CLOCK = r"(?:\d{1,3}:)?\d{1,3}:[0-5]\d(?:[.,]\d{1,3}|:\d\d(?!\d))?(?!\d|:\d)"
 _RANGE = rf"(?P<at>{_CLOCK})(?:\s*(?:-+>?|[–—→,;|]|to)\s*(?P<end>{_CLOCK}))?"
 _EDGE = r"[\s*_`#>|~@•·-]*"
 _BEGINS = re.compile(rf"(?P<edge>{_EDGE}[\[({{<]?){_RANGE}(?P<close>[\])}}>]?){_EDGE}[:–—,;]?\s*")
 _ENDS = re.compile(rf"[\s|@,–—-]*(?P<edge>[*_`]*[\[({{<]?){_RANGE}(?P<close>[\])}}>]?)[\s*_`:]*$")
 _INSIDE = re.compile(rf"(?P<name>[^\W\d][^\n\[\]():]{{0,39}}?)[\s:]*[\[(]{_RANGE}[\])]:?\s+(?=\S)")
-_TAG_LINE = re.compile(r"\[(?P<key>[a-z#]{2,10}):(?P<value>[^\]\d][^\]]*|[+-]?\d+)\]$")
+_TAG_LINE = re.compile(r"\[(?P<key>[a-z#]{2,10}):(?P<value>[^\]]*)\]$")
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
 _COUNTED = re.compile(r"[^\W\d_]+ (\d{1,3}): \S")
 _SPOKEN = re.compile(r"\d+\s?[^\W\d_]+\.?(?:(?:,|\s|\s[^\W\d_]{1,3}\s)+\d+\s?[^\W\d_]+\.?){0,2}")
@@ -104,8 +104,12 @@ def _seconds(clock: str) -> float | None:
     return seconds_of(clock if "." in clock or "," in clock else f"{clock}.0")
 
 
+def _name(words: str) -> str:
+    return re.sub(r"(?<=\S)\s*\([^()]*\)$", "", words.strip(" *_`:[]-–—|")).strip("() ")
+
+
 def _is_name(words: str) -> bool:
-    name = words.strip(" *_`:[]()-–—|")
+    name = _name(words)
     return (
         0 < len(name) <= _NAME_LENGTH
         and len(name.split()) <= _NAME_WORDS
@@ -178,15 +182,17 @@ def _with_names(lines: Sequence[_Line]) -> list[tuple[str | None, _Line]]:
     if headed and len(headed) >= _LABEL_SHARE * with_words:
         for at in headed:
             line = lines[at]
-            named[at] = (line.words.strip(" *_`:[]()-–—|"), _Line("", line.at, line.end, True))
+            named[at] = (_name(line.words), _Line("", line.at, line.end, True))
         return named
     alone = [at for at, line in enumerate(lines) if line.at is not None and not line.words]
     before = [
         at for at in alone if at and lines[at - 1].at is None and _is_name(lines[at - 1].words)
     ]
-    if before and len(before) >= _LABEL_SHARE * len(alone) and before[0] == 1:
+    heads = [lines[at - 1].words for at in before]
+    recur = len(set(heads)) < len(heads) or all(head.endswith(":") for head in heads)
+    if before and recur and len(before) >= _LABEL_SHARE * len(alone) and before[0] == 1:
         for at in before:
-            named[at] = (lines[at - 1].words.strip(" *_`:[]()-–—|"), lines[at])
+            named[at] = (_name(lines[at - 1].words), lines[at])
             named[at - 1] = (None, _Line(""))
     return named
 

@@ -1,7 +1,7 @@
 """Makes one transcript of the captions of a file: each word once, in order, with its speaker.
 
 What belongs here: cleaning the text of a caption, speaker labels, captions that repeat earlier
-words, and the limits of a transcript. What does not: any file format (captions.py, lines_of_text.py,
+words, and the limits of a transcript. What does not: any file format (captions.py, timed_lines.py,
 documents.py).
 """
 
@@ -35,12 +35,12 @@ class NothingSaidError(PlacedError):
 class Caption:
     """One caption as a file has it: lines without markup, times in seconds.
 
-    `start` is None in a text without times; `end` is None where only the beginning is known.
+    `start` is None in a text without times. A caption whose end is unknown ends as it begins.
     """
 
     lines: tuple[str, ...]
     start: float | None
-    end: float | None = None
+    end: float = 0.0
     speaker: str | None = None
     new_turn: bool = False
     timed_by_word: bool = False
@@ -58,6 +58,7 @@ _TAG = re.compile(
 _ANNOTATED_TAG = re.compile(r"<(?:c|lang)(?:\.[^\s<>]*)?\s[^<>]*>", re.IGNORECASE)
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]+([^<>]+)>", re.IGNORECASE)
 _LINE_BREAK = re.compile(r"<br\s*/?>|\[br\]|\\N", re.IGNORECASE)
+_NEW_LINE = re.compile(r"\n|\s(?=>>)")
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
 _WORD_TIME = re.compile(r"<\d+:[\d:.]+>")
 
@@ -75,11 +76,11 @@ def captions_of(
     voices = _VOICE.split(raw)
     for name, said in zip([speaker, *voices[1::2]], voices[::2], strict=True):
         plain = _TAG.sub("", _ANNOTATED_TAG.sub("", _LINE_BREAK.sub("\n", said)))
-        shown = _ENTITY.sub(lambda match: html.unescape(match[0]), plain).split("\n")
-        lines = tuple(filter(None, map(one_line, shown)))
+        shown = _ENTITY.sub(lambda match: html.unescape(match[0]), plain)
+        lines = tuple(filter(None, map(one_line, _NEW_LINE.split(shown))))
         if lines or len(voices) == 1:
             named = one_line(name or "") or None
-            yield Caption(lines, start, end, named, timed_by_word=by_word)
+            yield Caption(lines, start, end or start or 0.0, named, timed_by_word=by_word)
 
 
 # --- Captions that repeat earlier words ---------------------------------------------------------
@@ -115,7 +116,7 @@ def undo_rolling(captions: Sequence[Caption]) -> list[Caption]:
     for caption in captions:
         words = [folded(word) for line in caption.lines for word in line.split()]
         longest = min(len(words), len(shown), _LONGEST_REPEAT)
-        if before is None or _pause(before, caption) > _ROLLING_GAP_SECONDS:
+        if before is None or (caption.start or 0.0) > before.end + _ROLLING_GAP_SECONDS:
             longest = 0
         count = next((n for n in range(longest, 0, -1) if shown[-n:] == words[:n]), 0)
         repeats.append(count)
@@ -127,10 +128,6 @@ def undo_rolling(captions: Sequence[Caption]) -> list[Caption]:
     ):
         return [_without(each, n) for each, n in zip(captions, repeats, strict=True)]
     return list(captions)
-
-
-def _pause(before: Caption, after: Caption) -> float:
-    return (after.start or 0.0) - (before.start if before.end is None else before.end or 0.0)  # type: ignore[operator]
 
 
 def _rolls(caption: Caption, count: int) -> bool:
@@ -159,9 +156,11 @@ def without_loops(items: Sequence[Item], words: Callable[[Item], str]) -> list[I
     while at < len(items):
         for length in range(1, _LONGEST_LOOP + 1):
             block, times = keys[at : at + length], 1
+            if len(" ".join(block).split()) < _LOOP_WORDS:
+                continue
             while keys[at + times * length : at + (times + 1) * length] == block:
                 times += 1
-            if times >= _LOOP and len(" ".join(block).split()) >= _LOOP_WORDS:
+            if times >= _LOOP:
                 kept += items[at : at + length]
                 at += times * length
                 break
@@ -199,27 +198,10 @@ _LABEL = re.compile(
 _TURN = re.compile(r"(?:>{2,}|[-–](?=[\s\w\[¿¡]))\s*")
 _DASH = re.compile(r"[-–][\s\w\[¿¡]")
 _MEANT = frozenset(
-    [
-        "answer",
-        "claim",
-        "correction",
-        "fact",
-        "facts",
-        "false",
-        "fiction",
-        "misconception",
-        "myth",
-        "note",
-        "question",
-        "rating",
-        "reality",
-        "result",
-        "true",
-        "truth",
-        "verdict",
-        "warning",
-        "conclusion",
-    ]
+    """
+    answer claim correction fact facts false fiction misconception myth note question rating reality
+    result true truth verdict warning conclusion
+    """.split()
 )
 """Labels that say how a statement is meant, and not who makes it."""
 _MAX_LABEL = 60
@@ -245,7 +227,7 @@ def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
         if caption.speaker is not None:
             current = None
         dashes = sum(_DASH.match(line) is not None for line in caption.lines)
-        dashed = timed and (dashes > 1 or (caption.lines[:1] and caption.lines[0][:2] == "- "))
+        dashed = timed and (dashes > 1 or caption.lines[:1] and caption.lines[0][:2] == "- ")
         for part in _parts(caption, speakers, dashed=bool(dashed)):
             current = part.speaker if part.new_turn else current
             divided.append(replace(part, speaker=part.speaker or caption.speaker or current))
@@ -269,12 +251,9 @@ def _speakers_of(lines: Sequence[str]) -> set[str]:
     for name, count in counts.items():
         words = [folded(word) for word in name.split()]
         usual, recurs = everyday.issuperset(words), count >= _FEW_LABELS
-        if (
-            name in marked
-            or (small and name.isupper())
-            or (recurs and (often or not usual))
-            or (often and not usual)
-        ):
+        if name in marked or (small and name.isupper()) or (recurs and (often or not usual)):
+            speakers.add(name)
+        elif often and not usual:
             speakers.add(name)
         if words[0] in _MEANT or words[-1] in _MEANT:
             speakers.discard(name)
@@ -306,7 +285,7 @@ def _parts(caption: Caption, speakers: set[str], *, dashed: bool) -> Iterator[Ca
             said[-1].append(rest)
     # Each part takes the share of the time that it has of the characters.
     whole = sum(sum(map(len, lines)) for lines in said) or 1
-    lasts = 0.0 if caption.start is None or caption.end is None else caption.end - caption.start
+    lasts = 0.0 if caption.start is None else caption.end - caption.start
     at = 0
     for (name, is_new), lines in zip(heads, said, strict=True):
         start, end = caption.start, caption.end
@@ -338,9 +317,11 @@ def timed_text(captions: Iterable[Caption]) -> base.TimedText:
     if len(ordered) > MAX_CUES:
         much = f"{len(ordered):,} captions, and a transcript at most {MAX_CUES:,}"
         raise PlacedError(None, f"The file has {much}. Divide it.")
-    spoken = with_speakers([each for each in undo_rolling(ordered) if each.lines])
+    timed = any(each.start is not None for each in ordered)
+    once = undo_rolling(ordered) if timed else ordered
+    spoken = with_speakers([each for each in once if each.lines])
     spoken = [_unlooped(each) for each in spoken if each.lines]
-    spoken = without_loops(spoken, lambda each: " ".join(each.lines))
+    spoken = without_loops(spoken, lambda each: f"{' '.join(each.lines)} {each.speaker or ''}")
     cues = []
     speaker: str | None = None
     for caption in _without_credits(spoken):
@@ -351,7 +332,7 @@ def timed_text(captions: Iterable[Caption]) -> base.TimedText:
                 " ".join(caption.lines),
                 start,
                 # Milliseconds, so that the difference of two read times reads as it was written.
-                0.0 if start is None or end is None else max(0.0, round(end - start, 3)),
+                0.0 if start is None else max(0.0, round(end - start, 3)),
                 caption.speaker,
                 new_turn=changes,
             )

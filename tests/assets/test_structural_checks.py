@@ -20,7 +20,8 @@ def evaluations(
     return {
         (each.asset_key.to_user_string(), each.check_name): each
         for each in result.get_asset_check_evaluations()
-        if each.check_name not in {"verdict_flips", "corpora_are_readable"}
+        if each.check_name
+        not in {"verdict_flips", "readings_rest_on_quotes", "corpora_are_readable"}
     }
 
 

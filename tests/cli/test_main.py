@@ -9,12 +9,16 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
 import factible_assets
 from factible_assets.cli.output import KNOWN, as_json, exit_code, sentence, told
 from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.running.launch import open_instance
+from factible_assets.settings import Settings
 from tests.cli.conftest import Run
+from tests.cli.stored import VIDEO_ID, store_sample
 from warehouse.lake import Lake
 
 HEAVY = (
@@ -70,6 +74,46 @@ def test_the_definitions_load_no_client_and_no_arrays() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert result.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["status"], ["sql", "from current_claims"], ["report", VIDEO_ID]]
+)
+def test_a_look_at_what_was_found_loads_neither_dagster_nor_data_frames(
+    home: Path, arguments: list[str]
+) -> None:
+    store_sample(home)
+    with open_instance(Settings(home=home)) as instance:
+        instance.add_run(dg.DagsterRun("fact_check", status=dg.DagsterRunStatus.STARTED))
+    heavy = ("dagster", "polars", "numpy", "pyarrow", "onnxruntime", "httpx", "trafilatura")
+    program = (
+        "import sys; from factible_assets.cli.main import app\n"
+        f"try: app({arguments!r})\n"
+        "except SystemExit: pass\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    environment = {**os.environ, "FACTIBLE_HOME": str(home)}
+    told = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.splitlines()[-1] == "[]", told.stderr
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_terminal_that_lacks_a_character_is_shown_the_others(home: Path, as_json: bool) -> None:
+    store_sample(home)
+    told = subprocess.run(
+        [sys.executable, "-m", "factible_assets", "review", VIDEO_ID, *["--json"] * as_json],
+        env={**os.environ, "FACTIBLE_HOME": str(home), "PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        check=False,
+    )
+    assert told.returncode == 0, told.stderr
+    text = told.stdout.decode("latin-1")
+    if as_json:
+        assert json.loads(text)
+    else:
+        assert "?" in text
 
 
 def test_the_installed_program_answers_with_its_version(home: Path) -> None:

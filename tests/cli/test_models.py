@@ -80,11 +80,11 @@ def test_a_model_is_pulled_listed_and_removed(factible: Run, hub: FakeHub, home:
 def test_a_file_that_factible_does_not_know_is_not_fetched(
     factible: Run, hub: FakeHub, home: Path
 ) -> None:
-    result = factible("models", "pull", "mpnet", "--yes")
+    result = factible("models", "pull", "nli", "--yes")
     assert result.exit_code == 1
     assert "offers another onnx/model_quint8_avx2.onnx" in result.stderr
     assert hub.asked("cdn") == 0
-    assert model_path(home, "mpnet") is None
+    assert model_path(home, "nli") is None
 
 
 def test_a_hub_that_has_no_such_model_is_a_sentence(factible: Run, hub: FakeHub) -> None:
@@ -102,9 +102,9 @@ def test_a_hub_without_https_is_not_asked(factible: Run, monkeypatch: pytest.Mon
 
 
 def test_the_list_says_what_serves_without_any_pull(factible: Run) -> None:
-    row = listed(factible, "mpnet")
+    row = listed(factible, "nli-base")
     assert row["pulled"] is False
-    assert row["in_use"] == "not used: MiniLM, as installed, reads pages"
+    assert row["in_use"] == "not used: the plain reader reads pages"
 
 
 def test_a_model_that_does_not_exist_is_wrong_usage(factible: Run) -> None:

@@ -241,9 +241,40 @@ def test_the_time_between_two_moments_is_an_answer(factible: Run) -> None:
         "sql", "select claim_id, now() - checked_at as age from verdicts", "-f", "json"
     )
     assert since.exit_code == 0, since.stderr
-    twice = factible("sql", "select interval 1 day as a, interval 2 day as a")
-    assert twice.exit_code == 4
-    assert "Name each column" in twice.stderr
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_columns_of_one_name_are_refused_where_one_would_be_lost(
+    factible: Run, tmp_path: Path, form: str
+) -> None:
+    query = "select 1 as a, 2 as a"
+    assert factible("sql", query, "-f", "csv").stdout == "a,a\n1,2\n"
+    refused = factible("sql", query, "-f", form, "-o", tmp_path / "out")
+    assert refused.exit_code == 4
+    assert "Name each column" in refused.stderr
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json", "parquet"])
+def test_values_of_every_type_are_an_answer(factible: Run, tmp_path: Path, form: str) -> None:
+    target = tmp_path / "types"
+    result = factible("sql", "from test_all_types()", "-f", form, "-o", target)
+    # Arrow has no form for some of them, such as bits of unequal length.
+    assert (result.exit_code == 0 and target.stat().st_size > 0) or (
+        form == "parquet" and "Convert the odd columns" in result.stderr
+    ), result.stderr
+
+
+def test_the_keys_of_a_map_may_be_of_any_type(factible: Run) -> None:
+    query = "select map {date '2026-01-02': 1} as by_day"
+    assert json.loads(factible("sql", query, "--json").stdout) == [{"by_day": {"2026-01-02": 1}}]
+
+
+def test_a_question_without_an_end_is_stopped_with_a_sentence(factible: Run) -> None:
+    endless = "select sum(a.range * b.range) from range(100000000) a, range(1000000) b"
+    result = factible("sql", endless, "--seconds", "0.5")
+    assert (result.exit_code, result.stdout) == (4, "")
+    assert "no answer after 0.5 seconds" in result.stderr
+    assert "--seconds" in result.stderr
 
 
 @pytest.mark.parametrize("query", [";", " ; ", "-- nothing\n"])

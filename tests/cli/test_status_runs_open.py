@@ -14,6 +14,7 @@ import pytest
 from factible_assets.partitions import PARTITION_TAG
 from factible_assets.running import launch
 from factible_assets.running.launch import open_instance
+from factible_assets.services.alive import mark_alive
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
@@ -69,7 +70,7 @@ def test_the_status_is_told_while_a_run_makes_and_removes_folders(
     assert {each.exit_code for each in told} == {0}
 
 
-def test_the_status_of_a_folder_that_can_only_be_read_leaves_out_what_is_running(
+def test_the_status_of_a_folder_that_can_only_be_read_is_told(
     factible: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(home)
@@ -82,11 +83,34 @@ def test_the_status_of_a_folder_that_can_only_be_read_leaves_out_what_is_running
     result = factible("status", "--json")
     assert result.exit_code == 0
     found = json.loads(result.stdout)
-    assert (found["claims"]["claims"], found["running"]) == (1, None)
-    assert "running is not known" in result.stderr
+    assert (found["claims"]["claims"], found["running"]) == (1, [])
     listed = factible("runs")
     assert (listed.exit_code, str(home / "dagster") in listed.stderr) == (5, True)
     assert "(Read-only file system). Make that folder writable" in listed.stderr
+
+
+def test_the_status_tells_what_waits_and_goes_on_and_ends_what_is_dead(
+    factible: Run, home: Path
+) -> None:
+    statuses = {"a-talk": "STARTED", "b-talk": "STARTING", "c-talk": "SUCCESS", "d-talk": "STARTED"}
+    with open_instance(Settings(home=prepare(home))) as instance:
+        runs = {}
+        for video, name in statuses.items():
+            status = dg.DagsterRunStatus[name]
+            runs[video] = dg.DagsterRun("fact_check", status=status, tags={PARTITION_TAG: video})
+            instance.add_run(runs[video])
+        with mark_alive(instance, runs["a-talk"].run_id):
+            mark_alive(instance, runs["d-talk"].run_id).close()
+            told = [json.loads(factible("status", "--json").stdout)["running"] for _ in range(2)]
+        ended = instance.get_run_by_id(runs["d-talk"].run_id)
+    expected = [
+        (video, status, runs[video].run_id[:8])
+        for video, status in (("b-talk", "starting"), ("a-talk", "started"))
+    ]
+    for running in told:
+        assert [(run["video"], run["status"], run["id"]) for run in running] == expected
+    assert ended is not None
+    assert ended.status is dg.DagsterRunStatus.FAILURE
 
 
 def test_where_nothing_ran_there_are_no_runs(factible: Run, home: Path) -> None:

@@ -25,9 +25,10 @@ from typer.testing import CliRunner
 from factible_assets.cli.main import app
 from factible_assets.reasoners.llm.answers import (
     ClaimsAnswer,
-    EvidenceAnswer,
     QueriesAnswer,
-    VerdictAnswer,
+    Reading,
+    ReadingsAnswer,
+    WordsAnswer,
 )
 from tests.reasoners.llm.scripted import GullibleModel
 from tests.resources.llm.servers import openai_answer
@@ -84,7 +85,7 @@ def answer_like_a_model(body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer in the shape that a request names, from the words in its prompt."""
     shapes = {
         shape.__name__: shape
-        for shape in (ClaimsAnswer, QueriesAnswer, EvidenceAnswer, VerdictAnswer)
+        for shape in (ClaimsAnswer, QueriesAnswer, Reading, ReadingsAnswer, WordsAnswer)
     }
     shape = shapes[body["response_format"]["json_schema"]["name"]]
     mind = GullibleModel(_SENTENCES, CLAIMS)  # type: ignore[arg-type] # its sides are stances

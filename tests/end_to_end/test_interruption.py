@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from factible_assets.cli.main import app
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
+from factible_assets.running import launch
 from factible_assets.running.launch import open_instance
 from factible_assets.running.standing import still_standing
 from factible_assets.settings import Settings, load_settings
@@ -30,10 +31,17 @@ from tests.end_to_end.loopback import (
     loopback_world,
     question,
 )
+from tests.patience import A_DAY
 from tests.resources.transcripts.fake_youtube import WATCH
 from tests.servers import Behaviour, Exchange, hang, respond_json
 from tests.shortcuts import share_vectors
 from warehouse.store import Warehouse
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a run close what it has open, however slow the machine."""
+    monkeypatch.setattr(launch, "_CLOSING_SECONDS", A_DAY)
 
 
 def statuses(home: Path) -> list[str]:
@@ -65,7 +73,7 @@ class StopAt:
         body = exchange.asked.json
         assert isinstance(body, dict)
         shape = body["response_format"]["json_schema"]["name"]
-        if shape == "EvidenceAnswer":
+        if shape == "Reading":
             if not self.stopped.is_set():
                 self.stopped.set()
                 os.kill(os.getpid(), signal.SIGINT)

@@ -157,7 +157,7 @@ def echo(status: int) -> Behaviour:
 async def _chat_that_rejects_reading(exchange: Exchange) -> None:
     asked = exchange.asked.json
     assert isinstance(asked, dict)
-    if asked["response_format"]["json_schema"]["name"] == "EvidenceAnswer":
+    if asked["response_format"]["json_schema"]["name"] == "Reading":
         await echo(400)(exchange)
     else:
         await respond_json(answer_like_a_model(asked))(exchange)

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from factible_assets.checks.readings import contradictions
 from factible_assets.evaluation.metrics.evidence import (
+    contradicted_readings,
     evidence_per_claim,
     independent_origins_per_claim,
     infrastructure_failure_rate,
@@ -103,6 +105,23 @@ def test_a_quote_is_grounded_only_if_it_stands_in_the_stored_page() -> None:
     )
     assert (rate.numerator, rate.denominator) == (1, 4)
     assert quote_grounding_rate(VideoRows()).value is None
+
+
+def test_readings_that_their_own_quote_contradicts_are_a_share_of_those_with_a_quote() -> None:
+    quote = {"quote": TEXT, "quote_start": 0, "quote_end": len(TEXT)}
+    rows = [
+        evidence(**quote),
+        evidence(**quote, stance="unclear", ground="contradicted"),
+        evidence(stance="unclear"),
+    ]
+    found = contradicted_readings(VideoRows(evidence=rows))
+    assert (found.numerator, found.denominator) == (1, 2)
+    check = contradictions(VideoRows(evidence=rows))
+    assert (check.passed, check.description) == (
+        False,
+        "1 of 2 readings contradicted their own quote.",
+    )
+    assert contradictions(VideoRows(evidence=rows[:1])).passed
 
 
 def test_what_was_skipped_was_not_attempted() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from factible_assets.experiments.estimate import Estimate, estimate
 from factible_assets.experiments.runner import run_experiment
 from factible_assets.records import LlmCall
 from factible_assets.settings import Settings
+from factible_assets.stages.ports import Arrivals
 from tests.experiments.material import Machine, corpora_of, experiment_of, settings_in
 from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VIDEO, reasoner
 from tests.warehouse.samples import write_asset
@@ -24,7 +26,7 @@ from warehouse.store import Warehouse
 MODELS = """
 experiment: e
 videos: [talk-one]
-settings: {max_claims: 2, max_queries: 3, max_results: 4}
+settings: {max_claims: 2, max_queries: 3, max_results: 4, words: model}
 variants:
   cheap: {model: gpt-4o-mini}
   mixed: {model: gpt-4o-mini, model_verdicts: gpt-4o}
@@ -61,10 +63,9 @@ def test_shared_stages_are_counted_once(settings: Settings) -> None:
     # Evidence is read by the same model in both, so that only the verdicts are asked twice.
     assert calls(plan) == {
         ("claims", "openai/gpt-4o-mini"): 1,
-        ("queries", "openai/gpt-4o-mini"): 1,
-        ("evidence", "openai/gpt-4o-mini"): 2 * 2,
-        ("verdicts", "openai/gpt-4o-mini"): 2,
-        ("verdicts", "openai/gpt-4o"): 2,
+        ("evidence", "openai/gpt-4o-mini"): plan.pages,
+        ("verdicts", "openai/gpt-4o-mini"): 1,
+        ("verdicts", "openai/gpt-4o"): 1,
     }
     assert [(each.compute, each.shared) for each in plan.variants] == [(6, 0), (1, 5)]
     assert plan.searches == 6
@@ -78,34 +79,47 @@ settings: {model: gpt-4o-mini, max_claims: 7, max_queries: 3, max_results: 3}
 """
 
 
-def test_claims_and_pages_that_share_a_call_are_counted_as_the_reasoner_asks(
-    settings: Settings,
-) -> None:
-    query = {"text": "honey", "query_type": "direct", "seeks_opposite": True, "priority": 1}
-    reading = {"addresses_claim": False, "scope": "", "summary": "", "quotes": []}
-    reading |= {"stance": "unclear", "stance_confidence": 0.5, "relevance": 0.1}
-
+@pytest.mark.parametrize("together", [False, True])
+def test_pages_are_counted_as_the_reasoner_reads_them(settings: Settings, together: bool) -> None:
     def answer(prompt: str) -> dict[str, Any]:
-        if "Source 1," in prompt:
-            return {"readings": [{**reading, "source": number} for number in range(1, 10)]}
-        return {"queries": [{**query, "claim": number} for number in range(1, 10)]}
+        names = re.findall(r"The clinic of (\w+) found", prompt)
+        readings = [
+            {"source": n, "sentences": [], "summary": name, "stance": "silent"}
+            | {"confidence": 0.5, "relevance": 0.1}
+            for n, name in enumerate(names, start=1)
+        ]
+        return {"readings": readings} if len(names) > 1 else readings[0]
 
-    async def questions(claims: int, pages: int) -> int:
+    async def questions(pages: int) -> int:
         mind, model = reasoner(answer)
-        told = [CLAIM.model_copy(update={"claim_id": f"c{n}"}) for n in range(claims)]
-        found = [replace(PAGE, canonical_url=f"https://{n}.example/") for n in range(pages)]
-        await asyncio.gather(
-            *(mind.write_queries(VIDEO, each, max_queries=3) for each in told),
-            *(mind.read_evidence(VIDEO, CLAIM, QUERY, each) for each in found),
-        )
+        arrivals = Arrivals(0)
+        found = [
+            replace(
+                PAGE,
+                canonical_url=f"https://{n}.example/",
+                text=f"{PAGE.text}\nThe clinic of n{n} found that sugar does nothing.",
+                arrivals=arrivals,
+                together=together,
+            )
+            for n in range(pages)
+        ]
+        await asyncio.gather(*(mind.read_evidence(VIDEO, CLAIM, QUERY, each) for each in found))
         return len(model.questions)
 
-    assert calls(estimated(WIDE, settings)) == {
+    wide = WIDE.replace("{model", f"{{together: {str(together).lower()}, model")
+    assert calls(estimated(wide, settings)) == {
         ("claims", "openai/gpt-4o-mini"): 1,
-        ("queries", "openai/gpt-4o-mini"): asyncio.run(questions(7, 0)),
-        ("evidence", "openai/gpt-4o-mini"): 7 * asyncio.run(questions(0, 3 * 3)),
-        ("verdicts", "openai/gpt-4o-mini"): 7,
+        ("evidence", "openai/gpt-4o-mini"): 7 * asyncio.run(questions(3 * 3)),
     }
+
+
+def test_searches_that_do_not_come_with_the_claims_take_calls_of_their_own(
+    settings: Settings,
+) -> None:
+    more = WIDE.replace("max_queries: 3", "max_queries: 5")
+    assert calls(estimated(more, settings))["queries", "openai/gpt-4o-mini"] == 7
+    other = WIDE.replace("{model", "{model_queries: gpt-4o, model")
+    assert calls(estimated(other, settings))["queries", "openai/gpt-4o"] == 7
 
 
 def test_pages_may_each_be_read_alone_where_a_claim_stops_at_enough(settings: Settings) -> None:
@@ -114,13 +128,12 @@ def test_pages_may_each_be_read_alone_where_a_claim_stops_at_enough(settings: Se
 
 
 def test_a_call_that_many_share_is_assumed_to_take_the_tokens_of_all(settings: Settings) -> None:
-    wide = {each.stage: each for each in estimated(WIDE, settings).calls}["evidence"]
-    small = WIDE.replace("max_queries: 3, max_results: 3", "max_queries: 1, max_results: 1")
-    alone = {each.stage: each for each in estimated(small, settings).calls}["evidence"]
-    assert (wide.calls, alone.calls) == (14, 7)
-    # Nine pages for one; the instructions are paid twice.
-    assert wide.output_tokens == 9 * alone.output_tokens
-    assert 4 * alone.input_tokens < wide.input_tokens < 5 * alone.input_tokens
+    joint = WIDE.replace("{model", "{together: true, model")
+    wide = {each.stage: each for each in estimated(joint, settings).calls}["evidence"]
+    alone = {each.stage: each for each in estimated(WIDE, settings).calls}["evidence"]
+    assert (wide.calls, alone.calls) == (14, 63)
+    assert wide.output_tokens == alone.output_tokens
+    assert wide.input_tokens < 0.7 * alone.input_tokens
 
 
 def test_calls_are_priced_by_the_registry(settings: Settings) -> None:
@@ -163,10 +176,10 @@ def test_tokens_are_those_of_the_machines_own_calls(settings: Settings) -> None:
             }
         )
 
-    rows = [call(1, "queries", "gpt-4o-mini", 100), call(2, "queries", "gpt-4o-mini", 300)]
+    rows = [call(1, "claims", "gpt-4o-mini", 100), call(2, "claims", "gpt-4o-mini", 300)]
     store = Warehouse(settings.warehouse)
     stamp = Stamp("r", datetime(2026, 1, 2, tzinfo=UTC))
-    write_asset(store, "queries", "old", rows, stamp=stamp, code_version="1")
+    write_asset(store, "claims", "old", rows, stamp=stamp, code_version="1")
     write_asset(
         store,
         "verdicts",
@@ -176,10 +189,10 @@ def test_tokens_are_those_of_the_machines_own_calls(settings: Settings) -> None:
         code_version="1",
     )
     by_call = {(each.stage, each.model): each for each in estimated(MODELS, settings).calls}
-    queries = by_call["queries", "openai/gpt-4o-mini"]
-    assert (queries.input_tokens, queries.tokens_from) == (200, "recorded")
+    claims = by_call["claims", "openai/gpt-4o-mini"]
+    assert (claims.input_tokens, claims.tokens_from) == (200, "recorded")
     verdicts = by_call["verdicts", "openai/gpt-4o"]
-    assert (verdicts.input_tokens, verdicts.tokens_from) == (2 * 7, "stage")
+    assert (verdicts.input_tokens, verdicts.tokens_from) == (7, "stage")
     assert by_call["evidence", "openai/gpt-4o-mini"].tokens_from == "assumed"
 
 

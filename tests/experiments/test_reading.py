@@ -156,10 +156,10 @@ def test_the_shipped_experiments_can_be_read_and_need_no_key() -> None:
         "max-claims",
         "one-at-a-time",
         "methods",
+        "alone-or-together",
     }
-    assert {v.reasoners.reasoner for one in reading.experiments for v in one.variants} == {
-        "embedded"
-    }
+    asked = {v.reasoners.reasoner for one in reading.experiments for v in one.variants}
+    assert asked == {"embedded", "llm"}
 
 
 def test_an_experiment_is_never_taken_for_a_corpus(tmp_path: Path) -> None:

@@ -30,9 +30,15 @@ from uvicorn.config import HTTP_PROTOCOLS
 
 from factible_assets.http_service import dagster_ui, walls
 from factible_assets.http_service.app import create_app
-from factible_assets.http_service.dagster_ui import admission, behind_walls, own_temporary_folder
+from factible_assets.http_service.dagster_ui import (
+    Starting,
+    admission,
+    behind_walls,
+    own_temporary_folder,
+)
 from factible_assets.settings import Settings, SettingsError
 from tests.http_service.conftest import TOKEN, bearer
+from tests.patience import eventually
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - refused, which is the point
@@ -139,6 +145,34 @@ def test_what_a_working_folder_writes_is_in_the_environment_of_no_process(tmp_pa
         check=True,
     ).stdout
     assert f"$DAGSTER_HOME: {mine}" in told
+
+
+def test_a_slow_start_says_what_it_waits_for_until_the_ui_answers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Starting, "_FIRST_SECONDS", 0.05)
+    monkeypatch.setattr(Starting, "_NEXT_SECONDS", 0.05)
+    monkeypatch.setattr(Starting, "_LOOK_SECONDS", 0.01)
+    with socket.socket() as reserved:
+        reserved.bind((LOOPBACK, 0))
+        port = reserved.getsockname()[1]
+        starting = Starting(LOOPBACK, port)
+        thread = threading.Thread(target=starting.tell)
+        thread.start()
+        said = ""
+
+        def hears(words: str) -> bool:
+            nonlocal said
+            said += capsys.readouterr().err
+            return words in said
+
+        eventually(lambda: hears("waiting for Dagster to load"))
+        starting.role = "code"
+        eventually(lambda: hears("waiting for the code server, which loads the pipeline"))
+        assert "answers on" not in said
+        reserved.listen()
+        thread.join()
+    assert hears(f"The Dagster UI answers on http://{LOOPBACK}:{port}.")
 
 
 def stay(folder: str, test: Connection) -> None:

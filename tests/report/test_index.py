@@ -139,7 +139,7 @@ def test_the_index_is_well_ordered_and_frames_nothing(page: Page) -> None:
 
 
 def test_an_index_of_nothing_says_how_to_begin() -> None:
-    assert "factible check" in Page(render_index(samples.index(()), {})).text("//main")
+    assert "factible demo" in Page(render_index(samples.index(()), {})).text("//main")
 
 
 def test_the_reader_finds_every_video_with_its_current_verdicts(tmp_path: Path) -> None:

@@ -139,6 +139,12 @@ def test_a_title_alone_is_a_promise_to_a_short_page() -> None:
     assert broken(promise, page("Long reads have words of their own. " * 20)) is None
 
 
+def test_a_short_snippet_is_a_promise_to_a_short_page() -> None:
+    promise = Promise("Is it visible?", "Astronauts saw no wall from there.")
+    assert broken(promise, page("We install updates. Be back in a bit.")) is not None
+    assert broken(promise, page("No wall, the astronauts report, was in sight.")) is None
+
+
 def test_a_broken_promise_is_an_outage_without_a_text() -> None:
     held = held_to(OFFER, page("We install updates. Be back in a bit."))
     assert (held.outcome, held.text) == ("outage", "")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from unittest.mock import Mock
@@ -18,9 +20,10 @@ from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.launchpad import run_config_for
 from factible_assets.partitions import PARTITION_TAG, videos
 from factible_assets.records import METHOD
+from factible_assets.running import launch
 from factible_assets.running.launch import open_instance, prepare_instance
 from factible_assets.running.warm import DEFINITIONS, WarmRunLauncher
-from factible_assets.services.alive import STOPPED, end_dead_runs, failures_of_run, pid_of
+from factible_assets.services.alive import end_dead_runs, failures_of_run, pid_of
 from factible_assets.settings import Settings
 from tests.assets.conftest import DEMO_VIDEO
 
@@ -58,7 +61,6 @@ def test_a_run_that_is_terminated_is_canceled_and_not_tried_again(
             worker.wait()
         assert run_of(instance, run_id).status is dg.DagsterRunStatus.CANCELED
         assert started(instance, run_id).count(step) == 1
-        assert failures_of_run(instance, run_id) == (f"{step}: {STOPPED}",)
 
 
 def test_a_run_begins_no_warehouse_in_the_place_of_one_that_is_lost(tmp_path: Path) -> None:
@@ -121,17 +123,20 @@ def test_a_folder_of_an_earlier_version_starts_its_runs_warm_and_one_that_was_ed
     settings = Settings(home=tmp_path)
     file = prepare_instance(settings) / "dagster.yaml"
     newest = file.read_text("utf-8")
-    earlier = newest
-    for added, following in [("python_logs:", "run_monitoring:"), ("run_launcher:", "scheduler:")]:
-        before, _, after = earlier.partition(added)
-        earlier = before + following + after.partition(following)[2]
-    file.write_text(earlier.replace("services/alive.py", "running/alive.py"), "utf-8")
+    earlier = Path(__file__).with_name("dagster_earlier.yaml").read_text("utf-8")
+    file.write_text(earlier, "utf-8")
     with open_instance(settings) as instance:
         assert isinstance(instance.run_launcher, WarmRunLauncher)
     assert file.read_text("utf-8") == newest
-    file.write_text(f"{earlier}# Mine.\n", "utf-8")
+    file.write_text("telemetry:\n  enabled: false\n", "utf-8")
     with open_instance(settings) as instance:
         assert not isinstance(instance.run_launcher, WarmRunLauncher)
+
+
+def test_neither_a_run_nor_the_code_server_has_to_start_within_a_time(tmp_path: Path) -> None:
+    with open_instance(Settings(home=tmp_path)) as instance:
+        assert instance.run_monitoring_start_timeout_seconds == 0
+        assert instance.code_server_process_startup_timeout == 0
 
 
 def test_a_run_whose_worker_has_not_begun_lives_as_long_as_its_launcher(tmp_path: Path) -> None:
@@ -170,3 +175,22 @@ def test_a_run_is_terminated_by_whoever_knows_it_and_not_once_its_process_is_gon
         assert run is not None
         assert run.status is dg.DagsterRunStatus.CANCELING
         assert pid_of(instance, RUN) is None
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_does_not_stop_is_left_and_is_canceled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: signal.Signals
+) -> None:
+    monkeypatch.setattr(launch, "_CLOSING_SECONDS", 0.5)
+    goes_on = threading.Event()
+
+    def work() -> None:
+        os.kill(os.getpid(), kind)
+        goes_on.wait()
+
+    with open_instance(Settings(home=tmp_path)) as instance:
+        create_run_for_test(instance, run_id=RUN, status=dg.DagsterRunStatus.STARTED)
+        with pytest.raises(KeyboardInterrupt):
+            launch.supervised(work, RUN, instance)
+        assert run_of(instance, RUN).status is dg.DagsterRunStatus.CANCELED
+    goes_on.set()

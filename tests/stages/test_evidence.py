@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date
 
 import pytest
@@ -304,3 +305,15 @@ def test_what_is_published_after_the_video_is_later_than_its_claims() -> None:
     assert not is_later(date(2020, 5, 1), dated)
     assert not is_later(None, dated)
     assert not is_later(date(2020, 5, 2), VIDEO.model_copy(update={"published_on": None}))
+
+
+@pytest.mark.parametrize(
+    "piece", ["A. ", "\n ", '"', "\u201c", '"a', "Mr. ", "1.", "…", "糖。", "x "]
+)
+def test_a_megabyte_of_one_piece_is_quoted_and_cut_in_linear_time(piece: str) -> None:
+    text = piece * (1_000_000 // len(piece))
+    started = time.process_time()
+    keep_relevant(text, 20_000, ["Sugar makes children hyperactive"])
+    check_words(draft("supports", text, text[:500], "Bats are blind.", summary=text), text)
+    assert whole_sentences(f"{text}word{text}", len(text), len(text) + 4)
+    assert time.process_time() - started < 30

@@ -283,7 +283,7 @@ async def test_a_page_that_is_gone_or_down_is_read_by_its_snippet_and_says_so() 
         == "Only its search snippet was read, as the page is missing: the page is gone."
     )
     assert (rows[down].status, rows[down].via, rows[down].stance) == ("ok", "snippet", "refutes")
-    assert "could not be fetched: the connection was reset" in (rows[down].reason or "")
+    assert "could not be read: the connection was reset" in (rows[down].reason or "")
     assert (rows[gone].page_due, rows[down].page_due) == (False, True)
     assert snippet in {text.text for text in result.page_texts}
 
@@ -368,7 +368,7 @@ async def test_a_verdict_that_such_a_page_cannot_change_stands_and_a_re_check_is
         pages[0] = [replace(hit, snippet=snippet) for hit in pages[0]]
     (verdict,) = (await check(world, claims)).verdicts
     assert (verdict.status, verdict.stance, verdict.recheck_due) == ("complete", "supports", True)
-    assert "could not be fetched" in (verdict.reason or "")
+    assert "could not be read" in (verdict.reason or "")
 
 
 @pytest.mark.parametrize(("found", "status"), [(3, "complete"), (1, "incomplete")])

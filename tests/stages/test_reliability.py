@@ -164,6 +164,8 @@ LISTED = Sets(
         ("mine", "wikipedia.org", "medium"),
         ("mine", "gov.uk", "high"),
         ("mine", "blogs.listed.edu", "high"),
+        ("mine", "listed.edu", "high"),
+        ("mine", "parliament.uk", "high"),
     )
 )
 
@@ -181,6 +183,9 @@ def page_rating(url: str) -> ReliabilityRating:
         "https://sites.google.com/view/anybody",
         "https://docs.google.com/document/d/1/pub",
         "https://archive.org/details/a-film",
+        "https://ia800100.us.archive.org/1/items/a-film/a.pdf",
+        "https://sites.listed.edu/anybody",
+        "https://petition.parliament.uk/petitions/1",
         "https://en.wikipedia.org/wiki/User:Anybody",
         "https://de.wikipedia.org/wiki/Benutzer:Anybody/Entwurf",
         "https://en.wikipedia.org/w/index.php?title=Draft:Bats",

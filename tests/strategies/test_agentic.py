@@ -10,9 +10,9 @@ from typing import Any
 
 from factible_assets.config import config_of
 from factible_assets.reasoners.llm.answers import (
-    EvidenceAnswer,
     ExplanationAnswer,
     PlanAnswer,
+    Reading,
     ReasoningAnswer,
 )
 from factible_assets.reasoners.llm.engine import LlmReasoner
@@ -29,7 +29,7 @@ from resources.llm.base import (
     ModelRequest,
     RefusedError,
 )
-from tests.reasoners.llm.scripted import Scripted, prompt_of, report, staged, take_apart
+from tests.reasoners.llm.scripted import Scripted, prompt_of, report, sentence, staged, take_apart
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words
 
 CLAIM = make_claim("In 2012, sugar made most children hyperactive.")
@@ -70,7 +70,7 @@ def thinks(label: str = "false", confidence: int = 3, *, useful: list[int] | Non
 def explains(label: str = "false", confidence: int = 5, *cited: int) -> Says:
     def answer(prompt: str) -> dict[str, Any]:
         return {
-            "reasoning": "Trials found no effect.",
+            "reasoning": "The trials refute the claim.",
             "key_points": [{"point": "No trial found it.", "evidence": cited or numbers(prompt)}],
             "label": label,
             "confidence": confidence,
@@ -80,21 +80,13 @@ def explains(label: str = "false", confidence: int = 5, *cited: int) -> Says:
 
 
 def reads(prompt: str) -> dict[str, Any]:
-    """Read every source as a denial that quotes it."""
+    """Read a page as a denial that quotes it."""
     return {
-        "readings": [
-            {
-                "source": int(number),
-                "addresses_claim": True,
-                "scope": "",
-                "summary": "Trials found nothing.",
-                "quotes": [DENIAL],
-                "stance": "refutes",
-                "stance_confidence": 0.9,
-                "relevance": 0.9,
-            }
-            for number in re.findall(r"^Source (\d+), of", take_apart(prompt).outside, re.MULTILINE)
-        ]
+        "sentences": [sentence(prompt, DENIAL)],
+        "summary": "Trials found nothing.",
+        "stance": "refutes",
+        "confidence": 0.9,
+        "relevance": 0.9,
     }
 
 
@@ -118,7 +110,7 @@ class Investigator(Scripted):
             PlanAnswer: self.plans,
             ReasoningAnswer: self.thoughts,
             ExplanationAnswer: self.explanations,
-            EvidenceAnswer: [reads],
+            Reading: [reads],
         }
         answers = of_kind[kind]
         place = min(self.asked.count(kind.__name__), len(answers)) - 1
@@ -165,7 +157,8 @@ async def test_a_settled_label_ends_it_and_every_key_point_cites_evidence_that_e
     (verdict,) = result.verdicts
     assert (verdict.stance, verdict.confidence, verdict.confidence_score) == ("refutes", "high", 1)
     assert (verdict.strategy, verdict.reason, verdict.vote_stance) == ("agentic", None, "refutes")
-    assert verdict.summary == "Trials found no effect."
+    assert verdict.summary.startswith("The sources, weighed by their reliability, refute the claim")
+    assert verdict.summary.endswith("The trials refute the claim.")
     # The first batch of three settles it: the second item is never searched.
     assert [step.step for step in steps] == [
         *("plan", "retrieve", "summarise", "reason", "reason", "judge", "judge")
@@ -279,11 +272,11 @@ async def test_twelve_reasoning_steps_are_the_most() -> None:
 
 async def test_a_spent_budget_ends_it_with_the_reasoning_so_far() -> None:
     model = Investigator([plan("sugar trials")], [thinks("false", 3)])
-    result, _ = await investigate(model, sugar_world("sugar trials"), max_calls=4)
+    result, _ = await investigate(model, sugar_world("sugar trials"), max_calls=6)
     (verdict,) = result.verdicts
-    assert len(model.asked) == 4
+    assert len(model.asked) == 6
     assert (verdict.status, verdict.stance, verdict.confidence) == ("complete", "refutes", "medium")
-    assert "used up its 4 model calls (max_calls)" in str(verdict.reason)
+    assert "used up its 6 model calls (max_calls)" in str(verdict.reason)
     assert len(result.evidence) == 3
     for limit in ({"max_tokens": 1000}, {"max_cost_usd": 0.0005}, {"max_seconds": 0.000_001}):
         again, _ = await investigate(

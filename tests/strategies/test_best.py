@@ -9,7 +9,7 @@ import pytest
 from factible_assets.config import config_of
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
-from factible_assets.stages.ports import Judged, QueryDraft, VerdictDraft
+from factible_assets.stages.ports import QueryDraft
 from factible_assets.strategies import strategy_named
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
 
@@ -94,29 +94,3 @@ async def test_what_the_second_round_found_is_kept_where_the_budget_ends_before_
     late = [row for row in result.evidence if row.canonical_url == "https://bees-sound.example/"]
     assert [(row.status, "max_seconds" in str(row.reason)) for row in late] == [("skipped", True)]
     assert len(result.queries) == len(result.hits) == 3
-
-
-async def test_with_escalate_a_verdict_that_the_vote_denies_is_looked_into_once_more() -> None:
-    world = world_with("supports", "supports")
-    mind = replace(world.services().reasoner.verdicts)  # type: ignore[type-var]
-    assert (await check(world)).steps == ()
-
-    async def denies(*_: object) -> Judged[VerdictDraft]:
-        return Judged(VerdictDraft("refutes", "high", "It is not so."))
-
-    object.__setattr__(mind, "judge", denies)
-    services = world.services()
-    services = replace(services, reasoner=replace(services.reasoner, verdicts=mind))
-    flagged, again = [
-        await check_claims(
-            VIDEO,
-            [CLAIM],
-            services,
-            config_of({"strategy": "best", "max_queries": 2, "escalate": escalate}),
-            strategy=strategy_named("best"),
-        )
-        for escalate in (False, True)
-    ]
-    assert (flagged.verdicts[0].disagreement, flagged.steps) == (True, ())
-    assert [step.round for step in again.steps] == [2, 2, 2]
-    assert again.steps[0].asked == "The vote and the model's own verdict disagree."

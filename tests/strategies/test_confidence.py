@@ -80,31 +80,13 @@ async def test_the_confidence_of_a_verdict_is_that_of_the_calculus() -> None:
 
 
 TOLD = {
-    "QueriesAnswer": {
-        "queries": [
-            {
-                "claim": 1,
-                "text": HEALTH.text,
-                "query_type": "direct",
-                "seeks_opposite": False,
-                "priority": 1,
-            }
-        ]
-    },
-    "EvidenceAnswer": {
-        "readings": [
-            {
-                "source": at,
-                "addresses_claim": True,
-                "scope": "",
-                "summary": "It says so.",
-                "quotes": [f"An account of the matter. [{HEALTH.text}=supports@1.0] The end."],
-                "stance": "supports",
-                "stance_confidence": 0.9,
-                "relevance": 0.9,
-            }
-            for at in (1, 2, 3)
-        ]
+    "QueriesAnswer": {"searches": [HEALTH.text]},
+    "Reading": {
+        "sentences": [1],
+        "summary": "It says so.",
+        "stance": "supports",
+        "confidence": 0.9,
+        "relevance": 0.9,
     },
     "ThreeWayAnswer": {"reasoning": "Trials show it.", "verdict": "**False.**"},
 }

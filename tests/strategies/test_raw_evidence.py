@@ -61,7 +61,7 @@ VERDICT = {
         {"question": 7, "answered": "partly", "answer": "no", "sources": [1]},
     ],
     "sources": [{"source": at, "stance": "supports"} for at in (1, 2, 3, 4, 99)],
-    "explanation": "The city banned them in March 2007.",
+    "explanation": "They support the claim: the city banned them in March 2007.",
     "veracity": "mostly-true",
     "confidence": "medium",
 }
@@ -159,7 +159,7 @@ async def test_the_level_decides_and_the_vote_over_the_sources_stands_beside_it(
         "medium",
     )
     assert (verdict.vote_stance, verdict.supporting) == ("supports", 3)
-    assert verdict.summary == "The city banned them in March 2007."
+    assert verdict.summary.endswith("They support the claim: the city banned them in March 2007.")
     answered = [(step.technique, step.got) for step in steps if step.step == "reason"]
     assert answered[0] == ("question answered", "yes")
     # The second is said to be answered by a source that nobody has.

@@ -6,7 +6,8 @@ import gc
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.context import ForkServerContext
@@ -23,12 +24,14 @@ from tests.warehouse.lakes import PASSWORD, Server, server
 from tests.warehouse.objects import KEY_ID, SECRET, object_store
 from tests.warehouse.samples import FIRST_CHECK, fact_check, stamp
 from tests.warehouse.workers import write_each
+from warehouse import sets
+from warehouse import store as store_module
 from warehouse.beside import read_actions
 from warehouse.errors import LakeBusyError, LakeError, WarehouseError, WarehouseIntegrityError
 from warehouse.lake import Lake, _end, _opened
 from warehouse.migrations import Migration, packaged_schema
 from warehouse.resource import WarehouseResource
-from warehouse.sets import KEYS, enter
+from warehouse.sets import KEYS, PreparedSet, enter
 from warehouse.store import Warehouse
 from warehouse.upkeep import MovedTable, compact, move_into
 
@@ -364,3 +367,30 @@ def test_a_server_that_is_not_there_is_said_at_once_and_one_that_went_is_waited_
         assert store.query("SELECT 1 AS one").item() == 1
     finally:
         back.join()
+
+
+def test_who_writes_a_shared_text_waits_for_the_text_of_another_and_not_for_its_rows(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One writer stands still between its texts and its rows, and another one passes it."""
+    store, standing, may_go_on = Warehouse(lake), threading.Event(), threading.Event()
+    replace_sets = sets.replace_sets
+
+    def slowly(connection: duckdb.DuckDBPyConnection, prepared: Sequence[PreparedSet]) -> None:
+        if prepared[0].whole.video_id == "slow":
+            standing.set()
+            may_go_on.wait()
+        replace_sets(connection, prepared)
+
+    monkeypatch.setattr(store_module, "replace_sets", slowly)
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(store.write_assets, "slow", fact_check("slow"), stamp=stamp(1))
+        standing.wait()
+        try:
+            store.write_assets("quick", fact_check("quick"), stamp=stamp(1))
+        finally:
+            may_go_on.set()
+        slow.result()
+    rows, different = counts(store, "page_texts", "content_hash")
+    assert rows == different
+    assert {"slow", "quick"} <= set(store.video_ids())

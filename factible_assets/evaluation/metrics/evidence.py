@@ -15,6 +15,7 @@ from factible_assets.evaluation.figures import Ratio
 from factible_assets.methods.raw_evidence import TECHNIQUES
 from factible_assets.records import Answered, Evidence, Page, Query, ReliabilityRating, Search
 from factible_assets.rows import VideoRows
+from factible_assets.stages.evidence import CONTRADICTED, MIXED_UP
 
 
 def retrieval_success_rate(rows: VideoRows) -> Ratio:
@@ -89,6 +90,27 @@ def quote_grounding_rate(rows: VideoRows) -> Ratio:
         for row in stored
     )
     return Ratio(grounded, len(stored) + sum(row.rejected_quotes for row in rows.evidence))
+
+
+def contradicted_readings(rows: VideoRows) -> Ratio:
+    """Return the share of readings that were not believed because their own quote contradicts them.
+
+    |readings whose quote says the contrary| / |readings that offered a quote|. Undefined without
+    such readings.
+    """
+    read = [row for row in rows.evidence if row.quote is not None]
+    return Ratio(sum(row.ground == CONTRADICTED for row in read), len(read))
+
+
+def mixed_up_calls(rows: VideoRows) -> Ratio:
+    """Return the share of calls for several pages whose readings the model mixed up.
+
+    |calls thrown away| / |calls about evidence that are of no one page|. Undefined where each page
+    was read alone.
+    """
+    calls = [each for each in rows.llm_calls if each.stage == "evidence"]
+    joint = [each for each in calls if each.canonical_url is None]
+    return Ratio(sum(each.reason == MIXED_UP for each in joint), len(joint))
 
 
 def infrastructure_failure_rate(

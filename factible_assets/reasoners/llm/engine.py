@@ -37,7 +37,7 @@ class ReadingLimits:
 
     transcript: Windowing = WINDOWS
     page: int = 3_000
-    """Of these 92.5 % of the quotes stay that a model took from whole pages
+    """Of these 92 % of the quotes stay that a model took from whole pages
     (`benchmarks/tokens.py`); Factible, section 1.5.3, gives a model 6,000 to 8,000."""
     together: int = 6
     """Pages of a claim that are read in one call, where a run asks for that."""

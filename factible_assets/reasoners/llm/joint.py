@@ -22,6 +22,7 @@ from factible_assets.reasoners.llm.calls import ONES_FAULT, Conversation
 from factible_assets.reasoners.llm.evidence import ShownPage, Source, read_alone, settle
 from factible_assets.reasoners.llm.prompts import Piece
 from factible_assets.records import LlmCall
+from factible_assets.stages.evidence import MIXED_UP
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import (
     EvidenceDraft,
@@ -33,9 +34,6 @@ from factible_assets.stages.ports import (
 )
 from resources.llm.base import ModelRequest, RememberingModel
 from resources.once import Once
-
-MIXED_UP = "The model mixed up the pages of this call, so each was read again, alone."
-"""The reason in the record of a call whose readings are not believed."""
 
 _FRAME_TOKENS, _READING_TOKENS = 100, 220
 

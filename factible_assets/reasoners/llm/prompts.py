@@ -14,7 +14,7 @@ Three lines of defence, because none holds alone:
 - The fence's marker is the beginning of a SHA-256 over all untrusted text of the prompt. A text
   that held its own marker would be a fixed point of the hash; so nobody can write one, and still
   the same question is the same prompt, which a cache can answer.
-- Every fenced line begins with a bar, or with a number and a bar. What looks like the end of the
+- Every fenced line begins with a bar or a number. What looks like the end of the
   fence, or like another speaker, cannot begin a line (the marking of data that Hines et al., 2024,
   "Defending Against Indirect Prompt Injection Attacks With Spotlighting", found to help most).
 - What a chat template, a parser or an eye could take for something else is shown in another way:
@@ -61,7 +61,8 @@ LINE_MARK = "| "
 OMISSION = "[…]"
 """Stands where text was left out."""
 
-_MARKER_DIGITS = 12
+_MARKER_DIGITS = 15
+"""Decimal ones: a vocabulary has a token for three of them, and hardly any for hexadecimal ones."""
 _LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 _OPENING = "<\u02c2\u1438\u2039\u226a\u22d8\u276e\u2770\u27e8\u27ea\u2991\u3008\u300a\ufe64\uff1c"
 _CLOSING = ">\u02c3\u1433\u203a\u226b\u22d9\u276f\u2771\u27e9\u27eb\u2992\u3009\u300b\ufe65\uff1e"
@@ -77,7 +78,7 @@ _ROUND = str.maketrans(dict.fromkeys(_OPENING, "(") | dict.fromkeys(_CLOSING, ")
 class Data:
     """Untrusted text with our own name for it. A trimmable one may lose its end.
 
-    `marks` stand before the bars of its lines, in order: numbers by which an answer can name them.
+    `marks` stand before its lines in place of bars: numbers by which an answer can name them.
     """
 
     label: str
@@ -132,7 +133,8 @@ def fenced(pieces: Sequence[Piece]) -> tuple[Part, ...]:
     marker = ""
     while not marker or marker in content:
         digest = hashlib.sha256(f"{salt}\x1f{content}".encode("utf-8", "replace"))
-        marker, salt = digest.hexdigest()[:_MARKER_DIGITS], salt + 1
+        number = int.from_bytes(digest.digest()) % 10**_MARKER_DIGITS
+        marker, salt = f"{number:0{_MARKER_DIGITS}}", salt + 1
     parts = [Part(f"Marker of this message: {marker}\n\n")]
     for piece, text in zip(pieces, shown, strict=True):
         if isinstance(piece, Data) and text is not None:
@@ -140,7 +142,7 @@ def fenced(pieces: Sequence[Piece]) -> tuple[Part, ...]:
             parts.append(Part(f"{gap}<<<DATA {marker} {piece.label}>>>\n"))
             marks = chain(piece.marks, repeat(""))
             marked = "\n".join(
-                f"{mark}{LINE_MARK}{line}"
+                f"{f'{mark} ' if mark else LINE_MARK}{line}"
                 for line, mark in zip(text.split("\n"), marks, strict=False)
             )
             parts.append(Part(marked, piece.trimmable))

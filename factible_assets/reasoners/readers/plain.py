@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -76,6 +76,7 @@ _REMARK_WORDS = 5
 _BY = re.compile(r"\bby\b", re.IGNORECASE)
 _WRAPPER = re.compile(r"(.*)\bthat\s*(?:the |an? )?$", re.IGNORECASE | re.DOTALL)
 """The words before a clause that "that" opens."""
+_OF_CLAIM = re.compile(r"\b(?:claim|statement|post|rumou?r)\b", re.IGNORECASE)
 _POINTS = re.compile(r"\b(?:this|that|it|these|claim|statement)\b(?=.)", re.IGNORECASE | re.DOTALL)
 """A word that points at the sentence before."""
 _LONGEST_RATING = 7
@@ -182,17 +183,10 @@ def match(claim: Terms, sentence: str, context: str = "") -> Match | None:
     the title and the sentence before, has them. Nothing is found if only one of the two names an
     agent with "by": "X bought Y" and "X was bought by Y" have the same words.
     """
-    told = terms_of(sentence)
-    wanted = claim.stems
-    if len(wanted) < _FEWEST_TERMS - bool(claim.quantities):
+    wanted = _wanted(claim, sentence, context)
+    if not wanted:
         return None
-    missing = Counter(wanted) - Counter(told.stems)
-    if missing:
-        opening, wanted = wanted[: missing.total()], wanted[missing.total() :]
-        opens_with_pronoun = fold(sentence[:20]).lstrip(_MARKS).split(" ", 1)[0] in _PRONOUNS
-        is_in_context = {*opening} <= {*terms_of(context).stems}
-        if not (opens_with_pronoun and Counter(opening) == missing and is_in_context and wanted):
-            return None
+    told = terms_of(sentence)
     orders = [wanted]
     if "," in sentence and len(wanted) > _FEWEST_TERMS:
         orders += [wanted[at:] + wanted[:at] for at in range(1, len(wanted))]
@@ -200,29 +194,56 @@ def match(claim: Terms, sentence: str, context: str = "") -> Match | None:
     order, place = next(((o, found) for o, found in places if found), (wanted, None))
     if place is None:
         return None
-    parts = _JOINT.split(sentence)
+    clause, remarks = _parted(told, {*wanted}, place[1])
+    said = terms_of(clause)
+    inner = _place_of(order, said.words) or (0, len(clause))
+    wrapper = _WRAPPER.match(clause[: inner[0]])
+    rating = _rating_at_end(wrapper[1]) if wrapper is not None else None
+    if wrapper is not None and rating is not None:
+        said, inner = terms_of(clause[wrapper.end() :]), (0, len(clause))
+    elif len(_BY.findall(clause[: inner[1]])) != len(_BY.findall(claim.text)):
+        return None
+    around = [said.text[s:e] for _, s, e in said.words if e <= inner[0] or s >= inner[1]]
+    extra = (Counter(said.stems) - Counter(claim.stems)).total()
+    return Match(said, tuple(around), extra, remarks, place[0], rating)
+
+
+def _wanted(claim: Terms, sentence: str, context: str) -> tuple[str, ...]:
+    """Return the content words of a claim that a sentence must have; none if it lacks some.
+
+    If the sentence opens with a pronoun, it need not have the words that the claim opens with and
+    that the context has.
+    """
+    wanted = claim.stems
+    if len(wanted) < _FEWEST_TERMS - bool(claim.quantities):
+        return ()
+    missing = Counter(wanted) - Counter(terms_of(sentence).stems)
+    if not missing:
+        return wanted
+    opening = wanted[: missing.total()]
+    opens_with_pronoun = fold(sentence[:20]).lstrip(_MARKS).split(" ", 1)[0] in _PRONOUNS
+    is_in_context = {*opening} <= {*terms_of(context).stems}
+    if opens_with_pronoun and Counter(opening) == missing and is_in_context:
+        return wanted[len(opening) :]
+    return ()
+
+
+def _parted(told: Terms, wanted: Set[str], end: int) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Part a sentence at its joints: the clause that has the wanted words, and the other parts.
+
+    Parts from `end` on, where the wanted words end, are never part of the clause.
+    """
+    parts = _JOINT.split(told.text)
     clause, remarks, at = [], [], 0
     for joint, part in zip(["", *parts[1::2]], parts[::2], strict=True):
         begin = at + len(joint)
         at = begin + len(part)
-        within = {w for w, start, end in told.words if begin <= start and end <= at}
-        if begin < place[1] and within & {*wanted}:
+        within = {w for w, first, last in told.words if begin <= first and last <= at}
+        if begin < end and within & wanted:
             clause.append(part)
         elif part.strip(_MARKS):
-            after = begin + len(part)
-            remarks.append((joint or sentence[after : after + 1], part))
-    said = terms_of(" ".join(clause))
-    inner = _place_of(order, said.words) or (0, len(said.text))
-    wrapper = _WRAPPER.match(said.text[: inner[0]])
-    if wrapper is not None and (rating := _rating_at_end(wrapper[1])) is not None:
-        inside = terms_of(said.text[wrapper.end() :])
-        extra = (Counter(inside.stems) - Counter(claim.stems)).total()
-        return Match(inside, (), extra, tuple(remarks), place[0], rating)
-    around = [said.text[s:e] for _, s, e in said.words if e <= inner[0] or s >= inner[1]]
-    extra = (Counter(said.stems) - Counter(claim.stems)).total()
-    if len(_BY.findall(said.text[: inner[1]])) != len(_BY.findall(claim.text)):
-        return None
-    return Match(said, tuple(around), extra, tuple(remarks), place[0])
+            remarks.append((joint or told.text[at : at + 1], part))
+    return " ".join(clause), tuple(remarks)
 
 
 def _place_of(
@@ -360,11 +381,10 @@ def rating_of(text: str) -> Stance | None:
     None if it is longer than a rating, or none that the scales know.
     """
     text = _LABEL.sub("", text.strip(_MARKS)[:_LONGEST_LABEL])
-    words = tokenise(text)
-    if len(words) <= _LONGEST_RATING and _POINTS.search(text):
-        # "We rate this claim False", "That is a myth": the last words rate.
-        if (rating := _rating_at_end(text)) is not None:
-            return rating
+    # "We rate this claim False", "That is a myth": the last words rate.
+    points = len(tokenise(text)) <= _LONGEST_RATING and _POINTS.search(text)
+    if points and (rating := _rating_at_end(text)) is not None:
+        return rating
     rest = re.split(r"[.!;,:\u2013\u2014]|\s-\s", text, maxsplit=1)[0].strip()
     return stance_of_label(rest) if rest and len(tokenise(rest)) <= _REMARK_WORDS else None
 
@@ -402,21 +422,21 @@ def _decision(
     said = _side_of(claim, found)
     if said is None or (found.rating is not None and found.extra):
         return None
-    if said[1] == "rating":
-        return Decision(*said, at, at)
     side, ground = said
     sentence = sentences[at].text
+    has_details = found.extra == len(found.around)
+    beside = _beside(found, sentences, at)
+    if ground == "rating":
+        return Decision(side, ground, at, at)
     if sentence.rstrip().endswith("?"):
         answer = _answer(sentences[at + 1].text) if at + 1 < len(sentences) else None
-        if answer is None or ground == "number" or found.extra:
-            return None
-        return Decision(_rated(answer, side), "answer", at, at + 1)
-    beside = _beside(found, sentences, at)
-    has_details = found.extra == len(found.around)
+        is_answered = answer is not None and ground != "number" and found.extra == 0
+        return Decision(_rated(answer, side), "answer", at, at + 1) if is_answered else None
     if beside.rating is not None and ground != "number":
         first, last = sorted((at, beside.place))
+        rated = _rated_beside(beside, side, sentences, at)
         is_rated = has_details and found.extra <= _MOST_AROUND
-        return Decision(_rated(beside.rating, side), "rating", first, last) if is_rated else None
+        return Decision(rated, "rating", first, last) if is_rated else None
     is_asserted = (
         beside.is_understood
         and (found.extra == 0 or (has_details and _is_particular(claim)))
@@ -433,32 +453,49 @@ def _side_of(claim: Terms, found: Match) -> tuple[Stance, Ground] | None:
     same_polarity = claim.negations % 2 == clause.negations % 2
     side: Stance = "supports" if same_polarity else "refutes"
     stated: Ground = "assertion" if same_polarity else "denial"
+    ratings = {each for each in map(stance_of_label, found.around) if each is not None}
     if found.rating is not None:
         return _rated(found.rating, side), "rating"
-    ratings = {each for each in map(stance_of_label, found.around) if each is not None}
     if ratings and found.extra == len(found.around) <= _MOST_AROUND:
         # "The idea that … is a myth". A supporting word ("confirmed cases") rates nothing.
-        rating = ratings.pop()
-        is_rating = not ratings and rating != "supports"
-        return (_rated(rating, side), "rating") if is_rating else None
+        is_rating = len(ratings) == 1 and ratings != {"supports"}
+        return (_rated(ratings.pop(), side), "rating") if is_rating else None
     kinds = [each.dimension for each in clause.quantities if each.dimension != "year"]
+    agreement = compare_quantities(claim.quantities, clause.quantities)
     if not claim.quantities:
         # Of "five per cent of bats", or "until 1991", more is said than the claim says.
-        return None if "percent" in kinds or clause.is_bounded else (side, stated)
-    if clause.is_bounded and not same_polarity:
-        return None  # "It did not open until 1889."
-    agreement = compare_quantities(claim.quantities, clause.quantities)
-    if len(kinds) > len({*kinds}) or agreement == "silent":
-        return None  # Nobody can tell which of two figures of a kind is meant.
-    if agreement == "agrees":
-        return side, stated
-    return ("refutes", "number") if same_polarity and not clause.negations else None
+        is_same = "percent" not in kinds and not clause.is_bounded
+    else:
+        # Nobody can tell which of two figures of a kind is meant. "It did not open until 1889."
+        own = Counter(each.dimension for each in claim.quantities)
+        more = Counter(each for each in kinds if each in own) - own
+        is_same = not more and (same_polarity or not clause.is_bounded)
+    if is_same and agreement == "conflicts" and same_polarity and not clause.negations:
+        return "refutes", "number"
+    return (side, stated) if is_same and agreement == "agrees" else None
 
 
-def _rated(rating: Stance, side: Stance) -> Stance:
+def _rated_beside(
+    beside: Beside, side: Stance, sentences: Sequence[PageSentence], at: int
+) -> Stance:
+    """Return the side of a page by the rating beside a sentence that asserts or denies the claim.
+
+    "Bats are not blind. We rate the claim false." rates the claim. Of "Bats are not blind. FALSE"
+    nobody can tell what it rates.
+    """
+    rating = beside.rating or "unclear"
+    if side == "supports" or beside.place == at:
+        return _rated(rating, side)
+    if rating == "refutes" and not _OF_CLAIM.search(sentences[beside.place].text):
+        return "unclear"
+    return "refutes" if rating == "supports" else rating
+
+
+def _rated(rating: Stance | None, side: Stance) -> Stance:
     """Return the side of a page that rates a sentence which itself asserts or denies the claim."""
     turned: dict[Stance, Stance] = {"supports": "refutes", "refutes": "supports"}
-    return turned.get(rating, rating) if side == "refutes" else rating
+    told = rating or "unclear"
+    return turned.get(told, told) if side == "refutes" else told
 
 
 def _answer(text: str) -> Stance | None:

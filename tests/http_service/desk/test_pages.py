@@ -146,6 +146,14 @@ def test_a_claim_comes_before_what_else_is_known_of_its_video(serve: Serve, publ
     assert page.all("//title")[0].text_content().startswith(samples.claim(0).text)
 
 
+def test_the_page_of_a_video_names_the_command_that_forgets_it(
+    serve: Serve, published: str
+) -> None:
+    words = f"factible forget -- {VIDEO_ID}"
+    assert words in serve().get(f"/desk/videos/{VIDEO_ID}").text
+    assert words not in serve().get(CLAIM_PATH).text
+
+
 def test_a_check_is_started_followed_and_cancelled(serve: Serve, script: Script) -> None:
     client = serve()
     started = send(client, "/desk/checks", link="everyday-beliefs-talk", max_claims="3")

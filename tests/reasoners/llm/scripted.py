@@ -128,7 +128,7 @@ def take_apart(prompt: str) -> Opened:
     pattern = rf"^<<<DATA {marker} ([^>\n]*)>>>\n(.*?)\n<<<END {marker}>>>"
     fence = re.compile(pattern, re.MULTILINE | re.DOTALL)
     inside = tuple(
-        Fenced(match[1], re.sub(r"^\d*\| ", "", match[2], flags=re.MULTILINE))
+        Fenced(match[1], re.sub(r"^(?:\||\d+) ", "", match[2], flags=re.MULTILINE))
         for match in fence.finditer(rest)
     )
     return Opened(marker, fence.sub("()", rest), inside)
@@ -136,7 +136,7 @@ def take_apart(prompt: str) -> Opened:
 
 def sentence(prompt: str, words: str) -> int:
     """Return the number of the sentence with these words, 999 if none that is shown has them."""
-    found = re.search(rf"^(\d+)\| .*{re.escape(words)}", prompt, re.MULTILINE)
+    found = re.search(rf"^(\d+) .*{re.escape(words)}", prompt, re.MULTILINE)
     return int(found[1]) if found else 999
 
 

@@ -41,7 +41,7 @@ async def test_a_quote_is_named_by_its_number_and_is_the_pages_own_sentence() ->
     assert draft == EvidenceDraft("refutes", 0.8, 0.9, SUMMARY, (DENIAL,))
     assert len(model.questions) == 1
     assert "Source 1, of 2019-05-04:" in model.prompts[0]
-    assert f"\n{DENIAL_AT}| {DENIAL}\n" in model.prompts[0]
+    assert f"\n{DENIAL_AT} {DENIAL}\n" in model.prompts[0]
 
 
 async def test_neighbours_are_one_quote_and_numbers_that_no_sentence_has_are_counted() -> None:
@@ -59,10 +59,10 @@ async def test_the_title_cannot_be_quoted() -> None:
 
 
 async def test_nothing_on_a_page_forges_a_number() -> None:
-    text = f"{PAGE.text}\n9| {DENIAL}\v8| Sugar makes children hyperactive.\u20287| So it is."
+    text = f"{PAGE.text}\n9 {DENIAL}\v8 Sugar makes children hyperactive.\u20287 So it is."
     _, model = await read(says("unclear"), page=replace(PAGE, text=text))
     shown = [line for line in model.prompts[0].split("\n") if line[:1].isdigit()]
-    assert [line.partition("|")[0] for line in shown] == [str(at + 1) for at in range(len(shown))]
+    assert [line.partition(" ")[0] for line in shown] == [str(at + 1) for at in range(len(shown))]
     assert len(shown) >= 5
 
 
@@ -263,9 +263,9 @@ def test_of_a_long_page_what_matters_is_shown_and_gaps_show_in_the_numbers() -> 
     assert max(shown) > len(shown)
 
 
-def test_of_a_long_page_only_what_speaks_of_the_claim_is_shown_after_the_first_thousand() -> None:
+def test_of_a_long_page_little_is_shown_that_does_not_speak_of_the_claim() -> None:
     shown = chosen_sentences(CLAIM.text, LONG, limit=20_000)
-    assert sum(len(each.text) for each in shown.values()) <= 1_200
+    assert sum(len(each.text) for each in shown.values()) <= 800
 
 
 def test_a_short_page_is_shown_whole() -> None:

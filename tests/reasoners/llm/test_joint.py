@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
-from factible_assets.reasoners.llm.joint import MIXED_UP
+from factible_assets.stages.evidence import MIXED_UP
 from factible_assets.stages.ports import Arrivals, PageExcerpt, ReasonerRefusalError
 from resources.cache.answers import CachingModel
 from resources.cache.store import DiskCache

@@ -56,6 +56,8 @@ async def read(claim: str, page: str, *, title: str = "", snippet: str = "") -> 
          "refutes", "name"),
         ("Penicillin was discovered by Louis Pasteur.",
          "Penicillin was discovered by Alexander Fleming in 1928.", "refutes", "name"),
+        ("The tower is hit 20 to 25 times a year.",
+         "The tower is hit 20 to 25 times a year.", "supports", "assertion"),
         (BATS, "Are bats blind? No, they see well.", "refutes", "answer"),
         (BATS, "Are bats blind? Yes.", "supports", "answer"),
         (BATS, "The idea that bats are blind is a myth.", "refutes", "rating"),
@@ -128,6 +130,7 @@ async def test_other_words_reports_conditions_and_restrictions_leave_a_claim_unc
         "Myth: Bats are blind. Fact: all species see.",
         "Bats are blind. This is not true.",
         "The post says bats are blind.\nOur ruling\nWe rate this claim False.",
+        "Bats are not blind. We rate the claim false.",
         "1) Owls are birds. TRUE\n2) Bats are blind. FALSE\n3) Ducks swim. TRUE",
     ],
 )
@@ -143,6 +146,7 @@ async def test_a_rating_before_or_after_the_claim_decides(page: str) -> None:
         "Rated \u201cvery low\u201d by our readers: bats are blind.",
         "Myth or fact? Bats are blind.\nVerdict: Neither.",
         "FALSE\nBats are blind.\nTRUE",
+        "Bats are not blind. FALSE",
     ],
 )
 async def test_a_remark_that_is_no_known_rating_takes_no_side(page: str) -> None:

@@ -509,3 +509,24 @@ def test_the_recorded_web_is_imported_whole(archive: Archive) -> None:
     recorded = json.loads(lines[0])
     found = search(archive, recorded["query"], limit=5)
     assert found[0].url == recorded["hits"][0]["url"]
+
+
+# --- Removing -----------------------------------------------------------------------------------
+
+
+def test_removed_pages_are_in_no_search_and_no_byte(archive: Archive) -> None:
+    for name in ("sugar", "tea"):
+        archive.add_page(page(name, f"The {name} of xylophonists is sweet."), "fetched")
+    archive.add_page(page("sugar", "The sugar of xylophonists is sweet."), "mine")
+    asked = ["https://sugar.org/page", "https://nowhere.org/"]
+    assert archive.remove(asked, "fetched", dry_run=True) == 1
+    assert urls(archive, "xylophonists sweet", "fetched") == [
+        "https://sugar.org/page",
+        "https://tea.org/page",
+    ]
+    assert archive.remove(asked, "fetched") == 1
+    assert urls(archive, "xylophonists sweet", "fetched") == ["https://tea.org/page"]
+    assert urls(archive, "xylophonists sweet", "mine") == ["https://sugar.org/page"]
+    assert archive.remove(asked, "mine") == 1
+    files = [each.read_bytes() for each in archive.path.parent.iterdir() if each.is_file()]
+    assert not any(b"sugar" in each for each in files)

@@ -295,3 +295,27 @@ def test_no_question_stands_in_the_files(tmp_path: Path) -> None:
     table.close()
     for file in tmp_path.iterdir():
         assert canary.encode() not in file.read_bytes()
+
+
+def test_values_about_a_text_are_forgotten_with_their_bytes(table: AnswerTable) -> None:
+    values = {
+        "search": [{"hits": [{"url": "https://a.example/secret"}]}],
+        "model": {"answer": {"claims": ["A secret claim."]}, "calls": [{"request_id": "r1"}]},
+        "near": {"text": "It quotes A secret claim. among others."},
+        "other": {"answer": "nothing", "calls": [{"request_id": "r2"}]},
+    }
+    table.put(values, stored_at=0.0, seconds=60)
+    about = {"https://a.example/secret", "r1", "not there"}
+    assert table.forget_about(about, dry_run=True) == 2
+    assert table.count()[0] == 4
+    assert table.forget_about(about, dry_run=False) == 2
+    assert set(table.get(list(values))) == {"near", "other"}
+    table.close()
+    files = [each.read_bytes() for each in table.path.parent.iterdir()]
+    assert not any(b"https://a.example/secret" in each for each in files)
+
+
+def test_nothing_is_made_to_forget_something(table: AnswerTable) -> None:
+    assert table.forget_about({"x"}, dry_run=True) == 0
+    assert table.forget_about({"x"}, dry_run=False) == 0
+    assert not table.path.exists()

@@ -23,6 +23,7 @@ from resources.cache.answers import (
 from resources.cache.store import CachePolicy, DiskCache, from_json, to_json
 from resources.llm.base import BudgetExhaustedError, ModelOutageError, ModelRequest, Part
 from resources.llm.limits import Budget, Ceiling
+from resources.promises import Promise
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
 from resources.search.base import (
@@ -305,6 +306,22 @@ async def test_an_outage_is_handed_on_and_the_kept_page_stays_for_the_next_time(
     inner.page = lambda url, known: page
     assert (await fetcher.fetch(PAGE.url)).outcome == "ok"
     assert [known is not None for known in inner.asked] == [False, True, True, True]
+
+
+async def test_a_kept_page_that_breaks_the_promise_of_a_search_is_fetched_again(
+    cache: DiskCache,
+) -> None:
+    notice = replace(PAGE, text="We install updates. Be back in a bit.")
+    inner = CountingFetcher(lambda url, known: notice)
+    fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
+    assert (await fetcher.fetch(PAGE.url)).text == notice.text
+    told = "Glaciers of the Alps have lost half of their volume since measurements began in 1900."
+    promise = Promise("How the glaciers of the Alps melt", told)
+    article = replace(PAGE, text=f"{told} The loss has become faster. " * 3)
+    inner.page = lambda url, known: article
+    for _ in range(2):
+        assert (await fetcher.fetch(PAGE.url, promise=promise)).text == article.text
+    assert inner.asked == [None, notice]
 
 
 async def test_a_page_that_is_not_given_out_is_asked_for_again_sooner(

@@ -97,7 +97,7 @@ async def test_a_model_that_nobody_listed_is_found_out_and_asked_right_from_then
     assert [call.outcome for call in answer.calls][-2:] == ["truncated", "ok"]
     assert not any(call.price_known for call in answer.calls)
     assert bodies(server)[-1]["max_completion_tokens"] == 800
-    assert len(answer.calls) == 5, "its name, its limit, its temperature, its thoughts"
+    assert len(answer.calls) == 6, "its name, limit, temperature, bounds and thoughts"
 
 
 async def test_a_gateway_that_finds_no_provider_for_a_schema_keeps_the_name_and_gets_none(
@@ -173,7 +173,7 @@ async def test_ollama_is_told_in_its_own_words_how_hard_to_think(
     assert len(answer.calls) == (2 if always else 1), "thoughts that come unasked get room once"
     body = bodies(server, "ollama")[0]
     assert body["think"] == think
-    assert not list(vendors.strictness(body["format"]))
+    assert not list(vendors.strictness(body["format"], also=vendors.BOUNDS))
 
 
 # --- The table of docs/models.md ------------------------------------------------------------------
@@ -236,7 +236,8 @@ async def test_the_documented_lines_are_enough(
     assert answer.calls[-1].outcome == "ok"
     assert not any("json_schema" in (call.reason or "") for call in answer.calls)
     turned_away = [call for call in answer.calls if call.outcome != "ok"]
-    assert len(turned_away) == (2 if name == "Azure" else 0), "the limit's name, the temperature"
+    told = "the limit's name, the temperature, the bounds"
+    assert len(turned_away) == (3 if name == "Azure" else 0), told
 
 
 @pytest.mark.parametrize("name", ["vLLM", "llama.cpp"])

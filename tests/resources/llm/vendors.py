@@ -40,13 +40,16 @@ _KEYWORDS = {
     "$defs",
     "description",
 }
+BOUNDS = frozenset({"maxItems", "maxLength"})
+"""What grammars hold a model to besides, and OpenAI does not know."""
 
 
-def strictness(schema: Any, path: str = "$") -> Iterator[str]:
-    """Yield every place where a schema leaves the strict subset."""
+def strictness(schema: Any, path: str = "$", also: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Yield every place where a schema leaves the strict subset, but for what is taken `also`."""
     if not isinstance(schema, dict):
         return
-    yield from (f"{path}: {name} is not permitted" for name in schema.keys() - _KEYWORDS)
+    strange = schema.keys() - _KEYWORDS - also
+    yield from (f"{path}: {name} is not permitted" for name in sorted(strange))
     if "$ref" in schema and len(schema) > 1:
         yield f"{path}: $ref cannot have siblings"
     if schema.get("type") == "object":
@@ -57,10 +60,10 @@ def strictness(schema: Any, path: str = "$") -> Iterator[str]:
             yield f"{path}: required is required to include every key in properties"
     for name in ("properties", "$defs"):
         for key, each in schema.get(name, {}).items():
-            yield from strictness(each, f"{path}.{key}")
-    yield from strictness(schema.get("items"), f"{path}.items")
+            yield from strictness(each, f"{path}.{key}", also)
+    yield from strictness(schema.get("items"), f"{path}.items", also)
     for each in schema.get("anyOf", ()):
-        yield from strictness(each, f"{path}.anyOf")
+        yield from strictness(each, f"{path}.anyOf", also)
 
 
 def _refused(parameter: str, words: str, code: str) -> Behaviour:
@@ -224,7 +227,7 @@ def vllm(model: str) -> Behaviour:
     def shape(_: Asked, sent: dict[str, Any]) -> Behaviour | None:
         # What is not a grammar is refused; a JSON Schema in the strict subset always is one.
         wanted = sent["response_format"]
-        problems = list(strictness(wanted["json_schema"]["schema"]))
+        problems = list(strictness(wanted["json_schema"]["schema"], also=BOUNDS))
         return fail(400, f"Grammar error: {problems[0]}", code=400) if problems else None
 
     return _ruled(key, name, window, shape)

@@ -352,7 +352,7 @@ async def test_two_pulls_of_one_model_do_not_mix(hub: FakeHub, tmp_path: Path) -
 
 def test_the_known_models_are_open_pinned_and_of_the_hub() -> None:
     models = known_models()
-    assert set(models) == {"mpnet", "nli", "nli-base", "reader", "reader-large"}
+    assert set(models) == {"nli", "nli-base", "reader", "reader-large"}
     for model in models.values():
         assert model.licence in {"Apache-2.0", "MIT", "BSD-3-Clause"}
         names = {file.save_as for file in model.files}

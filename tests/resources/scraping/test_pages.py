@@ -13,6 +13,7 @@ import pytest
 from factible_assets.stages.ports import Fetcher
 from resources.http import HttpClient, RetryPolicy
 from resources.network_guard import NetworkGuard
+from resources.promises import Promise
 from resources.scraping.base import FetchedPage
 from resources.scraping.pages import PageFetcher
 from tests.patience import IN_VAIN
@@ -273,6 +274,19 @@ async def test_odd_answers_that_are_whole_are_read(
     page = await fetcher.fetch(f"{SITE}/")
     assert (page.outcome, page.reason) == ("ok", None)
     assert PARAGRAPH.strip() in page.text or RUSSIAN.strip() in page.text
+
+
+async def test_a_page_that_breaks_the_promise_of_its_search_is_an_outage(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    server.on("/", respond(article(f"<p>{PARAGRAPH * 5}</p>")))
+    kept = Promise("Why water boils early", PARAGRAPH)
+    broken = Promise(
+        "How the glaciers of the Alps melt", "Half of their volume is lost since 1900."
+    )
+    assert (await fetcher.fetch(f"{SITE}/", promise=kept)).outcome == "ok"
+    page = await fetcher.fetch(f"{SITE}/", promise=broken)
+    assert (page.outcome, page.text, page.http_status) == ("outage", "", 200)
 
 
 async def test_a_page_drawn_by_scripts_needs_a_browser(

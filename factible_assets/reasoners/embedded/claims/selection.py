@@ -12,7 +12,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from factible_assets.reasoners.embedded.claims.checkworthiness import (
+    CHOSEN,
+    FITTED,
+    Scores,
     Wording,
     categorise,
     measure,
@@ -46,7 +51,7 @@ _LONGEST = 1000
 """Characters from which a sentence is too long to be a claim, whatever its words."""
 
 _FEWEST_CONTENT_WORDS = 2
-_LEAST_ODDS = -3.0
+_LEAST_ODDS = -1.8
 """Log-odds from which a sentence is a claim at all; below are greetings and talk."""
 
 _DUPLICATE = 0.85
@@ -103,22 +108,44 @@ def extract_claims(
     if not is_english(transcript.text):
         raise ReasonerRefusalError(_OTHER_LANGUAGE)
     sentences = split_sentences(transcript.text, segments)
-    candidates = list_candidates(transcript.text, sentences)
-    if not candidates:
-        return ClaimDrafts(thesis=None, claims=())
-    texts = [candidate.text for candidate in candidates]
-    vectors = embedder.embed(texts)
-    # Where MiniLM is the embedder, it has these vectors by now.
-    worth = read_worth(minilm().embed(texts))
-    odds = rate(measure([each.wording for each in candidates], worth, vectors)).tolist()
-    chosen, left_out = choose(candidates, vectors, odds, max_claims)
+    candidates, measures, vectors = measure_candidates(transcript.text, sentences, embedder)
+    odds = rate(measures).tolist()
+    chosen, left_out = choose([each.text for each in candidates], vectors, odds, max_claims)
     claims = [_draft(transcript.text, sentences, candidates[each], odds[each]) for each in chosen]
     return ClaimDrafts(thesis=None, claims=tuple(claims), left_out=left_out)
 
 
-def list_candidates(raw: str, sentences: Sequence[Sentence]) -> list[Candidate]:
+def measure_candidates(
+    raw: str, sentences: Sequence[Sentence], embedder: Embedder
+) -> tuple[list[Candidate], Scores, Vectors]:
+    """Return what can be a claim of the speaker: one candidate a sentence, at most.
+
+    A part of a sentence stands for the whole where it is worth more by itself, because the rest is
+    then more likely talk.
+
+    Returns:
+        The candidates, their measures (checkworthiness.measure) and their vectors.
+    """
+    listed = _list_candidates(raw, sentences)
+    if not listed:
+        return [], np.empty((0, len(FITTED) + len(CHOSEN))), np.empty((0, 0), dtype=np.float32)
+    worth = read_worth(minilm().embed([each.text for each in listed]))
+    best: dict[int, int] = {}
+    for number, each in enumerate(listed):
+        if each.place not in best or worth[number] > worth[best[each.place]]:
+            best[each.place] = number
+    kept = list(best.values())
+    candidates = [listed[number] for number in kept]
+    # Where MiniLM is the embedder, it has these vectors by now.
+    vectors = embedder.embed([each.text for each in candidates])
+    wordings = [each.wording for each in candidates]
+    certainties = [each.span.certainty for each in candidates]
+    return candidates, measure(wordings, certainties, worth[kept], vectors), vectors
+
+
+def _list_candidates(raw: str, sentences: Sequence[Sentence]) -> list[Candidate]:
     """List the sentences, and their parts, that can be claims of the speaker."""
-    candidates = []
+    listed = []
     for place, (each, is_disowned) in enumerate(zip(sentences, disowned(sentences), strict=True)):
         if is_disowned or each.end - each.start > _LONGEST:
             continue
@@ -131,35 +158,31 @@ def list_candidates(raw: str, sentences: Sequence[Sentence]) -> list[Candidate]:
                 and wording.words <= MAX_CLAIM_WORDS
                 and not wording.is_question
             ):
-                candidates.append(Candidate(span, text, place, wording))
-    return candidates
+                listed.append(Candidate(span, text, place, wording))
+    return listed
 
 
 def choose(
-    candidates: Sequence[Candidate], vectors: Vectors, odds: Sequence[float], max_claims: int
+    texts: Sequence[str], vectors: Vectors, odds: Sequence[float], max_claims: int
 ) -> tuple[list[int], int]:
-    """Pick the likeliest claims, one of a sentence, without those that say the same again.
+    """Pick the likeliest claims without those that say the same again.
 
     Returns:
-        The places of the chosen in `candidates`, likeliest first; and how many sentences are left
-        that could have been chosen, too.
+        The places of the chosen, likeliest first; and how many others could have been chosen.
     """
     pool = [place for place, each in enumerate(odds) if each > _LEAST_ODDS]
     pool.sort(key=lambda place: -odds[place])
     chosen: list[int] = []
     while pool and len(chosen) < max_claims:
-        best = pool[0]
+        best = pool.pop(0)
         chosen.append(best)
-        likeness = vectors[pool] @ vectors[best]
+        likeness = (vectors[pool] @ vectors[best]).tolist()
         pool = [
             place
-            for place, like in zip(pool, likeness.tolist(), strict=True)
-            if candidates[place].place != candidates[best].place
-            and not (
-                like > _DUPLICATE and says_the_same(candidates[place].text, candidates[best].text)
-            )
+            for place, like in zip(pool, likeness, strict=True)
+            if like < _DUPLICATE or not says_the_same(texts[place], texts[best])
         ]
-    return chosen, len({candidates[place].place for place in pool})
+    return chosen, len(pool)
 
 
 def says_the_same(one: str, other: str) -> bool:

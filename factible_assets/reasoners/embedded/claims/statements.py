@@ -19,7 +19,12 @@ _CONJUNCTIONS = word_set("and but so or well now actually")
 _BELIEVE = word_set("think thought believe believed assume assumed expect suppose guess imagine")
 _UNTRUE = word_set("wrong false untrue myth myths lie lies nonsense hoax misconception fiction")
 _TRUE = word_set("true truth case right correct")
-_REPORT = word_set("say says said claim claims claimed tell tells told argue argues if")
+_GOVERNS = (
+    NEGATIONS
+    | _UNTRUE
+    | word_set("i we you if say says said claim claims claimed tell tells told argue argues")
+)
+"""Words of a denial, of a condition, of a report, or of what the speaker or listener thinks."""
 _REFERS_BACK = word_set("it that this these those they he she")
 _LABEL, _ANSWER = 4, 8
 """Words that a label ("Myth number one") and a bare denial ("That is not true") have at most."""
@@ -40,8 +45,8 @@ def parts(raw: str, sentence: Sentence) -> list[Sentence]:
     """Return the parts of a sentence that may be claims by themselves, none if it is one part.
 
     A sentence comes apart at a colon, a semicolon, a dash, and at a comma before "so", "but",
-    "yet", "because" or "which means". A part that follows a denial, a condition or a report of
-    what others say may depend on it, so it is left out.
+    "yet", "because" or "which means". A part may depend on a denial, a condition or a report
+    before it, so it is left out there.
     """
     joints = list(_JOINT.finditer(raw, sentence.start, sentence.end))
     found: list[Sentence] = []
@@ -52,7 +57,7 @@ def parts(raw: str, sentence: Sentence) -> list[Sentence]:
         words = [word.norm for word in tokenise(raw[start:end])]
         if not depends and len(words) >= _FEWEST_IN_PART and words[0] not in _NO_SUBJECT:
             found.append(spanning(raw, start, end, sentence.certainty))
-        depends |= not (NEGATIONS | _UNTRUE | _REPORT).isdisjoint(words) or is_supposed(words)
+        depends |= not _GOVERNS.isdisjoint(words) or is_supposed(words)
     return found
 
 

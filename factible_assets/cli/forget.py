@@ -1,0 +1,69 @@
+"""`factible forget`: removing a video, or all of a corpus, with everything that was found.
+
+What belongs here: arguments, and what is printed. What does not: the removing (running/forget.py).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Exit, Option
+
+from factible_assets.cli.arguments import read_corpora
+from factible_assets.cli.output import note, result, table
+from factible_assets.corpora.writing import bare_id
+from factible_assets.errors import ExitCode, FactibleError, UsageError
+from factible_assets.settings import load_settings
+from factible_assets.wording import counted, plain
+
+
+def forget(
+    videos: Annotated[list[str] | None, Argument(help="Ids of videos, or YouTube URLs.")] = None,
+    *,
+    corpus: Annotated[str | None, Option(help="All videos of this corpus, and its file.")] = None,
+    yes: Annotated[bool, Option("--yes", help="Remove it; else it is only counted.")] = False,
+) -> None:
+    """Remove a video with everything that was found, its history included; counted first.
+
+    Rows of all tables, pages that no other video rests on, kept answers of searches and models,
+    prompts, reports, exports, Dagster's runs and partition, and entries in the data folder's
+    corpora. The warehouse and its published copy are written anew, so that nothing is left in their
+    free room. Only with --yes anything is removed, and nothing brings it back.
+
+    Example: factible forget my-talk
+
+    Example: factible forget --yes -- -LDjqcvSbP4
+    """
+    from factible_assets.running.forget import forget as forget_videos
+
+    settings = load_settings()
+    if bool(videos) == (corpus is not None):
+        raise UsageError("Say what to forget: videos, or --corpus.", "One of the two.")
+    wanted = list(dict.fromkeys(bare_id(video) for video in videos or ()))
+    file: Path | None = None
+    if corpus is not None:
+        listed = read_corpora(settings).corpus(corpus)
+        if listed is None:
+            raise FactibleError(f"There is no corpus {plain(corpus)!r}.", "factible corpus list")
+        wanted = [each.video.video_id for each in listed.videos]
+        file = listed.file if settings.home_corpora in listed.file.parents else None
+    done = forget_videos(wanted, settings, dry_run=not yes)
+    if yes and file is not None:
+        file.unlink(missing_ok=True)
+    rows = [(each.video_id, place, n) for each in done for place, n in each.counts.items()]
+    headings = ("video", "what", "removed" if yes else "would be removed")
+    result(done, table(headings, rows, numbers=headings[2:], whole=headings[:1]))
+    for remark in dict.fromkeys(remark for each in done for remark in each.remarks):
+        note(plain(remark))
+    if not yes:
+        many = counted(len(done), "video")
+        note(f"Nothing was removed. To remove {many} for good, run the command again with --yes.")
+        return
+    named = dict.fromkeys(str(path) for each in done for path in each.still_named_in)
+    if named:
+        note(
+            f"Still named in {plain(', '.join(named))}: by rows of other videos that found it as a "
+            "page, or in files that a person put there."
+        )
+        raise Exit(ExitCode.INCOMPLETE)

@@ -1,0 +1,150 @@
+"""Nothing of a forgotten video is left in any file of the data folder, and all of others is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from typer.testing import CliRunner
+
+from factible_assets.cli.main import app
+from factible_assets.corpora.reading import load_corpora
+from factible_assets.records import Verdict
+from factible_assets.running.launch import open_instance
+from factible_assets.settings import load_settings
+from tests.cli.conftest import Run
+from warehouse.store import Warehouse
+
+HONEY = "Sealed honey can keep for years without spoiling."
+LIGHTNING = "Lightning can strike the same place many times."
+EVEREST = "Mount Everest is 8,849 metres high, measured from sea level."
+
+
+def talk(folder: Path, name: str, *sentences: str) -> Path:
+    path = folder / f"{name}.vtt"
+    cues = (
+        f"00:{5 * n:02}.000 --> 00:{5 * n + 4:02}.000\n{each}\n" for n, each in enumerate(sentences)
+    )
+    path.write_text("WEBVTT\n\n" + "\n".join(cues), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[str, str]]:
+    """A data folder with two checked videos that rest on some of the same pages, exported."""
+    folder, found = tmp_path_factory.mktemp("checked"), []
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("FACTIBLE_WEB", "SERPER_API_KEY", "OPENAI_API_KEY"):
+            patch.delenv(name, raising=False)
+        patch.setenv("FACTIBLE_HOME", str(folder / "home"))
+        for name, said in (("beekeeper", (HONEY, LIGHTNING)), ("climber", (HONEY, EVEREST))):
+            file = talk(folder, name, *said)
+            done = CliRunner().invoke(
+                app, ["check", str(file), "--web", "miniature", "--json"], prog_name="factible"
+            )
+            assert done.exit_code == 0, done.stderr
+            found.append(str(json.loads(done.stdout)["video_id"]))
+        assert CliRunner().invoke(app, ["export"], prog_name="factible").exit_code == 0
+    return folder / "home", (found[0], found[1])
+
+
+@pytest.fixture
+def videos(home: Path, checked: tuple[Path, tuple[str, str]]) -> tuple[str, str]:
+    """Two checked videos in the data folder of the test."""
+    shutil.copytree(checked[0], home)
+    return checked[1]
+
+
+def holding(home: Path, words: str) -> list[str]:
+    files = (each for each in home.rglob("*") if each.is_file())
+    return [
+        each.name for each in files if words.encode() in each.read_bytes() or words in each.name
+    ]
+
+
+def partitions() -> list[str]:
+    with open_instance(load_settings()) as instance:
+        return list(instance.get_dynamic_partitions("videos"))
+
+
+def newest_run() -> str:
+    with open_instance(load_settings()) as instance:
+        event = instance.get_latest_materialization_event(dg.AssetKey("verdicts"))
+    assert event is not None
+    return str(event.asset_materialization and event.asset_materialization.partition)
+
+
+def test_a_dry_run_counts_and_removes_nothing(
+    factible: Run, home: Path, videos: tuple[str, str]
+) -> None:
+    before = holding(home, videos[0])
+    told = factible("forget", videos[0])
+    assert told.exit_code == 0, told.stderr
+    assert "rows of verdicts" in told.stdout
+    assert "Nothing was removed" in told.stderr
+    assert len(Warehouse(home / "warehouse.duckdb").read_current(Verdict, videos[0])) == 2
+    assert holding(home, videos[0]) == before
+    assert set(partitions()) == set(videos)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_forgotten_video_is_in_no_file_and_the_others_stay_whole(
+    factible: Run, home: Path, videos: tuple[str, str], first: bool
+) -> None:
+    gone, kept = videos if first else (videos[1], videos[0])
+    said = LIGHTNING if first else EVEREST
+    assert holding(home, gone)
+    assert holding(home, said)
+    with open_instance(load_settings()) as instance:
+        (run,) = instance.get_runs(dg.RunsFilter(tags={"video": kept}))
+        instance.report_engine_event(f"Before it came {gone}.", run)
+    (home / ".sql_history").write_text(f"SELECT 1\nFROM claims WHERE video_id = '{gone}'\n")
+    warehouse = Warehouse(home / "warehouse.duckdb")
+    before = warehouse.read_video(kept)
+    done = factible("forget", gone, "--yes", "--json")
+    assert done.exit_code == 0, done.stderr
+    (told,) = json.loads(done.stdout)
+    assert told["counts"]["runs at Dagster"] == 1
+    assert told["counts"]["entries of corpora"] == 1
+    assert holding(home, gone) == []
+    assert holding(home, said) == []
+    assert warehouse.read_video(kept) == before
+    assert before.texts, "the pages that both rest on are still there"
+    assert Warehouse(home / "published.duckdb").read_video(kept) == before
+    assert (home / ".sql_history").read_text() == "SELECT 1\n"
+    assert partitions() == [kept]
+    assert newest_run() == kept
+    listed = load_corpora([home / "corpora"])
+    assert [each.video.video_id for each in listed.videos()] == [kept]
+    assert not listed.problems
+    assert (home / "reports" / f"{kept}.html").exists()
+    assert factible("forget", gone).exit_code == 4, "nothing is known of it any more"
+
+
+def test_a_corpus_is_forgotten_with_its_file(
+    factible: Run, home: Path, videos: tuple[str, str]
+) -> None:
+    assert factible("forget", "--corpus", "local", "--yes").exit_code == 0
+    for video_id in videos:
+        assert holding(home, video_id) == []
+    assert not (home / "corpora" / "local.yaml").exists()
+
+
+def test_what_is_not_known_or_not_said_is_refused(factible: Run, home: Path) -> None:
+    assert factible("forget").exit_code == 2
+    unknown = factible("forget", "nobody-knows-it", "--yes")
+    assert unknown.exit_code == 4
+    assert "Nothing is known" in unknown.stderr
+
+
+def test_a_video_is_taken_from_the_list_alone(
+    factible: Run, home: Path, videos: tuple[str, str]
+) -> None:
+    done = factible("corpus", "remove", videos[0])
+    assert done.exit_code == 0, done.stderr
+    assert load_corpora([home / "corpora"]).find(videos[0]) is None
+    assert len(Warehouse(home / "warehouse.duckdb").read_current(Verdict, videos[0])) == 2
+    assert factible("corpus", "remove", videos[0]).exit_code == 4

@@ -1,0 +1,60 @@
+"""Erasing a video takes its rows of every table, and the texts that no other video needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from tests.cli.stored import VIDEO_ID, store_sample
+from warehouse.erasure import erase_video
+from warehouse.store import Warehouse
+
+
+def counts(warehouse: Warehouse) -> dict[str, int]:
+    with warehouse.connection(read_only=True) as connection:
+        tables = connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
+        ).fetchall()
+        return {table: len(connection.table(table).fetchall()) for (table,) in tables}
+
+
+def copy_to(warehouse: Warehouse, video_id: str) -> None:
+    """Let another video have the same rows of each table, and so the same pages and texts."""
+
+    def copy(connection: duckdb.DuckDBPyConnection) -> None:
+        tables = connection.execute(
+            "SELECT DISTINCT table_name FROM duckdb_columns() "
+            "JOIN duckdb_tables() USING (table_name) WHERE column_name = 'video_id'"
+        ).fetchall()
+        for (table,) in tables:
+            rows = connection.table(table)
+            rows.project(f"* REPLACE ('{video_id}' AS video_id)").insert_into(table)
+
+    warehouse.write(copy)
+
+
+def test_nothing_of_a_video_is_left_in_any_table(tmp_path: Path) -> None:
+    warehouse = store_sample(tmp_path)
+    before = counts(warehouse)
+    planned = erase_video(warehouse, VIDEO_ID, dry_run=True)
+    assert counts(warehouse) == before
+    done = erase_video(warehouse, VIDEO_ID, dry_run=False)
+    assert planned == done
+    left = {table for table, rows in counts(warehouse).items() if rows}
+    assert left == {"schema_migrations", "recheck_settings"}
+    assert done.rows == {
+        table: rows for table, rows in before.items() if rows and table not in left
+    }
+    assert done.addresses
+    assert done.sentences
+
+
+def test_another_video_keeps_its_rows_and_the_texts_of_both(tmp_path: Path) -> None:
+    warehouse = store_sample(tmp_path)
+    before = warehouse.read_video(VIDEO_ID)
+    copy_to(warehouse, "other")
+    done = erase_video(warehouse, "other", dry_run=False)
+    assert warehouse.read_video(VIDEO_ID) == before
+    assert "page_texts" not in done.rows
+    assert not done.addresses, "the pages are found for the other video too"

@@ -1,0 +1,56 @@
+-- Removing all rows of one video; {names in braces} are tables and columns.
+
+-- name: tables_of_videos
+SELECT table_name
+FROM duckdb_columns()
+JOIN duckdb_tables() USING (database_name, schema_name, table_name)
+WHERE NOT duckdb_tables.internal AND database_name = current_database() AND column_name = 'video_id'
+ORDER BY table_name
+
+-- name: addresses
+-- The addresses that only this video's rows hold: other videos may rest on the others.
+SELECT url FROM ({own}) WHERE url IS NOT NULL
+EXCEPT
+SELECT url FROM ({others}) WHERE url IS NOT NULL
+
+-- name: addresses_of
+SELECT {column} AS url FROM {table} WHERE (video_id = $video_id) = {is_own}
+
+-- name: sentences
+-- Those by which answers that are kept elsewhere are known to be about the video.
+SELECT text FROM claims WHERE video_id = $video_id
+UNION SELECT reason FROM judgements WHERE video_id = $video_id AND reason <> ''
+
+-- name: requests
+SELECT DISTINCT request_id FROM llm_calls WHERE video_id = $video_id AND request_id IS NOT NULL
+
+-- name: mark_texts
+CREATE OR REPLACE TEMP TABLE own_texts AS
+SELECT content_hash FROM pages WHERE video_id = $video_id AND content_hash IS NOT NULL
+UNION SELECT content_hash FROM evidence WHERE video_id = $video_id AND content_hash IS NOT NULL
+EXCEPT (
+    SELECT content_hash FROM pages WHERE video_id <> $video_id AND content_hash IS NOT NULL
+    UNION SELECT content_hash FROM evidence WHERE video_id <> $video_id AND content_hash IS NOT NULL
+)
+
+-- name: count_texts
+SELECT count(*) FROM {table} WHERE content_hash IN (SELECT content_hash FROM own_texts)
+
+-- name: erase_texts
+DELETE FROM {table} WHERE content_hash IN (SELECT content_hash FROM own_texts)
+
+-- name: count_linked
+SELECT count(*) FROM {table}
+WHERE {key} IN (SELECT {key} FROM {parent} WHERE video_id = $video_id)
+AND {key} NOT IN (SELECT {key} FROM {parent} WHERE video_id <> $video_id)
+
+-- name: erase_linked
+DELETE FROM {table}
+WHERE {key} IN (SELECT {key} FROM {parent} WHERE video_id = $video_id)
+AND {key} NOT IN (SELECT {key} FROM {parent} WHERE video_id <> $video_id)
+
+-- name: count_rows
+SELECT count(*) FROM {table} WHERE video_id = $video_id
+
+-- name: erase_rows
+DELETE FROM {table} WHERE video_id = $video_id
