@@ -30,7 +30,7 @@ SHIPPED = Path(__file__).with_name("calibrations")
 PROMPTS = Path(__file__).with_name("prompts")
 """Prompts of readers."""
 
-LEAST_PRECISION = 0.85
+LEAST_PRECISION = 0.8
 """Share of the sides taken that is to be right: what a reader of verdicts can live with."""
 _FLOOR = 1e-6
 """Probability that a label has at least: what is not among the alternatives is unlikely."""

@@ -36,8 +36,9 @@ if TYPE_CHECKING:  # loads arrays
 
 _MOST_CHARACTERS = 1_200
 """Of a source in one question: about 300 tokens."""
-_SENTENCES = 3
-"""Sentences that are asked about alone, where the page took a side: the nearest to the claim."""
+_SENTENCES, _AT_ONCE = 3, 2
+"""Sentences that are asked about alone, where the page took a side: the nearest to the claim. The
+third is asked about only if the first two do not carry the side."""
 _CLEAR = 0.8
 """Probability from which a sentence alone takes a side so clearly that it can divide its page."""
 _MOST_UNCALIBRATED = 0.5
@@ -148,13 +149,19 @@ class LabelReader:
             prompt_version=self._question.prompt.version,
         )
         stance, chance = _side(judged)
-        if chance < self._calibration.threshold:
+        threshold = self._calibration.threshold
+        if chance < threshold:
             return said
         told = [each for passage in passages for each in passage]
         near = await asyncio.to_thread(self._nearest, claim, told)
-        alone = await asyncio.gather(
-            *(self._judge(claim, sentence.text, title, calls) for sentence in near)
-        )
+        alone = list[Judgement]()
+        for start in range(0, len(near), _AT_ONCE):
+            some = near[start : start + _AT_ONCE]
+            alone += await asyncio.gather(
+                *(self._judge(claim, sentence.text, title, calls) for sentence in some)
+            )
+            if any(_side(each)[0] == stance and _side(each)[1] >= threshold for each in alone):
+                break
         supporting = max(range(len(alone)), key=lambda at: alone[at].supports)
         refuting = max(range(len(alone)), key=lambda at: alone[at].refutes)
         best = [supporting if stance == "supports" else refuting]

@@ -136,12 +136,18 @@ async def test_a_page_whose_sentences_are_clear_on_both_sides_is_mixed() -> None
     }
 
 
-async def test_at_most_three_sentences_are_asked_about_alone() -> None:
+async def test_two_sentences_are_asked_about_alone_where_one_carries_the_side() -> None:
     model = Scripted(lambda _: AGAINST)
     said = await read(model)
-    assert len(model.asked) == 4
-    assert len(said.calls) == 4
+    assert len(model.asked) == len(said.calls) == 3
     assert said.prompt_version == labels_prompt().version
+
+
+async def test_a_third_sentence_is_asked_about_where_the_first_two_do_not_carry_the_side() -> None:
+    model = Scripted(lambda source: AGAINST if source == PAGE.replace("\n", " ") else SILENT)
+    said = await read(model)
+    assert said.stance == "refutes"
+    assert len(model.asked) == 4
 
 
 async def test_a_model_without_calibration_is_never_sure() -> None:
