@@ -1,6 +1,6 @@
 """Every format that tools and pages send: the words once, at their times, with their speakers."""
 
-# ruff: noqa: E501, ISC004 - documents as their makers write them
+# ruff: noqa: E501, ISC004, RUF001, RUF007, SIM905 - documents as their makers write them
 
 from __future__ import annotations
 
@@ -266,12 +266,12 @@ def test_what_a_recogniser_repeats_without_end_is_said_once(loop: list[str]) -> 
 
 
 def test_who_made_the_captions_is_not_said() -> None:
-    credits = [
+    makers = [
         "Subtitles by the Amara.org community",
         "Transcribed by https://otter.ai",
         "www.a.org",
     ]
-    cues = [{"start": 2 * n, "end": 9, "text": each} for n, each in enumerate([WALL, *credits])]
+    cues = [{"start": 2 * n, "end": 9, "text": each} for n, each in enumerate([WALL, *makers])]
     assert said(cues) == [(0, WALL)]
 
 
