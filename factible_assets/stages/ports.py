@@ -90,8 +90,9 @@ def clamped(score: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ClaimDraft:
-    """A claim as a reasoner or a corpus words it. A reasoner that knows its place
-    gives the raw offsets.
+    """A claim as a reasoner or a corpus words it.
+
+    A reasoner that knows its place gives the raw offsets.
 
     `speaker` overrules the one whom the transcript names there.
     """

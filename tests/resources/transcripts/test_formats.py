@@ -414,7 +414,7 @@ def test_older_character_sets_are_told_by_their_words(encoding: str, words: str)
 
 
 def test_a_text_too_short_to_tell_its_character_set_is_refused_by_name() -> None:
-    with pytest.raises(PlacedError, match="could be .*cp1251.*save it as UTF-8"):
+    with pytest.raises(PlacedError, match=r"could be .*cp1251.*save it as UTF-8"):
         parse_transcript("Привет".encode("cp1251"))
 
 

@@ -265,16 +265,16 @@ def _pauses_by_line_end(
         if index > first:
             lines.append((index - 1, tokens[index - 1].end - tokens[first].start, segment))
     paces = [
-        (later.start_seconds - line.start_seconds) / length
+        (later.begins - line.begins) / length
         for (_, length, line), (_, _, later) in pairwise(lines)
-        if later.start_seconds > line.start_seconds
+        if later.begins > line.begins
     ]
     if not paces:
         return {end: 0.0 for end, _, _ in lines}
     pace = median(paces)
     pauses = {lines[-1][0]: 0.0}
     for (end, length, line), (_, _, later) in pairwise(lines):
-        spoken_for = later.start_seconds - line.start_seconds
+        spoken_for = later.begins - line.begins
         silent = spoken_for - line.duration_seconds
         pauses[end] = max(0.0, silent, spoken_for - length * pace)
     return pauses
