@@ -217,7 +217,7 @@ class Services:
     async def _captions(self, exchange: Exchange) -> None:
         video = self._talks[_of(exchange, "v")].video
         cues = [
-            (each.start_seconds, each.duration_seconds, video.transcript.text[slice(*place)])
+            (each.begins, each.duration_seconds, video.transcript.text[slice(*place)])
             for each in video.segments
             if (place := (each.char_start, each.char_end))[1] <= _TRANSCRIPT_CHARACTERS
         ]

@@ -157,6 +157,11 @@ class TranscriptSegment(Record, table="transcript_segments", key="position", ass
     char_end: Count
     speaker: str | None = None  # As the source names or labels them, such as Ann or SPEAKER_01
 
+    @property
+    def begins(self) -> float:
+        """When it is said, in seconds; 0 in a text without times."""
+        return self.start_seconds or 0.0
+
     @model_validator(mode="after")
     def _span_is_ordered(self) -> Self:
         if self.char_end < self.char_start:

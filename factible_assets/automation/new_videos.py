@@ -116,7 +116,7 @@ class AddVideoConfig(StageConfig):
     )
     transcript: str | None = Field(
         default=None,
-        description="A file of captions (WebVTT, SRT, SBV, json3, JSON, text) on the machine that "
+        description="A transcript, in any format of docs/guide.md, on the machine that "
         "runs Dagster, as a whole path, in the data folder or in FACTIBLE_TRANSCRIPT_FOLDERS; it "
         "is copied. Else YouTube is asked for them.",
     )

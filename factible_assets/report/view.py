@@ -126,7 +126,7 @@ def arrange(data: ReportData) -> ReportView:
         "llm": "a language model",
     }
     bases: set[str] = {each.basis for each in data.verdicts or data.claims}
-    ends = [(segment.start_seconds or 0.0) + segment.duration_seconds for segment in data.segments]
+    ends = [segment.begins + segment.duration_seconds for segment in data.segments]
     times = [claim.start_seconds or 0.0 for claim in data.claims]
     # What was not asked, or merely looks alike, is left out.
     told = [row for row in data.media if row.status in {"ok", "infra_error"}]

@@ -20,12 +20,13 @@ from factible_assets.records import Rating
 from factible_assets.settings import Settings
 from factible_assets.wording import plain
 from resources.lines import did_you_mean
-from resources.transcripts.youtube_ids import is_video_id
+from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
-_FILE_SUFFIXES = frozenset({".vtt", ".srt", ".sbv", ".json", ".json3", ".txt", ".md"})
+_FILE_NAME = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,5}\Z")
+_SITE = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}/(?!.*\.[a-z0-9]{2,5}\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,9 @@ def resolve(target: str, title: str | None, settings: Settings) -> Target:
     shown = plain(video_id, 120)
     if path.is_dir():
         raise FactibleError(f"{shown} is a folder.", "Give a transcript file, such as one in it.")
-    if Path(video_id).suffix.lower() in _FILE_SUFFIXES or "/" in video_id or "\\" in video_id:
+    if _SITE.match(video_id):
+        raise NotAVideoLinkError(video_id, "is not a YouTube link")
+    if _FILE_NAME.search(video_id) or "/" in video_id or "\\" in video_id:
         raise FactibleError(f"There is no file {shown}.", "Check the path.")
     raise FactibleError(
         f"No corpus lists a video {shown}, and there is no such file.",

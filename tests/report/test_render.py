@@ -50,6 +50,20 @@ def test_claims_without_a_time_come_last() -> None:
     assert page.text("//article[2]//h3") == samples.SENTENCES[0]
 
 
+def test_a_claim_names_its_speaker() -> None:
+    page = Page(samples.report_data(claims=(samples.claim(0, speaker="Ann <b>Berg</b>"),)))
+    assert "said by Ann <b>Berg</b>" in page.text("//article[1]//header")
+
+
+def test_a_transcript_in_capitals_is_shown_in_sentence_case() -> None:
+    data = samples.report_data()
+    assert data.transcript is not None
+    loud = data.transcript.model_copy(update={"text": data.transcript.text.upper()})
+    shown = Page(samples.report_data(transcripts=(loud,))).text("//section[@id='watch']")
+    assert samples.SENTENCES[0].capitalize() in shown
+    assert samples.SENTENCES[0].upper() not in shown
+
+
 def test_each_claim_jumps_to_its_second_of_the_video(page: Page) -> None:
     link = page.all(f"{article(page, 1)}//a[contains(., 'jump to 0:10')]")[0]
     assert (link.get("data-seconds"), link.get("data-clock")) == ("10", "0:10")

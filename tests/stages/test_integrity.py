@@ -319,7 +319,7 @@ def test_a_source_that_was_left_out_may_be_the_video_or_too_new() -> None:
 def test_a_transcript_that_runs_far_beyond_the_video_is_warned_of_and_not_refused() -> None:
     short = whole().video.model_copy(update={"duration_seconds": 2.0})
     late = [
-        segment.model_copy(update={"start_seconds": segment.start_seconds + 100})
+        segment.model_copy(update={"start_seconds": segment.begins + 100})
         for segment in whole().segments
     ]
     rows = replace(whole(), videos=[short], segments=late, claims=[])
