@@ -21,7 +21,7 @@ from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -52,6 +52,7 @@ from warehouse.store import Warehouse
 
 _VIDEOS = 25
 _LONGEST_SEARCH = _LONGEST_TITLE = 300
+_LONGEST_NUMBER = 10
 _LONGEST_NAME = 50
 """Characters of a file's name, of up to four bytes each, of the 255 that a file system takes."""
 
@@ -154,7 +155,21 @@ def _there(path: str) -> RedirectResponse:
 @routes.get(SIGN_IN)
 def sign_in_page(to: str = DESK) -> HTMLResponse:
     """Ask for a token."""
-    return shown(pages.page("sign_in", None, to=_own(to), refused=False))
+    return _asks_for_token(to=_own(to), status=200)
+
+
+def _asks_for_token(*, status: int = 401, **values: Any) -> HTMLResponse:
+    usual = {"refused": False, "ended": False, "kept": "", "path": ""}
+    return shown(pages.page("sign_in", None, **usual | values), status=status)
+
+
+def session_ended(path: str, referer: str, kept: bytes | None) -> HTMLResponse:
+    """Answer a form that comes after its session has ended: ask for the token, keep the words.
+
+    `kept` is the form as it came, None where it is no form of words, or too long to be kept.
+    """
+    words = (kept or b"").decode("utf-8", "replace")
+    return _asks_for_token(to=_own(urlsplit(referer).path), path=path, kept=words, ended=True)
 
 
 @routes.post(SIGN_IN)
@@ -163,10 +178,16 @@ def sign_in(request: Request, house: InHouse, form: Filled) -> Response:
     to = _own(form.get("to"))
     if not house.clients.by_digest:
         return _there(to)
-    client = house.clients.with_token(form.get("token"))
+    kept = {name: form.fields.get(name, "") for name in ("kept", "path")}
+    address = request.client.host if request.client else ""
+    client = house.clients.with_token(form.get("token"), address)
     if client is None:
-        return shown(pages.page("sign_in", None, to=to, refused=True), status=401)
-    response = _there(to)
+        return _asks_for_token(to=to, refused=True, kept=kept["kept"], path=kept["path"])
+    response: Response = _there(to)
+    if kept["kept"]:
+        words = dict(parse_qsl(kept["kept"], max_num_fields=100))
+        values = {"to": to, "path": _own(kept["path"]), "words": words}
+        response = shown(pages.page("unrecorded", None, **values))
     response.set_cookie(
         SESSION,
         house.clients.begin_session(client),
@@ -228,7 +249,8 @@ async def check(house: InHouse, client: ByClient, form: Filled) -> Response:
         raise HTTPException(422, "Give the link of a video, or a transcript.")
     most = form.get("max_claims") or str(MOST_CLAIMS)
     try:
-        asked = FactCheckRequest.model_validate_strings({"video_url": link, "max_claims": most})
+        number = int(most) if most.isdecimal() and len(most) < _LONGEST_NUMBER else most
+        asked = FactCheckRequest.model_validate({"video_url": link, "max_claims": number})
     except ValidationError as error:
         raise HTTPException(422, validation_sentence(error.errors())) from error
     config = asked.config()
