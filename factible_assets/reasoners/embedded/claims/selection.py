@@ -205,6 +205,11 @@ def says_the_same(one: str, other: str) -> bool:
     )
 
 
+def importance(odds: float) -> float:
+    """Return how important a claim of these log-odds is, 0 to 1."""
+    return round(clamped(_USUAL_IMPORTANCE + _IMPORTANCE_SPREAD * odds), 3)
+
+
 def _draft(
     raw: str, sentences: Sequence[Sentence], candidate: Candidate, odds: float
 ) -> ClaimDraft:
@@ -215,7 +220,7 @@ def _draft(
         before = sentences[candidate.place - 1].text if candidate.place else ""
     return ClaimDraft(
         text=candidate.text,
-        importance=round(clamped(_USUAL_IMPORTANCE + _IMPORTANCE_SPREAD * odds), 3),
+        importance=importance(odds),
         confidence=round(1 / (1 + math.exp(-odds)), 3),
         category=categorise(candidate.text),
         context=before if candidate.wording.pointing and before else None,

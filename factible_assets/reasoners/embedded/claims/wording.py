@@ -19,7 +19,8 @@ _LEAD_IN = re.compile(
     r"""
     (?: (?:and|but|u[hm]+|okay|ok|yeah|you[ ]know|i[ ]mean|also|basically|actually|anyway
           |of[ ]course|in[ ]fact|for[ ]example|for[ ]instance|by[ ]the[ ]way),?
-      | (?:or|so|well|now|yes|oh|look|listen|you[ ]see|however|therefore|finally|first|second|third)
+      | (?:look|listen),
+      | (?:or|so|well|now|yes|oh|you[ ]see|however|therefore|finally|first|second|third)
         (?:,|(?=[ ](?:the|an?|this|that|these|those|there|it|i|we|you|he|she|they|in|on|if|when
                      |what|here|my|our|your|his|her|its|their)(?:'\w+)?[ ])
              (?!\ (?:that|many|much)[ ]))
