@@ -123,6 +123,11 @@ class ClaimCheck:
         if isinstance(judged, (ports.Judged, ports.ReasonerRefusalError)):
             # The claim's own words are a search too, and nobody can decline to use them.
             drafts = judged.value if isinstance(judged, ports.Judged) else ()
+            if any(draft.basis not in {None, self.basis} for draft in drafts):
+                self.services.observer.remarked(
+                    "The language model could not word all searches, so the claim's own words are "
+                    f"searched: {self.claim.text}"
+                )
             written = build_queries(self.claim, drafts, config, basis=self.basis)
         else:
             failed = not isinstance(judged, ports.BudgetSpentError)

@@ -78,6 +78,11 @@ async def extract_claims(
         found = judged.value
         basis = found.basis or reasoner.basis
         built = build_claims(found, transcript, segments, config, basis=basis)
+        if basis != reasoner.basis:
+            services.observer.remarked(
+                "The language model listed nothing that was said in the video, so the embedded "
+                "engine found the claims."
+            )
     claims = corrected(built)
     services.observer.claims_found(claims)
     return ClaimsResult(claims, judged.calls, perf_counter() - started, judged.value.refused)
