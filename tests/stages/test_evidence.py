@@ -52,7 +52,6 @@ def test_a_verbatim_quote_is_found_and_stored_in_the_page_s_own_characters(
     "offered",
     [
         "Sea level fell by 21 cm since 1900",
-        "sea level rose by 21 cm since 1900",
         "a rate that has doubled ... Others don't agree",
         "",
         "the",
