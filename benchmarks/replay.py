@@ -75,7 +75,8 @@ class Checked:
     def row(self) -> str:
         """Return it as a row of the table."""
         return (
-            f"| `{self.video_id}` | {self.wall:.1f} | {self.first:.1f} | {self.verdicts:.1f} | {self.ideal:.1f} | "
+            f"| `{self.video_id}` | {self.wall:.1f} | {self.first:.1f} | {self.verdicts:.1f} | "
+            f"{self.ideal:.1f} | "
             f"{self.wall / self.ideal:.2f} | {self.first_claim / self.first_ideal:.2f} | "
             f"{self.cpu:.1f} | {self.operations} |"
         )
@@ -136,7 +137,8 @@ def check(world: World, talk: Talk, home: Path, config: FactCheckConfig) -> Chec
 
 def table(done: Sequence[Checked]) -> Iterator[str]:
     """Print seconds, and ratios."""
-    yield "| talk | wall s | first verdict s | last verdict s | ideal s | wall/ideal | first claim | CPU s | asked |"
+    names = ("talk", "wall s", "first verdict s", "last verdict s", "ideal s", "wall/ideal")
+    yield f"| {' | '.join((*names, 'first claim', 'CPU s', 'asked'))} |"
     yield "|---|---|---|---|---|---|---|---|---|"
     yield from (each.row() for each in done)
     wall, best = (sum(getattr(each, name) for each in done) for name in ("wall", "ideal"))

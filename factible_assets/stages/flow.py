@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from operator import attrgetter
 from time import perf_counter
 from typing import Any, TypeVar, get_args
@@ -214,13 +215,17 @@ async def check_claims(
         return case, verdict
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(check_one(check)) for check in checks]
-        # Beside the claims and not in them: no verdict waits for this lane, or fails with it.
+        # Beside the claims and not in them: no verdict fails with this lane, or waits long for it.
         fact_checks, asked = services.fact_checks, "search_hits" in selected
         lane = [
             group.create_task(look_up(claim, video, fact_checks, config.search))
             for claim in claims
             if fact_checks is not None and asked
+        ]
+        found = lane or repeat(None, len(checks))
+        tasks = [
+            group.create_task(check_one(replace(check, reviews=reviewed)))
+            for check, reviewed in zip(checks, found, strict=True)
         ]
     rows = [task.result() for task in tasks]
     reached = [
