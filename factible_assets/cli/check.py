@@ -401,20 +401,20 @@ def check_list(
         for claim in entry.claims or ()
     }
     note(f"{counted(len(given), 'claim')} → {done.file}; {jobs} at once")
-    from factible_assets.cli.progress import PlainObserver
+    from factible_assets.cli.progress import PlainObserver, speaking_up
     from factible_assets.running.check import check_claim_list
 
-    lines = PlainObserver(listed=len(given))
-    checks = check_claim_list(
-        tuple(given),
-        settings=settings,
-        config=config,
-        watch=lambda _: nullcontext(lines),
-        say=note,
-        jobs=jobs,
-        fresh=force,
-    )
-    found = {row["video_id"]: (row, code) for row, code in checks}
+    with speaking_up(PlainObserver(listed=len(given))) as lines:
+        checks = check_claim_list(
+            tuple(given),
+            settings=settings,
+            config=config,
+            watch=lambda _: nullcontext(lines),
+            say=note,
+            jobs=jobs,
+            fresh=force,
+        )
+        found = {row["video_id"]: (row, code) for row, code in checks}
     rows = [told | found[each][0] for each, told in given.items()]
     if output is not None:
         from factible_assets.exchange.tables import csv_of

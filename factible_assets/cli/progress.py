@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Costs: TypeAlias = "Callable[[], Budget]"
 
+_SILENCE = 24.0
+"""Seconds without a line after which one says how far a check is; looked at every fifth of that."""
 STOPPING = "Stopping: closing what is open. Ctrl-C again leaves at once."
 
 
@@ -50,6 +52,8 @@ class PlainObserver(Observer):
     def __init__(self, costs: Costs | None = None, listed: int = 0) -> None:
         self._costs, self._listed, self._claims = costs, listed, listed
         self._reached: dict[str, int] = {}  # a step that is tried again reaches them anew
+        self._pieces: dict[str, int] = {}
+        self._spoke = monotonic()
         self._lock = threading.Lock()
 
     def claims_found(self, claims: Sequence[Claim]) -> None:
@@ -57,7 +61,7 @@ class PlainObserver(Observer):
             if self._listed:
                 return
             self._claims = len(claims)
-            note(f"claims found: {len(claims)}{self._so_far()}")
+            self._say(f"claims found: {len(claims)}{self._so_far()}")
             for claim in claims:
                 note(f"  {claim.rank}. {clock(claim.start_seconds)} {plain(claim.text)}")
 
@@ -65,20 +69,44 @@ class PlainObserver(Observer):
         with self._lock:
             place = self._reached.setdefault(claim.claim_id, len(self._reached) + 1)
             confidence = f" ({sure} confidence)" if (sure := sureness(verdict)) else ""
-            note(
+            self._say(
                 f"verdict {place}/{max(self._claims, place)}: "
                 f"{verdict_words(verdict)}{confidence} – {plain(claim.text)}{self._so_far()}"
             )
 
+    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
+        with self._lock:
+            self._pieces[stage] = self._pieces.get(stage, 0) + 1
+
+    def remarked(self, sentence: str) -> None:
+        self._say(plain(sentence))
+
     def waiting(self) -> None:
-        note(WAITING)
+        self._say(WAITING)
 
     def asset_stored(self, asset: str) -> None:
-        if asset == "transcripts" and not self._listed:  # what comes later is said otherwise
-            note("transcript stored")
+        if asset == "transcripts" and not self._listed:  # later assets are told of otherwise
+            self._say("transcript stored")
 
     def stopping(self) -> None:
-        note(STOPPING)
+        self._say(STOPPING)
+
+    def speak_up(self) -> None:
+        """Say how far the check is if nothing was said for a while."""
+        with self._lock:
+            if monotonic() - self._spoke < _SILENCE:
+                return
+            done = [
+                f"{self._pieces[stage]} {pieces}"
+                for stage, pieces in _PIECES.items()
+                if stage in self._pieces
+            ]
+            done += [f"{len(self._reached)} verdicts"] if self._reached else []
+            self._say(f"still working: {', '.join(done) or 'nothing done yet'}{self._so_far()}")
+
+    def _say(self, words: str) -> None:
+        self._spoke = monotonic()
+        note(words)
 
     def _so_far(self) -> str:
         words = _cost(self._costs)
@@ -146,6 +174,10 @@ class LiveObserver(Observer):
             line = Text(f"{reached:>{len(count)}}/{count}  {clock(claim.start_seconds):>5}  ")
             line.append(outcome_text(verdict))
             self._tell(line.append(f"{confidence}  {plain(claim.text)}"))
+
+    def remarked(self, sentence: str) -> None:
+        if self._tell is not None:
+            self._tell(Text(plain(sentence), style="yellow"))
 
     def waiting(self) -> None:
         note(WAITING)
@@ -223,11 +255,33 @@ def _open_claims(lines: Sequence[_Line], width: int, rows: int) -> Iterator[Rend
 
 
 @contextmanager
+def speaking_up(observer: PlainObserver) -> Iterator[Observer]:
+    """Have an observer speak at least every half a minute, so that a pipe shows a check at work."""
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_SILENCE / 5):
+            observer.speak_up()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield observer
+    finally:
+        done.set()
+        watcher.join()
+
+
+@contextmanager
 def watching(costs: Costs | None = None) -> Iterator[Observer]:
     """Give an observer that suits stderr: a live display on a terminal, lines elsewhere."""
     console = stderr()
     if wishes.quiet or not console.is_terminal:
-        yield Observer() if wishes.quiet else PlainObserver(costs)
+        if wishes.quiet:
+            yield Observer()
+            return
+        with speaking_up(PlainObserver(costs)) as observer:
+            yield observer
         return
     told: SimpleQueue[Text] = SimpleQueue()
     observer = LiveObserver(costs=costs, tell=told.put)

@@ -90,6 +90,11 @@ class LogObserver(ports.Observer):
         self._log.info("claim %d is %s: %s", claim.rank, verdict_words(verdict), claim.text)
         self._then.verdict_reached(claim, verdict)
 
+    def remarked(self, sentence: str) -> None:
+        """Log a remark."""
+        self._log.warning("%s", sentence)
+        self._then.remarked(sentence)
+
 
 # --- The steps of a claim ------------------------------------------------------------------------
 
