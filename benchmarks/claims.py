@@ -56,7 +56,8 @@ HELD_BACK = (0.003, 0.01, 0.03)
 """What the squares of the standardised weights may cost."""
 
 _MATCHES, _ABOUT = 0.7, 0.05
-"""Cosine to an annotated claim at which a candidate is as likely a match as not, and its softness."""
+"""Cosine to an annotated claim from which a candidate is more likely a match than not, and the
+softness of that border."""
 
 _MATCHER = ClaimMatcher(EmbeddingSimilarity(minilm()), "greedy")
 Array = npt.NDArray[np.float64]

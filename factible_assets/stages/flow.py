@@ -82,7 +82,7 @@ async def extract_claims(
         found = judged.value
         basis = found.basis or finder.basis
         built = build_claims(found, transcript, segments, config, basis=basis)
-        if basis != reasoner.basis:
+        if basis != finder.basis:
             services.observer.remarked(
                 "The language model listed nothing that was said in the video, so the embedded "
                 "engine found the claims."

@@ -134,7 +134,7 @@ class QueryDraft:
     query_type: records.QueryType
     priority: int
     seeks_opposite: bool = False
-    basis: records.Basis | None = None
+    basis: records.Maker | None = None
     """Who worded it, where that is not the reasoner who was asked."""
 
 
