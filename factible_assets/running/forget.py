@@ -178,7 +178,8 @@ def _forget_entries(done: Forgotten, settings: Settings) -> None:
             continue
         done.add("entries of corpora", 1)
         if not done.dry_run:
-            named += (each for each in remove_video(file, done.video_id) if own in each.parents)
+            freed = (each.resolve() for each in remove_video(file, done.video_id))
+            named += (each for each in freed if own.resolve() in each.parents)
     for file in () if done.dry_run else named:
         file.unlink(missing_ok=True)
     listed = load_corpora([settings.project_corpora]).find(done.video_id)
