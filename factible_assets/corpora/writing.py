@@ -44,7 +44,8 @@ _Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 LOCAL_CORPUS = "local.yaml"
 """The corpus in the data folder that lists what a person added without naming a file."""
 
-_TRANSCRIPTS = "transcripts"
+TRANSCRIPTS = "transcripts"
+"""The folder beside a corpus file with the transcripts that were added to it."""
 _LINK = re.compile(
     r"(?:[a-z][a-z0-9+.-]*://|(?:www\.|m\.|music\.)?(?:youtube(?:-nocookie)?\.com|youtu\.be)/)",
     re.IGNORECASE,
@@ -106,7 +107,7 @@ def list_new_video(
             "as a transcript file."
         )
     words = read_transcript(transcript) if transcript else None
-    copied = f"{_TRANSCRIPTS}/{video_id}{transcript.suffix.lower()}" if transcript else None
+    copied = f"{TRANSCRIPTS}/{video_id}{transcript.suffix.lower()}" if transcript else None
     given = {
         **details,
         "id": video_id,
