@@ -25,6 +25,11 @@ from resources.transcripts import base
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id, watch_url
 
 CODE_VERSION = "2"
+DUE_TAG = "due"
+
+
+class OutageFailure(dg.Failure):
+    """A source of transcripts failed, and may answer another time."""
 
 
 def found_or_failure(
@@ -39,7 +44,7 @@ def found_or_failure(
         case base.Found():
             return answer
         case base.Outage(reason=reason):
-            raise dg.Failure(f"{reason} {advice}".rstrip(), allow_retries=not is_last_try)
+            raise OutageFailure(f"{reason} {advice}".rstrip(), allow_retries=not is_last_try)
         case _:
             raise common.final_failure(f"{answer.reason} {advice}".rstrip())
 
@@ -148,9 +153,14 @@ async def transcripts(  # type: ignore[no-untyped-def]
         for problem in reading.problems:
             context.log.warning(str(problem))
     with STOPS.heeded(context.run.run_id):
-        found, problems = await obtained(
-            wanted, reading, services.settings, is_last_try=common.is_last_try(context)
-        )
+        try:
+            found, problems = await obtained(
+                wanted, reading, services.settings, is_last_try=common.is_last_try(context)
+            )
+        except OutageFailure:
+            # By this tag, the schedule videos_due finds the videos to ask for again.
+            context.instance.add_run_tags(context.run.run_id, {DUE_TAG: "transcript"})
+            raise
     video, (transcript,), segments = found.video, found.transcripts, found.segments
     seconds = time.perf_counter() - started
     last = segments[-1] if segments else None
