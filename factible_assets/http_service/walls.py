@@ -42,7 +42,8 @@ MOST_FORM_BYTES = 32 * 1024 * 1024
 """What a form of the desk may bring: a transcript, and pages."""
 
 DESK, SIGN_IN, SIGN_OUT, CARDS = "/desk", "/desk/sign-in", "/desk/sign-out", "/desk/cards/"
-OPEN_PATHS = frozenset({"/api/v1/health", SIGN_IN})
+HEALTH = "/api/v1/health"
+OPEN_PATHS = frozenset({HEALTH, SIGN_IN})
 """What may be asked without a token: whether the service is there, and the way in. Cards, which
 pages of others frame, are open too; their route looks for the signature in the address."""
 
@@ -51,6 +52,9 @@ SESSION = "factible_session"
 
 HEAD_SECONDS = 10.0
 """How long a connection may take to send the head of a request."""
+
+TURN_SECONDS = 4.0
+"""How long a request waits for its turn before it is told that the service is busy."""
 
 _BODY_SECONDS = 30.0
 _HOST = re.compile(
@@ -228,6 +232,42 @@ class Walls:
         if scope.get("method") == "HEAD":
             scope = {**scope, "method": "GET"}  # the server leaves out the body
         await self.app(scope, receive, guarded)
+
+
+@dataclass
+class Turnstile:
+    """The middleware that answers some requests at once, and tells those that wait too long.
+
+    Pages are made in threads that share one interpreter: of two hundred at once, none would be done
+    soon. A stream is open for as long as a check takes, and is not counted.
+    """
+
+    app: ASGIApp
+    at_once: int = 4
+    _places: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Have all places free."""
+        self._places = asyncio.Semaphore(self.at_once)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request when it has a place, or say that the service is busy."""
+        path = scope.get("path", "")
+        if scope["type"] != "http" or path == HEALTH or path.endswith(("/stream", "/events")):
+            await self.app(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(TURN_SECONDS):
+                await self._places.acquire()
+        except TimeoutError:
+            words = "The service is busy with other requests. Try again in some seconds."
+            problem = HTTPException(503, words, {"Retry-After": str(int(TURN_SECONDS) or 1)})
+            await refuse(problem, scope, receive, send)
+            return
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._places.release()
 
 
 async def refuse(problem: HTTPException, scope: Scope, receive: Receive, send: Send) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import socket
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
@@ -18,8 +22,9 @@ from factible_assets.http_service import auth, walls
 from factible_assets.http_service.app import create_app
 from factible_assets.http_service.auth import Clients, is_loopback
 from factible_assets.settings import Settings, SettingsError
+from tests.cli.stored import store_sample
 from tests.http_service.conftest import BOTH, OTHER_TOKEN, TOKEN, Serve, bearer
-from tests.http_service.doubles import Script
+from tests.http_service.doubles import Script, listening
 
 STREAM = "/api/v1/fact-check/stream"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - refused, which is the point
@@ -250,6 +255,33 @@ def test_too_many_requests_are_slowed_down(serve: Serve) -> None:
     assert answers == [200, 200, 200, 429]
     refused = client.get("/api/v1/videos")
     assert 1 <= int(refused.headers["retry-after"]) <= 60
+
+
+def test_of_too_many_at_once_each_is_answered_or_told_that_the_service_is_busy(
+    home: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walls, "TURN_SECONDS", 1.0)
+    app = create_app(Settings(home=home), launch=script.launch)
+    goes_on, answered = threading.Event(), app.state.house.results.videos
+
+    def slowly(**given: Any) -> Any:
+        goes_on.wait()
+        return answered(**given)
+
+    monkeypatch.setattr(app.state.house.results, "videos", slowly)
+    store_sample(home).publish(home / "published.duckdb")
+    with listening(app) as client, ThreadPoolExecutor(12) as pool:
+        asked = [pool.submit(client.get, "/api/v1/videos") for _ in range(12)]
+        told = [each.result() for each in itertools.islice(as_completed(asked), 8)]
+        assert {each.status_code for each in told} == {503}
+        assert {each.headers["retry-after"] for each in told} == {"1"}
+        assert "Try again" in told[0].json()["detail"]
+        assert client.get("/api/v1/health").status_code == 200
+        page = client.get("/desk", headers={"Accept": "text/html"})
+        assert (page.status_code, 'role="alert"' in page.text) == (503, True)
+        goes_on.set()
+        assert sorted(each.result().status_code for each in asked) == [200] * 4 + [503] * 8
+        assert client.get("/api/v1/videos").status_code == 200
 
 
 def test_quotas_apply_beyond_loopback_where_the_settings_state_none(home: Path) -> None:
