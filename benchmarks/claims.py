@@ -56,8 +56,7 @@ HELD_BACK = (0.003, 0.01, 0.03)
 """What the squares of the standardised weights may cost."""
 
 _MATCHES, _ABOUT = 0.7, 0.05
-"""Cosine to an annotated claim from which a candidate is more likely a match than not, and the
-softness of that border."""
+"""Cosine to an annotated claim at which a candidate is as likely a match as not, and how softly."""
 
 _MATCHER = ClaimMatcher(EmbeddingSimilarity(minilm()), "greedy")
 Array = npt.NDArray[np.float64]
@@ -82,19 +81,20 @@ def main() -> None:
     given = parser.parse_args()
     videos = [measure(each) for each in load_annotated_videos()]
     _say(f"{len(videos)} videos; {PUBLISHED}")
+    folds = fit_without(videos)
     for limit in (5, 10):
-        _say(f"{limit:>2} claims, held out  {describe(held_out(videos, limit))}")
+        _say(f"{limit:>2} claims, held out  {describe(held_out(videos, folds, limit))}")
         _say(f"   weights that ship {describe([shipped(each, limit) for each in videos])}")
     constant, weights = fit(videos, choose_held_back(videos))
     fitted = "  ".join(f"{name} {value:.2f}" for name, value in zip(FITTED, weights, strict=True))
     _say(f"fitted to all: {fitted}  constant {constant:.2f}")
     if given.ablate:
         for column, name in enumerate(FITTED):
-            _say(f"without {name:<13}{describe(held_out(videos, 5, leave_out=column))}")
+            _say(f"without {name:<13}{describe(held_out(videos, fit_without(videos, column), 5))}")
         for name in CHOSEN:
-            _say(f"without {name:<13}{describe(held_out(videos, 5, chosen=CHOSEN | {name: 0.0}))}")
+            _say(f"without {name:<13}{describe(held_out(videos, folds, 5, CHOSEN | {name: 0.0}))}")
     if given.claims:
-        for video, match in zip(videos, held_out(videos, 5), strict=True):
+        for video, match in zip(videos, held_out(videos, folds, 5), strict=True):
             _say(f"{video.video.video.title[:60]:<62}{describe([match])}")
             for hit, claim in zip(match.hits(), match.system, strict=True):
                 _say(f"  {'+' if hit else '-'} {claim.text}")
@@ -151,20 +151,28 @@ def choose_held_back(videos: Sequence[Measured], leave_out: int | None = None) -
     return min(HELD_BACK, key=loss)
 
 
+def fit_without(
+    videos: Sequence[Measured], leave_out: int | None = None
+) -> list[tuple[float, Array]]:
+    """Return for each video the constant and the weights that the other videos give."""
+    fitted = []
+    for place in range(len(videos)):
+        others = [*videos[:place], *videos[place + 1 :]]
+        fitted.append(fit(others, choose_held_back(others, leave_out), leave_out))
+    return fitted
+
+
 def held_out(
     videos: Sequence[Measured],
+    fitted: Sequence[tuple[float, Array]],
     limit: int,
-    *,
-    leave_out: int | None = None,
     chosen: dict[str, float] = CHOSEN,
 ) -> list[MatchedVideo]:
-    """Match each video's claims, chosen with what was fitted to the other videos."""
-    found = []
-    for place, video in enumerate(videos):
-        others = [*videos[:place], *videos[place + 1 :]]
-        constant, weights = fit(others, choose_held_back(others, leave_out), leave_out)
-        found.append(_match(video, limit, constant, [*weights, *chosen.values()]))
-    return found
+    """Match each video's claims, chosen with what was fitted without it."""
+    return [
+        _match(video, limit, constant, [*weights, *chosen.values()])
+        for video, (constant, weights) in zip(videos, fitted, strict=True)
+    ]
 
 
 def shipped(video: Measured, limit: int) -> MatchedVideo:

@@ -49,7 +49,7 @@ class Heard(Observer):
     claims: float = 0.0
     verdicts: list[float] = field(default_factory=list)
 
-    def claims_found(self, claims: Sequence[Claim]) -> None:
+    def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         """Note when."""
         self.claims = time.perf_counter() - self.started
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no
     from warehouse.rechecks import PlannedVideo
 
 _DEMO = "everyday-beliefs-talk"
-_DEMO_CLAIMS = 12
+_DEMO_CLAIMS = 14
 """Enough that true, false, mixed and unsettled claims of the talk are among them."""
 _SHOWN_REASONS, _SHOWN_CHARACTERS = 3, 400
 """Of why verdicts lack something; the report has them all."""

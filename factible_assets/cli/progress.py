@@ -23,7 +23,16 @@ from rich.text import Text
 from factible_assets.cli.output import note, outcome_text, stderr, wishes
 from factible_assets.records import Claim, Verdict
 from factible_assets.stages.ports import Observer
-from factible_assets.wording import WAITING, clock, counted, dollars, plain, sureness, verdict_words
+from factible_assets.wording import (
+    WAITING,
+    claims_words,
+    clock,
+    counted,
+    dollars,
+    plain,
+    sureness,
+    verdict_words,
+)
 
 if TYPE_CHECKING:
     from resources.llm.limits import Budget
@@ -56,12 +65,12 @@ class PlainObserver(Observer):
         self._spoke = monotonic()
         self._lock = threading.Lock()
 
-    def claims_found(self, claims: Sequence[Claim]) -> None:
+    def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         with self._lock:
             if self._listed:
                 return
             self._claims = len(claims)
-            self._say(f"claims found: {len(claims)}{self._so_far()}")
+            self._say(f"{claims_words(len(claims), left_out)}{self._so_far()}")
             for claim in claims:
                 note(f"  {claim.rank}. {clock(claim.start_seconds)} {plain(claim.text)}")
 
@@ -154,10 +163,12 @@ class LiveObserver(Observer):
         self._has_claims = False
         self._is_stopping = False
 
-    def claims_found(self, claims: Sequence[Claim]) -> None:
+    def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         with self._lock:
             self._has_transcript = self._has_claims = True
             self._lines = {claim.claim_id: _Line(claim) for claim in claims}
+        if left_out and self._tell is not None:
+            self._tell(Text(claims_words(len(claims), left_out)))
 
     def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
         with self._lock:

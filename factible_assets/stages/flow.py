@@ -44,12 +44,13 @@ class FlowResult(VideoRows):
 
 @dataclass(frozen=True, slots=True)
 class ClaimsResult:
-    """The claims of one transcript, most important first; for `refused` see ClaimDrafts."""
+    """The claims of one transcript, most important first; for the counts see ClaimDrafts."""
 
     claims: tuple[records.Claim, ...]
     llm_calls: tuple[records.LlmCall, ...]
     seconds: float
     refused: int = 0
+    left_out: int = 0
 
 
 async def extract_claims(
@@ -88,8 +89,10 @@ async def extract_claims(
                 "engine found the claims."
             )
     claims = corrected(built)
-    services.observer.claims_found(claims)
-    return ClaimsResult(claims, judged.calls, perf_counter() - started, judged.value.refused)
+    found = judged.value
+    services.observer.claims_found(claims, found.left_out)
+    seconds = perf_counter() - started
+    return ClaimsResult(claims, judged.calls, seconds, found.refused, found.left_out)
 
 
 class StrategyError(ValueError):

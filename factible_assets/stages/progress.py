@@ -19,7 +19,7 @@ from typing import Literal, get_args
 from factible_assets.config import BudgetConfig
 from factible_assets.records import Claim, LlmCall, Query, Status, Step, StepKind, Verdict
 from factible_assets.stages import ports
-from factible_assets.wording import clock, verdict_words
+from factible_assets.wording import claims_words, clock, verdict_words
 
 Stage = Literal["queries", "search_hits", "reliability_ratings", "evidence", "verdicts"]
 """The assets that one flow fills, named as the warehouse's assets are."""
@@ -74,12 +74,12 @@ class LogObserver(ports.Observer):
     def __init__(self, log: logging.Logger, then: ports.Observer | None = None) -> None:
         self._log, self._then = log, then or ports.Observer()
 
-    def claims_found(self, claims: Sequence[Claim]) -> None:
+    def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         """Log how many claims there are, and each with its time."""
-        self._log.info("%d claims found", len(claims))
+        self._log.info("%s", claims_words(len(claims), left_out))
         for claim in claims:
             self._log.info("claim %d at %s: %s", claim.rank, clock(claim.start_seconds), claim.text)
-        self._then.claims_found(claims)
+        self._then.claims_found(claims, left_out)
 
     def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
         """Log nothing: every line is a row in Dagster's event log, and progress comes often."""

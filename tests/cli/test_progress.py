@@ -55,6 +55,12 @@ def test_a_piped_check_says_that_it_goes_on_when_nothing_else_is_said(
     assert "still working: 1 pages" in said
 
 
+def test_the_claims_that_are_left_out_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    PlainObserver().claims_found([samples.claim(0), samples.claim(1)], 3)
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first == "claims found: 2 of 5 shown; --max-claims shows more"
+
+
 def test_an_embedded_verdict_is_told_as_a_leaning(capsys: pytest.CaptureFixture[str]) -> None:
     PlainObserver().verdict_reached(samples.claim(0), samples.verdict(0, "supports"))
     assert "leaning supported" in capsys.readouterr().err
