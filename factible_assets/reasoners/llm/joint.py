@@ -97,11 +97,9 @@ class JointReader:
         singles = [each for each in present if instructs_reader(each.page.text)]
         rest = [each for each in present if each not in singles]
         count = math.ceil(len(rest) / self.size)
-        calls = [self._read_group(rest[at::count]) for at in range(count)]
-        alone = asyncio.gather(*map(self._read_alone, singles))
-        parts = await asyncio.gather(*calls)
-        outcomes = {id(source): each for source, each in zip(singles, await alone, strict=True)}
-        return {key: each for part in (*parts, outcomes) for key, each in part.items()}
+        groups = [*(rest[at::count] for at in range(count)), *([each] for each in singles)]
+        parts = await asyncio.gather(*map(self._read_group, groups))
+        return {key: each for part in parts for key, each in part.items()}
 
     async def _read_alone(self, source: Source) -> Outcome:
         talk = self.converse([source])
