@@ -100,7 +100,7 @@ def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
     ]
     around = slice(max(0, places[0] - _AROUND), places[-1] + 1 + _AROUND) if places else slice(0)
     return replace(
-        report, claims=[view], clearest=[], transcript=report.transcript[around], stored=stored
+        report, claims=[view], first=[], transcript=report.transcript[around], stored=stored
     )
 
 
