@@ -227,8 +227,10 @@ async def check(house: InHouse, client: ByClient, form: Filled) -> Response:
     if not link:
         raise HTTPException(422, "Give the link of a video, or a transcript.")
     most = form.get("max_claims") or str(MOST_CLAIMS)
+    # A strict field takes a number and not its digits; other text is left for it to refuse.
+    number = int(most) if most.isdecimal() and len(most) <= len(str(MOST_CLAIMS)) else most
     try:
-        asked = FactCheckRequest.model_validate_strings({"video_url": link, "max_claims": most})
+        asked = FactCheckRequest.model_validate({"video_url": link, "max_claims": number})
     except ValidationError as error:
         raise HTTPException(422, validation_sentence(error.errors())) from error
     config = asked.config()
