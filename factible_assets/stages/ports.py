@@ -333,8 +333,8 @@ class Reasoner:
 class Observer:
     """Hears what happens while a video is checked; itself it does nothing with it.
 
-    Must return at once and never raise. `left_out` claims were found and are more than a run checks.
-    `remarked` is a sentence on something that went otherwise than asked for. Whoever runs the check
+    Must return at once and never raise. `left_out` claims were found beyond those that a run
+    checks. `remarked` is a sentence on something that went otherwise than asked for. Whoever runs the check
     tells the last three: that another check of the video is waited for, that an asset is stored,
     that the run was asked to stop and closes what it has open.
     """

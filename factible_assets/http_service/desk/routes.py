@@ -52,7 +52,8 @@ from warehouse.store import Warehouse
 
 _VIDEOS = 25
 _LONGEST_SEARCH = _LONGEST_TITLE = 300
-_LONGEST_NUMBER = 10
+_TIMELESS: frozenset[ReviewKind] = frozenset({"note", "add_claim"})
+"""Acts that decide nothing about the claim as it stands, and are recorded whatever changed."""
 _LONGEST_NAME = 50
 """Characters of a file's name, of up to four bytes each, of the 255 that a file system takes."""
 
@@ -248,8 +249,9 @@ async def check(house: InHouse, client: ByClient, form: Filled) -> Response:
     if not link:
         raise HTTPException(422, "Give the link of a video, or a transcript.")
     most = form.get("max_claims") or str(MOST_CLAIMS)
+    # A strict field takes a number and not its digits; other text is left for it to refuse.
+    number = int(most) if most.isdecimal() and len(most) <= len(str(MOST_CLAIMS)) else most
     try:
-        number = int(most) if most.isdecimal() and len(most) < _LONGEST_NUMBER else most
         asked = FactCheckRequest.model_validate({"video_url": link, "max_claims": number})
     except ValidationError as error:
         raise HTTPException(422, validation_sentence(error.errors())) from error
@@ -401,6 +403,7 @@ def claim_page(
         if file.claim.claim_id != claim_id:  # it was asked for by its number, or a part of its id
             return _there(f"{path}?{request.url.query}".rstrip("?"))
         values = {"text": file.claim.text, "gone": file.gone, "path": path, "video": video}
+        values["seen"] = pages.version_of_file(file)
         return shown(pages.page("gone", viewer, **values))
     claim_id = report.claims[0].claim.claim_id
     with house.results.opened() as now:
@@ -466,7 +469,11 @@ async def act(
     """Record what a reviewer does, and check the claim again if they ask for it."""
     if form.get("act") not in get_args(ReviewKind):
         raise HTTPException(422, "This form asks for nothing that can be done.")
-    kind, now = await asyncio.to_thread(_record, video_id, claim_id, form, viewer.name, house)
+    kind, file, why = await asyncio.to_thread(_record, video_id, claim_id, form, viewer.name, house)
+    if why is not None:
+        made = pages.outdated(viewer, file, kind, form.fields, why)
+        return shown(made, status=HTTPStatus.UNPROCESSABLE_ENTITY if why else HTTPStatus.CONFLICT)
+    now = file.claim.claim_id
     if form.get("again"):
         try:
             return await check_claim(video_id, now, house, client)
@@ -484,8 +491,12 @@ async def act(
 
 def _record(
     video_id: str, claim_id: str, form: Form, name: str, house: House
-) -> tuple[ReviewKind, str]:
-    """Record what a form asks for; return what that was, and the claim that is to be checked."""
+) -> tuple[ReviewKind, review.ClaimFile, str | None]:
+    """Record an act, unless its form was made from an older state of the claim.
+
+    Returns the kind of act, the claim as it was before the act, and why nothing was recorded: None
+    if it was recorded, "" if the state is newer, else a sentence.
+    """
     kind = cast("ReviewKind", form.get("act"))
     store = Warehouse(house.settings.warehouse)
     with review.in_turn(house.settings):
@@ -495,6 +506,8 @@ def _record(
             file = review.open_claim(video_id, claim_id, house.settings)
         if form.get("query") and not form.get("text"):
             kind = "remove_query"
+        if kind not in _TIMELESS and form.get("seen") != pages.version_of_file(file):
+            return kind, file, ""
         given = form.get("query_type")
         wish = review.Wish(
             kind,
@@ -506,9 +519,15 @@ def _record(
             opposite=bool(form.get("opposite")),
             reason=form.get("reason") or None,
         )
-        store.write_rows({"review_actions": review.planned(file, [wish], name, None)})
+        try:
+            acts = review.planned(file, [wish], name, None)
+        except FactibleError as error:
+            if kind == "add_claim":
+                raise
+            return kind, file, str(error)
+        store.write_rows({"review_actions": acts})
     store.publish(house.settings.published, only_added_to="review_actions")
-    return kind, file.claim.claim_id
+    return kind, file, None
 
 
 @routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/check")

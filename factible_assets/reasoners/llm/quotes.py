@@ -9,6 +9,7 @@ from __future__ import annotations
 from factible_assets.reasoners.readers.plain import side_of_text
 from factible_assets.records import Stance
 
+
 def side_of_quote(claim: str, quote: str, context: str) -> Stance | None:
     """Return the side that a quote takes plainly; None if it takes none.
 
