@@ -42,7 +42,7 @@ def _cost(costs: Costs | None) -> str:
 
 
 class PlainObserver(Observer):
-    """Writes one line per event, for logs and pipes: results and no ticks.
+    """Writes one line per event, for logs and pipes: results, and ticks of slow transcripts alone.
 
     Of a list of claims, so many as are `listed`, it says the verdicts alone.
     """
@@ -51,6 +51,9 @@ class PlainObserver(Observer):
         self._costs, self._listed, self._claims = costs, listed, listed
         self._reached: dict[str, int] = {}  # a step that is tried again reaches them anew
         self._lock = threading.Lock()
+
+    def transcript_progressed(self, words: str, share: float) -> None:
+        note(plain(words))
 
     def claims_found(self, claims: Sequence[Claim]) -> None:
         with self._lock:
@@ -123,8 +126,12 @@ class LiveObserver(Observer):
         self._lock = threading.Lock()
         self._lines: dict[str, _Line] = {}
         self._has_transcript = False
+        self._transcript = ("", 0.0)
         self._has_claims = False
         self._is_stopping = False
+
+    def transcript_progressed(self, words: str, share: float) -> None:
+        self._transcript = (words, share)
 
     def claims_found(self, claims: Sequence[Claim]) -> None:
         with self._lock:
@@ -172,7 +179,8 @@ class LiveObserver(Observer):
             return ProgressBar(total=1.0, completed=min(1.0, share), width=room, pulse=pulse)
 
         grid = Table.grid(padding=(0, 2))
-        grid.add_row("transcript", bar(begun, pulse=not begun), "")
+        said, share = ("", 1.0) if begun else self._transcript
+        grid.add_row("transcript", bar(share, pulse=not share), plain(said))
         told = f"{count} found" if found else ""
         grid.add_row("claims", bar(found, pulse=begun and not found), told)
         for stage, pieces in _PIECES.items():
