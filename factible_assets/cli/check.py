@@ -58,7 +58,8 @@ def check(
     target: Annotated[
         str,
         Argument(
-            help="A YouTube URL or id, the id of a video in a corpus, or a transcript file.",
+            help="A YouTube URL or id, the id of a video in a corpus, a transcript file or a "
+            "recording.",
             autocompletion=arguments.video_ids,
         ),
     ],
@@ -74,7 +75,7 @@ def check(
             "because you chose them; with unknown they weigh as an unlisted site would."
         ),
     ] = None,
-    title: Annotated[str | None, Option(help="The title of a transcript file's video.")] = None,
+    title: Annotated[str | None, Option(help="The title of a file's video.")] = None,
     web: Annotated[
         str | None,
         Option(
@@ -101,6 +102,8 @@ def check(
     Example: factible check everyday-beliefs-talk
 
     Example: factible check talk.vtt --title "What everybody knows" --pages my-pages/
+
+    Example: factible check talk.mp3
 
     An id that begins with a dash follows two dashes: factible check --json -- -LDjqcvSbP4
     """
@@ -136,7 +139,7 @@ def check(
         knobs["web"] = web = f"archive:{import_pages(pages, settings)}"
     file = enlist(meant, settings, web, pages_rating)
     if file is not None:
-        note(f"{meant.transcript} is listed as the video {meant.video_id} in {file}")
+        note(f"{meant.file} is listed as the video {meant.video_id} in {file}")
     config = arguments.checked_config(knobs)
     from factible_assets.services.search import default_remarks
 

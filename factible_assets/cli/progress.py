@@ -53,7 +53,7 @@ def _cost(costs: Costs | None) -> str:
 
 
 class PlainObserver(Observer):
-    """Writes one line per event, for logs and pipes: results and no ticks.
+    """Writes one line per event, for logs and pipes: results, and ticks of slow transcripts alone.
 
     Of a list of claims, so many as are `listed`, it says the verdicts alone.
     """
@@ -65,7 +65,14 @@ class PlainObserver(Observer):
         self._spoke = monotonic()
         self._lock = threading.Lock()
 
+<<<<<<< HEAD
     def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
+=======
+    def transcript_progressed(self, words: str, share: float) -> None:
+        note(plain(words))
+
+    def claims_found(self, claims: Sequence[Claim]) -> None:
+>>>>>>> audio
         with self._lock:
             if self._listed:
                 return
@@ -160,10 +167,18 @@ class LiveObserver(Observer):
         self._lock = threading.Lock()
         self._lines: dict[str, _Line] = {}
         self._has_transcript = False
+        self._transcript = ("", 0.0)
         self._has_claims = False
         self._is_stopping = False
 
+<<<<<<< HEAD
     def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
+=======
+    def transcript_progressed(self, words: str, share: float) -> None:
+        self._transcript = (words, share)
+
+    def claims_found(self, claims: Sequence[Claim]) -> None:
+>>>>>>> audio
         with self._lock:
             self._has_transcript = self._has_claims = True
             self._lines = {claim.claim_id: _Line(claim) for claim in claims}
@@ -215,7 +230,8 @@ class LiveObserver(Observer):
             return ProgressBar(total=1.0, completed=min(1.0, share), width=room, pulse=pulse)
 
         grid = Table.grid(padding=(0, 2))
-        grid.add_row("transcript", bar(begun, pulse=not begun), "")
+        said, share = ("", 1.0) if begun else self._transcript
+        grid.add_row("transcript", bar(share, pulse=not share), plain(said))
         told = f"{count} found" if found else ""
         grid.add_row("claims", bar(found, pulse=begun and not found), told)
         for stage, pieces in _PIECES.items():

@@ -339,7 +339,13 @@ class Observer:
     that the run was asked to stop and closes what it has open.
     """
 
+<<<<<<< HEAD
     def claims_found(self, claims: Sequence[records.Claim], left_out: int = 0) -> None: ...
+=======
+    def transcript_progressed(self, words: str, share: float) -> None: ...
+
+    def claims_found(self, claims: Sequence[records.Claim]) -> None: ...
+>>>>>>> audio
 
     def stage_progressed(self, stage: str, claim: records.Claim, done: int, total: int) -> None: ...
 
