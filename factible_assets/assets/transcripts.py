@@ -167,24 +167,18 @@ async def transcripts(  # type: ignore[no-untyped-def]
         for problem in reading.problems:
             context.log.warning(str(problem))
     with STOPS.heeded(context.run.run_id):
-<<<<<<< HEAD
         try:
             found, problems = await obtained(
-                wanted, reading, services.settings, is_last_try=common.is_last_try(context)
+                wanted,
+                reading,
+                services.settings,
+                tell=LogObserver(context.log, observer).transcript_progressed,
+                is_last_try=common.is_last_try(context),
             )
         except OutageFailure:
             # By this tag, the schedule videos_due finds the videos to ask for again.
             context.instance.add_run_tags(context.run.run_id, {DUE_TAG: "transcript"})
             raise
-=======
-        found, problems = await obtained(
-            wanted,
-            reading,
-            services.settings,
-            tell=LogObserver(context.log, observer).transcript_progressed,
-            is_last_try=common.is_last_try(context),
-        )
->>>>>>> audio
     video, (transcript,), segments = found.video, found.transcripts, found.segments
     seconds = time.perf_counter() - started
     last = segments[-1] if segments else None

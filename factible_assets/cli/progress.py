@@ -65,14 +65,10 @@ class PlainObserver(Observer):
         self._spoke = monotonic()
         self._lock = threading.Lock()
 
-<<<<<<< HEAD
-    def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
-=======
     def transcript_progressed(self, words: str, share: float) -> None:
         note(plain(words))
 
-    def claims_found(self, claims: Sequence[Claim]) -> None:
->>>>>>> audio
+    def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         with self._lock:
             if self._listed:
                 return
@@ -171,14 +167,10 @@ class LiveObserver(Observer):
         self._has_claims = False
         self._is_stopping = False
 
-<<<<<<< HEAD
-    def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
-=======
     def transcript_progressed(self, words: str, share: float) -> None:
         self._transcript = (words, share)
 
-    def claims_found(self, claims: Sequence[Claim]) -> None:
->>>>>>> audio
+    def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         with self._lock:
             self._has_transcript = self._has_claims = True
             self._lines = {claim.claim_id: _Line(claim) for claim in claims}

@@ -44,12 +44,8 @@ _Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 LOCAL_CORPUS = "local.yaml"
 """The corpus in the data folder that lists what a person added without naming a file."""
 
-<<<<<<< HEAD
-TRANSCRIPTS = "transcripts"
-"""The folder beside a corpus file with the transcripts that were added to it."""
-=======
-_TRANSCRIPTS, _MEDIA = "transcripts", "recordings"
->>>>>>> audio
+TRANSCRIPTS, _MEDIA = "transcripts", "recordings"
+"""The folders beside a corpus file with the transcripts and recordings that were added to it."""
 _LINK = re.compile(
     r"(?:[a-z][a-z0-9+.-]*://|(?:www\.|m\.|music\.)?(?:youtube(?:-nocookie)?\.com|youtu\.be)/)",
     re.IGNORECASE,

@@ -20,22 +20,14 @@ from factible_assets.records import Rating
 from factible_assets.settings import Settings
 from factible_assets.wording import plain
 from resources.lines import did_you_mean
-<<<<<<< HEAD
+from resources.transcripts.recording import is_recording, unready
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
-=======
-from resources.transcripts.recording import SUFFIXES, is_recording, unready
-from resources.transcripts.youtube_ids import is_video_id
->>>>>>> audio
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
-<<<<<<< HEAD
 _FILE_NAME = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,5}\Z")
 _SITE = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}/(?!.*\.[a-z0-9]{2,5}\Z)")
-=======
-_FILE_SUFFIXES = SUFFIXES.union((".vtt", ".srt", ".sbv", ".json", ".json3", ".txt", ".md"))
->>>>>>> audio
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +82,12 @@ def resolve(target: str, title: str | None, settings: Settings) -> Target:
         return Target(video_id, remark=unread)
     shown = plain(video_id, 120)
     if path.is_dir():
-<<<<<<< HEAD
-        raise FactibleError(f"{shown} is a folder.", "Give a transcript file, such as one in it.")
-    if _SITE.match(video_id):
-        raise NotAVideoLinkError(video_id, "is not a YouTube link")
-    if _FILE_NAME.search(video_id) or "/" in video_id or "\\" in video_id:
-=======
         raise FactibleError(
             f"{shown} is a folder.", "Give a transcript file or a recording, such as one in it."
         )
-    if Path(video_id).suffix.lower() in _FILE_SUFFIXES or "/" in video_id or "\\" in video_id:
->>>>>>> audio
+    if _SITE.match(video_id):
+        raise NotAVideoLinkError(video_id, "is not a YouTube link")
+    if _FILE_NAME.search(video_id) or "/" in video_id or "\\" in video_id:
         raise FactibleError(f"There is no file {shown}.", "Check the path.")
     raise FactibleError(
         f"No corpus lists a video {shown}, and there is no such file.",

@@ -74,16 +74,12 @@ class LogObserver(ports.Observer):
     def __init__(self, log: logging.Logger, then: ports.Observer | None = None) -> None:
         self._log, self._then = log, then or ports.Observer()
 
-<<<<<<< HEAD
-    def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
-=======
     def transcript_progressed(self, words: str, share: float) -> None:
         """Log how far a transcript has come that takes minutes."""
         self._log.info("%s", words)
         self._then.transcript_progressed(words, share)
 
-    def claims_found(self, claims: Sequence[Claim]) -> None:
->>>>>>> audio
+    def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         """Log how many claims there are, and each with its time."""
         self._log.info("%s", claims_words(len(claims), left_out))
         for claim in claims:
