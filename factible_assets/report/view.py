@@ -166,7 +166,7 @@ def arrange(data: ReportData) -> ReportView:
         verdict_of=" and ".join(words for basis, words in judges.items() if basis in bases)
         or "nobody yet",
         counts=count_outcomes(
-            (view.standing, "llm" if view.ruling else view.verdict and view.verdict.basis)
+            (view.standing, "llm" if view.ruling else view.verdict.basis if view.verdict else None)
             for view in claims
         ),
         claims=claims,
