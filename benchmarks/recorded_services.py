@@ -50,6 +50,9 @@ _CHAT, _DOMAIN, _BOOTSTRAP = "/v1/chat/completions", "/rdap/domain/", "/rdap/dns
 _TRANSCRIPT_CHARACTERS = 20_000
 """What a model reads in one call; the recorded system read every talk in one."""
 _CLAIM_WORDS, _SENTENCES = 14, 40
+_READING_TOKENS, _TOKENS_PER_SECOND = 90, 100
+"""Output of one reading, and how fast a model writes: one call for six pages writes six readings
+one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +189,11 @@ class Services:
         self._pages = pages(given)
 
     async def takes(self, kind: str, *names: str) -> None:
-        """Take as long as the longest of some operations that are done together."""
-        seconds = max(self._clock.of(kind, name) for name in names)
+        """Take as long as the longest of some operations, and as the output of the others."""
+        longest = max(self._clock.of(kind, name) for name in names)
         self.asked += [Operation(kind, name, self._clock.of(kind, name)) for name in names]
-        await asyncio.sleep(seconds)
+        more = (len(names) - 1) * _READING_TOKENS / _TOKENS_PER_SECOND
+        await asyncio.sleep(longest + more * self._clock.scale)
 
     def answer(self, server: MisbehavingServer) -> None:
         """Put them on a server."""
@@ -217,7 +221,7 @@ class Services:
     async def _captions(self, exchange: Exchange) -> None:
         video = self._talks[_of(exchange, "v")].video
         cues = [
-            (each.start_seconds, each.duration_seconds, video.transcript.text[slice(*place)])
+            (each.begins, each.duration_seconds, video.transcript.text[slice(*place)])
             for each in video.segments
             if (place := (each.char_start, each.char_end))[1] <= _TRANSCRIPT_CHARACTERS
         ]

@@ -72,7 +72,9 @@ class Reasoners(StageConfig):
         ),
     )
     verdicts_by: Literal["auto", "template", "llm"] = Field(
-        default="auto", description="Who words the verdicts, if not the reasoner."
+        default="auto",
+        description="Who words the verdicts: a template (auto), or the language model too, in one "
+        "call for all claims. Words that do not speak for the verdict are left out.",
     )
 
 
@@ -293,11 +295,6 @@ class VerdictsConfig(StageConfig):
     )
     min_margin: float = Field(
         default=0.2, ge=0.0, le=1.0, description="Margin of the vote below which it abstains."
-    )
-    words: Literal["template", "model"] = Field(
-        default="template",
-        description="Who words the verdicts: a template, at no cost, or the language model too, in "
-        "one call for all claims. Words that do not speak for the verdict are left out.",
     )
 
 

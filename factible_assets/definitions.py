@@ -95,7 +95,7 @@ def build_defs(
                 description="Measure how good the newest answers of every corpus are.",
             ),
         ],
-        schedules=nights_schedules,
+        schedules=[*nights_schedules, new_videos.due_schedule(fact_check, settings)],
         sensors=[
             new_videos.corpus_sensor,
             new_videos.dead_runs_sensor,

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import tempfile
 from pathlib import Path
+from typing import BinaryIO
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _HASH_DIGITS = 10
@@ -20,6 +22,12 @@ _SLUG_CHARACTERS = 40
 def digest(data: bytes) -> str:
     """Return the short hash that tells two contents of one name apart."""
     return hashlib.sha256(data).hexdigest()[:_HASH_DIGITS]
+
+
+def digest_of(file: Path) -> str:
+    """Return the same hash of a file's content, which may be larger than the memory."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()[:_HASH_DIGITS]
 
 
 def slug(text: str) -> str:
@@ -58,11 +66,22 @@ def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> Path:
     return path
 
 
-def _replace(path: Path, content: bytes, mode: int | None) -> None:
+def copy_whole(source: Path, path: Path) -> Path:
+    """Copy a file of any size; a reader finds all of the copy, or none of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with source.open("rb") as content:
+        _replace(path, content, None)
+    return path
+
+
+def _replace(path: Path, content: bytes | BinaryIO, mode: int | None) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
+            if isinstance(content, bytes):
+                stream.write(content)
+            else:
+                shutil.copyfileobj(content, stream)
         # A temporary file is private; a result has the permissions of any other new file.
         mask = os.umask(0)
         os.umask(mask)

@@ -157,6 +157,11 @@ class TranscriptSegment(Record, table="transcript_segments", key="position", ass
     char_end: Count
     speaker: str | None = None  # As the source names or labels them, such as Ann or SPEAKER_01
 
+    @property
+    def begins(self) -> float:
+        """When it is said, in seconds; 0 in a text without times."""
+        return self.start_seconds or 0.0
+
     @model_validator(mode="after")
     def _span_is_ordered(self) -> Self:
         if self.char_end < self.char_start:
@@ -272,11 +277,12 @@ class PriorFactCheck(
     assets="search_hits",
     volatile="latency_seconds",
 ):
-    """What a fact-checker has published on something like the claim: a pointer, no evidence.
+    """What a fact-checker has published on something like the claim: a pointer.
 
-    Never read by a verdict: it is another's judgement. A claim that was looked up has at least one
-    row. `ok`: a review of the claim. `skipped`: one that was left out by the rule that `reason`
-    names. `no_evidence` (nothing was found) and `infra_error` have no review and stand alone.
+    No verdict reads its rating, which is another's judgement; its page may be evidence. A claim
+    that was looked up has at least one row. `ok`: a review of the claim. `skipped`: a review that
+    was left out by the rule that `reason` names. `no_evidence` (nothing was found) and
+    `infra_error` have no review and stand alone.
     """
 
     prior_fact_check_id: str

@@ -89,6 +89,13 @@ def counted(number: int, noun: str, nouns: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
+def claims_words(shown: int, left_out: int) -> str:
+    """Say how many claims were found, and how many of them are checked if that is not all."""
+    if not left_out:
+        return f"claims found: {shown}"
+    return f"claims found: {shown} of {shown + left_out} shown; --max-claims shows more"
+
+
 def dollars(usd: float) -> str:
     """Say a sum in US dollars, small ones with the digits that they need."""
     return f"${usd:,.2f}" if usd >= _WHOLE_CENTS or usd == 0 else f"${usd:.4f}"

@@ -389,17 +389,16 @@ def decode_text(data: bytes, *, detect: bool = False) -> str:
     lenient = data.decode("utf-8", "replace")
     if sum(character > "\x7f" for character in lenient) > 2 * lenient.count("\ufffd"):
         return lenient
-    if detect:
-        return data.decode(_charset_of(data), "replace")
+    charset = _charset_of(data) if detect else "cp1252"
     with suppress(UnicodeDecodeError):
-        return data.decode("cp1252")
-    return data.decode("latin-1")
+        return data.decode(charset)
+    return data.decode(charset if detect else "latin-1", "replace")
 
 
-_CHARSETS: Final = """
-cp1252 cp1251 koi8_r cp866 gb18030 big5 cp932 euc_jp cp949 cp1250 iso8859_2 cp1253 cp1254 cp1255
-cp1256 cp1257 cp874
-""".split()
+_CHARSETS: Final = [
+    "cp1252", "cp1251", "koi8_r", "cp866", "gb18030", "big5", "cp932", "euc_jp", "cp949", "cp1250",
+    "iso8859_2", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874",
+]  # fmt: skip
 """The charsets in which text files were written before UTF-8. Of two names for one text, the first.
 """
 _WIDE_CHARSETS = frozenset({"gb18030", "big5", "cp932", "euc_jp", "cp949"})

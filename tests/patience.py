@@ -75,7 +75,7 @@ class Patience:
 
 
 def eventually(
-    found: Callable[[], Found],
+    found: Callable[[], Found | None],
     words: str | Callable[[], str] = "it never came about",
     *,
     pause: float = 0.05,

@@ -38,6 +38,7 @@ def test_the_public_names_are_these_and_a_change_is_seen_in_review(defs: dg.Defi
     ]
     assert sorted(schedule.name for schedule in defs.schedules or ()) == [
         "nightly_recheck",
+        "videos_due",
         "weekly_retention",
     ]
     assert sorted(sensor.name for sensor in defs.sensors or ()) == [

@@ -54,7 +54,8 @@ _DESCRIPTIONS: dict[Stage, str] = {
     ),
     "search_hits": (
         "What the searches found, before anything is fetched, and how each search ended. Beside "
-        "it, and never part of the evidence: what fact-checkers have already published."
+        "it what fact-checkers have already published; the pages of checks of the same statement "
+        "are among the results."
     ),
     "reliability_ratings": (
         "How reliable each domain that was found is held to be, by which rating set, and why."

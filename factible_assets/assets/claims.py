@@ -101,6 +101,7 @@ async def claims(  # type: ignore[no-untyped-def]
         "count": len(found.claims),
         "found by": ", ".join(sorted({claim.basis for claim in found.claims})) or "–",
         "located in the transcript": located,
+        "left out, more than max_claims": found.left_out,
         "refused, because they were not said like that": found.refused,
         **({"thesis": dg.MetadataValue.md(f"> {cell(thesis)}")} if thesis else {}),
         "seconds": round(found.seconds, 3),

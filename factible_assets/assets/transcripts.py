@@ -18,6 +18,8 @@ from factible_assets.rows import VideoRows
 from factible_assets.services.alive import STOPS
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 from factible_assets.settings import Settings
+from factible_assets.stages.ports import Observer
+from factible_assets.stages.progress import LogObserver
 from factible_assets.stages.transcript import stored_transcript
 from factible_assets.wording import cell, clock
 from resources.lines import did_you_mean
@@ -25,6 +27,11 @@ from resources.transcripts import base
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id, watch_url
 
 CODE_VERSION = "2"
+DUE_TAG = "due"
+
+
+class OutageFailure(dg.Failure):
+    """A source of transcripts failed, and may answer another time."""
 
 
 def found_or_failure(
@@ -39,7 +46,7 @@ def found_or_failure(
         case base.Found():
             return answer
         case base.Outage(reason=reason):
-            raise dg.Failure(f"{reason} {advice}".rstrip(), allow_retries=not is_last_try)
+            raise OutageFailure(f"{reason} {advice}".rstrip(), allow_retries=not is_last_try)
         case _:
             raise common.final_failure(f"{answer.reason} {advice}".rstrip())
 
@@ -102,9 +109,12 @@ async def obtained(
     reading: CorporaReading,
     settings: Callable[[], Settings],
     *,
+    tell: Callable[[str, float], None] = lambda _, __: None,
     is_last_try: bool = False,
 ) -> tuple[VideoRows, Sequence[str]]:
     """Ask the sources of transcripts; return rows, and the details that the platform left out.
+
+    `tell` hears, in words and as a share, how far a source has come that takes minutes.
 
     Raises dagster.Failure: There is no transcript, or nobody speaks in it.
     """
@@ -113,9 +123,15 @@ async def obtained(
 
     video_id, advice = video.video_id, ""
     listed = reading.find(video_id)
-    wanted = WantedVideo(video_id, video.language)
+    wanted = WantedVideo(video_id, video.language, tell=tell)
     if listed is not None:
-        wanted = replace(wanted, transcript=listed.transcript, media=listed.media)
+        wanted = replace(
+            wanted,
+            transcript=listed.transcript,
+            media=listed.media,
+            transcript_url=listed.entry.transcript_url,
+            recording_url=listed.entry.recording_url,
+        )
     if wanted.transcript is None:
         place = f"factible corpus add --transcript FILE -- {video_id}"
         if listed is not None and listed in reading.videos():
@@ -136,9 +152,12 @@ async def obtained(
 )
 # Its checks are outputs too, and Dagster refuses one annotation for several outputs.
 async def transcripts(  # type: ignore[no-untyped-def]
-    context: dg.AssetExecutionContext, corpora: CorporaResource, services: FactCheckServices
+    context: dg.AssetExecutionContext,
+    corpora: CorporaResource,
+    services: FactCheckServices,
+    observer: dg.ResourceParam[Observer],
 ):
-    """Obtain the transcript of one video: from the file that a corpus names, else from YouTube."""
+    """Obtain the transcript of one video from the first source that has it."""
     started = time.perf_counter()
     reading = corpora.read()
     wanted = video_or_failure(reading, context.partition_key)
@@ -148,9 +167,18 @@ async def transcripts(  # type: ignore[no-untyped-def]
         for problem in reading.problems:
             context.log.warning(str(problem))
     with STOPS.heeded(context.run.run_id):
-        found, problems = await obtained(
-            wanted, reading, services.settings, is_last_try=common.is_last_try(context)
-        )
+        try:
+            found, problems = await obtained(
+                wanted,
+                reading,
+                services.settings,
+                tell=LogObserver(context.log, observer).transcript_progressed,
+                is_last_try=common.is_last_try(context),
+            )
+        except OutageFailure:
+            # By this tag, the schedule videos_due finds the videos to ask for again.
+            context.instance.add_run_tags(context.run.run_id, {DUE_TAG: "transcript"})
+            raise
     video, (transcript,), segments = found.video, found.transcripts, found.segments
     seconds = time.perf_counter() - started
     last = segments[-1] if segments else None

@@ -12,7 +12,9 @@ later.
 
 # No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
 
+from collections import Counter
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -21,14 +23,15 @@ import dagster as dg
 from pydantic import AfterValidator, Field
 
 from factible_assets.assets.common import final_failure, launcher_of
-from factible_assets.automation.nightly import run_tags
+from factible_assets.assets.transcripts import DUE_TAG
+from factible_assets.automation.nightly import in_flight, run_tags
 from factible_assets.config import ClaimsConfig, FactCheckConfig, StageConfig, Web
 from factible_assets.corpora.format import CorpusError
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video
 from factible_assets.exchange import ImportFormat
 from factible_assets.launchpad import launchpad_schema, run_config_for
-from factible_assets.partitions import videos
+from factible_assets.partitions import PARTITION_TAG, videos
 from factible_assets.records import METHOD
 from factible_assets.services.alive import end_dead_runs
 from factible_assets.services.resource import CorporaResource, FactCheckServices
@@ -116,7 +119,7 @@ class AddVideoConfig(StageConfig):
     )
     transcript: str | None = Field(
         default=None,
-        description="A file of captions (WebVTT, SRT, SBV, json3, JSON, text) on the machine that "
+        description="A transcript, in any format of docs/guide.md, on the machine that "
         "runs Dagster, as a whole path, in the data folder or in FACTIBLE_TRANSCRIPT_FOLDERS; it "
         "is copied. Else YouTube is asked for them.",
     )
@@ -233,6 +236,63 @@ def added_videos_sensor(fact_check: Any) -> dg.SensorDefinition:
         return check_request(context.dagster_run)
 
     return check_added_videos
+
+
+DUE_SCHEDULE = "videos_due"
+_DUE_PER_TICK, _MOST_TRIES = 100, 48
+"""YouTube answers about 300 videos an hour to one address. After two days nobody is asked again."""
+
+
+def due_requests(
+    instance: dg.DagsterInstance, settings: Settings, tick: datetime
+) -> list[dg.RunRequest]:
+    """Return a check for each video whose transcript a source could not deliver when it was asked.
+
+    Those are the runs that failed with the tag `due`. A video that has been checked since, that a
+    run is working on, or that was tried 48 times is left out.
+    """
+    failed = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE], tags={DUE_TAG: "transcript"})
+    stored = Warehouse(settings.warehouse).video_ids() if settings.warehouse.exists() else ()
+    held = in_flight(instance) | set(stored)
+    last: dict[str, dg.DagsterRun] = {}
+    tries: Counter[str] = Counter()
+    for run in instance.get_runs(failed):  # the newest first
+        video_id = run.tags.get(PARTITION_TAG, "")
+        tries[video_id] += 1
+        last.setdefault(video_id, run)
+    there = set(instance.get_dynamic_partitions(str(videos.name)))
+    due = [each for each in last if each in there - held and tries[each] < _MOST_TRIES]
+    return [
+        dg.RunRequest(
+            run_key=f"{tick:%Y-%m-%dT%H:%MZ} {video_id}",
+            partition_key=video_id,
+            run_config=last[video_id].run_config,
+            tags=run_tags(video_id, last[video_id].tags.get("corpus"), DUE_SCHEDULE),
+        )
+        for video_id in due[:_DUE_PER_TICK]
+    ]
+
+
+def due_schedule(fact_check: Any, settings: Settings) -> dg.ScheduleDefinition:
+    """Return the schedule that launches the job `fact_check` for videos that are due."""
+
+    @dg.schedule(
+        name=DUE_SCHEDULE,
+        job=fact_check,
+        cron_schedule="20 * * * *",
+        execution_timezone="UTC",
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+        description=(
+            "Checks, each hour, videos whose transcript could not be had when it was asked for: "
+            "YouTube's limit was reached, or a stream had not ended."
+        ),
+    )
+    def videos_due(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest] | dg.SkipReason:
+        tick = context.scheduled_execution_time.astimezone(UTC)
+        requests = due_requests(context.instance, settings, tick)
+        return requests or dg.SkipReason("No video waits for its transcript.")
+
+    return videos_due
 
 
 # --- A corpus -----------------------------------------------------------------------------------

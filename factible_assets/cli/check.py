@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no
     from warehouse.rechecks import PlannedVideo
 
 _DEMO = "everyday-beliefs-talk"
-_DEMO_CLAIMS = 12
+_DEMO_CLAIMS = 14
 """Enough that true, false, mixed and unsettled claims of the talk are among them."""
 _SHOWN_REASONS, _SHOWN_CHARACTERS = 3, 400
 """Of why verdicts lack something; the report has them all."""
@@ -58,7 +58,8 @@ def check(
     target: Annotated[
         str,
         Argument(
-            help="A YouTube URL or id, the id of a video in a corpus, or a transcript file.",
+            help="A YouTube URL or id, the id of a video in a corpus, a transcript file or a "
+            "recording.",
             autocompletion=arguments.video_ids,
         ),
     ],
@@ -74,7 +75,7 @@ def check(
             "because you chose them; with unknown they weigh as an unlisted site would."
         ),
     ] = None,
-    title: Annotated[str | None, Option(help="The title of a transcript file's video.")] = None,
+    title: Annotated[str | None, Option(help="The title of a file's video.")] = None,
     web: Annotated[
         str | None,
         Option(
@@ -101,6 +102,8 @@ def check(
     Example: factible check everyday-beliefs-talk
 
     Example: factible check talk.vtt --title "What everybody knows" --pages my-pages/
+
+    Example: factible check talk.mp3
 
     An id that begins with a dash follows two dashes: factible check --json -- -LDjqcvSbP4
     """
@@ -136,7 +139,7 @@ def check(
         knobs["web"] = web = f"archive:{import_pages(pages, settings)}"
     file = enlist(meant, settings, web, pages_rating)
     if file is not None:
-        note(f"{meant.transcript} is listed as the video {meant.video_id} in {file}")
+        note(f"{meant.file} is listed as the video {meant.video_id} in {file}")
     config = arguments.checked_config(knobs)
     from factible_assets.services.search import default_remarks
 
@@ -401,20 +404,20 @@ def check_list(
         for claim in entry.claims or ()
     }
     note(f"{counted(len(given), 'claim')} → {done.file}; {jobs} at once")
-    from factible_assets.cli.progress import PlainObserver
+    from factible_assets.cli.progress import PlainObserver, speaking_up
     from factible_assets.running.check import check_claim_list
 
-    lines = PlainObserver(listed=len(given))
-    checks = check_claim_list(
-        tuple(given),
-        settings=settings,
-        config=config,
-        watch=lambda _: nullcontext(lines),
-        say=note,
-        jobs=jobs,
-        fresh=force,
-    )
-    found = {row["video_id"]: (row, code) for row, code in checks}
+    with speaking_up(PlainObserver(listed=len(given))) as lines:
+        checks = check_claim_list(
+            tuple(given),
+            settings=settings,
+            config=config,
+            watch=lambda _: nullcontext(lines),
+            say=note,
+            jobs=jobs,
+            fresh=force,
+        )
+        found = {row["video_id"]: (row, code) for row, code in checks}
     rows = [told | found[each][0] for each, told in given.items()]
     if output is not None:
         from factible_assets.exchange.tables import csv_of

@@ -7,6 +7,7 @@ corpora and their errors (corpora/), importing and other forms (exchange/), the 
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -31,6 +32,7 @@ from factible_assets.stages.urls import canonical_url
 from factible_assets.wording import counted, plain
 from resources.archive.store import Archive, ImportReport
 from resources.lines import FileProblem
+from resources.transcripts.youtube_ids import is_on_youtube, is_video_id
 
 app = Typer()
 _ALL_LISTED = "All videos: factible corpus list"
@@ -41,11 +43,17 @@ Output = Annotated[Path | None, Option("--output", "-o", help="Write to this fil
 @app.command("add")
 def add(
     video: Annotated[
-        str, Argument(help="A YouTube URL or id, or an id of your own for the video.")
+        str,
+        Argument(
+            help="A YouTube URL or id, an id of your own, or the address of a podcast's feed."
+        ),
     ],
     *,
     transcript: Annotated[
         Path | None, Option(help="Its captions; copied beside the corpus file.")
+    ] = None,
+    media: Annotated[
+        Path | None, Option(help="Its recording, whose speech is recognised; copied likewise.")
     ] = None,
     title: Annotated[str | None, Option(help="The title.")] = None,
     channel: Annotated[str | None, Option(help="Who published it.")] = None,
@@ -53,16 +61,35 @@ def add(
     published_on: Annotated[str | None, Option(metavar="YYYY-MM-DD", help="The day.")] = None,
     web: Annotated[str | None, Option(help="Where its evidence is sought.")] = None,
     corpus: Annotated[
-        Path | None, Option(help="The file; else the data folder's local.yaml.")
+        Path | None,
+        Option(help="The file; else the data folder's local.yaml, or one named as the podcast."),
+    ] = None,
+    limit: Annotated[
+        int | None, Option(min=1, help="Of a podcast, the first so many episodes of its feed.")
     ] = None,
 ) -> None:
-    """List a video in a corpus file; the rest of the file stays as it is.
+    """List a video in a corpus file, or the episodes of a podcast; the rest of the file stays.
+
+    The transcripts that a podcast's feed links to are fetched when an episode is checked. Where
+    there is none, the recording is fetched and its speech recognised. The same command adds new
+    episodes later.
 
     Example: factible corpus add my-talk --transcript talk.vtt --title "What everybody knows"
+
+    Example: factible corpus add https://example.org/podcast.xml --limit 20
 
     An id that begins with a dash comes last: factible corpus add --title T -- -LDjqcvSbP4
     """
     settings = load_settings()
+    if video.startswith(("https://", "http://")) and not is_on_youtube(video):
+        described = (transcript, media, title, channel, language, published_on)
+        if any(each is not None for each in described):
+            raise UsageError(
+                "A feed says itself what its episodes are.",
+                "Give --corpus, --web and --limit alone.",
+            )
+        _add_feed(video, settings, corpus, web, limit)
+        return
     file = corpus or settings.home_corpora / LOCAL_CORPUS
     if corpus is None:
         settings.ensure_home()
@@ -71,6 +98,7 @@ def add(
         video,
         listing=load_corpora(settings.corpus_folders),
         transcript=transcript,
+        media=media,
         title=title,
         channel=channel,
         language=language,
@@ -78,6 +106,28 @@ def add(
         web=web,
     )
     result({"video_id": entry.video_id, "corpus": file}, f"{entry.video_id} is listed in {file}")
+
+
+def _add_feed(
+    address: str, settings: Settings, corpus: Path | None, web: str | None, limit: int | None
+) -> None:
+    from factible_assets.exchange.podcast import list_feed
+    from factible_assets.services.transcripts import fetch_feed
+
+    feed = asyncio.run(fetch_feed(address, settings))
+    if corpus is None:
+        settings.ensure_home()
+    file = corpus or settings.home_corpora / f"{slug(feed.title)}.yaml"
+    done = list_feed(file, feed, address, web=web, limit=limit)
+    if feed.without_words:
+        counts = counted(feed.without_words, "item has", "items have")
+        note(f"left out: {counts} neither a transcript nor a recording")
+    if feed.beyond_limit:
+        note(f"left out: {counted(feed.beyond_limit, 'episode')} far back in the feed")
+    result(
+        {"corpus": file, "title": feed.title, "added": done.added},
+        f"{counted(len(done.added), 'episode')} of {plain(feed.title, 120)} added to {file}",
+    )
 
 
 @app.command("remove")
@@ -140,6 +190,8 @@ def list_(
         )
         said = f"({listed.entry.claim_count})" if listed.entry.claim_count is not None else None
         source = "file" if listed.transcript else "YouTube"
+        if not (listed.transcript or is_video_id(video.video_id)):
+            source = "podcast" if listed.entry.transcript_url else "recording"
         claims = said if known is None else known
         rows.append((video.video_id, video.title, video.corpus, listed.web, source, claims))
     headings = ("id", "title", "corpus", "web", "transcript", "annotated claims")

@@ -66,4 +66,4 @@ def forget(
             f"Still named in {plain(', '.join(named))}: by rows of other videos that found it as a "
             "page, or in files that a person put there."
         )
-        raise Exit(ExitCode.INCOMPLETE)
+        raise Exit(ExitCode.FAILED)

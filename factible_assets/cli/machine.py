@@ -43,6 +43,7 @@ from factible_assets.wording import counted, in_bytes, plain
 from resources.cache.store import DiskCache
 from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
 from resources.models.hub import Hub, add_model, pull_model, remove_model
+from resources.transcripts.recording import MODELS
 from warehouse.errors import NotAWarehouseError
 from warehouse.lake import Lake
 from warehouse.publication import copy_database, entries_beyond, restore_copy
@@ -172,7 +173,7 @@ def cache_clear(
     result(cleared, *lines)
 
 
-Model = Literal["nli", "nli-base", "reader", "reader-large"]
+Model = Literal["nli", "nli-base", "reader", "reader-large", "whisper", "whisper-en"]
 
 _Which = Annotated[Model, Argument(help="Which model.", metavar="|".join(get_args(Model)))]
 
@@ -200,7 +201,10 @@ def models_pull(
 
 @models_app.command("add")
 def models_add(
-    name: _Which, files: Annotated[list[Path], Argument(help="The model's files on this machine.")]
+    name: _Which,
+    files: Annotated[
+        list[Path], Argument(help="The model's files on this machine, or the folder that has them.")
+    ],
 ) -> None:
     """Put a model in place from files on this machine, after checking that they are the right ones.
 
@@ -213,6 +217,12 @@ def models_add(
     model = known_models()[name]
     settings.ensure_home()
     note(f"{model.title}: licence {model.licence}, from {model.source}")
+    names = [Path(each.path).name for each in model.files]
+    files = [
+        file
+        for path in files
+        for file in ([path / name for name in names] if path.is_dir() else [path])
+    ]
     receipt = add_model(settings.home, model, files)
     place = settings.home / "models" / name
     result(_document(settings, model, receipt), f"{model.title} is in {place}")
@@ -331,10 +341,16 @@ def _document(
     settings: Settings, model: ManifestModel, receipt: Receipt | None
 ) -> dict[str, object]:
     from factible_assets.services.reasoning import pulled_reader
+    from factible_assets.services.transcripts import speech_model
 
     folder = settings.home / "models" / model.name
     in_use = pulled_reader(settings)  # the best of those that were pulled
     other = f"not used: {f'the model {in_use}' if in_use else 'the plain reader'} reads pages"
+    job = "recognises speech" if model.name in MODELS else "reads pages"
+    if model.name in MODELS:
+        speech = speech_model(settings)
+        in_use = model.name if speech == folder else None
+        other = f"not used: {speech.name if speech else 'no model'} recognises speech"
     told = ("name", "title", "purpose", "licence", "source")
     return {
         **{each: getattr(model, each) for each in told},
@@ -343,7 +359,7 @@ def _document(
         "bytes": receipt.size if receipt else None,
         "commit": receipt.commit if receipt else None,
         "state": f"{receipt.size / 1e6:,.1f} MB in {folder}" if receipt else "not pulled",
-        "in_use": "reads pages" if model.name == in_use else other,
+        "in_use": job if model.name == in_use else other,
     }
 
 

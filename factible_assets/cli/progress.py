@@ -23,13 +23,24 @@ from rich.text import Text
 from factible_assets.cli.output import note, outcome_text, stderr, wishes
 from factible_assets.records import Claim, Verdict
 from factible_assets.stages.ports import Observer
-from factible_assets.wording import WAITING, clock, counted, dollars, plain, sureness, verdict_words
+from factible_assets.wording import (
+    WAITING,
+    claims_words,
+    clock,
+    counted,
+    dollars,
+    plain,
+    sureness,
+    verdict_words,
+)
 
 if TYPE_CHECKING:
     from resources.llm.limits import Budget
 
 Costs: TypeAlias = "Callable[[], Budget]"
 
+_SILENCE = 24.0
+"""Seconds without a line after which one says how far a check is; looked at every fifth of that."""
 STOPPING = "Stopping: closing what is open. Ctrl-C again leaves at once."
 
 
@@ -42,7 +53,7 @@ def _cost(costs: Costs | None) -> str:
 
 
 class PlainObserver(Observer):
-    """Writes one line per event, for logs and pipes: results and no ticks.
+    """Writes one line per event, for logs and pipes: results, and ticks of slow transcripts alone.
 
     Of a list of claims, so many as are `listed`, it says the verdicts alone.
     """
@@ -50,14 +61,19 @@ class PlainObserver(Observer):
     def __init__(self, costs: Costs | None = None, listed: int = 0) -> None:
         self._costs, self._listed, self._claims = costs, listed, listed
         self._reached: dict[str, int] = {}  # a step that is tried again reaches them anew
+        self._pieces: dict[str, int] = {}
+        self._spoke = monotonic()
         self._lock = threading.Lock()
 
-    def claims_found(self, claims: Sequence[Claim]) -> None:
+    def transcript_progressed(self, words: str, share: float) -> None:
+        note(plain(words))
+
+    def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         with self._lock:
             if self._listed:
                 return
             self._claims = len(claims)
-            note(f"claims found: {len(claims)}{self._so_far()}")
+            self._say(f"{claims_words(len(claims), left_out)}{self._so_far()}")
             for claim in claims:
                 note(f"  {claim.rank}. {clock(claim.start_seconds)} {plain(claim.text)}")
 
@@ -65,20 +81,44 @@ class PlainObserver(Observer):
         with self._lock:
             place = self._reached.setdefault(claim.claim_id, len(self._reached) + 1)
             confidence = f" ({sure} confidence)" if (sure := sureness(verdict)) else ""
-            note(
+            self._say(
                 f"verdict {place}/{max(self._claims, place)}: "
                 f"{verdict_words(verdict)}{confidence} – {plain(claim.text)}{self._so_far()}"
             )
 
+    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
+        with self._lock:
+            self._pieces[stage] = self._pieces.get(stage, 0) + 1
+
+    def remarked(self, sentence: str) -> None:
+        self._say(plain(sentence))
+
     def waiting(self) -> None:
-        note(WAITING)
+        self._say(WAITING)
 
     def asset_stored(self, asset: str) -> None:
-        if asset == "transcripts" and not self._listed:  # what comes later is said otherwise
-            note("transcript stored")
+        if asset == "transcripts" and not self._listed:  # later assets are told of otherwise
+            self._say("transcript stored")
 
     def stopping(self) -> None:
-        note(STOPPING)
+        self._say(STOPPING)
+
+    def speak_up(self) -> None:
+        """Say how far the check is if nothing was said for a while."""
+        with self._lock:
+            if monotonic() - self._spoke < _SILENCE:
+                return
+            done = [
+                f"{self._pieces[stage]} {pieces}"
+                for stage, pieces in _PIECES.items()
+                if stage in self._pieces
+            ]
+            done += [f"{len(self._reached)} verdicts"] if self._reached else []
+            self._say(f"still working: {', '.join(done) or 'nothing done yet'}{self._so_far()}")
+
+    def _say(self, words: str) -> None:
+        self._spoke = monotonic()
+        note(words)
 
     def _so_far(self) -> str:
         words = _cost(self._costs)
@@ -123,13 +163,19 @@ class LiveObserver(Observer):
         self._lock = threading.Lock()
         self._lines: dict[str, _Line] = {}
         self._has_transcript = False
+        self._transcript = ("", 0.0)
         self._has_claims = False
         self._is_stopping = False
 
-    def claims_found(self, claims: Sequence[Claim]) -> None:
+    def transcript_progressed(self, words: str, share: float) -> None:
+        self._transcript = (words, share)
+
+    def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         with self._lock:
             self._has_transcript = self._has_claims = True
             self._lines = {claim.claim_id: _Line(claim) for claim in claims}
+        if left_out and self._tell is not None:
+            self._tell(Text(claims_words(len(claims), left_out)))
 
     def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
         with self._lock:
@@ -146,6 +192,10 @@ class LiveObserver(Observer):
             line = Text(f"{reached:>{len(count)}}/{count}  {clock(claim.start_seconds):>5}  ")
             line.append(outcome_text(verdict))
             self._tell(line.append(f"{confidence}  {plain(claim.text)}"))
+
+    def remarked(self, sentence: str) -> None:
+        if self._tell is not None:
+            self._tell(Text(plain(sentence), style="yellow"))
 
     def waiting(self) -> None:
         note(WAITING)
@@ -172,7 +222,8 @@ class LiveObserver(Observer):
             return ProgressBar(total=1.0, completed=min(1.0, share), width=room, pulse=pulse)
 
         grid = Table.grid(padding=(0, 2))
-        grid.add_row("transcript", bar(begun, pulse=not begun), "")
+        said, share = ("", 1.0) if begun else self._transcript
+        grid.add_row("transcript", bar(share, pulse=not share), plain(said))
         told = f"{count} found" if found else ""
         grid.add_row("claims", bar(found, pulse=begun and not found), told)
         for stage, pieces in _PIECES.items():
@@ -223,11 +274,33 @@ def _open_claims(lines: Sequence[_Line], width: int, rows: int) -> Iterator[Rend
 
 
 @contextmanager
+def speaking_up(observer: PlainObserver) -> Iterator[Observer]:
+    """Have an observer speak at least every half a minute, so that a pipe shows a check at work."""
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_SILENCE / 5):
+            observer.speak_up()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield observer
+    finally:
+        done.set()
+        watcher.join()
+
+
+@contextmanager
 def watching(costs: Costs | None = None) -> Iterator[Observer]:
     """Give an observer that suits stderr: a live display on a terminal, lines elsewhere."""
     console = stderr()
     if wishes.quiet or not console.is_terminal:
-        yield Observer() if wishes.quiet else PlainObserver(costs)
+        if wishes.quiet:
+            yield Observer()
+            return
+        with speaking_up(PlainObserver(costs)) as observer:
+            yield observer
         return
     told: SimpleQueue[Text] = SimpleQueue()
     observer = LiveObserver(costs=costs, tell=told.put)

@@ -121,6 +121,9 @@ class PublishedClaimEntry(ClaimEntry):
     verdict: Any = None
 
 
+Link = Annotated[str, Field(pattern=r"^https?://\S{3,2000}$")]
+
+
 class VideoEntry(Entry):
     """One video of a corpus file."""
 
@@ -149,9 +152,18 @@ class VideoEntry(Entry):
     transcript: str | None = Field(
         default=None, description="A transcript file, relative to this file."
     )
+    transcript_url: Link | None = Field(
+        default=None, description="Where a transcript is fetched from, such as a podcast's."
+    )
     media: str | None = Field(
         default=None,
-        description="The video itself, or a picture of it, relative to this file; for `media`.",
+        description="The recording, or a picture of it, relative to this file. The speech of a "
+        "recording is recognised where there is no transcript; pictures are for `media`.",
+    )
+    recording_url: Link | None = Field(
+        default=None,
+        description="Where a recording is fetched from, whose speech is recognised where there is "
+        "no transcript.",
     )
     claims: tuple[ClaimEntry, ...] | None = Field(
         default=None, description="Annotated ground truth."

@@ -49,7 +49,7 @@ class CorpusVideo:
     file: Path
     line: int
     media: Path | None = None
-    """The video itself, or a picture of it."""
+    """The recording, or a picture of it."""
 
     @property
     def given_claims(self) -> ClaimDrafts | None:
@@ -286,7 +286,8 @@ class _Reader(EntryReader):
             line = self.document.line(first)
             self.report(place, _listed_before(entry.video_id, self.file, line))
         transcript = self._existing(entry.transcript, (*place, "transcript"))
-        if not (entry.transcript or entry.media or is_video_id(entry.video_id)):
+        words = (entry.transcript, entry.media, entry.transcript_url, entry.recording_url)
+        if not (any(words) or is_video_id(entry.video_id)):
             self.report(
                 place,
                 f"The video {entry.video_id!r} has neither a transcript nor a recording, and is "

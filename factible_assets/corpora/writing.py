@@ -26,7 +26,7 @@ from pydantic import ValidationError
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, load_corpora, load_corpus
 from factible_assets.errors import ExitCode
-from factible_assets.files import write_whole
+from factible_assets.files import copy_whole, write_whole
 from resources.lines import MAX_BYTES, PlacedError, parse_document, problem_words
 from resources.transcripts.youtube_ids import (
     NotAVideoLinkError,
@@ -44,7 +44,8 @@ _Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 LOCAL_CORPUS = "local.yaml"
 """The corpus in the data folder that lists what a person added without naming a file."""
 
-_TRANSCRIPTS = "transcripts"
+TRANSCRIPTS, _MEDIA = "transcripts", "recordings"
+"""The folders beside a corpus file with the transcripts and recordings that were added to it."""
 _LINK = re.compile(
     r"(?:[a-z][a-z0-9+.-]*://|(?:www\.|m\.|music\.)?(?:youtube(?:-nocookie)?\.com|youtu\.be)/)",
     re.IGNORECASE,
@@ -78,14 +79,15 @@ def list_new_video(
     *,
     listing: CorporaReading,
     transcript: Path | None = None,
+    media: Path | None = None,
     **details: str | None,
 ) -> VideoEntry:
-    """List a video in a corpus file, its transcript copied beside it; return the entry.
+    """List a video in a corpus file, its transcript or recording copied beside it.
 
     The file is created if it is not there, and keeps what it holds. The video is a YouTube link or
-    id, or an id of one's own, which needs a transcript: a file of captions, whose language is taken
-    over unless `details` (fields of VideoEntry) have one. In the `listing` of what is listed
-    anywhere, an entry on demand gives way.
+    id, or an id of one's own, which needs a transcript or a recording (`media`). The language of a
+    transcript is taken over unless `details` (fields of VideoEntry) have one. In the `listing` of
+    what is listed anywhere, an entry on demand gives way. Returns the entry.
 
     Raises:
         NotAVideoLinkError: it is a link, and to no video.
@@ -100,19 +102,20 @@ def list_new_video(
     listed = listing.find(video_id)
     if listed is not None and listed in listing.videos():
         raise CorpusError(f"{_listed(listed)} Edit that entry instead.")
-    if transcript is None and not is_video_id(video_id):
+    if transcript is None and media is None and not is_video_id(video_id):
         raise CorpusError(
             f"The video {video_id!r} is not on YouTube and has no transcript. Give its captions "
-            "as a transcript file."
+            "as a transcript file, or its recording."
         )
     words = read_transcript(transcript) if transcript else None
-    copied = f"{_TRANSCRIPTS}/{video_id}{transcript.suffix.lower()}" if transcript else None
+    copied = f"{TRANSCRIPTS}/{video_id}{transcript.suffix.lower()}" if transcript else None
     given = {
         **details,
         "id": video_id,
         "url": watch_url(video_id) if is_video_id(video_id) else None,
         "language": details.get("language") or (words.language if words else None),
         "transcript": copied,
+        "media": f"{_MEDIA}/{video_id}{media.suffix.lower()}" if media else None,
     }
     try:
         entry = VideoEntry.model_validate({key: each for key, each in given.items() if each})
@@ -121,6 +124,8 @@ def list_new_video(
         raise CorpusError(why, code=ExitCode.USAGE) from error
     if transcript is not None:
         write_whole(file.parent / str(entry.transcript), transcript.read_bytes())
+    if media is not None:
+        copy_whole(media, file.parent / str(entry.media))
     add_video(file, entry)
     return entry
 

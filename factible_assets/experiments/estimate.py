@@ -194,7 +194,7 @@ class _Work:
             "evidence": claims * math.ceil(pages_of_claim / ReadingLimits().together)
             if together
             else pages,
-            "verdicts": int(config.verdicts.words == "model"),
+            "verdicts": int(choice.made_by["verdicts"] == "llm"),
         }
         if strategy.needs_model:
             # It asks as it sees fit, within its budget.

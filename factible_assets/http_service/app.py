@@ -337,6 +337,7 @@ def create_app(
     app.openapi = described  # type: ignore[method-assign] # the documented way to extend it
     for kind in (HTTPException, FactibleError, RequestValidationError, Exception):
         app.add_exception_handler(kind, _refused)
+    app.add_middleware(walls.Turnstile)
     if has_walls:
         return app
     app.add_middleware(walls.Walls, admission=admission)

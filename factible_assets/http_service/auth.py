@@ -45,6 +45,10 @@ _MINUTE, _DAY = 60.0, 86_400.0
 _VIDEOS_PER_DAY, _REQUESTS_PER_MINUTE = 50, 120
 """The quotas of clients beyond loopback, where the settings state none."""
 
+_WRONG_PER_MINUTE = 10
+"""Wrong tokens from one address; further ones are not even looked at for a minute."""
+_MOST_PLACES = 10_000
+
 _ASK = statements("factible_assets.http_service", "auth.sql")
 
 
@@ -54,6 +58,17 @@ def is_loopback(address: str) -> bool:
         return ipaddress.ip_address(address.partition("%")[0]).is_loopback
     except ValueError:
         return False
+
+
+def _neighbourhood(address: str) -> str:
+    """Return what stands for the holder of an address: of IPv6 the network of 64 bits."""
+    try:
+        known = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if known.version == 4:  # noqa: PLR2004 - of the internet protocol
+        return str(known)
+    return str(ipaddress.ip_network((known, 64), strict=False))
 
 
 def _digest(token: str) -> bytes:
@@ -91,6 +106,10 @@ class Clients:
     videos_per_day: int | None = None
     requests_per_minute: int | None = None
     _requests: dict[str, deque[float]] = field(default_factory=dict)
+    _wrong: dict[str, deque[float]] = field(default_factory=dict)
+    """When tokens from a place were wrong, within the last minute."""
+    _proven: set[tuple[str, bytes]] = field(default_factory=set)
+    """Places and the digests of tokens that were right from there."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -123,8 +142,13 @@ class Clients:
             requests = _REQUESTS_PER_MINUTE if requests is None else requests
         return cls(settings.home / "serve.sqlite", clients, videos, requests)
 
-    def who(self, authorization: str | None, session: str | None = None) -> Client:
-        """Return who asks, by header or session; HTTPException (401): neither is known."""
+    def who(
+        self, authorization: str | None, session: str | None = None, *, address: str = ""
+    ) -> Client:
+        """Return the client that asks from an address, by its header or its session.
+
+        Raises HTTPException: Neither is known (401), or too many tokens were wrong (429).
+        """
         if not self.by_digest:
             return MACHINE
         if authorization is None and session is not None:
@@ -147,19 +171,41 @@ class Clients:
             raise HTTPException(
                 401, "This service needs a token: send the header Authorization: Bearer TOKEN."
             )
-        holder = self.with_token(token)
+        holder = self.with_token(token, address)
         if holder is None:
             raise HTTPException(
                 401, "The token is not one of this service's; ask its operator for a valid one."
             )
         return holder
 
-    def with_token(self, token: str) -> Client | None:
-        """Return whose token it is; None if it is nobody's."""
-        given = _digest(token)
+    def with_token(self, token: str, address: str) -> Client | None:
+        """Return the holder of a token that comes from an address; None if nobody holds it.
+
+        Raises HTTPException (429): Too many tokens from there were wrong within a minute. A token
+        that was right from there before is never slowed.
+        """
+        given, place, now = _digest(token), _neighbourhood(address), time.monotonic()
+        with self._lock:
+            wrong = self._wrong.get(place, deque())
+            while wrong and wrong[0] <= now - _MINUTE:
+                wrong.popleft()
+            if len(wrong) >= _WRONG_PER_MINUTE and (place, given) not in self._proven:
+                raise too_many(
+                    f"{_WRONG_PER_MINUTE} wrong tokens came from this address within a minute; "
+                    "wait before you try again.",
+                    wrong[0] + _MINUTE - now,
+                )
         # All are compared, each in constant time, so that the time taken tells nothing.
         known = [digest for digest in self.by_digest if hmac.compare_digest(digest, given)]
-        return self.by_digest[known[0]] if known else None
+        with self._lock:
+            if known:
+                self._proven.add((place, given))
+                return self.by_digest[known[0]]
+            if len(self._wrong) >= _MOST_PLACES:
+                recent = self._wrong.items()
+                self._wrong = {at: each for at, each in recent if each[-1] > now - _MINUTE}
+            self._wrong.setdefault(place, wrong).append(now)
+        return None
 
     def begin_session(self, client: Client) -> str:
         """Return what a browser brings instead of the token, for SESSION_SECONDS at most."""

@@ -30,6 +30,7 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
+from urllib.parse import parse_qsl
 
 import dagster._cli as dagster_cli
 import dagster._cli.dev as dagster_dev
@@ -104,9 +105,17 @@ def behind_walls(app: ASGIApp, admits: walls.Admission, service: FastAPI) -> ASG
         if not scope["state"]["client"].may("admin"):
             words = f"Dagster's pages are for administrators; yours are at {walls.DESK}."
             await walls.refuse(HTTPException(403, words), scope, receive, send)
-        elif asks and scope["method"] in walls.READING and scope["query_string"]:
+        elif asks and scope["query_string"] and scope["method"] in walls.READING:
             # A page anywhere can have an address loaded.
             problem = HTTPException(405, "Send questions by POST, as JSON.", {"Allow": "POST"})
+            await walls.refuse(problem, scope, receive, send)
+        elif asks and "query" in dict(
+            parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        ):
+            # Dagster answers what stands in an address also if a POST brings no body.
+            problem = HTTPException(
+                400, "Send the question as JSON in the body, not in the address."
+            )
             await walls.refuse(problem, scope, receive, send)
         else:
             await app(scope, receive, send)

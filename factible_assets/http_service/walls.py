@@ -4,7 +4,8 @@ What belongs here: the time that its head may take, the host that is named, the 
 the token, the rate, the size and type of the body, security headers. What does not: what a route
 does.
 
-The walls stand before the body is read, so that a stranger's body is never parsed.
+The walls stand before the body is read, so that a stranger's body is never parsed. Of a form of the
+desk whose session has ended, the words are kept on the page that asks for the token again.
 
 - Host: a page that has its own name resolved to this machine (DNS rebinding) still sends its name.
 - Origin and content type: a page of another site can make a browser send a form here, but neither
@@ -15,11 +16,13 @@ The walls stand before the body is read, so that a stranger's body is never pars
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Self
-from urllib.parse import urlencode, urlsplit
+from typing import Self, TypeAlias
+from urllib.parse import urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -39,7 +42,8 @@ MOST_FORM_BYTES = 32 * 1024 * 1024
 """What a form of the desk may bring: a transcript, and pages."""
 
 DESK, SIGN_IN, SIGN_OUT, CARDS = "/desk", "/desk/sign-in", "/desk/sign-out", "/desk/cards/"
-OPEN_PATHS = frozenset({"/api/v1/health", SIGN_IN})
+HEALTH = "/api/v1/health"
+OPEN_PATHS = frozenset({HEALTH, SIGN_IN})
 """What may be asked without a token: whether the service is there, and the way in. Cards, which
 pages of others frame, are open too; their route looks for the signature in the address."""
 
@@ -49,7 +53,18 @@ SESSION = "factible_session"
 HEAD_SECONDS = 10.0
 """How long a connection may take to send the head of a request."""
 
+TURN_SECONDS = 4.0
+"""How long a request waits for its turn before it is told that the service is busy."""
+
 _BODY_SECONDS = 30.0
+_HOST = re.compile(
+    r"(?:(?P<name>[\w.-]{1,255})|\[(?P<address>[0-9a-f:.]{2,45})\])(?::(?P<port>\d{0,5}))?",
+    re.ASCII | re.IGNORECASE,
+)
+_PORTS = {"http": 80, "https": 443}
+_Origin: TypeAlias = tuple[str, str, int]
+MOST_KEPT_BYTES = 16 * 1024
+"""Of a form that comes after its session has ended: so much is kept until its user is back."""
 _FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 SECURITY_HEADERS = {
@@ -67,13 +82,15 @@ SECURITY_HEADERS = {
 class Admission:
     """Who is let in: clients, under `hosts` (lower case; None: any), from own pages and `origins`.
 
-    `challenge` is how a client without a token is asked for one.
+    `challenge` is how a client without a token is asked for one. `public` is the origin under which
+    a proxy, such as one with TLS, shows the service; None: clients ask it directly.
     """
 
     clients: Clients
     hosts: frozenset[str] | None
     origins: frozenset[str] = frozenset()
     challenge: str = "Bearer"
+    public: str | None = None
 
     @classmethod
     def of(cls, settings: Settings, *, name: str, address: str) -> Self:
@@ -84,13 +101,19 @@ class Admission:
         # settings list none.
         any_name = bool(clients.by_digest) and not listed
         hosts = None if any_name else frozenset(listed | LOOPBACK_NAMES | {name.lower()})
-        return cls(clients, hosts, frozenset(each.rstrip("/") for each in settings.serve_origins))
+        return cls(
+            clients,
+            hosts,
+            frozenset(each.rstrip("/") for each in settings.serve_origins),
+            public=settings.public_url,
+        )
 
     def client_of(self, scope: Scope) -> Client:
         """Return who asks; HTTPException: they may not."""
         headers, path = Headers(scope=scope), scope["path"]
         host = headers.get("host", "")
-        if self.hosts is not None and _name_of(host) not in self.hosts:
+        name = _name_of(host)
+        if name is None or (self.hosts is not None and name not in self.hosts):
             raise HTTPException(
                 421,
                 f"This service is not {shown(host)}. Ask it by its address, or add "
@@ -103,21 +126,33 @@ class Admission:
         if writes:
             is_form = path.startswith(DESK) and _kind(headers) in _FORMS
             is_session = authorization is None and session is not None
-            self._require_origin(headers, host, by_itself=is_form or is_session)
+            own = self._own_origin(scope.get("scheme", "http"), host)
+            self._require_origin(headers, own, by_itself=is_form or is_session)
         if path in OPEN_PATHS or path.startswith(CARDS):
             return ANYBODY
         try:
-            client = self.clients.who(authorization, session)
+            address = (scope.get("client") or ("",))[0]
+            client = self.clients.who(authorization, session, address=address)
         except HTTPException as error:
-            error.headers = {"WWW-Authenticate": self.challenge}
+            if error.status_code == HTTPStatus.UNAUTHORIZED:
+                error.headers = {"WWW-Authenticate": self.challenge}
             raise
         self.clients.count_request(client.id)
         if writes and path != SIGN_OUT and not client.may("review"):
             raise HTTPException(403, "This token may read, and neither start checks nor review.")
         return client
 
-    def _require_origin(self, headers: Headers, host: str, *, by_itself: bool) -> None:
+    def _own_origin(self, scheme: str, host: str) -> _Origin | None:
+        """Return the origin of the service's own pages in a browser that asks for a host."""
+        public = _origin_of(self.public or "")
+        own = _origin_of(f"{scheme.replace('ws', 'http')}://{host}")
+        # Behind a proxy with TLS the request comes in the clear, and its pages did not.
+        return public if public is not None and _name_of(host) == public[1] else own
+
+    def _require_origin(self, headers: Headers, own: _Origin | None, *, by_itself: bool) -> None:
         """Refuse other sites' pages; `by_itself`: a browser may send this for them unasked."""
+        if any(len(headers.getlist(name)) > 1 for name in ("origin", "sec-fetch-site")):
+            raise HTTPException(403, "A request is from one page: send the header Origin once.")
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is None and by_itself and site != "same-origin":
             words = "A form must say which page it is from: send the header Origin with it."
@@ -126,11 +161,12 @@ class Admission:
             raise HTTPException(403, "Pages of other sites may not call this service.")
         if origin is None or origin in self.origins:
             return
-        if not host or origin.partition("://")[2].lower() != host.lower():
+        if own is None or _origin_of(origin) != own:
             raise HTTPException(
                 403,
-                f"Pages of {shown(origin)} may not call this service. Add the "
-                "origin to FACTIBLE_SERVE_ORIGINS if they should.",
+                f"Pages of {shown(origin)} may not call this service. If they are its own, shown "
+                "by a proxy, set FACTIBLE_PUBLIC_URL; if they are others that should, add the "
+                "origin to FACTIBLE_SERVE_ORIGINS.",
             )
 
 
@@ -138,11 +174,19 @@ def _kind(headers: Headers) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _name_of(host: str) -> str:
-    try:
-        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
-    except ValueError:
-        return ""
+def _name_of(host: str) -> str | None:
+    """Return the name in a header Host, in lower case; None if that has not NAME or NAME:PORT."""
+    found = _HOST.fullmatch(host)
+    return (found["name"] or found["address"]).lower().rstrip(".") if found else None
+
+
+def _origin_of(address: str) -> _Origin | None:
+    """Return the scheme, the name and the port of an origin, None if it is none."""
+    scheme, mark, host = address.lower().rstrip("/").partition("://")
+    name, found = _name_of(host), _HOST.fullmatch(host)
+    if not mark or scheme not in _PORTS or not name or found is None:
+        return None
+    return scheme, name, int(found["port"] or _PORTS[scheme])
 
 
 @dataclass
@@ -190,6 +234,42 @@ class Walls:
         await self.app(scope, receive, guarded)
 
 
+@dataclass
+class Turnstile:
+    """The middleware that answers some requests at once, and tells those that wait too long.
+
+    Pages are made in threads that share one interpreter: of two hundred at once, none would be done
+    soon. A stream is open for as long as a check takes, and is not counted.
+    """
+
+    app: ASGIApp
+    at_once: int = 4
+    _places: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Have all places free."""
+        self._places = asyncio.Semaphore(self.at_once)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request when it has a place, or say that the service is busy."""
+        path = scope.get("path", "")
+        if scope["type"] != "http" or path == HEALTH or path.endswith(("/stream", "/events")):
+            await self.app(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(TURN_SECONDS):
+                await self._places.acquire()
+        except TimeoutError:
+            words = "The service is busy with other requests. Try again in some seconds."
+            problem = HTTPException(503, words, {"Retry-After": str(int(TURN_SECONDS) or 1)})
+            await refuse(problem, scope, receive, send)
+            return
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._places.release()
+
+
 async def refuse(problem: HTTPException, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer with what is wrong; a browser that wants a page is sent to give its token first.
 
@@ -200,13 +280,23 @@ async def refuse(problem: HTTPException, scope: Scope, receive: Receive, send: S
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
     path, is_read = scope["path"], scope["method"] in READING
+    headers = Headers(scope=scope)
     answer: Response = problem_response(problem)
     is_page = path == "/" or path.startswith((DESK, "/reports/"))
-    accepts_pages = "text/html" in Headers(scope=scope).get("accept", "")
-    if problem.status_code == HTTPStatus.UNAUTHORIZED and is_page and accepts_pages:
+    accepts_pages = "text/html" in headers.get("accept", "")
+    is_unknown = problem.status_code == HTTPStatus.UNAUTHORIZED and is_page and accepts_pages
+    if is_unknown and is_read:
         query = scope["query_string"].decode("latin-1")
-        wanted = path + (f"?{query}" if query else "") if is_read else DESK
+        wanted = path + (f"?{query}" if query else "")
         answer = RedirectResponse(f"{SIGN_IN}?{urlencode({'to': wanted})}", status_code=303)
+    elif is_unknown:
+        from factible_assets.http_service.desk.routes import session_ended  # noqa: PLC0415
+
+        kept = None
+        if _kind(headers) == "application/x-www-form-urlencoded":
+            with suppress(HTTPException):  # it is large, or late
+                kept = await _body(headers, receive, MOST_KEPT_BYTES, forms=True)
+        answer = session_ended(path, headers.get("referer", ""), kept)
     elif path.startswith(DESK) and accepts_pages:
         from factible_assets.http_service.desk.routes import refused  # noqa: PLC0415 - it needs us
 

@@ -73,14 +73,15 @@ class Teller(Observer):
             self.tell("transcript_complete", f"The transcript {has}.", transcript_length=length)
             self.tell("claim_extraction", "Looking for claims that can be checked.")
 
-    def claims_found(self, claims: Sequence[Claim]) -> None:
+    def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         """Tell of the claims, for which the transcript must have been there."""
         with self._lock:
             self.asset_stored("transcripts")
             if self._claims is None:
                 self._claims = len(claims)
                 told = [claim.model_dump(mode="json") for claim in claims]
-                words = f"{counted(len(claims), 'claim')}."
+                more = f", {left_out:,} more were left out" if left_out else ""
+                words = f"{counted(len(claims), 'claim')}{more}."
                 self.tell("claims_extracted", words, claims=told, total_claims=len(claims))
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:

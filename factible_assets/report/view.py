@@ -25,7 +25,13 @@ from factible_assets.stages.reviews import by_claim, latest
 from factible_assets.stages.transcript import readable
 from factible_assets.wording import youtube_id
 
-_CLEAREST = 4
+_FIRST_SCREEN: tuple[tuple[str, tuple[str, str], tuple[str, ...], int], ...] = (
+    ("not-holding", ("Does not hold", "Seems not to hold"), ("refutes", "mixed"), 4),
+    ("open", ("Open", "Open"), (wording.INCOMPLETE, "unclear", wording.UNJUDGED), 3),
+    ("holding", ("Holds", "Seems to hold"), ("supports",), 3),
+)
+"""The parts of the first screen: id, heading (the second if all are leanings), outcomes in their
+order, and the most claims shown."""
 _RATING_ORDER = ("high", "medium", "low", "very_low", "unknown")
 ID = re.compile(r"[A-Za-z0-9_-]+")
 """An id that may stand in attributes and fragments; an odd one is never trusted."""
@@ -82,14 +88,45 @@ class ClaimView:
         return bool(self.confidence and self.verdict and self.verdict.basis != "llm")
 
     @property
+    def standing(self) -> str:
+        """The outcome by which the claim is listed: that of a signed ruling, else the machine's."""
+        return (self.ruling and self.ruling.stance) or self.outcome
+
+    @property
+    def words(self) -> str:
+        """The outcome by which the claim is listed, in words."""
+        if self.ruling:
+            return f"{self.ruling.value}, ruled by {self.ruling.reviewer}"
+        return wording.outcome_words(self.outcome, self.verdict.basis if self.verdict else None)
+
+    @property
+    def weight(self) -> float:
+        """How much the claim matters on the first screen: importance times confidence, 0 to 1."""
+        sure = 1.0 if self.ruling else (self.verdict and self.verdict.confidence_score) or 0.5
+        return self.claim.importance * sure
+
+    @property
     def confidence(self) -> str | None:
         """How sure the verdict is, if it takes a side."""
         return wording.sureness(self.verdict) if self.verdict else None
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the first screen: the claims that matter most among `total` of its outcomes."""
+
+    anchor: str
+    heading: str
+    claims: list[ClaimView]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class ReportView:
-    """What the template prints beside the rows. `length` is the video's, in seconds."""
+    """The report's content beside the rows. `length` is the video's, in seconds.
+
+    `first` are the parts of the first screen in their order. A part without claims is left out.
+    """
 
     data: ReportData
     youtube_id: str | None
@@ -97,7 +134,7 @@ class ReportView:
     counts: list[Shown]
     claims: list[ClaimView]
     by_id: Mapping[str, ClaimView]
-    clearest: list[ClaimView]
+    first: list[Part]
     length: float
     transcript: tuple[Block, ...]
     stored: list[Shown]
@@ -109,24 +146,13 @@ def arrange(data: ReportData) -> ReportView:
     shelves = _Shelves(data)
     claims = [shelves.claim_view(claim, number) for number, claim in enumerate(data.in_time, 1)]
     by_id = {view.claim.claim_id: view for view in claims}
-    # Those that take a side with most confidence, if there are others; what does not hold first.
-    sure = (view for view in claims if view.confidence in {"medium", "high"})
-    sided = sorted(
-        (view for view in sure if view.outcome in {"supports", "refutes"}),
-        key=lambda view: (
-            view.outcome == "refutes",
-            (view.verdict and view.verdict.confidence_score) or 0.0,
-            view.claim.importance,
-        ),
-        reverse=True,
-    )
     judges = {
         "embedded": "the embedded engine (an automatic leaning)",
         "labels": "a small language model that read the pages (an automatic leaning)",
         "llm": "a language model",
     }
     bases: set[str] = {each.basis for each in data.verdicts or data.claims}
-    ends = [(segment.start_seconds or 0.0) + segment.duration_seconds for segment in data.segments]
+    ends = [segment.begins + segment.duration_seconds for segment in data.segments]
     times = [claim.start_seconds or 0.0 for claim in data.claims]
     # What was not asked, or merely looks alike, is left out.
     told = [row for row in data.media if row.status in {"ok", "infra_error"}]
@@ -140,11 +166,12 @@ def arrange(data: ReportData) -> ReportView:
         verdict_of=" and ".join(words for basis, words in judges.items() if basis in bases)
         or "nobody yet",
         counts=count_outcomes(
-            (view.outcome, view.verdict.basis if view.verdict else None) for view in claims
+            (view.standing, "llm" if view.ruling else view.verdict.basis if view.verdict else None)
+            for view in claims
         ),
         claims=claims,
         by_id=by_id,
-        clearest=sided[:_CLEAREST] if len(claims) > _CLEAREST else [],
+        first=_first_screen(claims),
         length=max([data.video.duration_seconds or 0.0, *ends, *times]),
         transcript=transcript_blocks(shelves.transcript, data.segments, data.claims),
         stored=shelves.stored_texts(by_id),
@@ -152,17 +179,30 @@ def arrange(data: ReportData) -> ReportView:
     )
 
 
+def _first_screen(claims: Sequence[ClaimView]) -> list[Part]:
+    """Return the parts of the first screen: what does not hold, what is open, what holds."""
+    parts = []
+    for anchor, (heading, leaning), outcomes, most in _FIRST_SCREEN:
+        mine = [view for view in claims if view.standing in outcomes]
+        mine.sort(key=lambda view: (outcomes.index(view.standing), -view.weight))
+        is_plain = any(view.ruling or not view.is_leaning for view in mine)
+        if mine:
+            words = heading if is_plain else leaning
+            parts.append(Part(anchor, words, mine[:most], len(mine)))
+    return parts
+
+
 def count_outcomes(outcomes: Iterable[tuple[str, records.Basis | None]]) -> list[Shown]:
-    """Count claims by outcome; an outcome that the embedded engine alone reached is a leaning."""
-    numbers, offset = Counter(outcomes), 0.0
+    """Count claims by outcome; an outcome that the embedded engine reached is a leaning."""
+    told = [(outcome, wording.outcome_words(outcome, basis)) for outcome, basis in outcomes]
+    numbers, offset = Counter(told), 0.0
+    places = list(wording.OUTCOME_WORDS)
     counts = []
-    for outcome in wording.OUTCOME_WORDS:
-        bases = {basis: number for (kind, basis), number in numbers.items() if kind == outcome}
-        if number := sum(bases.values()):
-            words = wording.outcome_words(outcome, None if "llm" in bases else "embedded")
-            place = {"offset": offset, "share": 100.0 * number / numbers.total()}
-            counts.append({"outcome": outcome, "words": words, "number": number} | place)
-            offset += place["share"]
+    for outcome, words in sorted(numbers, key=lambda each: (places.index(each[0]), each[1])):
+        number = numbers[outcome, words]
+        place = {"offset": offset, "share": 100.0 * number / numbers.total()}
+        counts.append({"outcome": outcome, "words": words, "number": number} | place)
+        offset += place["share"]
     return counts
 
 

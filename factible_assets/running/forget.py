@@ -20,7 +20,7 @@ import duckdb
 
 from factible_assets.automation.nightly import in_flight
 from factible_assets.corpora.reading import GROUND_TRUTH_FOLDER, load_corpora, yaml_files
-from factible_assets.corpora.writing import remove_video
+from factible_assets.corpora.writing import TRANSCRIPTS, remove_video
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.files import INDEX, file_stem, report_name, write_whole
 from factible_assets.report.writing import read_index_data, write_index
@@ -166,6 +166,11 @@ def _stores(settings: Settings) -> list[Warehouse]:
 def _forget_entries(done: Forgotten, settings: Settings) -> None:
     """Take the video out of the data folder's corpora, with the files that it alone named."""
     own = settings.home_corpora
+    annotated = own / GROUND_TRUTH_FOLDER / f"{done.video_id}.yaml"
+    # A transcript stays where only its entry was taken from the list.
+    transcripts = [each for each in _files(own / TRANSCRIPTS) if each.stem == done.video_id]
+    named = [each for each in (annotated, *transcripts) if each.exists()]
+    done.add("files beside corpora", len(named))
     for file in yaml_files(own):
         reading = load_corpora([own])
         entries = [each for corpus in reading.corpora for each in corpus.videos]
@@ -173,14 +178,10 @@ def _forget_entries(done: Forgotten, settings: Settings) -> None:
             continue
         done.add("entries of corpora", 1)
         if not done.dry_run:
-            for beside in remove_video(file, done.video_id):
-                if own in beside.resolve().parents:
-                    beside.unlink(missing_ok=True)
-    annotated = own / GROUND_TRUTH_FOLDER / f"{done.video_id}.yaml"
-    if annotated.exists():
-        done.add("files of annotations", 1)
-        if not done.dry_run:
-            annotated.unlink()
+            freed = (each.resolve() for each in remove_video(file, done.video_id))
+            named += (each for each in freed if own.resolve() in each.parents)
+    for file in () if done.dry_run else named:
+        file.unlink(missing_ok=True)
     listed = load_corpora([settings.project_corpora]).find(done.video_id)
     if listed is not None:
         done.remarks.append(

@@ -88,7 +88,7 @@ _OWN_TEMPLATES = {
 _TICK_SECONDS = 0.2
 """How soon a signal is acted upon."""
 
-_CLOSING_SECONDS = 4.0
+_CLOSING_SECONDS = 3.0
 """How long a run that is to stop may take to close what it has open, before it is left."""
 
 _TICKS_PER_LOOK = 5

@@ -15,8 +15,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from dagster import DagsterInstance
@@ -61,6 +63,9 @@ def input_tags(video_id: str, settings: Settings, config: FactCheckConfig) -> di
     entry = listed.video.model_dump(mode="json") if listed else None
     if listed is None or listed.transcript is None:
         words: list[Any] = [list(settings.languages), settings.translate]
+        if listed is not None:
+            words += filter(None, (listed.entry.transcript_url, listed.entry.recording_url))
+            words += _state_of(listed.media)
     else:
         try:
             words = [hashlib.sha256(listed.transcript.read_bytes()).hexdigest()]
@@ -115,6 +120,13 @@ def claims_wait(store: Warehouse, video_id: str) -> bool:
     claims = store.read_current(Claim, video_id)
     corrected = corrected_claims(claims, read_actions(store, video_id), {}, None, ())
     return {each.text for each in corrected} != {each.text for each in claims}
+
+
+def _state_of(media: Path | None) -> list[float]:
+    """Return size and time of a recording, which tell it from another without reading it."""
+    with suppress(OSError):
+        return [media.stat().st_size, media.stat().st_mtime] if media else []
+    return []
 
 
 def _digest(value: list[Any]) -> str:

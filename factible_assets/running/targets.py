@@ -1,6 +1,6 @@
-"""Which video is meant: a link, an id, a corpus entry or a transcript file.
+"""Which video is meant: a link, an id, a corpus entry, a transcript file or a recording.
 
-What belongs here: telling the forms of a target apart, and putting a transcript file where the
+What belongs here: telling the forms of a target apart, and putting such a file where the
 pipeline finds it again. What does not: reading corpora (corpora/), stored pages.
 """
 
@@ -14,31 +14,40 @@ from typing import TYPE_CHECKING
 from factible_assets.corpora.format import CorpusError
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video
-from factible_assets.errors import FactibleError, UsageError
-from factible_assets.files import digest, slug
+from factible_assets.errors import ExitCode, FactibleError, UsageError
+from factible_assets.files import digest_of, slug
 from factible_assets.records import Rating
 from factible_assets.settings import Settings
 from factible_assets.wording import plain
 from resources.lines import did_you_mean
-from resources.transcripts.youtube_ids import is_video_id
+from resources.transcripts.recording import is_recording, unready
+from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
-_FILE_SUFFIXES = frozenset({".vtt", ".srt", ".sbv", ".json", ".json3", ".txt", ".md"})
+_FILE_NAME = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,5}\Z")
+_SITE = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}/(?!.*\.[a-z0-9]{2,5}\Z)")
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The video that is meant, and of one that no corpus lists yet its transcript file and title.
+    """The video that is meant, and of one that no corpus lists yet its file and title.
 
-    `remark` says what of the corpora could not be read, where it may have listed the video.
+    The file is a transcript or a recording (`media`). `remark` says what of the corpora could not
+    be read, where it may have listed the video.
     """
 
     video_id: str
     transcript: Path | None = None
     title: str | None = None
     remark: str | None = None
+    media: Path | None = None
+
+    @property
+    def file(self) -> Path | None:
+        """The file of a video that no corpus lists yet."""
+        return self.transcript or self.media
 
 
 def resolve(target: str, title: str | None, settings: Settings) -> Target:
@@ -51,14 +60,15 @@ def resolve(target: str, title: str | None, settings: Settings) -> Target:
     if not target.strip():
         raise FactibleError(
             "The video that was given is empty.",
-            "Give a YouTube link or id, the id of a video in a corpus, or a transcript file.",
+            "Give a YouTube link or id, the id of a video in a corpus, a transcript file or a "
+            "recording.",
         )
     path = Path(target)
     if path.is_file():
         return _of_file(path, title, settings)
     if title is not None:
         raise UsageError(
-            f"--title names the video of a transcript file, and {plain(target)} is no file.",
+            f"--title names the video of a file, and {plain(target)} is no file.",
             "Leave it out, or correct the path.",
         )
     video_id = bare_id(target)
@@ -72,8 +82,12 @@ def resolve(target: str, title: str | None, settings: Settings) -> Target:
         return Target(video_id, remark=unread)
     shown = plain(video_id, 120)
     if path.is_dir():
-        raise FactibleError(f"{shown} is a folder.", "Give a transcript file, such as one in it.")
-    if Path(video_id).suffix.lower() in _FILE_SUFFIXES or "/" in video_id or "\\" in video_id:
+        raise FactibleError(
+            f"{shown} is a folder.", "Give a transcript file or a recording, such as one in it."
+        )
+    if _SITE.match(video_id):
+        raise NotAVideoLinkError(video_id, "is not a YouTube link")
+    if _FILE_NAME.search(video_id) or "/" in video_id or "\\" in video_id:
         raise FactibleError(f"There is no file {shown}.", "Check the path.")
     raise FactibleError(
         f"No corpus lists a video {shown}, and there is no such file.",
@@ -84,13 +98,13 @@ def resolve(target: str, title: str | None, settings: Settings) -> Target:
 def enlist(
     target: Target, settings: Settings, web: str | None, pages_rating: Rating | None = None
 ) -> Path | None:
-    """List a new transcript file in the data folder, its words copied beside.
+    """List a new transcript file or recording in the data folder, with a copy of it.
 
     `web` is where later runs look for evidence, also those that the Dagster UI starts;
     `pages_rating` is what its pages are rated that no rating set lists. Returns the corpus file;
     None if nothing was written, for the video is listed already.
     """
-    if target.transcript is None:
+    if target.file is None:
         return None
     settings.ensure_home()
     file = settings.home_corpora / LOCAL_CORPUS
@@ -100,6 +114,7 @@ def enlist(
             target.video_id,
             listing=load_corpora(settings.corpus_folders),
             transcript=target.transcript,
+            media=target.media,
             title=target.title,
             web=web,
             pages_rating=pages_rating,
@@ -145,13 +160,16 @@ def unchecked(video_id: str, settings: Settings) -> FactibleError:
 
 def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
     # Readers of caption files load only where one is read.
+    from factible_assets.services.transcripts import speech_model  # noqa: PLC0415
     from resources.transcripts.file import read_transcript  # noqa: PLC0415
 
-    words = read_transcript(path)
+    has_sound = is_recording(path)
+    words = None if has_sound else read_transcript(path)
+    known = title or (words.title if words else None)
     # Named by its title, as partitions are read by people. Ten digits keep the id longer than the
-    # eleven characters of a YouTube id, and find a transcript that is listed under another name.
-    content = digest(path.read_bytes())
-    video_id = f"{slug(title or words.title or path.stem)}-{content}"
+    # eleven characters of a YouTube id, and find a file that is listed under another name.
+    content = digest_of(path)
+    video_id = f"{slug(known or path.stem)}-{content}"
     reading = load_corpora(settings.corpus_folders)
     listed = reading.find(video_id) or next(
         (each for each in reading.videos() if each.video.video_id.endswith(f"-{content}")), None
@@ -159,13 +177,16 @@ def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
     if listed is not None:
         if title not in {None, listed.video.title}:
             raise FactibleError(
-                f"This transcript is listed with the title {listed.video.title!r}, in "
+                f"This file is listed with the title {listed.video.title!r}, in "
                 f"{listed.file.name}, line {listed.line}.",
                 "Leave the title out, or change it there and check the video anew.",
             )
         return Target(listed.video.video_id)
-    named = title or words.title or re.sub(r"[\s_-]+", " ", path.stem).strip()
-    return Target(video_id, path, named or video_id)
+    # Before anything is copied: without a model a recording says nothing.
+    if has_sound and (problem := unready(speech_model(settings))) is not None:
+        raise FactibleError(f"{path}: {problem}", code=ExitCode.ENVIRONMENT)
+    named = known or re.sub(r"[\s_-]+", " ", path.stem).strip() or video_id
+    return Target(video_id, None if has_sound else path, named, media=path if has_sound else None)
 
 
 def _closest(video_id: str, reading: CorporaReading) -> str:

@@ -21,6 +21,7 @@ from resources.http import HttpClient, HttpFailureError, OutageError, status_fai
 from resources.images.base import NoPictureError
 from resources.images.inspect import frame_at, inspect
 from resources.images.services import GoogleVision, Sightengine
+from resources.transcripts.recording import SOUNDS
 from resources.transcripts.youtube_ids import is_video_id
 
 Service = TypeVar("Service")
@@ -58,7 +59,7 @@ def pictures_of(
         found.append(Picture("thumbnail", partial(_fetched, http, url)))
     if media is not None and media.suffix.lower() in _PICTURES:
         found.append(Picture(media.name, partial(_read, media)))
-    elif media is not None:
+    elif media is not None and media.suffix.lower() not in SOUNDS:
         moments = frame_moments(video.duration_seconds) if video.duration_seconds else (0.0,)
         found += [Picture(f"frame at {clock(at)}", partial(frame_at, media, at)) for at in moments]
     return found

@@ -77,13 +77,11 @@ class Choices(BaseModel, frozen=True):
     @property
     def words(self) -> str:
         """Say in one sentence who makes which judgement."""
-        if self.asks_llm == {*STAGES}:
-            return "all judgements by the language model"
         makers = {"embedded": "the embedded engine", "llm": "the language model"}
         verdicts = "a template" if self.verdicts == "template" else makers["llm"]
-        queries = "" if self.queries == self.claims else f" by {makers[self.claims]}, queries"
+        queries = " and" if self.queries == self.claims else f" by {makers[self.claims]},"
         return (
-            f"claims{queries or ' and queries'} by {makers[self.queries]}, pages read by "
+            f"claims{queries} queries by {makers[self.queries]}, pages read by "
             f"{READERS[self.evidence]}, words of verdicts by {verdicts}"
         )
 
@@ -243,9 +241,10 @@ def choose_reasoners(wishes: Reasoners, settings: Settings) -> Choices:
     Raises SetupError: A wish names something that is not set up, or settings are wrong.
     """
     wish = {stage: _wish(wishes, settings, stage) for stage in STAGES}
+    is_open = any(own == "auto" for stage, own in wish.items() if stage != "verdicts")
     missing, remark = None, None
     is_set_up = False
-    if "llm" in wish.values() or ("auto" in wish.values() and names_models(settings)):
+    if "llm" in wish.values() or (is_open and names_models(settings)):
         plan = plan_models(settings)
         missing, is_set_up = plan.missing, plan.missing is None
         remark = _unpriced(plan) if is_set_up else None
@@ -261,7 +260,7 @@ def choose_reasoners(wishes: Reasoners, settings: Settings) -> Choices:
             f"A model is named, and {missing} is not set: the embedded engine judges instead, and "
             "its verdicts are automatic leanings."
         )
-    elif "auto" in wish.values() and not is_set_up:
+    elif is_open and not is_set_up:
         small = "" if here == "labels" else "; factible models pull reader fetches a small reader"
         remark = (
             "No language model is set up, so the embedded engine judges, and its verdicts are "
@@ -280,7 +279,9 @@ def choose_reasoners(wishes: Reasoners, settings: Settings) -> Choices:
 
 
 def _wish(wishes: Reasoners, settings: Settings, stage: str) -> str:
-    named = getattr(wishes, f"{stage}_by"), wishes.reasoner, getattr(settings, f"{stage}_by")
+    named = [getattr(wishes, f"{stage}_by"), getattr(settings, f"{stage}_by")]
+    if stage != "verdicts":
+        named.insert(1, wishes.reasoner)
     return next((each for each in named if each != "auto"), "auto")
 
 

@@ -11,24 +11,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
+from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.services.web import youtube_transcripts
 from factible_assets.settings import Settings
-from resources.transcripts import base
+from factible_assets.wording import plain
+from resources.http import (
+    HttpClient,
+    HttpFailureError,
+    HttpLimits,
+    OutageError,
+    RetryPolicy,
+    status_failure,
+)
+from resources.lines import PlacedError
+from resources.models.base import model_path
+from resources.network_guard import NameTable, NetworkGuard
+from resources.transcripts import base, podcast
 from resources.transcripts.file import FileTranscript
+from resources.transcripts.recording import MODELS, RecordingTranscript, Tell, is_recording
 from resources.transcripts.youtube_ids import is_video_id
+
+_FETCHING = HttpLimits(read_seconds=60.0, attempt_seconds=3_600.0)
+"""A recording of an hour has 50 to 100 MB, which a slow line takes minutes for."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedVideo:
-    """A video whose words are wanted, with the files that its corpus entry names."""
+    """A video whose words are wanted, with the files and links that its corpus entry names."""
 
     video_id: str
     language: str | None = None
     transcript: Path | None = None
     media: Path | None = None
+    transcript_url: str | None = None
+    recording_url: str | None = None
+    tell: Tell = lambda _, __: None
+    """Hears how far a source has come that takes minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +80,72 @@ def _youtube(
     return youtube_transcripts(settings())
 
 
-SOURCES: Final = (Source("file", _file, takes_file=lambda _: True), Source("youtube", _youtube))
-"""All sources, in the order in which they are asked."""
+def _linked_transcript(
+    video: WantedVideo, settings: Callable[[], Settings]
+) -> base.TranscriptProvider | None:
+    if video.transcript is not None or video.transcript_url is None:
+        return None
+    client = partial(feed_client, settings())
+    return podcast.LinkedTranscript(video.transcript_url, client, video.language)
+
+
+def _recording(
+    video: WantedVideo, settings: Callable[[], Settings]
+) -> base.TranscriptProvider | None:
+    if video.transcript is not None or not (is_recording(video.media) or video.recording_url):
+        return None
+    made = settings()
+    recognise = partial(
+        RecordingTranscript, model=speech_model(made), language=video.language, tell=video.tell
+    )
+    if video.media is not None and is_recording(video.media):
+        return recognise(video.media)
+    client = partial(feed_client, made)
+    return podcast.LinkedRecording(str(video.recording_url), client, recognise, video.tell)
+
+
+SOURCES: Final = (
+    Source("file", _file, takes_file=lambda path: not is_recording(path)),
+    Source("podcast", _linked_transcript),
+    Source("youtube", _youtube),
+    Source("recording", _recording, takes_file=is_recording, listed_as="media"),
+)
+"""All sources, in the order in which they are asked: a person's words before a recogniser's."""
+
+
+def feed_client(settings: Settings) -> HttpClient:
+    """Return the client for feeds and what they link to, which reaches public addresses only."""
+    return HttpClient(
+        guard=NetworkGuard(names=NameTable(settings.hosts)),
+        limits=_FETCHING,
+        # A block that was written is not written again; a failed run is repeated as a whole.
+        retry=RetryPolicy(attempts=1),
+    )
+
+
+async def fetch_feed(address: str, settings: Settings) -> podcast.Feed:
+    """Fetch and read a podcast feed. FactibleError: it cannot be fetched, or is none."""
+    try:
+        async with feed_client(settings) as http:
+            response = await http.get(address, max_bytes=podcast.MAX_FEED_BYTES)
+        if (failure := status_failure(response)) is not None:
+            raise failure
+        return podcast.parse_feed(response.body, response.url)
+    except HttpFailureError as failure:
+        is_passing = isinstance(failure, OutageError)
+        raise FactibleError(
+            f"{plain(address, 200)} could not be fetched: {failure.reason}.",
+            "Try again later." if is_passing else "Correct the address of the feed.",
+            ExitCode.ENVIRONMENT if is_passing else ExitCode.BAD_INPUT,
+        ) from failure
+    except PlacedError as error:
+        raise FactibleError(f"{plain(address, 200)}: {plain(error.sentence, 300)}") from error
+
+
+def speech_model(settings: Settings) -> Path | None:
+    """Return the folder of the model that recognises speech; None if none was pulled."""
+    found = (model_path(settings.home, name) for name in MODELS)
+    return next((each for each in found if each is not None), None)
 
 
 def source_of_file(path: Path) -> Source:
@@ -73,9 +159,9 @@ async def find_transcript(
     """Ask the sources that suit a video, in order, until one has the transcript or fails.
 
     An outage ends the search, because the source may have a better transcript another time. If no
-    source has one, the first reason is returned.
+    source has one, the reasons of all are returned.
     """
-    first: base.Missing | None = None
+    reasons: list[str] = []
     for source in SOURCES:
         client = source.open(video, settings)
         if client is None:
@@ -83,8 +169,9 @@ async def find_transcript(
         answer = await client.transcript(video.video_id)
         if isinstance(answer, base.Found | base.Outage):
             return answer
-        first = first or answer
-    return first or base.Missing(
-        f"The video {video.video_id!r} has no transcript, no recording and no YouTube id. Name a "
-        "file of one of them in its corpus entry."
+        reasons.append(answer.reason)
+    return base.Missing(
+        " ".join(reasons)
+        or f"The video {video.video_id!r} has no transcript, no recording and no YouTube id. Name "
+        "a file of one of them in its corpus entry."
     )

@@ -29,6 +29,7 @@ from factible_assets.stages.evidence import (
 from factible_assets.stages.ids import content_hash
 from factible_assets.stages.orders import unswayed
 from factible_assets.stages.origins import StoryIndex, label_origins
+from factible_assets.stages.prior_fact_checks import with_reviews
 from factible_assets.stages.progress import Stage, Stopwatch, Trace
 from factible_assets.stages.queries import build_queries, query_row
 from factible_assets.stages.reliability import RatingBook
@@ -40,6 +41,9 @@ from factible_assets.stages.search import (
     rated,
     select_hits,
 )
+
+_LANE_SECONDS = 3.0
+"""How long a claim waits for published fact checks once its own searches are done."""
 
 Answer = TypeVar("Answer")
 Row = TypeVar("Row", records.Query, records.Search, records.SearchHit, records.Evidence)
@@ -66,6 +70,8 @@ class ClaimCheck:
     trace: Trace
     answers: list[records.SearchHit] = field(default_factory=list)
     """What an answer engine said of it, once at most."""
+    reviews: asyncio.Task[tuple[records.PriorFactCheck, ...]] | None = None
+    """What fact-checkers published on it; None if nobody is asked."""
     video: records.Video
     services: ports.Services
     config: FactCheckConfig
@@ -126,6 +132,11 @@ class ClaimCheck:
             # The claim's own words are a search too, and nobody can decline to use them.
             drafts = judged.value if isinstance(judged, ports.Judged) else ()
             basis = self.services.reasoner.queries.basis
+            if any(draft.basis not in {None, basis} for draft in drafts):
+                self.services.observer.remarked(
+                    "The language model could not word all searches, so the claim's own words are "
+                    f"searched: {self.claim.text}"
+                )
             written = build_queries(self.claim, drafts, config, basis=basis)
         else:
             failed = not isinstance(judged, ports.BudgetSpentError)
@@ -180,10 +191,20 @@ class ClaimCheck:
                 self.answers.extend([hit for hit in found if is_answer(hit)][:1])
             ended = [search for searches, _ in parts for search in searches]
             found = [hit for hit in found if hit in self.answers or not is_answer(hit)]
-            searches, hits = reviews.with_added_sources(queries, ended, found, self.corrections)
+            known = await self._reviews_in()
+            searches, hits = reviews.with_added_sources(
+                queries, *with_reviews(queries, ended, found, known), self.corrections
+            )
         if self.stages & {"reliability_ratings", "evidence"}:
             self.book.rate(hit.url for hit in hits)
         return searches, hits
+
+    async def _reviews_in(self) -> tuple[records.PriorFactCheck, ...]:
+        """Return the reviews that are in a moment after the searches; none if the lane is late."""
+        if self.reviews is None:
+            return ()
+        await asyncio.wait({self.reviews}, timeout=_LANE_SECONDS)
+        return self.reviews.result() if self.reviews.done() else ()
 
     async def read(
         self,

@@ -80,6 +80,8 @@ _FOLDED = str.maketrans(
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
     }
 )
+_BRACKETED = re.compile(r"\[([^\W\d_])\](?=\w)")
+_UNITS = frozenset("°%‰€$£")
 _INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
 _WRAPPING = " \t\n\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019…"
 _WORD = re.compile(r"\w+")
@@ -397,9 +399,11 @@ class QuoteFinder:
         """Return the raw offsets at which a quote stands in the text, None if it does not.
 
         Exactly as given, else without the marks around it and forgiving white space, invisible
-        characters and the shape of quotation marks and dashes. Fewer than twelve letters and
+        characters, the shape of quotation marks and dashes, a space before a unit ("31 °F"), the
+        case of the first letter and brackets around it ("[T]here"). Fewer than twelve letters and
         digits are no quote, nor are fewer than four words that are no sentence.
         """
+        quote = _BRACKETED.sub(r"\1", quote)
         words = len(_WORD.findall(quote)) + len(_UNSPACED.findall(quote)) // 2
         if sum(map(str.isalnum, quote)) < MIN_QUOTE_CHARACTERS:
             return None
@@ -415,9 +419,10 @@ class QuoteFinder:
                 return start, start + len(wanted)
         copy, origins = self._folded
         for wanted in (_folded(form)[0].strip() for form in bare):
-            start = copy.find(wanted)
-            if start >= 0:
-                return origins[start], origins[start + len(wanted) - 1] + 1
+            for first in (wanted[:1], wanted[:1].swapcase()):
+                start = copy.find(f"{first}{wanted[1:]}")
+                if start >= 0:
+                    return origins[start], origins[start + len(wanted) - 1] + 1
         return None
 
     def misquotes(self, words: str) -> list[str]:
@@ -438,6 +443,9 @@ def _folded(text: str) -> tuple[str, list[int]]:
         if character in _INVISIBLE:
             continue
         if not character.isspace():
+            is_unit = character.isalpha() or character in _UNITS
+            if is_unit and characters[-1:] == [" "] and "".join(characters[-2:-1]).isdigit():
+                del characters[-1], origins[-1]
             characters.append(character)
         elif not characters or characters[-1] != " ":
             characters.append(" ")

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from operator import attrgetter
 from time import perf_counter
 from typing import Any, TypeVar, get_args
@@ -43,12 +44,13 @@ class FlowResult(VideoRows):
 
 @dataclass(frozen=True, slots=True)
 class ClaimsResult:
-    """The claims of one transcript, most important first; for `refused` see ClaimDrafts."""
+    """The claims of one transcript, most important first; for the counts see ClaimDrafts."""
 
     claims: tuple[records.Claim, ...]
     llm_calls: tuple[records.LlmCall, ...]
     seconds: float
     refused: int = 0
+    left_out: int = 0
 
 
 async def extract_claims(
@@ -81,9 +83,16 @@ async def extract_claims(
         found = judged.value
         basis = found.basis or finder.basis
         built = build_claims(found, transcript, segments, config, basis=basis)
+        if basis != finder.basis:
+            services.observer.remarked(
+                "The language model listed nothing that was said in the video, so the embedded "
+                "engine found the claims."
+            )
     claims = corrected(built)
-    services.observer.claims_found(claims)
-    return ClaimsResult(claims, judged.calls, perf_counter() - started, judged.value.refused)
+    found = judged.value
+    services.observer.claims_found(claims, found.left_out)
+    seconds = perf_counter() - started
+    return ClaimsResult(claims, judged.calls, seconds, found.refused, found.left_out)
 
 
 class StrategyError(ValueError):
@@ -216,13 +225,17 @@ async def check_claims(
         return case, verdict
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(check_one(check)) for check in checks]
-        # Beside the claims and not in them: no verdict waits for this lane, or fails with it.
+        # Beside the claims and not in them: no verdict fails with this lane, or waits long for it.
         fact_checks, asked = services.fact_checks, "search_hits" in selected
         lane = [
             group.create_task(look_up(claim, video, fact_checks, config.search))
             for claim in claims
             if fact_checks is not None and asked
+        ]
+        found = lane or repeat(None, len(checks))
+        tasks = [
+            group.create_task(check_one(replace(check, reviews=reviewed)))
+            for check, reviewed in zip(checks, found, strict=True)
         ]
     rows = [task.result() for task in tasks]
     reached = [
@@ -230,10 +243,8 @@ async def check_claims(
         for case, verdict in rows
         if verdict is not None
     ]
-    verdicts, wording = [verdict for _, verdict, _ in reached], tuple[records.LlmCall, ...]()
-    if config.verdicts.words == "model":
-        with watch.time("verdicts"):
-            verdicts, wording = await _in_words(video, reached, services)
+    with watch.time("verdicts"):
+        verdicts, wording = await _in_words(video, reached, services)
 
     def if_selected(stage: Stage, rows: Iterable[Row]) -> tuple[Row, ...]:
         return tuple(rows) if stage in selected else ()

@@ -228,7 +228,7 @@ def captions_stand_in_the_text(rows: VideoRows) -> Breaches:
     for before, after in pairwise(ordered):
         if after.char_start < before.char_end:
             yield after, "it begins in the text before the caption before it ends"
-        if (after.start_seconds or 0.0) < (before.start_seconds or 0.0):
+        if after.begins < before.begins:
             yield after, "it is shown before the caption before it"
 
 
@@ -238,8 +238,8 @@ def captions_fit_the_video(rows: VideoRows) -> Breaches:
     """Captions begin before the video ends, with some slack for rounded lengths."""
     length = rows.video.duration_seconds
     latest = math.inf if length is None else length + max(_SLACK_SECONDS, length * _SLACK_SHARE)
-    for late in [each for each in rows.segments if (each.start_seconds or 0.0) > latest][:1]:
-        there = f"begins at {late.start_seconds:.1f} s, and the video has {length:.1f} s"
+    for late in [each for each in rows.segments if each.begins > latest][:1]:
+        there = f"begins at {late.begins:.1f} s, and the video has {length:.1f} s"
         yield late, f"it {there}: is this the transcript of another video?"
 
 

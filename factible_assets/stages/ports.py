@@ -134,6 +134,8 @@ class QueryDraft:
     query_type: records.QueryType
     priority: int
     seeks_opposite: bool = False
+    basis: records.Maker | None = None
+    """Who worded it, where that is not the reasoner who was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,16 +333,21 @@ class Reasoner:
 class Observer:
     """Hears what happens while a video is checked; itself it does nothing with it.
 
-    Must return at once and never raise. Whoever runs the check tells the last three: that another
-    check of the video is waited for, that an asset is stored, that the run was asked to stop and
-    closes what it has open.
+    Must return at once and never raise. `left_out` claims were found beyond those that a run
+    checks. `remarked` is a sentence on something that went otherwise than asked for. The code that
+    runs the check tells the last three: that another check of the video is waited for, that an
+    asset is stored, that the run was asked to stop and closes what it has open.
     """
 
-    def claims_found(self, claims: Sequence[records.Claim]) -> None: ...
+    def transcript_progressed(self, words: str, share: float) -> None: ...
+
+    def claims_found(self, claims: Sequence[records.Claim], left_out: int = 0) -> None: ...
 
     def stage_progressed(self, stage: str, claim: records.Claim, done: int, total: int) -> None: ...
 
     def verdict_reached(self, claim: records.Claim, verdict: records.Verdict) -> None: ...
+
+    def remarked(self, sentence: str) -> None: ...
 
     def waiting(self) -> None: ...
 

@@ -1,21 +1,25 @@
-"""What fact-checkers have already said of a claim: a lane beside the evidence, never part of it.
+"""What fact-checkers have already published on a claim.
 
-What belongs here: what is asked, which results belong to the claim, and their rows. What does not:
-who is asked (resources/search/providers.py), evidence (evidence.py) and verdicts (verdict.py),
-neither of which ever sees these rows: a prior fact check is another's judgement, and read as
-evidence it would decide the claim by it. For the same reason a lane that fails makes no verdict
-incomplete: nothing is missing that a verdict rests on.
+What belongs here: the question, which reviews are of the claim, their rows, and which of them are
+read as evidence. What does not: who is asked (resources/search/providers.py), reading their pages
+(evidence.py), verdicts (verdict.py).
+
+A review is a pointer. Its rating is another's judgement and decides nothing. But its page is read
+like any other, as a source of the class fact_checker, if the statement that it reviews shares most
+words with the claim. Whether it speaks of the claim, and what it says of it, the reading tells: a
+page on another statement is no evidence. A lane that fails or is late makes no verdict incomplete.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from factible_assets.config import SearchConfig
-from factible_assets.records import Claim, PriorFactCheck, Status, Video
-from factible_assets.stages.ids import normalise_text, prior_fact_check_id
-from factible_assets.stages.search import identity_of, is_the_video, unwanted
+from factible_assets.records import Claim, PriorFactCheck, Query, Search, SearchHit, Status, Video
+from factible_assets.stages.ids import hit_id, normalise_text, prior_fact_check_id
+from factible_assets.stages.search import PUBLISHED, identity_of, is_the_video, merge_hits, unwanted
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of
 from resources.search.base import FactCheckLane, SearchRequest
@@ -25,6 +29,8 @@ LIMIT = 10
 """Reviewed claims that are asked for; more are seldom about the claim."""
 LEAST_SIMILARITY = 0.3
 """Below this a review is about something else that shares a word or two with the claim."""
+SAME_STATEMENT = 0.5
+"""Similarity from which the page of a review is read as evidence on the claim."""
 _LONGEST_QUESTION = 400
 _STEM = 5
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
@@ -77,6 +83,53 @@ async def look_up(
         row(rank, "skipped" if reason else "ok", reason, **review)
         for rank, (review, reason) in enumerate(judged, start=1)
     ) or (row(1, "no_evidence", None),)
+
+
+def with_reviews(
+    queries: Sequence[Query],
+    searches: Sequence[Search],
+    hits: Sequence[SearchHit],
+    checks: Sequence[PriorFactCheck],
+) -> tuple[tuple[Search, ...], tuple[SearchHit, ...]]:
+    """Put the pages of reviews of the claim among the results of its first query.
+
+    A page that this query found itself is found by both.
+    """
+    under = next((each for each in queries if each.rank == 1 and each.status == "ok"), None)
+    alike = [
+        each
+        for each in checks
+        if each.status == "ok" and (each.similarity or 0.0) >= SAME_STATEMENT and each.url
+    ]
+    if under is None or not alike:
+        return tuple(searches), tuple(hits)
+    own: dict[str, Any] = {
+        "query_id": under.query_id,
+        "claim_id": under.claim_id,
+        "video_id": under.video_id,
+        "provider": PUBLISHED,
+        "page": 1,
+    }
+    found = [
+        SearchHit(
+            **own,
+            hit_id=hit_id(under.query_id, each.canonical_url or ""),
+            rank=rank,
+            title=each.title or each.url or "",
+            url=each.url or "",
+            canonical_url=each.canonical_url or "",
+            domain=each.domain or "",
+            snippet="",
+            published_on=each.reviewed_on,
+        )
+        for rank, each in enumerate(alike, start=1)
+    ]
+    asked = Search(
+        **own, hit_count=len(found), latency_seconds=alike[0].latency_seconds, status="ok"
+    )
+    others = [each for each in hits if each.query_id != under.query_id]
+    mine = [each for each in hits if each.query_id == under.query_id]
+    return (*searches, asked), (*merge_hits([*mine, *found]), *others)
 
 
 def question(claim: Claim) -> str:

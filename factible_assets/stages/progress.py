@@ -19,7 +19,7 @@ from typing import Literal, get_args
 from factible_assets.config import BudgetConfig
 from factible_assets.records import Claim, LlmCall, Query, Status, Step, StepKind, Verdict
 from factible_assets.stages import ports
-from factible_assets.wording import clock, verdict_words
+from factible_assets.wording import claims_words, clock, verdict_words
 
 Stage = Literal["queries", "search_hits", "reliability_ratings", "evidence", "verdicts"]
 """The assets that one flow fills, named as the warehouse's assets are."""
@@ -69,17 +69,22 @@ class Stopwatch:
 
 
 class LogObserver(ports.Observer):
-    """Writes claims and verdicts to a log as they come, and passes everything on."""
+    """Writes slow transcripts, claims and verdicts to a log, and passes everything on."""
 
     def __init__(self, log: logging.Logger, then: ports.Observer | None = None) -> None:
         self._log, self._then = log, then or ports.Observer()
 
-    def claims_found(self, claims: Sequence[Claim]) -> None:
+    def transcript_progressed(self, words: str, share: float) -> None:
+        """Log how far a transcript has come that takes minutes."""
+        self._log.info("%s", words)
+        self._then.transcript_progressed(words, share)
+
+    def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         """Log how many claims there are, and each with its time."""
-        self._log.info("%d claims found", len(claims))
+        self._log.info("%s", claims_words(len(claims), left_out))
         for claim in claims:
             self._log.info("claim %d at %s: %s", claim.rank, clock(claim.start_seconds), claim.text)
-        self._then.claims_found(claims)
+        self._then.claims_found(claims, left_out)
 
     def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
         """Log nothing: every line is a row in Dagster's event log, and progress comes often."""
@@ -89,6 +94,11 @@ class LogObserver(ports.Observer):
         """Log a verdict as soon as it is reached."""
         self._log.info("claim %d is %s: %s", claim.rank, verdict_words(verdict), claim.text)
         self._then.verdict_reached(claim, verdict)
+
+    def remarked(self, sentence: str) -> None:
+        """Log a remark."""
+        self._log.warning("%s", sentence)
+        self._then.remarked(sentence)
 
 
 # --- The steps of a claim ------------------------------------------------------------------------

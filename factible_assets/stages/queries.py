@@ -70,7 +70,7 @@ def build_queries(
         query_row(
             claim,
             draft.text,
-            basis=basis,
+            basis=draft.basis or basis,
             rank=rank,
             query_type=draft.query_type,
             priority=draft.priority,

@@ -72,13 +72,24 @@ async def gather_hits(
     return searches, merge_hits(hits)
 
 
+PUBLISHED = "published_fact_check"
+"""The provider of hits that a lane of fact checks found."""
+
+
 def is_answer(hit: FoundHit | records.SearchHit) -> bool:
     """Tell whether a hit is what an answer engine says itself: its snippet is its whole text."""
     return hit.url.startswith(ANSWERS)
 
 
+def is_review(hit: records.SearchHit) -> bool:
+    """Tell whether a hit is a published fact check, as a lane of fact checks found it."""
+    return PUBLISHED in hit.provider.split("+")
+
+
 def rated(hit: records.SearchHit, rating: records.ReliabilityRating) -> records.ReliabilityRating:
     """Return what the rating of a hit's domain is for the hit itself."""
+    if is_review(hit):
+        return rating.model_copy(update={"source_class": "fact_checker"})
     return as_answered(rating) if is_answer(hit) else as_cited(rating, hit.citation_count)
 
 
@@ -186,8 +197,9 @@ def select_hits(
     Every URL is among those that it returns first, or skipped by the rule beside it.
 
     Query by query in order of rank, at most `max_results` pages each, a URL only for the first
-    query that takes it, and what no rule leaves out. What a reviewer added, and an answer engine's
-    answer, is read beyond the limit whatever its rating.
+    query that takes it, and what no rule leaves out. What a reviewer added, a
+    published fact check, and an answer engine's answer are read beyond the limit whatever their
+    rating.
 
     Of the others the best rating comes first, then the provider's order: the score of an unlisted
     domain depends on its age, and a registry that does not answer must not change what is read.
@@ -207,6 +219,7 @@ def select_hits(
                 skipped.setdefault(hit.canonical_url, (candidate, reason))
             elif hit.canonical_url not in chosen:
                 is_wanted = corrections.adds(hit.canonical_url) or is_answer(hit)
+                is_wanted = is_wanted or is_review(hit)
                 (wanted if is_wanted else others).append(candidate)
         # The sort is stable, so that the provider's order stays inside one rating.
         others.sort(

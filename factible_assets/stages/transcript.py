@@ -17,7 +17,7 @@ from resources.transcripts.base import TimedText
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _TURN = "\n\n"
-"""Between two cues of different speakers: a paragraph, so that no sentence runs on into the next."""
+"""Between two cues of different speakers: a paragraph, so that no sentence runs on."""
 _FEW_LETTERS, _CAPITAL_SHARE, _SAMPLE = 40, 0.9, 100_000
 _WORD = re.compile(
     r"(?P<kept>(?:[A-Z]\.){2,}|[A-Z]+-?\d\w*|I(?![^\W_]))|[^\W_]+(?:['\u2019][^\W_]+)*"

@@ -12,32 +12,6 @@ CREATE INDEX IF NOT EXISTS answers_by_expiry ON answers (expires_at);
 CREATE INDEX IF NOT EXISTS answers_by_use ON answers (used_at);
 PRAGMA user_version = 1
 
--- name: find_old
-SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'entries'
-
--- name: adopt
--- Before this table a library (hishel 2) kept the answers, in chunks of a JSON envelope each.
-INSERT OR IGNORE INTO answers (key, value, stored_at, expires_at, used_at)
-SELECT key, envelope -> '$.value', envelope ->> '$.stored_at', expires_at, last_accessed_at
-FROM (
-    SELECT
-        CAST(entries.cache_key AS TEXT) AS key,
-        (
-            SELECT group_concat(CAST(chunk_data AS TEXT), '')
-            FROM (
-                SELECT chunk_data FROM streams
-                WHERE streams.entry_id = entries.id ORDER BY streams.chunk_number
-            )
-        ) AS envelope,
-        expires_at,
-        last_accessed_at
-    FROM entries
-    WHERE chunk_count IS NOT NULL AND expires_at > unixepoch()
-)
-WHERE json_valid(envelope);
-DROP TABLE streams;
-DROP TABLE entries
-
 -- name: find
 SELECT key, value, stored_at, used_at FROM answers
 WHERE key IN (SELECT value FROM json_each(:keys)) AND expires_at > :now AND json_valid(value)

@@ -213,12 +213,10 @@ class AnswerTable:
         connection.execute("PRAGMA synchronous = NORMAL")
         if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
             switch_to_wal(connection)
-            with connection:  # a new file, or one whose answers an earlier version kept
+            with connection:
                 connection.execute("BEGIN IMMEDIATE")
-                is_old = connection.execute(_SQL["find_old"]).fetchone() is not None
-                for name in ("schema", "adopt") if is_old else ("schema",):
-                    for statement in _SQL[name].split(";"):
-                        connection.execute(statement)
+                for statement in _SQL["schema"].split(";"):
+                    connection.execute(statement)
         return connection
 
     def _settle(self, trouble: Exception) -> bool:

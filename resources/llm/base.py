@@ -14,7 +14,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Literal, Protocol, Self, TypeAlias, TypeVar, get_args, runtime_checkable
+from typing import Generic, Literal, Protocol, Self, TypeVar, get_args, runtime_checkable
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -54,25 +54,19 @@ class Manner:
     remedy: str = "Raise the limit"
 
 
-Heard: TypeAlias = Callable[[str], None]
-"""Is told all of an answer that has come so far, as often as more of it comes. Must not raise."""
-
-
 @dataclass(frozen=True, slots=True)
 class ModelRequest(Manner, Generic[Answer]):
     """One question, and the type that its answer must have.
 
     Of the user's `parts` the trimmable ones (a page, say) give way to the context window. `most`
-    bounds the lists of the answer where the server can hold a model to it. `heard` is told of the
-    answer while it comes, where the server can send it so; an answer of old comes at once.
-    `examples` are questions with their answers, which the model is shown as turns before its own.
+    bounds the lists of the answer where the server can hold a model to it. `examples` are questions
+    with their answers, which the model is shown as turns before its own.
     """
 
     system: str
     parts: tuple[Part, ...]
     output_type: type[Answer]
     most: int | None = None
-    heard: Heard | None = None
     examples: tuple[tuple[str, str], ...] = ()
 
     @property

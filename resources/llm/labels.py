@@ -23,7 +23,8 @@ from pydantic import BaseModel, Field, SecretStr
 from resources.llm import backend, base
 from resources.llm.limits import RateLimiter
 from resources.llm.registry import ModelInfo, ProviderInfo
-from resources.llm.structured import OWN_MACHINE, StructuredModel
+from resources.llm.slots import OWN_MACHINE
+from resources.llm.structured import StructuredModel
 
 ALTERNATIVES: Final = 20
 """Alternatives of a token that are asked for: OpenAI and vLLM give no more."""

@@ -16,7 +16,7 @@ import asyncio
 import math
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -41,7 +41,8 @@ class RateLimiter:
     Rates are None for no limit; tokens are input and output together. `max_concurrent` requests
     are under way at most: halved by a turn that was refused, one more after as many answers as
     there are slots, as TCP avoids congestion (RFC 5681, section 3.1). `minute_seconds` is the
-    length of the minute that rates are counted over.
+    length of the minute that rates are counted over. `slots` is asked once, before the first turn,
+    how many requests the server takes at once, so that none waits inside the server.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class RateLimiter:
         tokens_per_minute: int | None = None,
         max_concurrent: int = 16,
         minute_seconds: float = 60.0,
+        slots: Callable[[], Awaitable[int | None]] | None = None,
     ) -> None:
         self._requests = requests_per_minute or math.inf
         self._tokens = tokens_per_minute or math.inf
@@ -61,10 +63,20 @@ class RateLimiter:
         # Slots that are withheld for a while, that will be once they are free, and answers since.
         self._withheld = self._owed = self._answered = 0
         self._slowed_at = 0.0
+        self._slots, self._learning = slots, asyncio.Lock()
+
+    async def _learn(self) -> None:
+        async with self._learning:
+            find, self._slots = self._slots, None
+            most = await find() if find is not None else None
+            while most is not None and self._most > most:
+                await self._free.acquire()
+                self._most -= 1
 
     @asynccontextmanager
     async def turn(self, tokens: int) -> AsyncIterator[Turn]:
         """Wait for a turn, and hold a slot while it lasts; the request may take so many tokens."""
+        await self._learn()
         await self._free.acquire()
         turn = self._book(tokens, time.monotonic())
         try:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Generic
 from urllib.parse import urlsplit
 
@@ -27,6 +28,7 @@ from resources.llm import answers, backend, base
 from resources.llm.limits import Budget, Ceiling, RateLimiter
 from resources.llm.prompt import Message, PromptFolder, TokenScale, fit, sendable, size_of
 from resources.llm.registry import ModelInfo, ModelRegistry
+from resources.llm.slots import OWN_MACHINE, slots_of
 
 THOUGHT_TOKENS: dict[base.Effort, int] = {
     "none": 0,
@@ -49,10 +51,9 @@ _HARDER = 0.5
 """What is left of the room after a server found a prompt too long without saying by how much."""
 _SAFETY = 0.9
 _MOST_ADAPTATIONS = 8
-OWN_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 _OWN_MACHINE_CONCURRENT, _OWN_MACHINE_SECONDS = 8, 600.0
-"""How many questions a server on this machine that nobody listed has at once, and how long for an
-answer: many answer one after another, in a minute each, and keep the last of them waiting."""
+"""How many questions a server on this machine that nobody listed has at once, unless it names its
+slots, and how long for an answer."""
 _MOST_TOGETHER = 50_000  # Requests of one batch.
 _LOST = {"outcome": "infra_error", "reason": "the run ended before the answer came"}
 """What a request came to if nobody says otherwise: the server may bill it all the same."""
@@ -179,6 +180,9 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
                 requests_per_minute=provider.requests_per_minute,
                 tokens_per_minute=provider.tokens_per_minute,
                 max_concurrent=provider.max_concurrent,
+                slots=partial(slots_of, address)
+                if provider.protocol == "openai" and not provider.api_version
+                else None,
             ),
         )
         server: backend.Backend

@@ -37,8 +37,8 @@ _NEVER_HIDDEN = frozenset({"html", "body", "main"})
 _MOST_STYLE, _MOST_VALUE = 2_000, 200
 """Characters of an inline style, and of one of its values, that are looked at."""
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_NOTHING = r"\+?(?:0*\.?0*|\d\.?\d*e-\d+)(?:px|pt|r?em|%)?"
-_FAR = r"-\d{3,}(?:\.\d*)?(?:px|pt)|-\d{2,}(?:\.\d*)?(?:r?em|ch|cm|v[wh]|%)"
+_NOTHING = r"\+?(?:0+\.?0*|\.0+|\d\.?\d*e-\d+)(?:px|pt|r?em|%)?"
+_FAR = r"-\d{3,}(?:\.\d*)?(?:px|pt)|-\d{2,}(?:\.\d*)?(?:r?em|ch|cm|v[wh]|%)|\d{4,}px|\d{3,}v[wh]"
 _HIDING = {
     name: re.compile(pattern)
     for names, pattern in {
@@ -46,10 +46,11 @@ _HIDING = {
         "visibility": "hidden|collapse",
         "opacity": rf"-.*|{_NOTHING}|0?\.0\d*|[0-5]%",
         "color -webkit-text-fill-color": r"transparent|rgba\([^)]*[, ]0?\.?0\d*\)",
-        "font-size": rf"{_NOTHING}|[0-4](?:\.\d+)?px",
+        "font-size": rf"{_NOTHING}|[0-4](?:\.\d+)?p[xt]|0?\.[0-2]\d*r?em",
+        "z-index": r"-\d.*",
         "font": r"0[/ a-z%].*",
         "letter-spacing": r"-(?:\d\d|[6-9]).*|-(?:[1-9]\d*|0?\.[4-9]\d*)r?em",
-        "text-indent margin margin-left margin-top": rf"(?:.* )?(?:{_FAR})(?: .*)?",
+        "text-indent margin margin-left margin-top padding-left": rf"(?:.* )?(?:{_FAR})(?: .*)?",
         "text-decoration text-decoration-line": ".*line-through.*",
     }.items()
     for name in names.split()
@@ -61,7 +62,7 @@ filter content content-visibility -webkit-text-security
 _MOVING = frozenset(_MOVING_TEXT.split())
 """Properties that cut, move, shrink or blur. No author needs them for a passage to be read."""
 _UNMOVED = frozenset({"", "none", "normal", "auto", "visible", "initial", "inherit", "unset", "1"})
-_SIDES = re.compile(rf"(?:.* )?(?:{_FAR}|\d{{4,}}px|\d{{3,}}v[wh]|(?:calc|min|max)\(.*)(?: .*)?")
+_SIDES = re.compile(rf"(?:.* )?(?:{_FAR}|(?:calc|min|max)\(.*)(?: .*)?")
 _CUT = re.compile("hidden|clip|scroll|paint|strict")
 _LITTLE = re.compile(rf"{_NOTHING}|[12]px")
 

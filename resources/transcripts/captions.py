@@ -50,8 +50,7 @@ _SETTINGS = re.compile(r"(?:\s*(?:align|line|position|region|size|vertical|[XY][
 _MINUTE = 60
 _MAX_TIMING_LINE = 400
 _FRAME_RATE = 25.0
-"""Of a MicroDVD file that does not name its own: that of European television and of most such files.
-"""
+"""Of a MicroDVD file that does not name its own: that of European television."""
 
 
 def with_arrows(text: str) -> str:
@@ -242,7 +241,7 @@ def read_by_library(text: str, form: str) -> base.TimedText:
         form = "ssa"
     try:
         subtitles = pysubs2.SSAFile.from_string(text, form, **options)
-    except Exception as error:  # noqa: BLE001 - it raises whatever its parts raise
+    except Exception as error:  # it raises what its parts raise
         raise PlacedError(
             None, f"The {form} subtitles are damaged ({type(error).__name__}). Export them again."
         ) from error

@@ -67,7 +67,7 @@ _STOPS: Final = (".", "!", "?", "…", "。", "\uff01", "\uff1f")
 
 @dataclass(slots=True)
 class _Entry:
-    """Words with their times, which `known` says to be in seconds; else their unit is to be told."""
+    """Words with their times; `known`: these are in seconds, else their unit is to be told."""
 
     text: str
     start: float | None

@@ -51,7 +51,7 @@ def read_timed_lines(text: str) -> tuple[list[Caption], str | None] | None:
 
     None: it is no such text, but prose or something unknown.
     """
-    lines, title = [], None
+    lines, title = list[_Line](), None
     for raw in filter(None, map(str.strip, text.split("\n"))):
         tag = _TAG_LINE.match(raw)
         if tag is None:
@@ -68,7 +68,7 @@ def read_timed_lines(text: str) -> tuple[list[Caption], str | None] | None:
 
 def _lines_of(raw: str) -> Iterator[_Line]:
     """Yield a line, or one for each of the times that LRC writes before the same words."""
-    times, rest = [], raw
+    times, rest = list[tuple[float, float | None, bool]](), raw
     while (match := _BEGINS.match(rest)) and (not times or match["close"]):
         at, end = _seconds(match["at"]), match["end"] and _seconds(match["end"])
         if at is None or (match["end"] and end is None):

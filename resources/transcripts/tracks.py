@@ -90,7 +90,7 @@ _MIN_ROLLED = 3
 _MIN_ROLLED_SHARE = 0.25
 _LONGEST_REPEAT = 80  # words; three lines have about 40
 _LOOP, _LOOP_WORDS, _LONGEST_LOOP = 3, 3, 4
-_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+")
+_SENTENCE_END = re.compile("(?<=[.!?\u2026\u3002\uff01\uff1f])\\s+")
 _CREDIT = re.compile(
     r"(?:https?://|www\.)\S+|\b[\w-]{2,40}\.(?:com|org|net|ai|tv|io)\b|©\s?\w"
     r"|^\W*(?:(?:closed )?caption|subtitle|transcript|transcrib|translat)\w*\b.{0,60}\bby\b",
@@ -193,16 +193,17 @@ _NAME = r"[^\W\d_a-z][\w.'’&#/-]*"
 _LABEL = re.compile(
     r"(?P<turn>>{2,}\s*|[-–]\s+)?(?P<open>[\[(])?"
     rf"(?P<name>{_NAME}(?:,?\s(?:[^\W\d]{{1,3}}\s){{0,2}}(?:{_NAME}|\#?\d{{1,3}})){{0,4}})"
-    r"(?(open)[\])])(?:\s*\([^()]{1,30}\))?\s?[:：](?=\s|$|[^\x00-\x7f])\s*"
+    r"(?(open)[\])])(?:\s*\([^()]{1,30}\))?\s?[:\uff1a](?=\s|$|[^\x00-\x7f])\s*"
 )
 _TURN = re.compile(r"(?:>{2,}|[-–](?=[\s\w\[¿¡]))\s*")
 _DASH = re.compile(r"[-–][\s\w\[¿¡]")
 _MEANT = frozenset(
-    """
-    answer claim correction fact facts false fiction misconception myth note question rating reality
-    result true truth verdict warning conclusion
-    """.split()
-)
+    {
+        "answer", "claim", "conclusion", "correction", "fact", "facts", "false", "fiction",
+        "misconception", "myth", "note", "question", "rating", "reality", "result", "true", "truth",
+        "verdict", "warning",
+    }
+)  # fmt: skip
 """Labels that say how a statement is meant, and not who makes it."""
 _MAX_LABEL = 60
 _FEW_LABELS, _LABELLED_SHARE = 2, 0.3
@@ -227,8 +228,8 @@ def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
         if caption.speaker is not None:
             current = None
         dashes = sum(_DASH.match(line) is not None for line in caption.lines)
-        dashed = timed and (dashes > 1 or caption.lines[:1] and caption.lines[0][:2] == "- ")
-        for part in _parts(caption, speakers, dashed=bool(dashed)):
+        dashed = timed and (dashes > 1 or any(line[:2] == "- " for line in caption.lines[:1]))
+        for part in _parts(caption, speakers, dashed=dashed):
             current = part.speaker if part.new_turn else current
             divided.append(replace(part, speaker=part.speaker or caption.speaker or current))
     return divided
@@ -245,18 +246,16 @@ def _speakers_of(lines: Sequence[str]) -> set[str]:
     text = " ".join(lines)
     everyday = {folded(word) for word in text.split() if word[:1].islower()} if found else set()
     marked = {match["name"] for match in found if (match["turn"] or "").startswith(">")}
-    small = not are_capitals(text)
+    small = sum(map(str.islower, text)) > sum(map(str.isupper, text))
     often = len(found) >= max(_FEW_LABELS, _LABELLED_SHARE * len(lines))
     speakers = set()
     for name, count in counts.items():
         words = [folded(word) for word in name.split()]
         usual, recurs = everyday.issuperset(words), count >= _FEW_LABELS
-        if name in marked or (small and name.isupper()) or (recurs and (often or not usual)):
+        names = (recurs and often) or ((recurs or often) and not usual)
+        is_sure = name in marked or (small and name.isupper())
+        if (is_sure or names) and not _MEANT.intersection((words[0], words[-1])):
             speakers.add(name)
-        elif often and not usual:
-            speakers.add(name)
-        if words[0] in _MEANT or words[-1] in _MEANT:
-            speakers.discard(name)
     numbered = {name for name in speakers if name[-1].isdigit() and counts[name] == 1}
     if len(numbered) > 1 and len(found) < len(lines):
         speakers -= numbered  # "Chapter 1: …", "Chapter 2: …" are headings
@@ -297,12 +296,6 @@ def _parts(caption: Caption, speakers: set[str], *, dashed: bool) -> Iterator[Ca
         )
 
 
-def are_capitals(text: str) -> bool:
-    """Tell whether a text is written in capitals, as stenographers deliver captions."""
-    cased = [letter for letter in text[:100_000] if letter.islower() or letter.isupper()]
-    return len(cased) > 40 and sum(map(str.isupper, cased)) > 0.9 * len(cased)  # noqa: PLR2004
-
-
 # --- The whole ----------------------------------------------------------------------------------
 
 _SOUND = re.compile(r"\[[^\[\]]{0,80}\]|\([^()]{0,80}\)|[♪♫*#]+")
@@ -322,7 +315,7 @@ def timed_text(captions: Iterable[Caption]) -> base.TimedText:
     spoken = with_speakers([each for each in once if each.lines])
     spoken = [_unlooped(each) for each in spoken if each.lines]
     spoken = without_loops(spoken, lambda each: f"{' '.join(each.lines)} {each.speaker or ''}")
-    cues = []
+    cues = list[base.Cue]()
     speaker: str | None = None
     for caption in _without_credits(spoken):
         start, end = caption.start, caption.end

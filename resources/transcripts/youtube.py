@@ -147,20 +147,11 @@ class _BoundedAdapter(HTTPAdapter):
 
     def _body(self, raw: urllib3.BaseHTTPResponse) -> bytes:
         body = bytearray()
-        try:
-            while chunk := raw.read1(_CHUNK, decode_content=True):
-                body += chunk
-                if len(body) > MAX_BYTES:
-                    raise BoundError("sent more than any transcript has")
-                self._left()
-        except urllib3.exceptions.ReadTimeoutError as error:
-            raise requests.ReadTimeout from error
-        except urllib3.exceptions.SSLError as error:
-            raise requests.exceptions.SSLError from error
-        except urllib3.exceptions.DecodeError as error:
-            raise requests.exceptions.ContentDecodingError from error
-        except urllib3.exceptions.HTTPError as error:
-            raise requests.exceptions.ChunkedEncodingError from error
+        while chunk := raw.read1(_CHUNK, decode_content=True):
+            body += chunk
+            if len(body) > MAX_BYTES:
+                raise BoundError("sent more than any transcript has")
+            self._left()
         return bytes(body)
 
 
@@ -203,6 +194,7 @@ READING_ERRORS = (
     NotYetError,
     library.CouldNotRetrieveTranscript,
     requests.RequestException,
+    urllib3.exceptions.HTTPError,
     ParseError,
     PlacedError,
     AttributeError,

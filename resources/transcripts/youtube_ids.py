@@ -27,13 +27,23 @@ class NotAVideoLinkError(ValueError):
         super().__init__(
             f"{shown!r} {problem}. Give the link of one video, such as "
             "https://www.youtube.com/watch?v=VIDEO_ID, or its id of 11 characters. For a talk "
-            "from anywhere else, give a file: its transcript or its recording."
+            "from anywhere else, give a file: its transcript or its recording. For a podcast, list "
+            "its feed with `factible corpus add FEED`."
         )
 
 
 def is_video_id(text: str) -> bool:
     """Tell whether a text has the form of a YouTube video id."""
     return _VIDEO_ID.fullmatch(text) is not None
+
+
+def is_on_youtube(link: str) -> bool:
+    """Tell whether a web address is one of YouTube's, whatever it names there."""
+    try:
+        host = (urlsplit(link.strip()).hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    return any(f".{host}".endswith(f".{each}") for each in (_SHORT_HOST, *_HOSTS))
 
 
 def watch_url(video_id: str) -> str:

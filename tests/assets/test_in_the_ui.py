@@ -6,10 +6,12 @@ import dagster as dg
 import pytest
 
 from factible_assets.assets.common import launcher_of
-from factible_assets.assets.transcripts import found_or_failure, video_or_failure
+from factible_assets.assets.transcripts import DUE_TAG, found_or_failure, video_or_failure
 from factible_assets.corpora.reading import CorporaReading, load_corpora
+from factible_assets.services import transcripts
+from factible_assets.services.transcripts import Source
 from factible_assets.settings import Settings
-from resources.transcripts.base import Outage
+from resources.transcripts.base import Missing, Outage, TranscriptAnswer
 from tests.assets.conftest import DEMO_VIDEO, Pipeline
 from tests.evaluation.test_charts import INLINE_CHARACTERS
 
@@ -39,6 +41,33 @@ def test_a_run_is_found_by_its_video_its_corpus_and_its_launcher(pipeline: Pipel
     assert "https://" in str(shown["verdicts"].value), "sources are linked beside the verdict"
     claims = result.asset_materializations_for_node("claims")[-1].metadata
     assert not {"tokens in", "thesis", "rows/claims"} & {*claims}, "nothing is told of nothing"
+
+
+class _Silent:
+    def __init__(self, answer: TranscriptAnswer) -> None:
+        self._answer = answer
+
+    async def transcript(self, video_id: str) -> TranscriptAnswer:
+        return self._answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "due"),
+    [
+        (Outage("YouTube streams it later."), "transcript"),
+        (Missing("There are no captions."), None),
+    ],
+)
+def test_a_run_that_a_source_failed_is_tagged_as_due_and_one_without_captions_is_not(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, answer: TranscriptAnswer, due: str | None
+) -> None:
+    source = Source("silent", lambda video, settings: _Silent(answer))
+    monkeypatch.setattr(transcripts, "SOURCES", (source,))
+    result = pipeline.materialize(assets=("transcripts",))
+    assert not result.success
+    run = pipeline.instance.get_run_by_id(result.run_id)
+    assert run is not None
+    assert run.tags.get(DUE_TAG) == due
 
 
 @pytest.mark.parametrize(

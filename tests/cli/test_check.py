@@ -17,6 +17,7 @@ from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.files import file_stem, slug, write_whole
 from factible_assets.running.result import stored_result
 from factible_assets.running.targets import Target, enlist, resolve
+from factible_assets.services.reasoning import Choices
 from factible_assets.services.search import default_remarks
 from factible_assets.settings import Settings
 from factible_assets.wording import balance_words
@@ -259,7 +260,8 @@ def test_a_check_that_found_no_claim_says_so_instead_of_an_empty_table(
     failed = replace(checked, data=replace(checked.data, sets={}), failures=("claims: no answer",))
     _show(failed)
     assert "no model was asked" in capsys.readouterr().out, "the embedded engine costs nothing"
-    _show(failed, may_cost=True)
+    choices = Choices(claims="llm", queries="llm", evidence="llm", verdicts="template")
+    _show(failed, choices)
     shown = capsys.readouterr().out
     assert "no model was asked" not in shown, "it may have been, and been paid"
     assert "Its claims are not known yet." in shown

@@ -148,3 +148,15 @@ def test_a_video_is_taken_from_the_list_alone(
     assert load_corpora([home / "corpora"]).find(videos[0]) is None
     assert len(Warehouse(home / "warehouse.duckdb").read_current(Verdict, videos[0])) == 2
     assert factible("corpus", "remove", videos[0]).exit_code == 4
+    assert factible("forget", videos[0], "--yes").exit_code == 0
+    assert holding(home, videos[0]) == []
+
+
+def test_a_file_that_a_person_put_there_is_named(
+    factible: Run, home: Path, videos: tuple[str, str]
+) -> None:
+    (home / "notes.txt").write_text(f"Ask about {videos[0]}.")
+    done = factible("forget", videos[0], "--yes")
+    assert done.exit_code == 1
+    assert "notes.txt" in done.stderr
+    assert holding(home, videos[0]) == ["notes.txt"]

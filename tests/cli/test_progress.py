@@ -1,12 +1,19 @@
 from __future__ import annotations
 
 import io
+import time
 
 import pytest
 from rich.console import Console
 
 from factible_assets.cli.output import wishes, without_controls
-from factible_assets.cli.progress import STOPPING, LiveObserver, PlainObserver, watching
+from factible_assets.cli.progress import (
+    STOPPING,
+    LiveObserver,
+    PlainObserver,
+    speaking_up,
+    watching,
+)
 from factible_assets.wording import plain
 from resources.llm.limits import Budget, Ceiling
 from tests.report import samples
@@ -29,6 +36,29 @@ def test_plain_lines_tell_of_claims_and_of_each_verdict(capsys: pytest.CaptureFi
         f"verdict 2/2: incomplete – {samples.SENTENCES[0]}",
         f"verdict 1/2: refuted (medium confidence) – {samples.SENTENCES[1]}",
     ]
+
+
+def test_a_piped_check_says_that_it_goes_on_when_nothing_else_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("factible_assets.cli.progress._SILENCE", 0.05)
+    said = ""
+    with speaking_up(PlainObserver()) as observer:
+        observer.stage_progressed("evidence", samples.claim(0), 1, 3)
+        observer.remarked("The model could not word searches.")
+        for _ in range(200):
+            time.sleep(0.05)
+            said += capsys.readouterr().err
+            if "still working" in said:
+                break
+    assert "The model could not word searches." in said
+    assert "still working: 1 pages" in said
+
+
+def test_the_claims_that_are_left_out_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    PlainObserver().claims_found([samples.claim(0), samples.claim(1)], 3)
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first == "claims found: 2 of 5 shown; --max-claims shows more"
 
 
 def test_an_embedded_verdict_is_told_as_a_leaning(capsys: pytest.CaptureFixture[str]) -> None:

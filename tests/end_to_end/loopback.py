@@ -111,7 +111,8 @@ class LoopbackWorld:
         server = self.server
         cues = ((0.0, 4.0, f"Everybody knows it: {CLAIMS[0]}"), (4.0, 4.0, CLAIMS[1]))
         server.on(WATCH, respond(watch_page()))
-        server.on(PLAYER, respond_json(player(Track("en"))))
+        told = {"videoDetails": {"title": "On children", "author": "The Channel"}}
+        server.on(PLAYER, respond_json({**player(Track("en")), **told}))
         server.on(CAPTIONS, respond(timed_text(*cues), content_type="text/xml; charset=utf-8"))
         server.on(SEARCH, _serper)
         server.on(PAPERS, respond_json({"total": 0, "offset": 0, "data": []}))

@@ -82,7 +82,9 @@ class Session:
             answers.append(str(self.ask(query)))
             return re.search(pattern, answers[-1])
 
-        return eventually(found, lambda: f"it never came: {answers[-1]}", pause=0.5)[0]
+        match = eventually(found, lambda: f"it never came: {answers[-1]}", pause=0.5)
+        assert match is not None
+        return match[0]
 
     def run_ends(self, run_id: str) -> str:
         """Wait until a run has ended, and return how."""

@@ -108,7 +108,7 @@ def test_a_quote_is_grounded_only_if_it_stands_in_the_stored_page() -> None:
 
 
 def test_readings_that_their_own_quote_contradicts_are_a_share_of_those_with_a_quote() -> None:
-    quote = {"quote": TEXT, "quote_start": 0, "quote_end": len(TEXT)}
+    quote: dict[str, Any] = {"quote": TEXT, "quote_start": 0, "quote_end": len(TEXT)}
     rows = [
         evidence(**quote),
         evidence(**quote, stance="unclear", ground="contradicted"),

@@ -287,6 +287,14 @@ def test_a_signed_claim_is_the_review_of_who_signed_it_and_names_the_machines_ve
     assert alone["claimReviewed"] == samples.claim(1).text
 
 
+def test_a_speaker_with_a_name_is_the_author_of_the_claim_and_a_label_is_not() -> None:
+    names = ("Ann Berg", "SPEAKER_01", "A", None)
+    claims = [samples.claim(number, speaker=name) for number, name in enumerate(names)]
+    data = samples.report_data(claims=(*claims, samples.claim(4), samples.claim(5)))
+    authors = [review["itemReviewed"].get("author") for review in reviews(data)]
+    assert authors == [{"@type": "Person", "name": "Ann Berg"}, None, None, None]
+
+
 def test_the_rating_follows_the_verdict_and_unclear_has_no_number() -> None:
     ratings = {
         review["claimReviewed"]: review["reviewRating"] for review in reviews(samples.report_data())

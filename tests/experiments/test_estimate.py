@@ -26,7 +26,7 @@ from warehouse.store import Warehouse
 MODELS = """
 experiment: e
 videos: [talk-one]
-settings: {max_claims: 2, max_queries: 3, max_results: 4, words: model}
+settings: {max_claims: 2, max_queries: 3, max_results: 4, verdicts_by: llm}
 variants:
   cheap: {model: gpt-4o-mini}
   mixed: {model: gpt-4o-mini, model_verdicts: gpt-4o}

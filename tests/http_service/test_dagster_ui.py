@@ -101,6 +101,10 @@ def test_no_other_page_and_no_other_name_is_answered(tmp_path: Path) -> None:
         asked = ask(app, "POST", "/graphql", json={"query": "{version}"}, headers=unnamed)
         assert asked.status_code == 403
     assert ask(app, "POST", "/graphql", content="{version}").status_code == 415
+    # No page says which it is here: an old browser, or a form that a program sends.
+    for path in ("/graphql?query=mutation{x}", "/graphql/?a=b&query=mutation{x}", "/graphql?query"):
+        assert ask(app, "POST", path).status_code == 400
+    assert ask(app, "POST", "/graphql?op=x", json={"query": "{version}"}).text == "yes"
     assert ask(app, "GET", "/graphql?query=mutation{x}").status_code == 405
     assert ask(app, "HEAD", "/graphql/?query=mutation{x}").status_code == 405
     assert ask(app, "GET", "/", headers={"Host": "evil.example"}).status_code == 421

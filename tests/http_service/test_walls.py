@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
 from pydantic import SecretStr
+from starlette.exceptions import HTTPException
 
-from factible_assets.http_service import walls
+from factible_assets.http_service import auth, walls
 from factible_assets.http_service.app import create_app
-from factible_assets.http_service.auth import is_loopback
+from factible_assets.http_service.auth import Clients, is_loopback
 from factible_assets.settings import Settings, SettingsError
+from tests.cli.stored import store_sample
 from tests.http_service.conftest import BOTH, OTHER_TOKEN, TOKEN, Serve, bearer
-from tests.http_service.doubles import Script
+from tests.http_service.doubles import Script, listening
 
 STREAM = "/api/v1/fact-check/stream"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - refused, which is the point
@@ -69,11 +77,39 @@ def test_a_strangers_body_is_not_even_parsed(serve: Serve) -> None:
 
 def test_a_rebound_name_is_not_answered(serve: Serve) -> None:
     client = serve(serve_hosts=("checks.example.org",))
-    for host in ("evil.example", "evil.example:8000", "127.0.0.1.evil.example", "", "[::1"):
+    hosts = ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "", "[::1"]
+    hosts += ["evil.example@127.0.0.1", "127.0.0.1:8000@evil.example", "127.0.0.1/evil"]
+    hosts += ["localhost#evil.example", "localhost?", "[::1]evil.example", "127.0.0.1:999999"]
+    for host in hosts:
         refused = client.get("/api/v1/videos", headers={"Host": host})
         assert refused.status_code in {400, 421}, host
     for host in ("localhost:1", "127.0.0.1", "[::1]:8000", "Checks.Example.org"):
         assert client.get("/api/v1/videos", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("public", [None, "https://checks.example.org"])
+def test_only_the_whole_origin_of_the_service_is_its_own(
+    serve: Serve, script: Script, public: str | None
+) -> None:
+    script.at_once = True
+    client = serve(serve_hosts=("checks.example.org",), public_url=public)
+    port = client.base_url.port
+
+    def posted(host: str, *origins: str) -> int:
+        headers = [("Host", host), *(("Origin", each) for each in origins)]
+        return client.post(STREAM, json=BODY, headers=headers).status_code
+
+    here, there = f"127.0.0.1:{port}", "checks.example.org"
+    assert posted(here, f"http://{here}") == 200
+    for origin in (f"https://{here}", "http://127.0.0.1", f"http://localhost:{port}", "null", here):
+        assert posted(here, origin) == 403, origin
+    # Behind a proxy with TLS the pages are shown under the public address, and no other.
+    assert posted(there, "https://checks.example.org") == (403 if public is None else 200)
+    assert posted(there, "http://checks.example.org") == (200 if public is None else 403)
+    assert posted(there, "http://checks.example.org:80") == (200 if public is None else 403)
+    # What a browser sends once, and a forger may send twice.
+    assert posted(here, f"http://{here}", "https://evil.example") == 403
+    assert posted(here, "https://evil.example", f"http://{here}") == 403
 
 
 def test_a_page_of_another_site_can_launch_nothing(serve: Serve, script: Script) -> None:
@@ -178,12 +214,74 @@ def test_people_on_the_desk_are_refused_on_a_page(
     assert program.headers["content-type"] == "application/problem+json"
 
 
+def test_wrong_tokens_are_slowed_and_the_right_one_of_before_is_not(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = serve(serve_token=BOTH)
+    assert client.get("/api/v1/videos", headers=bearer()).status_code == 200
+
+    def guess(number: int) -> int:
+        wrong = bearer(f"a-guess-that-is-long-enough-{number}")
+        return client.get("/api/v1/videos", headers=wrong).status_code
+
+    assert [guess(number) for number in range(12)] == [401] * 10 + [429] * 2
+    # A right guess is not told from a wrong one, on no way in.
+    refused = client.get("/api/v1/videos", headers=bearer(OTHER_TOKEN))
+    assert refused.status_code == 429
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+    origin = {"Origin": str(client.base_url).rstrip("/")}
+    form = client.post("/desk/sign-in", data={"token": OTHER_TOKEN}, headers=origin)
+    assert form.status_code == 429
+    # Its holder works on, from where the token was right before.
+    assert client.get("/api/v1/videos", headers=bearer()).status_code == 200
+    later = time.monotonic() + 61
+    monkeypatch.setattr(auth, "time", SimpleNamespace(monotonic=lambda: later, time=time.time))
+    assert client.get("/api/v1/videos", headers=bearer(OTHER_TOKEN)).status_code == 200
+
+
+def test_guesses_from_one_network_count_together_and_from_another_apart(home: Path) -> None:
+    clients = Clients.of(Settings(home=home, serve_token=BOTH), beyond_loopback=False)
+    for number in range(10):
+        assert clients.with_token("a-guess-that-is-wrong", f"2001:db8::{number}") is None
+    with pytest.raises(HTTPException, match="wrong tokens"):
+        clients.with_token(TOKEN, "2001:db8::ffff")
+    assert clients.with_token(TOKEN, "2001:db8:1::1") is not None
+    assert clients.with_token(TOKEN, "192.0.2.1") is not None
+
+
 def test_too_many_requests_are_slowed_down(serve: Serve) -> None:
     client = serve(serve_requests_per_minute=3)
     answers = [client.get("/api/v1/videos").status_code for _ in range(4)]
     assert answers == [200, 200, 200, 429]
     refused = client.get("/api/v1/videos")
     assert 1 <= int(refused.headers["retry-after"]) <= 60
+
+
+def test_of_too_many_at_once_each_is_answered_or_told_that_the_service_is_busy(
+    home: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walls, "TURN_SECONDS", 1.0)
+    app = create_app(Settings(home=home), launch=script.launch)
+    goes_on, answered = threading.Event(), app.state.house.results.videos
+
+    def slowly(**given: Any) -> Any:
+        goes_on.wait()
+        return answered(**given)
+
+    monkeypatch.setattr(app.state.house.results, "videos", slowly)
+    store_sample(home).publish(home / "published.duckdb")
+    with listening(app) as client, ThreadPoolExecutor(12) as pool:
+        asked = [pool.submit(client.get, "/api/v1/videos") for _ in range(12)]
+        told = [each.result() for each in itertools.islice(as_completed(asked), 8)]
+        assert {each.status_code for each in told} == {503}
+        assert {each.headers["retry-after"] for each in told} == {"1"}
+        assert "Try again" in told[0].json()["detail"]
+        assert client.get("/api/v1/health").status_code == 200
+        page = client.get("/desk", headers={"Accept": "text/html"})
+        assert (page.status_code, 'role="alert"' in page.text) == (503, True)
+        goes_on.set()
+        assert sorted(each.result().status_code for each in asked) == [200] * 4 + [503] * 8
+        assert client.get("/api/v1/videos").status_code == 200
 
 
 def test_quotas_apply_beyond_loopback_where_the_settings_state_none(home: Path) -> None:

@@ -4,6 +4,7 @@ import itertools
 import re
 from datetime import date
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
@@ -48,6 +49,20 @@ def test_claims_without_a_time_come_last() -> None:
     lost = samples.claim(0, start_seconds=None, end_seconds=None)
     page = Page(samples.report_data(claims=(lost, samples.claim(3))))
     assert page.text("//article[2]//h3") == samples.SENTENCES[0]
+
+
+def test_a_claim_names_its_speaker() -> None:
+    page = Page(samples.report_data(claims=(samples.claim(0, speaker="Ann <b>Berg</b>"),)))
+    assert "said by Ann <b>Berg</b>" in page.text("//article[1]//header")
+
+
+def test_a_transcript_in_capitals_is_shown_in_sentence_case() -> None:
+    data = samples.report_data()
+    assert data.transcript is not None
+    loud = data.transcript.model_copy(update={"text": data.transcript.text.upper()})
+    shown = Page(samples.report_data(transcripts=(loud,))).text("//section[@id='watch']")
+    assert samples.SENTENCES[0].capitalize() in shown
+    assert samples.SENTENCES[0].upper() not in shown
 
 
 def test_each_claim_jumps_to_its_second_of_the_video(page: Page) -> None:
@@ -323,7 +338,9 @@ def test_a_file_that_somebody_gave_is_named_and_not_linked() -> None:
     row = samples.evidence(0, "local-files.invalid", canonical_url=url)
     page = Page(samples.report_data(evidence=(row,)))
     assert page.text("//li[@class='domain']") == "my pages/notes on honey.txt"
-    assert "my pages/notes on honey.txt" in page.text("(//p[contains(@class, 'voice')])[1]")
+    assert "my pages/notes on honey.txt" in page.text(
+        "(//article//p[contains(@class, 'voice')])[1]"
+    )
     assert page.all("//p[@class='source-title']/a") == []
 
 
@@ -410,18 +427,72 @@ def test_sources_after_the_second_are_folded_away_and_counted() -> None:
     assert len(page.all("//article[1]//li[@class='source']")) == 5
 
 
-def test_the_clearest_findings_come_first_and_what_does_not_hold_before_what_does() -> None:
+def first_screen(**rows: Any) -> dict[str, list[str]]:
+    """Return the claims of the first screen by the heading above them."""
+    parts = Page(samples.report_data(**rows)).all("//section[@class='first']")
+    return {
+        part.xpath("string(h3)"): [link.text_content() for link in part.xpath(".//li/div/a")]
+        for part in parts
+    }
+
+
+def test_the_first_screen_says_what_does_not_hold_then_what_is_open_then_what_holds() -> None:
+    outcomes = ("supports", "mixed", "unclear", "refutes", "incomplete", "supports")
     rows = tuple(
-        samples.verdict(number, outcome, confidence_score=score)
-        for number, (outcome, score) in enumerate(
-            [("supports", 0.8), ("refutes", 0.6), ("unclear", 0.9), ("supports", 0.4)]
+        samples.verdict(number, outcome, basis="llm") for number, outcome in enumerate(outcomes)
+    )
+    assert first_screen(verdicts=rows) == {
+        "Does not hold": [samples.SENTENCES[3], samples.SENTENCES[1]],
+        "Open": [samples.SENTENCES[4], samples.SENTENCES[2]],
+        "Holds": [samples.SENTENCES[0], samples.SENTENCES[5]],
+    }
+
+
+def test_of_claims_that_do_not_hold_the_important_and_sure_come_first() -> None:
+    claims = tuple(samples.claim(number, importance=0.3 + number / 10) for number in range(3))
+    rows = tuple(
+        samples.verdict(number, "refutes", basis="llm", confidence_score=score)
+        for number, score in enumerate((0.5, 0.9, 0.6))
+    )
+    found = first_screen(claims=claims, verdicts=rows)["Does not hold"]
+    assert found == [samples.SENTENCES[number] for number in (1, 2, 0)]
+
+
+def test_a_claim_that_does_not_hold_comes_with_its_best_source_and_quote() -> None:
+    row = samples.evidence(0, "a.example", stance="refutes", basis="llm")
+    page = Page(
+        samples.report_data(verdicts=(samples.verdict(0, "refutes", basis="llm"),), evidence=(row,))
+    )
+    words = page.text("//section[@id='not-holding']//p[starts-with(@class, 'voice')]")
+    assert "a.example" in words
+    assert f"contradicts the claim: {samples.QUOTE}" in words
+
+
+def test_what_rules_alone_read_only_seems_to_hold_or_not() -> None:
+    rows = (samples.verdict(0, "refutes"), samples.verdict(1, "supports"))
+    assert list(first_screen(verdicts=rows))[::2] == ["Seems not to hold", "Seems to hold"]
+
+
+def test_a_signed_ruling_places_its_claim_on_the_first_screen() -> None:
+    page = Page(
+        samples.report_data(
+            verdicts=(samples.verdict(0, "supports"),), reviews=(samples.ruling(0),)
         )
     )
-    found = [
-        link.text_content()
-        for link in Page(samples.report_data(verdicts=rows)).all("//ul[@class='clearest']//a")
-    ]
-    assert found == [samples.SENTENCES[number] for number in (1, 0, 3)]
+    words = page.text("//section[@id='not-holding']")
+    assert "Misleading, ruled by Ana López" in words
+    assert "It holds for dry jars alone." in words
+    assert "supported" not in page.text("//ul[@class='counts']")
+
+
+def test_the_first_screen_says_how_much_it_leaves_out() -> None:
+    rows = tuple(samples.verdict(number, "supports", basis="llm") for number in range(6))
+    words = Page(samples.report_data(verdicts=rows)).text("//section[@id='watch']")
+    assert "3 of 6 claims: 3 of 6 under “Holds”." in words
+    rows = tuple(
+        samples.verdict(number, ("supports", "refutes")[number % 2]) for number in range(6)
+    )
+    assert " under “" not in Page(samples.report_data(verdicts=rows)).text("//section[@id='watch']")
 
 
 def test_the_same_records_make_the_same_page() -> None:

@@ -79,3 +79,21 @@ def test_a_claim_that_was_not_said_has_neither_place_nor_time() -> None:
 def test_an_id_depends_on_the_wording_and_not_on_the_order() -> None:
     one, two = ClaimDraft("One", 0.2, 0.5), ClaimDraft("Two", 0.9, 0.5)
     assert {c.claim_id for c in build(one, two)} == {c.claim_id for c in build(two, one)}
+
+
+def test_a_claim_has_the_speaker_of_its_place_or_whom_the_corpus_names() -> None:
+    transcript, segments = from_cues(
+        "v",
+        [
+            Said("Sugar makes children hyperactive.", 3, speaker="Ann"),
+            Said("Bats are blind, I read.", 10, speaker="Tom", new_turn=True),
+        ],
+    )
+    drafts = (
+        ClaimDraft("Bats are blind", 0.9, 0.5),
+        ClaimDraft("Sugar makes children hyperactive", 0.8, 0.5),
+        ClaimDraft("Sugar makes all children hyperactive", 0.7, 0.5, speaker="A minister"),
+        ClaimDraft("Mercury is a moon of Venus", 0.6, 0.5),
+    )
+    claims = build_claims(ClaimDrafts(None, drafts), transcript, segments, None, basis="llm")
+    assert [claim.speaker for claim in claims] == ["Tom", "Ann", "A minister", None]

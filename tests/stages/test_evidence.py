@@ -53,7 +53,6 @@ def test_a_verbatim_quote_is_found_and_stored_in_the_page_s_own_characters(
     "offered",
     [
         "Sea level fell by 21 cm since 1900",
-        "sea level rose by 21 cm since 1900",
         "a rate that has doubled ... Others don't agree",
         "",
         "the",
@@ -89,6 +88,23 @@ def test_a_place_always_lies_in_the_text(text: str, quote: str) -> None:
 
 def draft(stance: Stance, *quotes: str, summary: str = "A summary.") -> EvidenceDraft:
     return EvidenceDraft(stance, 0.9, 0.8, summary, quotes)
+
+
+@pytest.mark.parametrize(
+    "offered",
+    [
+        "There is no such effect at 31 °F",
+        "[T]here is no such effect at 31 °F",
+        "there is no such effect at 31°F",
+        "no such effect at 31°F, nor in 5% of cases",
+    ],
+)
+def test_the_first_letter_and_the_space_before_a_unit_are_forgiven(offered: str) -> None:
+    text = "They said: there is no such effect at 31 °F, nor in 5 % of cases."
+    place = QuoteFinder(text).find(offered)
+    assert place is not None
+    assert "no such effect at 31 °F" in text[slice(*place)]
+    assert QuoteFinder(text).find(offered.replace("no such", "such an")) is None
 
 
 def test_the_first_quote_that_stands_in_the_page_is_kept_and_the_others_are_counted() -> None:

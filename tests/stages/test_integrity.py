@@ -311,7 +311,8 @@ def test_a_source_that_was_left_out_may_be_the_video_or_too_new() -> None:
         "quote_start": None, "quote_end": None, "reason": "It is the video itself.",
         "published_on": date(2030, 1, 1),
     }  # fmt: skip
-    rows = change("evidence", 0, **left_out)(whole(), 0)
+    read = next(at for at, row in enumerate(whole().evidence) if row.status == "ok")
+    rows = change("evidence", read, **left_out)(whole(), 0)
     limits = SearchConfig(published_before=date(2020, 1, 1))
     assert broken_rules(rows, limits) == {"verdicts_count_their_evidence"}
 
@@ -319,7 +320,7 @@ def test_a_source_that_was_left_out_may_be_the_video_or_too_new() -> None:
 def test_a_transcript_that_runs_far_beyond_the_video_is_warned_of_and_not_refused() -> None:
     short = whole().video.model_copy(update={"duration_seconds": 2.0})
     late = [
-        segment.model_copy(update={"start_seconds": segment.start_seconds + 100})
+        segment.model_copy(update={"start_seconds": segment.begins + 100})
         for segment in whole().segments
     ]
     rows = replace(whole(), videos=[short], segments=late, claims=[])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.stages.transcript import Clock
+from factible_assets.stages.transcript import Clock, readable
 from resources.transcripts.base import Cue
 from resources.transcripts.tracks import one_line
 from tests.stages.words import from_cues, from_text
@@ -63,6 +63,55 @@ def test_a_character_s_second_is_found_by_its_caption() -> None:
 def test_a_caption_that_overlaps_the_next_counts_until_the_next_begins() -> None:
     _, segments = from_cues("v", [Said("0123456789", 0, 9), Said("x", 4)])
     assert Clock(segments).second_at(10) == 4
+
+
+def test_another_speaker_begins_a_paragraph_and_is_known_at_each_character() -> None:
+    said = [Said("Is it?", speaker="Ann"), Said("No.", 2, speaker="Tom", new_turn=True)]
+    transcript, segments = from_cues("v", said)
+    assert transcript.text == "Is it?\n\nNo."
+    clock = Clock(segments)
+    assert [clock.speaker_at(position) for position in (0, 5, 8, 99)] == [
+        "Ann",
+        "Ann",
+        "Tom",
+        "Tom",
+    ]
+    assert transcript.text[segments[1].char_start : segments[1].char_end] == "No."
+
+
+def test_a_text_without_times_may_have_speakers() -> None:
+    _, segments = from_cues("v", [Cue("No.", None, speaker="Tom")])
+    clock = Clock(segments)
+    assert (clock.speaker_at(1), clock.start_at(1), clock.second_at(1)) == ("Tom", None, None)
+
+
+CAPITALS = (
+    'THE GREAT WALL OPENED IN 1937, AND I\'M SURE OF IT. "IT IS LONG!" I SAID. VITAMIN B12 IS IN '
+    "THE U.S. DIET\n\nO'BRIEN, 19TH. ÉTÉ À PARIS."
+)
+
+
+def test_capitals_are_read_in_sentence_case_letter_by_letter() -> None:
+    assert readable(CAPITALS) == (
+        'The great wall opened in 1937, and I\'m sure of it. "It is long!" I said. Vitamin B12 is '
+        "in the U.S. diet\n\nO'brien, 19th. Été à paris."
+    )
+
+
+def test_a_text_that_is_not_in_capitals_stays_as_it_is() -> None:
+    for text in (
+        CAPITALS.capitalize(),
+        "NASA",
+        "",
+        "NASA and the UN met in the USA, said an FBI man.",
+    ):
+        assert readable(text) == text
+
+
+@given(st.text(max_size=40))
+def test_offsets_into_a_readable_text_are_those_of_the_raw_one(text: str) -> None:
+    shown = readable(CAPITALS + text)
+    assert len(shown) == len(CAPITALS) + len(text)
 
 
 def test_an_untimed_transcript_has_no_seconds() -> None:

@@ -118,14 +118,21 @@ def test_claims_of_an_older_file_survive_the_wider_rule(tmp_path: Path) -> None:
     whole = packaged_schema()
     older = replace(whole, migrations=whole.migrations[:10], views=())
     path = tmp_path / "warehouse.duckdb"
-    write_asset(
-        Warehouse(path, schema=older),
-        "claims",
-        "v",
-        [claim("v", 1), claim("v", 2)],
-        stamp=stamp(1),
-        code_version="1",
-    )
+    with Warehouse(path, schema=older).connection() as connection:
+        written = {"run_id": "run-1", "checked_at": stamp(1).checked_at.replace(tzinfo=None)}
+        for each in (claim("v", 1), claim("v", 2)):
+            values = {**each.model_dump(exclude={"speaker"}), **written}
+            places = ", ".join(f"${name}" for name in values)
+            connection.execute(
+                f"INSERT INTO claims ({', '.join(values)}) VALUES ({places})",  # noqa: S608 - a record's own columns
+                values,
+            )
+        connection.execute(
+            "INSERT INTO materializations BY NAME SELECT 'claims' AS asset, 'v' AS video_id, "
+            "$run_id AS run_id, $checked_at AS checked_at, '1' AS code_version, 2 AS row_count, "
+            "'x' AS data_version, 0.1 AS duration_seconds",
+            written,
+        )
     now = Warehouse(path)
     assert now.read_current(Claim, "v") == [claim("v", 1), claim("v", 2)]
     given = claim("v").model_copy(update={"basis": "given"})

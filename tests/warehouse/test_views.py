@@ -165,3 +165,16 @@ def test_stability_compares_what_was_found_with_what_was_found_before(in_memory:
         "FROM retrieval_stability ORDER BY checked_at"
     )
     assert found.rows() == [("run-2", "run-1", 1.0, 3, 2, 0.5), ("run-9", "run-2", 7.0, 3, 3, 1.0)]
+
+
+def test_claims_are_counted_by_who_says_them(in_memory: Warehouse) -> None:
+    for name, who in (("v", "Ann"), ("w", "Ann"), ("x", None)):
+        rows = fact_check(name, claims=2)
+        first, second = (rows["claims"].rows[n].model_copy(update={"speaker": who}) for n in (0, 1))
+        in_memory.write_assets(
+            name, {**rows, "claims": AssetRows([first, second], "1")}, stamp=stamp(1)
+        )
+    found = in_memory.query(
+        "SELECT speaker, claims, videos, supported, open FROM claims_by_speaker"
+    )
+    assert found.rows() == [("Ann", 4, 2, 4, 0)]

@@ -1,16 +1,17 @@
 """The pages of the desk: values in, a document and its policy out; and what their lists ask.
 
 What belongs here: which template, style and script a page has, who looks at it, a report narrowed
-to one claim, what the forms of a claim offer; what an address of the queue or the search asks for,
-and the rows that answer it. What does not: connections, the report itself and its walls around
-hostile text (report/), recording what a reviewer does (running/review.py).
+to one claim, what the forms of a claim offer and which version of the claim they are made from;
+what an address of the queue or the search asks for, and the rows that answer it. What does not:
+connections, the report itself and its walls around hostile text (report/), recording what a
+reviewer does (running/review.py).
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Self, TypeAlias, cast
@@ -18,12 +19,16 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
+from factible_assets import records
+from factible_assets.files import digest
 from factible_assets.reasoners.embedded.text import is_stop_word
 from factible_assets.report.data import ReportData, ask
 from factible_assets.report.render import document, environment, report_values
 from factible_assets.report.view import ClaimView, ReportView, arrange
+from factible_assets.running.review import ClaimFile
 from factible_assets.stages import reviews
 from factible_assets.stages.ids import claim_id as id_of_claim
+from factible_assets.wording import act_words
 from resources.statements import statements
 from warehouse.store import Warehouse
 
@@ -61,6 +66,7 @@ ALIKE = 0.5
 
 _DAYS = 7
 _LAST_PAGE = 100_000
+_LONGEST_COUNT = 7
 _MOST_ALIKE = 8
 _MOST_WORDS = 12
 _STEM = 6
@@ -100,7 +106,77 @@ def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
     ]
     around = slice(max(0, places[0] - _AROUND), places[-1] + 1 + _AROUND) if places else slice(0)
     return replace(
-        report, claims=[view], clearest=[], transcript=report.transcript[around], stored=stored
+        report, claims=[view], first=[], transcript=report.transcript[around], stored=stored
+    )
+
+
+def version_of(
+    claim: records.Claim, acts: Sequence[records.ReviewAction], verdict: records.Verdict | None
+) -> str:
+    """Return the version of a claim's state that a form is made from: `{number of acts}-{hash}`.
+
+    It covers the words of the claim, everything that reviewers did to it, and the verdict as the
+    last check stored it, but for the rank, which the other claims of the video decide too.
+    """
+    stored = verdict.model_dump_json(exclude={"rank"}) if verdict else ""
+    ids = (act.action_id for act in acts)
+    return f"{len(acts)}-{digest(chr(0).join((claim.text, stored, *ids)).encode())}"
+
+
+def version_of_file(file: ClaimFile) -> str:
+    """Return the version of a claim as the live warehouse has it."""
+    return version_of(file.claim, file.actions, file.verdict)
+
+
+_FREE_TEXT: Mapping[str, tuple[str, ...]] = {
+    "sign": ("reason",),
+    "assess": ("reason",),
+    "assign": ("text",),
+    "overrule_source": ("reason",),
+    "block_source": ("reason",),
+    "unblock_source": ("reason",),
+    "drop_claim": ("reason",),
+    "restore_claim": ("reason",),
+    "remove_query": ("reason",),
+}
+"""The fields that a reviewer words, by kind; of all other kinds `text` and `reason`."""
+
+
+def outdated(
+    viewer: Viewer, file: ClaimFile, kind: records.ReviewKind, fields: Mapping[str, str], why: str
+) -> tuple[str, str]:
+    """Return the page that shows the newer state of a claim beside a form that was not recorded.
+
+    The form keeps its words. It carries the version of the newer state, so that a second press
+    records it. `why` says what kept it from being recorded, if it was not the newer state.
+    """
+    count = fields.get("seen", "").partition("-")[0]
+    seen = int(count) if count.isdecimal() and len(count) < _LONGEST_COUNT else len(file.actions)
+    texts = {query.query_id: query.text for query in file.queries}
+    now = [
+        (act, act_words(act.action, act.target, act.value, texts.get(act.target or "")))
+        for act in file.actions
+    ]
+    given = {name: value for name, value in fields.items() if value.strip() and name != "act"}
+    text = given.get("text")
+    value = given.get("value") or (None if text == "none" else text)
+    target = given.get("query") or text
+    value = None if value == "none" else value
+    worded = [name for name in _FREE_TEXT.get(kind, ("text", "reason")) if name in given]
+    kept = {name: each for name, each in given.items() if name not in {*worded, "seen", "again"}}
+    return page(
+        "outdated",
+        viewer,
+        file=file,
+        why=why,
+        news=now[seen:],
+        told=act_words(kind, target, value, texts.get(target or "")),
+        kind=kind,
+        kept=kept,
+        worded={name: given[name] for name in worded},
+        again="again" in given,
+        seen=version_of_file(file),
+        path=claim_path(file.video_id, file.claim.claim_id),
     )
 
 
@@ -146,6 +222,7 @@ def report_page(viewer: Viewer, report: ReportView, **values: Any) -> tuple[str,
             "sources": [source for sources in view.groups.values() for source in sources],
             "spoken_of": [*mine.sources],
             "assigned_to": assigned.value if assigned else None,
+            "version": version_of(claim, [act for act, _ in view.reviews], view.verdict),
         }
         make: Callable[..., Markup] = macros.review if is_open else macros.way_in
         return make(desk, viewer, **(values if is_open else {}))

@@ -21,7 +21,7 @@ from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -52,6 +52,8 @@ from warehouse.store import Warehouse
 
 _VIDEOS = 25
 _LONGEST_SEARCH = _LONGEST_TITLE = 300
+_TIMELESS: frozenset[ReviewKind] = frozenset({"note", "add_claim"})
+"""Acts that decide nothing about the claim as it stands, and are recorded whatever changed."""
 _LONGEST_NAME = 50
 """Characters of a file's name, of up to four bytes each, of the 255 that a file system takes."""
 
@@ -154,7 +156,21 @@ def _there(path: str) -> RedirectResponse:
 @routes.get(SIGN_IN)
 def sign_in_page(to: str = DESK) -> HTMLResponse:
     """Ask for a token."""
-    return shown(pages.page("sign_in", None, to=_own(to), refused=False))
+    return _asks_for_token(to=_own(to), status=200)
+
+
+def _asks_for_token(*, status: int = 401, **values: Any) -> HTMLResponse:
+    usual = {"refused": False, "ended": False, "kept": "", "path": ""}
+    return shown(pages.page("sign_in", None, **usual | values), status=status)
+
+
+def session_ended(path: str, referer: str, kept: bytes | None) -> HTMLResponse:
+    """Answer a form that comes after its session has ended: ask for the token, keep the words.
+
+    `kept` is the form as it came, None where it is no form of words, or too long to be kept.
+    """
+    words = (kept or b"").decode("utf-8", "replace")
+    return _asks_for_token(to=_own(urlsplit(referer).path), path=path, kept=words, ended=True)
 
 
 @routes.post(SIGN_IN)
@@ -163,10 +179,16 @@ def sign_in(request: Request, house: InHouse, form: Filled) -> Response:
     to = _own(form.get("to"))
     if not house.clients.by_digest:
         return _there(to)
-    client = house.clients.with_token(form.get("token"))
+    kept = {name: form.fields.get(name, "") for name in ("kept", "path")}
+    address = request.client.host if request.client else ""
+    client = house.clients.with_token(form.get("token"), address)
     if client is None:
-        return shown(pages.page("sign_in", None, to=to, refused=True), status=401)
-    response = _there(to)
+        return _asks_for_token(to=to, refused=True, kept=kept["kept"], path=kept["path"])
+    response: Response = _there(to)
+    if kept["kept"]:
+        words = dict(parse_qsl(kept["kept"], max_num_fields=100))
+        values = {"to": to, "path": _own(kept["path"]), "words": words}
+        response = shown(pages.page("unrecorded", None, **values))
     response.set_cookie(
         SESSION,
         house.clients.begin_session(client),
@@ -227,8 +249,10 @@ async def check(house: InHouse, client: ByClient, form: Filled) -> Response:
     if not link:
         raise HTTPException(422, "Give the link of a video, or a transcript.")
     most = form.get("max_claims") or str(MOST_CLAIMS)
+    # A strict field takes a number and not its digits; other text is left for it to refuse.
+    number = int(most) if most.isdecimal() and len(most) <= len(str(MOST_CLAIMS)) else most
     try:
-        asked = FactCheckRequest.model_validate_strings({"video_url": link, "max_claims": most})
+        asked = FactCheckRequest.model_validate({"video_url": link, "max_claims": number})
     except ValidationError as error:
         raise HTTPException(422, validation_sentence(error.errors())) from error
     config = asked.config()
@@ -379,6 +403,7 @@ def claim_page(
         if file.claim.claim_id != claim_id:  # it was asked for by its number, or a part of its id
             return _there(f"{path}?{request.url.query}".rstrip("?"))
         values = {"text": file.claim.text, "gone": file.gone, "path": path, "video": video}
+        values["seen"] = pages.version_of_file(file)
         return shown(pages.page("gone", viewer, **values))
     claim_id = report.claims[0].claim.claim_id
     with house.results.opened() as now:
@@ -444,7 +469,11 @@ async def act(
     """Record what a reviewer does, and check the claim again if they ask for it."""
     if form.get("act") not in get_args(ReviewKind):
         raise HTTPException(422, "This form asks for nothing that can be done.")
-    kind, now = await asyncio.to_thread(_record, video_id, claim_id, form, viewer.name, house)
+    kind, file, why = await asyncio.to_thread(_record, video_id, claim_id, form, viewer.name, house)
+    if why is not None:
+        made = pages.outdated(viewer, file, kind, form.fields, why)
+        return shown(made, status=HTTPStatus.UNPROCESSABLE_ENTITY if why else HTTPStatus.CONFLICT)
+    now = file.claim.claim_id
     if form.get("again"):
         try:
             return await check_claim(video_id, now, house, client)
@@ -462,8 +491,12 @@ async def act(
 
 def _record(
     video_id: str, claim_id: str, form: Form, name: str, house: House
-) -> tuple[ReviewKind, str]:
-    """Record what a form asks for; return what that was, and the claim that is to be checked."""
+) -> tuple[ReviewKind, review.ClaimFile, str | None]:
+    """Record an act, unless its form was made from an older state of the claim.
+
+    Returns the kind of act, the claim as it was before the act, and why nothing was recorded: None
+    if it was recorded, "" if the state is newer, else a sentence.
+    """
     kind = cast("ReviewKind", form.get("act"))
     store = Warehouse(house.settings.warehouse)
     with review.in_turn(house.settings):
@@ -473,6 +506,8 @@ def _record(
             file = review.open_claim(video_id, claim_id, house.settings)
         if form.get("query") and not form.get("text"):
             kind = "remove_query"
+        if kind not in _TIMELESS and form.get("seen") != pages.version_of_file(file):
+            return kind, file, ""
         given = form.get("query_type")
         wish = review.Wish(
             kind,
@@ -484,9 +519,15 @@ def _record(
             opposite=bool(form.get("opposite")),
             reason=form.get("reason") or None,
         )
-        store.write_rows({"review_actions": review.planned(file, [wish], name, None)})
+        try:
+            acts = review.planned(file, [wish], name, None)
+        except FactibleError as error:
+            if kind == "add_claim":
+                raise
+            return kind, file, str(error)
+        store.write_rows({"review_actions": acts})
     store.publish(house.settings.published, only_added_to="review_actions")
-    return kind, file.claim.claim_id
+    return kind, file, None
 
 
 @routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/check")

@@ -18,7 +18,7 @@ from factible_assets.reasoners.llm.wording import plain
 from factible_assets.records import CallStage, Claim, LlmCall, Query, Video
 from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
 from resources.llm import base
-from resources.llm.base import Heard, LanguageModel, Manner, ModelCall, ModelRequest, Part
+from resources.llm.base import LanguageModel, Manner, ModelCall, ModelRequest, Part
 
 ONES_FAULT = frozenset({"truncated", "invalid"})
 """Outcomes of a call that the question itself may be the reason for, not the service."""
@@ -51,15 +51,14 @@ class StageModel(Manner):
         *,
         max_tokens: int | None = None,
         most: int | None = None,
-        heard: Heard | None = None,
     ) -> ModelRequest[base.Answer]:
         """Return a question as this stage asks it, with its own limit if none is given.
 
-        A list of the answer may have `most` items. `heard` is told of the answer while it comes.
+        A list of the answer may have `most` items.
         """
         manner = {each.name: getattr(self, each.name) for each in fields(Manner)}
         manner["max_tokens"] = max_tokens or self.max_tokens
-        return ModelRequest(system, parts, output_type, most, heard, **manner)
+        return ModelRequest(system, parts, output_type, most, **manner)
 
 
 @dataclass(slots=True)
@@ -87,7 +86,6 @@ class Conversation:
         *,
         max_tokens: int | None = None,
         most: int | None = None,
-        heard: Heard | None = None,
     ) -> ModelRequest[base.Answer]:
         """Return a section of the prompt, filled in, as a question; see `StageModel.request`."""
         places, month = self.prompt.places(section), prompts.this_month()
@@ -101,7 +99,7 @@ class Conversation:
         filled = {name: piece for name, piece in usual.items() if name in places} | {**material}
         parts = self.prompt.fill(section, **filled)
         return self.stage.request(
-            self.prompt.system, parts, output_type, max_tokens=max_tokens, most=most, heard=heard
+            self.prompt.system, parts, output_type, max_tokens=max_tokens, most=most
         )
 
     async def ask(
@@ -112,7 +110,6 @@ class Conversation:
         *,
         max_tokens: int | None = None,
         most: int | None = None,
-        heard: Heard | None = None,
     ) -> base.Answer:
         """Return a valid answer to a section of the prompt; see `request`.
 
@@ -121,9 +118,7 @@ class Conversation:
         all calls of the judgement so far. Reasons are kept as plain text, because a refusal is a
         model's words too.
         """
-        request = self.request(
-            section, output_type, material, max_tokens=max_tokens, most=most, heard=heard
-        )
+        request = self.request(section, output_type, material, max_tokens=max_tokens, most=most)
         try:
             answer = await self.stage.model.complete(request)
         except base.ModelError as failure:

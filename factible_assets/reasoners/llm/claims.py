@@ -145,7 +145,8 @@ async def find_claims(
         thesis, drafts = merged.thesis, _reranked(merged, distinct)
     drafts.sort(key=lambda draft: (-draft.importance, -draft.confidence))
     worded = clip(plain(thesis), THESIS_WORDS) or None
-    return ClaimDrafts(worded, tuple(drafts[:max_claims]), refused)
+    left_out = max(0, len(drafts) - max_claims)
+    return ClaimDrafts(worded, tuple(drafts[:max_claims]), refused, left_out)
 
 
 def windows(text: str, windowing: Windowing) -> list[tuple[int, int]]:

@@ -93,8 +93,8 @@ class JointReader:
             self._close(subject, group)  # later pages are another group
         present = sorted(group.waiting, key=lambda each: each.page.canonical_url)
         count = math.ceil(len(present) / self.size)
-        calls = [self._read_group(present[at::count]) for at in range(count)]
-        parts = await asyncio.gather(*calls)
+        groups = (present[at::count] for at in range(count))
+        parts = await asyncio.gather(*map(self._read_group, groups))
         return {key: each for part in parts for key, each in part.items()}
 
     async def _read_alone(self, source: Source) -> Outcome:

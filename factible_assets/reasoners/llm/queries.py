@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
 from factible_assets.reasoners.embedded.queries import write_queries
@@ -90,7 +91,8 @@ def drafts_of(video: Video, claim: Claim, searches: Sequence[str]) -> tuple[Quer
 def plain_queries(video: Video, claim: Claim, count: int) -> tuple[QueryDraft, ...]:
     """Word the searches for a claim without a model, in the claim's own words."""
     most = max(len(_ORDER), count)
-    return write_queries(claim, embedder=TfidfEmbedder(), video=video, max_queries=most)
+    found = write_queries(claim, embedder=TfidfEmbedder(), video=video, max_queries=most)
+    return tuple(replace(each, basis="embedded") for each in found)
 
 
 def search_words(text: str) -> str:

@@ -545,8 +545,12 @@ _ORDER: tuple[tuple[Ground, ...], ...] = (
 
 
 def side_of_text(claim: str, text: str, *, title: str = "") -> Stance:
-    """Return the side that a short text takes of a claim, such as a quote; see `PlainReader`."""
-    return _read(claim, page_sentences(text), title).stance
+    """Return the side that a short text takes of a claim, such as a quote; see `PlainReader`.
+
+    What the text says of another name in the claim's place does not count.
+    """
+    said = _read(claim, page_sentences(text), title)
+    return "unclear" if said.ground == "name" else said.stance
 
 
 class PlainReader:

@@ -142,6 +142,63 @@ def test_a_browser_signs_in_and_holds_a_session_and_no_token(serve: Serve, publi
     assert client.get("/desk", headers=copied).status_code == 401
 
 
+def test_words_that_are_sent_after_the_session_has_ended_are_recorded_on_a_second_press(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client = serve(serve_token=TOKENS)
+    words = 'Honey "keeps" <b>\n& more.'
+    address = str(client.base_url).rstrip("/")
+    browser = {**HTML, "Origin": address, "Referer": f"{address}{CLAIM_PATH}"}
+    fields = {"act": "note", "text": words}
+    asked = client.post(f"{CLAIM_PATH}/acts", data=fields, headers=browser)
+    assert asked.status_code == 401
+    assert "nothing was recorded" in asked.text
+    for token, status in (("a-token-of-nobody-at-all", 401), (REVIEWER, 200)):
+        form = Page(asked.text)
+        hidden = {
+            str(each.get("name")): str(each.get("value"))
+            for each in form.all("//form//input[@type='hidden']")
+        }
+        asked = client.post("/desk/sign-in", data={**hidden, "token": token}, headers=browser)
+        assert asked.status_code == status
+    assert "not recorded yet" in asked.text
+    page = Page(asked.text)
+    assert page.all("//b") == []
+    (back,) = page.all("//p/a/@href")
+    assert back == CLAIM_PATH
+    assert read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID) == []
+
+    (form,) = page.all("//form")
+    assert form.get("action") == f"{CLAIM_PATH}/acts"
+    again = {"act": page.all("//input[@name='act']/@value")[0], "text": words}
+    assert page.all("//textarea[@name='text']")[0].text_content().strip() == words
+    sent = client.post(str(form.get("action")), data=again, headers=browser)
+    assert sent.status_code == 303
+    assert sent.headers["location"].startswith(CLAIM_PATH)
+    (act,) = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    assert (act.reviewer, act.action) == ("Ada Bee", "note")
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"text=" + b"x" * 20_000, "application/x-www-form-urlencoded"),
+        (b"--x--\r\n", "multipart/form-data; boundary=x"),
+        (b"", "application/x-www-form-urlencoded"),
+    ],
+)
+def test_a_form_without_a_session_that_cannot_be_kept_is_told_to_be_undone(
+    serve: Serve, content: bytes, kind: str
+) -> None:
+    client = serve(serve_token=TOKENS)
+    headers = {**HTML, "Origin": str(client.base_url).rstrip("/"), "Content-Type": kind}
+    asked = client.post(f"{CLAIM_PATH}/acts", content=content, headers=headers)
+    assert asked.status_code == 401
+    assert "nothing was done" in asked.text
+    foreign = {**headers, "Origin": "https://evil.example"}
+    assert client.post(f"{CLAIM_PATH}/acts", content=content, headers=foreign).status_code == 403
+
+
 def test_a_role_does_what_it_allows_and_no_more(
     serve: Serve, script: Script, published: str
 ) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import time
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ from tests.patience import eventually
 from tests.report import samples
 from tests.report.browser import chromium
 from tests.report.page import Page
+from tests.warehouse.samples import write_asset
 from warehouse.beside import read_actions
+from warehouse.rows import Stamp
 from warehouse.store import Warehouse
 
 CLAIM = samples.claim(0).claim_id
@@ -33,8 +36,16 @@ CLAIM_PATH = f"/desk/videos/{VIDEO_ID}/claims/{CLAIM}"
 MOST_SECONDS, MOST_BYTES = 0.5, 500_000
 
 
+def version(client: httpx.Client, path: str) -> str:
+    """Return the version that the forms of a claim's page carry; empty if there are no forms."""
+    page = client.get(path.removesuffix("/acts"), follow_redirects=True)
+    return str(next(iter(Page(page.text).all("//input[@name='seen']/@value")), ""))
+
+
 def send(client: httpx.Client, path: str, **fields: Any) -> httpx.Response:
-    """Send a form as a browser does from a page of the service."""
+    """Send a form as a browser does from a page of the service, which gives an act its version."""
+    if path.endswith("/acts") and "seen" not in fields:
+        fields |= {"seen": version(client, path)}
     return client.post(path, data=fields, headers={"Origin": str(client.base_url).rstrip("/")})
 
 
@@ -400,3 +411,119 @@ def test_nothing_but_a_card_may_be_framed(serve: Serve, published: str, path: st
     answer = serve().get(f"/desk{path}")
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
     assert answer.headers["x-frame-options"] == "DENY"
+
+
+def refused_for_its_age(
+    client: httpx.Client, path: str, seen: str, **fields: str
+) -> tuple[Page, dict[str, str]]:
+    """Send a form of an older page; return the page that answers and what its own form sends."""
+    answer = send(client, path, seen=seen, **fields)
+    assert answer.status_code == 409
+    page = Page(answer.text)
+    (form,) = page.all("//form[@class='box']")
+    sends = {each.get("name"): each.get("value") for each in form.xpath(".//input")}
+    sends |= {each.get("name"): each.text for each in form.xpath(".//textarea")}
+    sends |= {each.get("name"): each.get("value") for each in form.xpath(".//button[@name]")}
+    return page, sends
+
+
+def kinds(home: Path) -> list[str]:
+    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    return [act.action for act in acts]
+
+
+def test_a_rewording_made_beside_another_one_waits_for_a_second_press(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client, path = serve(reviewer="Ada"), f"{CLAIM_PATH}/acts"
+    seen = version(client, path)
+    assert send(client, path, act="reword_claim", text="Honey keeps.", seen=seen).status_code == 303
+    mine = {"act": "reword_claim", "text": "Closed honey keeps.", "reason": "Precise."}
+    page, sends = refused_for_its_age(client, path, seen, **mine)
+    assert kinds(home) == ["reword_claim"]
+    assert "Honey keeps." in page.text("//section[@aria-labelledby='now']")
+    assert sends.items() >= mine.items()
+
+    again = client.post(path, data=sends, headers={"Origin": str(client.base_url).rstrip("/")})
+    assert again.status_code == 303
+    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    assert [act.value for act in acts] == ["Honey keeps.", "Closed honey keeps."]
+
+
+def test_a_split_of_a_claim_that_was_reworded_meanwhile_replaces_nothing_unseen(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client, path = serve(reviewer="Ada"), f"{CLAIM_PATH}/acts"
+    seen = version(client, path)
+    send(client, path, act="reword_claim", text="Honey keeps.", seen=seen)
+    parts = "Honey is sweet.\r\nHoney keeps long."
+    _, sends = refused_for_its_age(client, path, seen, act="split_claim", text=parts, again="1")
+    assert sends["text"].split() == parts.split()
+    assert sends["again"] == "1"
+    assert kinds(home) == ["reword_claim"]
+
+
+def test_an_opposite_ruling_is_seen_before_another_one_is_signed(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client, path = serve(reviewer="Ada"), f"{CLAIM_PATH}/acts"
+    seen = version(client, path)
+    first = {"act": "sign", "text": "Supported", "reason": "Two studies say so."}
+    assert send(client, path, seen=seen, **first).status_code == 303
+    mine = {"act": "sign", "text": "Refuted", "reason": "Three studies deny it."}
+    page, sends = refused_for_its_age(client, path, seen, **mine)
+    assert kinds(home) == ["sign"]
+    now = page.text("//section[@aria-labelledby='now']")
+    assert "Supported signed by Ada" in now
+    assert "Two studies say so." in now
+    assert "ruled: Refuted" in page.text("//section[@aria-labelledby='yours']")
+    assert sends.items() >= mine.items()
+    assert send(client, path, **sends).status_code == 303
+    assert kinds(home) == ["sign", "sign"]
+
+
+def test_a_source_is_not_overruled_twice_from_one_state(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client, path = serve(reviewer="Ada"), f"{CLAIM_PATH}/acts"
+    seen = version(client, path)
+    url = samples.evidence(0, "a.example").canonical_url
+    mine = {"act": "overrule_source", "text": url, "reason": "It says so of wine."}
+    assert send(client, path, seen=seen, value="refutes", **mine).status_code == 303
+    page, sends = refused_for_its_age(client, path, seen, value="unclear", **mine)
+    assert f"overruled {url}: refutes" in page.text("//section[@aria-labelledby='now']")
+    assert sends.items() >= (mine | {"value": "unclear"}).items()
+    assert kinds(home) == ["overrule_source"]
+
+
+def test_nothing_is_decided_on_a_verdict_that_a_newer_check_has_replaced(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client, path = serve(), f"{CLAIM_PATH}/acts"
+    seen = version(client, path)
+    store = Warehouse(home / "warehouse.duckdb")
+    rows = [samples.verdict(number, "refutes") for number in range(5)]
+    stamp = Stamp("run-2", datetime(2026, 2, 3, 4, 5, tzinfo=UTC))
+    write_asset(store, "verdicts", VIDEO_ID, rows, stamp=stamp, code_version="test")
+    page, _ = refused_for_its_age(client, path, seen, act="assess", text="supports")
+    assert "A check has reached a new verdict" in page.text("//section[@aria-labelledby='now']")
+    assert "leaning refuted" in page.text("//section[@aria-labelledby='now']")
+    assert send(client, path, seen=seen, act="note", text="Look.").status_code == 303
+    assert kinds(home) == ["note"]
+
+
+def test_a_form_without_its_version_records_nothing(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client = serve()
+    refused_for_its_age(client, f"{CLAIM_PATH}/acts", "", act="drop_claim", reason="Trivial.")
+    assert kinds(home) == []
+
+
+def test_the_words_of_a_form_that_cannot_be_recorded_are_kept(serve: Serve, published: str) -> None:
+    parts = "Honey keeps for years in a closed jar."
+    refused = send(serve(), f"{CLAIM_PATH}/acts", act="split_claim", text=parts, reason="Two.")
+    assert refused.status_code == 422
+    page = Page(refused.text)
+    assert "two parts or more" in page.text("//p[@role='alert']")
+    assert parts in page.text("//textarea[@name='text']")

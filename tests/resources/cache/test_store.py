@@ -9,7 +9,6 @@ import resource
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -147,48 +146,9 @@ def break_file(path: Path, damage: str) -> None:
     else:
         path.unlink()
         connection = sqlite3.connect(path)
-        connection.execute("CREATE TABLE entries (name TEXT)")
+        connection.execute("CREATE TABLE answers (name TEXT)")
         connection.commit()
         connection.close()
-
-
-def test_what_an_earlier_version_kept_is_taken_over(tmp_path: Path) -> None:
-    """As hishel 2 laid it out: an envelope in chunks, cut wherever 128 KiB were full."""
-    path = tmp_path / "models.sqlite"
-    later, text = time.time() + 600, "Честное слово. " * 20_000
-    envelope = json.dumps({"stored_at": 12.5, "value": {"said": text}}, ensure_ascii=False).encode()
-    chunks = [envelope[start : start + 131_072] for start in range(0, len(envelope), 131_072)]
-    connection = sqlite3.connect(path)
-    connection.executescript(OLD_TABLES)
-    for mark, expires_at, count in ((b"1", later, 3), (b"2", 5.0, 3), (b"3", 0.0, None)):
-        values = (mark, b"key " + mark, b"", expires_at, 9.0, count, later, None)
-        connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
-        rows = [(mark, number, chunk) for number, chunk in enumerate(chunks)]
-        connection.executemany("INSERT INTO streams VALUES (?, ?, ?)", reversed(rows))
-    connection.commit()
-    connection.close()
-    table = AnswerTable(path, max_bytes=64 * KIB * KIB, settle_seconds=10)
-    kept = table.get(["key 1"]).get("key 1")
-    assert kept is not None
-    assert (kept.value, kept.stored_at) == ({"said": text}, 12.5)
-    assert table.get(["key 2"]).get("key 2") is None, "it had expired"
-    assert table.get(["key 3"]).get("key 3") is None, "it was never whole"
-    assert table.count()[0] == 1
-    table.close()
-    assert [file.name for file in tmp_path.iterdir()] == ["models.sqlite"]
-
-
-OLD_TABLES = """
-CREATE TABLE entries (
-    id BLOB PRIMARY KEY, cache_key BLOB NOT NULL, data BLOB NOT NULL, expires_at REAL,
-    last_accessed_at REAL NOT NULL, chunk_count INTEGER, ttl_deadline REAL, tti REAL
-);
-CREATE TABLE streams (
-    entry_id BLOB NOT NULL, chunk_number INTEGER NOT NULL, chunk_data BLOB NOT NULL,
-    PRIMARY KEY (entry_id, chunk_number),
-    FOREIGN KEY (entry_id) REFERENCES entries (id) ON DELETE CASCADE
-);
-"""
 
 
 def test_a_file_that_another_process_set_aside_is_left_for_the_new_one(tmp_path: Path) -> None:

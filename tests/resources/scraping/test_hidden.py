@@ -83,6 +83,9 @@ def text_of(body: str) -> str:
         "position:absolute;top:calc(-1 * 100vh - 500px)",
         "transform:scale(.001)",
         "position:fixed;top:300vh",
+        "margin-left: 300vw",
+        "position:absolute;z-index:-1",
+        "font-size:.01em",
         "height:1px;overflow:scroll",
         "clip-path:circle(10px at -100px -100px)",
         "clip-path:polygon(-10px -10px,-20px -10px,-10px -20px)",
@@ -163,6 +166,7 @@ def test_what_machines_are_told_is_not_read_in_the_place_of_what_people_see() ->
         f"<p>{PLANTED}</p><div>{'<template shadowrootmode=open></template>' * 2}</div>",
         f'<p><i>{PLANTED}</i><i style="position:absolute;inset:0"></i></p>',
         f'<p style="}} broken {{ display">{PLANTED}</p>',
+        f'<p style="opacity:;font-size: ;margin">{PLANTED}</p>',
         f'<div aria-hidden="true"><article><h1>T</h1><p>{PLANTED}</p></article></div>',
     ],
 )

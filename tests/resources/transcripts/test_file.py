@@ -401,7 +401,7 @@ def test_no_caption_like_text_breaks_the_parser(text: str) -> None:
             transcript = parse(text, extension)
         except PlacedError:
             continue
-        starts = [cue.start_seconds for cue in transcript.cues]
+        starts = [cue.start_seconds or 0.0 for cue in transcript.cues]
         assert starts == sorted(starts)
         assert all(cue.duration_seconds >= 0 and cue.text for cue in transcript.cues)
 
@@ -437,8 +437,9 @@ def clock(seconds: float, separator: str) -> str:
 
 
 def timing(cue: Cue, separator: str) -> str:
-    ends = cue.start_seconds + cue.duration_seconds
-    return f"{clock(cue.start_seconds, separator)} --> {clock(ends, separator)}"
+    starts = cue.start_seconds or 0.0
+    ends = starts + cue.duration_seconds
+    return f"{clock(starts, separator)} --> {clock(ends, separator)}"
 
 
 @given(CUES)

@@ -121,8 +121,10 @@ async def test_cues_out_of_order_and_before_the_video_are_put_right(
 @pytest.mark.parametrize(
     "body",
     [
-        '<timedtext format="3"><body><p t="0" d="2500"><s>Sugar</s><s t="9"> does not</s></p>'
-        '<p t="2500" d="2000">make children wild</p></body></timedtext>',
+        (
+            '<timedtext format="3"><body><p t="0" d="2500"><s>Sugar</s><s t="9"> does not</s></p>'
+            '<p t="2500" d="2000">make children wild</p></body></timedtext>'
+        ),
         json.dumps(
             {
                 "events": [

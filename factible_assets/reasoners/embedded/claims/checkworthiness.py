@@ -116,11 +116,10 @@ def measure(
         for each in wordings
     ]
     centre = vectors @ (vectors / (1 + np.exp(-worth))[:, None]).sum(axis=0)
-    spread = float(centre.std()) or 1.0
+    # In a short talk one sentence on another topic would lie far out.
+    inside = np.clip((centre - centre.mean()) / (float(centre.std()) or 1.0), -2, 2)
     stands_open = [each.stands_open for each in wordings]
-    return np.column_stack(
-        [worth, counts, (centre - centre.mean()) / spread, certainties, stands_open]
-    )
+    return np.column_stack([worth, counts, inside, certainties, stands_open])
 
 
 def rate(measures: Scores) -> Scores:

@@ -1,0 +1,85 @@
+"""Makes a corpus of a podcast's feed, and adds its new episodes later.
+
+What belongs here: the entry of an episode, the corpus of a feed. What does not: reading feeds and
+what they link to (resources/transcripts/podcast.py), fetching (services/transcripts.py), writing
+corpus files (corpora/writing.py).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
+from factible_assets.corpora.reading import load_corpus
+from factible_assets.corpora.writing import add_video, write_corpus
+from factible_assets.files import digest, slug
+from resources.transcripts.podcast import Episode, Feed
+from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFeed:
+    """The corpus file of a feed, and the ids of the episodes that it did not list before."""
+
+    file: Path
+    added: tuple[str, ...]
+
+
+def list_feed(
+    file: Path, feed: Feed, address: str, *, web: str | None = None, limit: int | None = None
+) -> ListedFeed:
+    """List the episodes of a feed in a corpus file: all, or the first `limit` of them.
+
+    A file that was made of this feed gets the episodes that it lacks; the rest of it stays.
+
+    Raises CorpusError: the file lists something else, or cannot be read or written.
+    """
+    description = f"Podcast: {address}"
+    # The oldest first, so that later episodes are appended in the order of time.
+    entries = [entry_of(each, feed) for each in reversed(feed.episodes[:limit])]
+    if not file.exists():
+        given = {"corpus": file.stem, "description": description, "videos": entries}
+        corpus = CorpusFile.model_validate(given | ({"web": web} if web else {}))
+        write_corpus(file.parent, corpus, {})
+        return ListedFeed(file, tuple(each.video_id for each in entries))
+    reading = load_corpus(file)
+    if not reading.corpora:
+        raise CorpusError(f"{reading.problems[0]} Nothing was added to this file.")
+    (known,) = reading.corpora
+    if known.description != description:
+        raise CorpusError(
+            f"{file}: this corpus was not made of the feed {address}. Name another file for it "
+            "(--corpus on the command line)."
+        )
+    listed = {each.video.video_id for each in known.videos}
+    new = [each for each in entries if each.video_id not in listed]
+    return ListedFeed(file, tuple(add_video(file, each) for each in new))
+
+
+def entry_of(episode: Episode, feed: Feed) -> VideoEntry:
+    """Return an episode as an entry of a corpus; its id stays the same while its guid does."""
+    page = episode.page_url
+    with suppress(NotAVideoLinkError):
+        page = None if video_id_of(page or "") else page  # the id of an entry is that of its video
+    given = {
+        "id": f"{slug(feed.title)[:30].strip('-')}-{digest(episode.identity.encode())}",
+        "title": episode.title,
+        "channel": feed.title,
+        "language": feed.language,
+        "published_on": episode.published_on,
+        "duration_seconds": episode.duration_seconds,
+        "url": page,
+        "transcript_url": episode.transcript_url,
+        "recording_url": episode.recording_url,
+    }
+    try:
+        return VideoEntry.model_validate(given)
+    except ValidationError as error:
+        field = error.errors()[0]["loc"][:1]
+        raise CorpusError(
+            f"The episode {episode.title!r} cannot be listed: {field} is not usable."
+        ) from error

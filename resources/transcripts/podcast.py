@@ -1,0 +1,240 @@
+"""Reads podcast feeds, and fetches the transcript or the recording of an episode.
+
+What belongs here: RSS 2.0 with enclosures and `podcast:transcript`, and the two providers of what
+an episode links to. What does not: recognising speech (recording.py), reading transcripts
+(file.py), HTTP and its guard (resources/http.py), the corpus of a feed (factible_assets/exchange).
+
+Sources: RSS 2.0 (cyber.harvard.edu/rss/rss.html), the podcast namespace's tag `transcript`
+(github.com/Podcastindex-org/podcast-namespace). Every word of a feed is hostile.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from email.utils import parsedate_to_datetime
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+from urllib.parse import urljoin, urlsplit
+
+import lxml.etree
+
+from resources.http import HttpClient, HttpFailureError, OutageError, Response, status_failure
+from resources.lines import PlacedError
+from resources.transcripts import base
+from resources.transcripts.file import MAX_BYTES, parse_transcript
+from resources.transcripts.recording import (
+    SUFFIXES,
+    RecordingTranscript,
+    Tell,
+    is_recording,
+    unready,
+    watched,
+)
+from resources.transcripts.tracks import one_line
+
+MAX_FEED_BYTES: Final = 32 * 1024 * 1024
+MAX_EPISODES: Final = 1_000
+MAX_RECORDING_BYTES: Final = 1024**3
+_MAX_TEXT = 500
+_TIMED_FIRST: Final = ("json", "vtt", "srt", "subrip", "html", "plain")
+"""Words of media types, those of transcripts with times and speakers first."""
+_DURATION = re.compile(r"(?:(?:(\d{1,3}):)?(\d{1,3}):)?(\d{1,6})(?:\.\d{1,6})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One item of a feed. It links to a transcript, to a recording, or to both.
+
+    `identity` is its guid, else the address of its recording. `duration_seconds` is what the feed
+    says, in seconds.
+    """
+
+    identity: str
+    title: str
+    page_url: str | None = None
+    published_on: date | None = None
+    duration_seconds: float | None = None
+    transcript_url: str | None = None
+    recording_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A podcast: its episodes in the feed's order, and how many items have neither link."""
+
+    title: str
+    language: str | None
+    episodes: tuple[Episode, ...]
+    without_words: int
+    beyond_limit: int
+
+
+def parse_feed(data: bytes, url: str = "") -> Feed:
+    """Read a feed that was fetched from `url`, to which its links are relative.
+
+    PlacedError: it is no RSS feed, declares entities, or has no episode with words.
+    """
+    parser = lxml.etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = lxml.etree.fromstring(data, parser)
+    except (lxml.etree.XMLSyntaxError, ValueError) as error:
+        raise PlacedError(
+            None,
+            "This is no podcast feed, for it is no XML. Give the address of an RSS feed; give a "
+            "single transcript or recording as a file.",
+        ) from error
+    declared = root.getroottree().docinfo.internalDTD
+    if declared is not None and any(True for _ in declared.iterentities()):
+        raise PlacedError(None, "This feed declares entities, and no feed needs any.")
+    channel = root.find("channel") if root.tag == "rss" else None
+    if channel is None:
+        raise PlacedError(
+            None, "This is XML, but no RSS feed: it has no channel in an rss element."
+        )
+    items = channel.findall("item")
+    found = [_episode(item, url) for item in items[:MAX_EPISODES]]
+    distinct = {episode.identity: episode for episode in found if episode is not None}
+    if not distinct:
+        raise PlacedError(
+            None, "No episode of this feed links to a transcript or a recording. Give another feed."
+        )
+    language = _text(channel, "language")
+    return Feed(
+        title=_text(channel, "title") or urlsplit(url).hostname or "podcast",
+        language=language
+        if language and re.fullmatch(r"[A-Za-z]{2,3}(-\w{2,8})*", language)
+        else None,
+        episodes=tuple(distinct.values()),
+        without_words=found.count(None),
+        beyond_limit=max(0, len(items) - MAX_EPISODES),
+    )
+
+
+def _episode(item: Any, url: str) -> Episode | None:
+    transcripts = [
+        (str(each.get("type", "")), link)
+        for each in item.iterfind("{*}transcript")
+        if (link := _link(each.get("url"), url))
+    ]
+    recordings = [
+        link
+        for each in item.findall("enclosure")
+        if (link := _link(each.get("url"), url))
+        if str(each.get("type", "")).startswith(("audio/", "video/"))
+        or is_recording(Path(urlsplit(link).path))
+    ]
+    if not (transcripts or recordings):
+        return None
+    chosen = min(transcripts, key=lambda each: _rank(each[0]), default=("", None))[1]
+    recording = recordings[0] if recordings else None
+    identity = _text(item, "guid") or recording or chosen or ""
+    day = None
+    with suppress(ValueError, TypeError):
+        day = parsedate_to_datetime(_text(item, "pubDate") or "").date()
+    lasts = _DURATION.fullmatch(_text(item, "{*}duration") or "")
+    hours, minutes, seconds = (float(each or 0) for each in lasts.groups()) if lasts else (0, 0, 0)
+    return Episode(
+        identity=identity,
+        title=_text(item, "title") or identity,
+        page_url=_link(_text(item, "link"), url),
+        published_on=day,
+        duration_seconds=hours * 3600 + minutes * 60 + seconds or None,
+        transcript_url=chosen,
+        recording_url=recording,
+    )
+
+
+def _rank(kind: str) -> int:
+    return next((at for at, word in enumerate(_TIMED_FIRST) if word in kind), len(_TIMED_FIRST))
+
+
+def _text(element: Any, name: str) -> str | None:
+    return one_line(element.findtext(name) or "")[:_MAX_TEXT] or None
+
+
+def _link(link: str | None, url: str) -> str | None:
+    """Return an absolute web address, None for anything else."""
+    with suppress(ValueError):
+        whole = urljoin(url, (link or "").strip())
+        if link and len(whole) <= 4 * _MAX_TEXT and urlsplit(whole).scheme in {"http", "https"}:
+            return whole
+    return None
+
+
+# --- The providers ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedTranscript:
+    """The provider of a transcript at an address; `client` opens the HTTP client to ask with."""
+
+    url: str
+    client: Callable[[], HttpClient]
+    language: str | None = None
+
+    async def transcript(self, video_id: str) -> base.TranscriptAnswer:
+        """Fetch and read the transcript. Never raises for a bad one: it answers so."""
+        del video_id
+        try:
+            async with self.client() as http:
+                response = await http.get(self.url, max_bytes=MAX_BYTES)
+            if (failure := status_failure(response)) is not None:
+                raise failure
+            suffix = PurePosixPath(urlsplit(self.url).path).suffix
+            said = parse_transcript(response.body, suffix)
+        except HttpFailureError as failure:
+            return _unfetched("transcript", failure)
+        except PlacedError as error:
+            return base.Missing(f"The transcript of the episode cannot be read. {error.sentence}")
+        return base.Found(
+            base.TimedText(said.cues, said.plain_text, self.language or said.language), "podcast"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedRecording:
+    """The provider of the words of a recording at an address, which is fetched and not kept."""
+
+    url: str
+    client: Callable[[], HttpClient]
+    recognise: Callable[[Path], RecordingTranscript]
+    tell: Tell = lambda _, __: None
+
+    async def transcript(self, video_id: str) -> base.TranscriptAnswer:
+        """Fetch the recording and recognise its speech. Never raises for a bad one."""
+        suffix = PurePosixPath(urlsplit(self.url).path).suffix.lower()
+        with tempfile.TemporaryDirectory(prefix="factible-") as folder:
+            file = Path(folder) / f"recording{suffix if suffix in SUFFIXES else '.mp3'}"
+            recogniser = self.recognise(file)
+            if (problem := unready(recogniser.model)) is not None:
+                return base.Missing(problem)
+            try:
+                await watched(self._fetch(file), self.tell, lambda: _fetched(file))
+            except HttpFailureError as failure:
+                return _unfetched("recording", failure)
+            return await recogniser.transcript(video_id)
+
+    async def _fetch(self, file: Path) -> None:
+        with file.open("wb") as target:
+
+            def keep(_: Response, block: bytes) -> None:
+                target.write(block)
+
+            async with self.client() as http:
+                response = await http.get(self.url, max_bytes=MAX_RECORDING_BYTES, sink=keep)
+        if (failure := status_failure(response)) is not None:
+            raise failure
+
+
+def _fetched(file: Path) -> tuple[str, float]:
+    return f"fetching the recording: {file.stat().st_size / 1e6:,.1f} MB", 0.0
+
+
+def _unfetched(what: str, failure: HttpFailureError) -> base.Missing:
+    outcome = base.Outage if isinstance(failure, OutageError) else base.Missing
+    return outcome(f"The {what} of the episode could not be fetched: {failure.reason}.")

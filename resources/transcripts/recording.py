@@ -1,0 +1,242 @@
+"""Recognises the speech of a recording on this machine, with faster-whisper (MIT).
+
+What belongs here: which files are recordings, decoding their sound within limits, recognising it,
+and making captions of timed words. What does not: the choice and the download of a model
+(resources/models), recordings on the web (podcast.py), and captions (tracks.py).
+
+faster-whisper is the extra `[audio]`. It loads only where a recording is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from resources.lines import PlacedError
+from resources.transcripts import base
+from resources.transcripts.tracks import Caption, NothingSaidError, timed_text
+
+Done = TypeVar("Done")
+Tell = Callable[[str, float], None]
+"""Told, in words and as a share from 0 to 1, how far a slow transcript has come."""
+
+_SOUNDS = ".aac .aif .aiff .flac .m4a .m4b .mka .mp3 .oga .ogg .opus .wav .weba .wma"
+_VIDEOS = ".avi .m4v .mkv .mov .mp4 .mpeg .mpg .ogv .ts .webm .wmv"
+SOUNDS: Final = frozenset(_SOUNDS.split())
+SUFFIXES: Final = SOUNDS.union(_VIDEOS.split())
+"""How the names of recordings end: of sounds, and of videos, whose sound is read."""
+MAX_HOURS: Final = 6
+"""Longer recordings are refused: each hour of sound takes about 0.5 GB of memory."""
+MODELS: Final = ("whisper", "whisper-en")
+"""The models of the manifest that recognise speech: the first one that is there is used."""
+
+_TELL_SECONDS: Final = 15.0
+_RATE: Final = 16_000
+_MAX_THREADS: Final = 4
+_LONGEST_CAPTION, _PAUSE = 8.0, 1.0
+_ENDS_SENTENCE: Final = (*".!?…。।؟", "\uff01", "\uff1f")
+_MOST_DAMAGED: Final = 0.1
+# FFmpeg reads playlists that name other files and addresses: those of a recording are not followed.
+_ONLY_ITSELF: Final = {
+    "protocol_whitelist": "file",
+    "format_whitelist": "aac,aiff,asf,avi,caf,flac,flv,matroska,mov,mp3,mpeg,mpegts,ogg,w64,wav",
+}
+
+
+def is_recording(path: Path | None) -> bool:
+    """Tell from its name whether a file is a sound or a video."""
+    return path is not None and path.suffix.lower() in SUFFIXES
+
+
+def unready(model: Path | None) -> str | None:
+    """Say what is missing before speech can be recognised with a model; None if nothing is."""
+    if find_spec("faster_whisper") is None:
+        return (
+            "A recording is read by speech recognition, which is not installed. Install "
+            "factible-assets[audio], or give the captions of the recording."
+        )
+    if model is None:
+        return (
+            "A recording is read by speech recognition, and no model for it is on this machine. "
+            f"Fetch one: factible models pull {MODELS[0]}, or give the captions of the recording."
+        )
+    return None
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far the thread that recognises has come, in seconds of sound; and that it is to stop."""
+
+    heard: float = 0.0
+    whole: float = 0.0
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def told(self) -> tuple[str, float]:
+        if not self.whole:
+            return "recognising speech: reading the sound", 0.0
+        heard, whole = (
+            f"{int(each) // 60}:{int(each) % 60:02}" for each in (self.heard, self.whole)
+        )
+        return f"recognising speech: {heard} of {whole}", min(1.0, self.heard / self.whole)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingTranscript:
+    """The provider of the words of a recording in a file.
+
+    `model` is the folder of a Whisper model in CTranslate2's form, None if there is none. Without a
+    `language` the model detects it. `tell` hears of the progress at least every 15 seconds.
+    """
+
+    path: Path
+    model: Path | None
+    language: str | None = None
+    tell: Tell = lambda _, __: None
+
+    async def transcript(self, video_id: str) -> base.TranscriptAnswer:
+        """Recognise the speech. Never raises for a bad file: it answers so."""
+        del video_id
+        if (problem := unready(self.model)) is not None:
+            return base.Missing(problem)
+        progress = _Progress()
+        try:
+            work = asyncio.to_thread(self._recognise, progress)
+            said = await watched(work, self.tell, progress.told)
+        except NothingSaidError:
+            return base.Missing(f"{self.path.name}: nobody speaks in this recording.")
+        except PlacedError as error:
+            outcome = base.Outage if error.may_pass else base.Missing
+            return outcome(f"{self.path.name}: {error.sentence}")
+        finally:
+            progress.stop.set()
+        return base.Found(said, "speech recognition")
+
+    def _recognise(self, progress: _Progress) -> base.TimedText:
+        from faster_whisper import WhisperModel  # noqa: PLC0415
+
+        sound = _decoded(self.path, progress.stop)
+        progress.whole = len(sound) / _RATE
+        try:
+            model = WhisperModel(
+                str(self.model),
+                device="cpu",
+                compute_type="int8",
+                cpu_threads=min(_MAX_THREADS, os.cpu_count() or 1),
+                local_files_only=True,
+            )
+        except (RuntimeError, ValueError, OSError) as error:
+            remedy = "Remove it with `factible models remove`, and pull it again."
+            raise PlacedError(None, f"The speech model cannot be loaded. {remedy}") from error
+        language = (self.language or "").partition("-")[0].lower() or None
+        if language not in {None, *model.supported_languages}:
+            raise PlacedError(
+                None,
+                f"The speech model does not know the language {language!r}. Fetch the one for many "
+                f"languages with `factible models pull {MODELS[0]}`, or correct the language.",
+            )
+        segments, found = model.transcribe(
+            sound,
+            language=language,
+            word_timestamps=True,
+            vad_filter=True,
+            # A wrong sentence is otherwise repeated for minutes.
+            condition_on_previous_text=False,
+        )
+        captions: list[Caption] = []
+        for segment in segments:
+            if progress.stop.is_set():
+                raise PlacedError(None, "The recognition was stopped.", may_pass=True)
+            progress.heard = float(segment.end)
+            captions += captions_of_words(
+                (word.word, float(word.start), float(word.end)) for word in segment.words or ()
+            )
+        said = timed_text(captions)
+        return base.TimedText(cues=said.cues, language=found.language, kind="generated")
+
+
+def captions_of_words(words: Iterable[tuple[str, float, float]]) -> Iterator[Caption]:
+    """Divide timed words (text with its space, start, end in seconds) into captions.
+
+    A caption ends with a sentence, before a pause of a second, or after eight seconds.
+    """
+    text, start, end = "", 0.0, 0.0
+    for word, begins, ends in words:
+        is_whole = text.endswith(_ENDS_SENTENCE) and word.startswith(" ")
+        if text and (is_whole or begins > end + _PAUSE or ends > start + _LONGEST_CAPTION):
+            yield Caption((text.strip(),), round(start, 3), round(end, 3))
+            text = ""
+        if not text:
+            start = begins
+        text, end = text + word, max(ends, begins)
+    if text.strip():
+        yield Caption((text.strip(),), round(start, 3), round(end, 3))
+
+
+async def watched(
+    work: Any, tell: Tell, told: Callable[[], tuple[str, float]], seconds: float = _TELL_SECONDS
+) -> Any:
+    """Wait for slow work, and tell every so many seconds how far it has come."""
+    task = asyncio.ensure_future(work)
+    try:
+        while not (await asyncio.wait({task}, timeout=seconds))[0]:
+            tell(*told())
+        return task.result()
+    finally:
+        task.cancel()
+
+
+def _decoded(path: Path, stop: threading.Event) -> Any:
+    """Return the sound of a file as an array of 16,000 samples a second, from -1 to 1.
+
+    Not by faster-whisper's own reader, which has no limit and follows what a playlist names.
+    PlacedError: there is no sound, it cannot be read, or it is longer than MAX_HOURS.
+    """
+    import av  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415
+
+    blocks, samples, packets, damaged, promised = [], 0, 0, 0, 0.0
+    try:
+        with av.open(str(path), options=_ONLY_ITSELF) as container:
+            if not container.streams.audio:
+                raise PlacedError(None, "This video has no sound. Give its captions.")
+            stream = container.streams.audio[0]
+            promised = float((stream.duration or 0) * (stream.time_base or 0))
+            resampler = av.AudioResampler(format="s16", layout="mono", rate=_RATE)
+            for packet in container.demux(stream):
+                packets += 1
+                try:
+                    frames = packet.decode()
+                except av.error.InvalidDataError:
+                    damaged += 1
+                    continue
+                for frame in frames:
+                    frame.pts = None
+                    parts = [part.to_ndarray().reshape(-1) for part in resampler.resample(frame)]
+                    blocks += parts
+                    samples += sum(map(len, parts))
+                if samples > MAX_HOURS * 3600 * _RATE:
+                    raise PlacedError(None, f"It is longer than {MAX_HOURS} hours. Divide it.")
+                if stop.is_set():
+                    raise PlacedError(None, "The recognition was stopped.", may_pass=True)
+    except (av.FFmpegError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its form is unknown"
+        raise PlacedError(
+            None, f"This recording cannot be read ({reason}). Convert it to MP3 or MP4."
+        ) from error
+    if not blocks or damaged > _MOST_DAMAGED * packets:
+        raise PlacedError(None, "The sound of this recording is damaged. Export or fetch it again.")
+    if samples < (1 - _MOST_DAMAGED) * promised * _RATE:
+        raise PlacedError(
+            None,
+            f"This recording is cut off: it should last {promised:,.0f} seconds and has "
+            f"{samples / _RATE:,.0f}. Fetch it again.",
+        )
+    sound: Any = np.concatenate(blocks).astype(np.float32)
+    sound /= 32_768.0
+    return sound

@@ -1,0 +1,447 @@
+"""Every format that tools and pages send: the words once, at their times, with their speakers."""
+
+# ruff: noqa: E501, ISC004, RUF001, RUF007, SIM905 - documents as their makers write them
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from resources.lines import PlacedError
+from resources.transcripts import base, tracks
+from resources.transcripts.file import parse_transcript
+
+WALL = "The Great Wall is visible from the Moon."
+BATS = "Bats are blind and use only echoes."
+TWO = [(3.0, WALL), (9.0, BATS)]
+SPOKEN = [(3.0, "Ann", WALL), (9.0, "Tom", BATS)]
+
+
+def parse(document: object, extension: str = "") -> base.TimedText:
+    text = document if isinstance(document, str) else json.dumps(document)
+    return parse_transcript(text.encode(), extension)
+
+
+def said(document: object) -> list[tuple[float | None, str]]:
+    return [(cue.start_seconds, cue.text) for cue in parse(document).cues]
+
+
+def speakers(document: object) -> list[tuple[float | None, str | None, str]]:
+    return [(cue.start_seconds, cue.speaker, cue.text) for cue in parse(document).cues]
+
+
+def timed_words(key: str, start: str, end: str, scale: float = 1.0) -> list[dict[str, object]]:
+    """The two sentences word by word; the first begins at 3 s, the second at 9 s."""
+    return [
+        {key: word, start: round((at + n * 0.5) * scale, 3), end: (at + n * 0.5 + 0.4) * scale}
+        for at, sentence in TWO
+        for n, word in enumerate(sentence.split())
+    ]
+
+
+# --- Times --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"WEBVTT\n\n3.000 --> 8.000\n{WALL}\n\n9.000 --> 14.000\n{BATS}\n",
+        f"WEBVTT\n\n00:03,000 --> 00:08,000\n{WALL}\n\n00:00:09,000 --> 00:14,000\n{BATS}\n",
+        f"WEBVTT\n\n00:03.000 --> 00:08.000 {WALL}\n00:09.000 --> 00:14.000 line:0 {BATS}\n",
+        f"1\n00:00:03 --> 00:00:08\n{WALL}\n\n2\n00:00:09 --> 00:00:14\n{BATS}\n",
+        f"[00:03.000 --> 00:08.000]  {WALL}\n[00:09.000 --> 00:14.000]  {BATS}\n",
+        f"[00:03.000 -> 00:08.000] {WALL}\n[00:09.000 -> 00:14.000] {BATS}\n",
+        f"[Script Info]\nTitle: x\n\n[Events]\nFormat: Layer, Start, End, Style, Name, MarginL, "
+        f"MarginR, MarginV, Effect, Text\nDialogue: 0,0:00:03.00,0:00:08.00,Default,,0,0,0,,"
+        f"{{\\i1}}{WALL}{{\\i0}}\nComment: 0,0:00:04.00,0:00:08.00,Default,,0,0,0,,Not said\n"
+        f"Dialogue: 0,0:00:09.00,0:00:14.00,Default,,0,0,0,,{BATS}\n",
+        f"{{75}}{{200}}{WALL}\n{{225}}{{350}}{BATS}\n",
+        f"{{1}}{{1}}50\n{{150}}{{200}}{WALL}\n{{450}}{{550}}{BATS}\n",
+        f"[30][80] {WALL}\n[90][140] {BATS}\n",
+        f"<SAMI><BODY><SYNC Start=3000><P>{WALL}<SYNC Start=8000><P>&nbsp;<SYNC Start=9000>"
+        f"<P>{BATS}</BODY></SAMI>",
+        f"00:00:03:{WALL.replace(' is', '|is')}\n00:00:09:{BATS}\n",
+        f"00:00:03:12 , 00:00:08:01 , {WALL}\n00:00:09:00 , 00:00:14:00 , {BATS}\n",
+        f"[INFORMATION]\n[TITLE]x\n[END INFORMATION]\n\n00:00:03.00,00:00:08.00\n"
+        f"{WALL.replace(' is', '[br]is')}\n\n00:00:09.00,00:00:14.00\n{BATS}\n",
+        f"[ti:Walls]\n[length:00:20]\n[00:03.00]<00:03.00>The <00:03.50>{WALL[4:]}\n"
+        f"[00:09.00]{BATS}\n[00:14.00]\n",
+        f"start\tend\ttext\n3000\t8000\t{WALL}\n9000\t14000\t{BATS}\n",
+    ],
+)
+def test_caption_formats_give_words_and_times(text: str) -> None:
+    assert said(text) == TWO
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[00:00:03] {WALL}\n[00:00:09] {BATS}\n",
+        f"(00:03) {WALL}\n(00:09) {BATS}\n",
+        f"**00:03** {WALL}\n\n**00:09** {BATS}\n",
+        f"# A talk\n\n**[00:03]** {WALL}\n\n**[00:09]** {BATS}\n",
+        f"- \\[00:03\\] {WALL}\n- \\[00:09\\] {BATS}\n",
+        f"{WALL} (00:03)\n{BATS} (00:09)\n",
+        f"{WALL} [00:00:03]\n\n{BATS} [00:00:09]\n",
+        f"0:03\n3 seconds\n{WALL}\n0:09\n9 seconds\n{BATS}\n",
+        f"0:03\n3 seconds {WALL}\n0:09\n9 seconds {BATS}\n",
+        f"0:03\n3 Sekunden\n{WALL}\n0:09\n9 Sekunden\n{BATS}\n",
+        f"Chapter 1: Walls\n0:03\n3 seconds\n{WALL}\nChapter 2: Animals\n0:09\n9 seconds\n{BATS}\n",
+        f"0:03\n{WALL}\n0:09\n{BATS}\n",
+    ],
+)
+def test_texts_with_times_in_their_lines_keep_no_time_among_the_words(text: str) -> None:
+    assert said(text) == TWO
+
+
+def test_a_spoken_time_is_told_by_its_numbers_and_not_by_its_language() -> None:
+    text = (
+        "1:02:03\n1 Stunde, 2 Minuten und 3 Sekunden\nJa.\n1:02:09\n1 heure, 2 minutes, 9 s\nNo.\n"
+    )
+    assert said(text) == [(3723.0, "Ja."), (3729.0, "No.")]
+    spoken = "0:03\n3 wise men came.\n0:09\n7 years later they left.\n"
+    assert said(spoken) == [(3.0, "3 wise men came."), (9.0, "7 years later they left.")]
+
+
+def test_a_line_of_lyrics_comes_at_each_of_its_times() -> None:
+    lyrics = "[00:01.00]First.\n[00:03.00][00:09.00]Refrain.\n[00:05.00]Second.\n"
+    assert [at for at, _ in said(lyrics)] == [1.0, 3.0, 5.0, 9.0]
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        f'<transcript><text start="3.0" dur="5">{WALL}</text><text start="9">{BATS}</text></transcript>',
+        f'<timedtext><text t="3000" d="5000">{WALL}</text><text t="9000">{BATS}</text></timedtext>',
+        f'<timedtext format="3"><body><p t="3000" d="5000"><s>The</s><s t="9">{WALL[3:]}</s></p>'
+        f'<p t="4000" a="1">\n</p><p t="9000" d="5000">{BATS}</p></body></timedtext>',
+        '<tt xmlns="http://www.w3.org/ns/ttml"><body><div><p begin="00:00:03.000">'
+        f'{WALL.replace(" is", "<br/>is")}</p><p begin="9s" end="14s">{BATS}</p></div></body></tt>',
+        '<tt xmlns="http://www.w3.org/2006/10/ttaf1" xmlns:p="urn:p" p:tickRate="10000000"><body>'
+        f'<div><p begin="30000000t">{WALL}</p><p begin="90000000t">{BATS}</p></div></body></tt>',
+        '<tt xmlns:p="urn:p" p:frameRate="25"><body begin="2s"><div>'
+        f'<p begin="00:00:01:00">{WALL}</p><p begin="175f">{BATS}</p></div></body></tt>',
+    ],
+)
+def test_xml_is_read_by_its_times(xml: str) -> None:
+    assert said(xml) == TWO
+    assert said(f'<?xml version="1.0" encoding="utf-8" ?>\n{xml}') == TWO
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        [{"text": WALL, "start": 3, "duration": 5}, {"text": BATS, "start": 9, "duration": 5}],
+        [{"text": WALL, "start": 3000, "end": 8000}, {"text": BATS, "start": 9000, "end": 14000}],
+        [{"text": f"<b>{WALL}</b>", "offset": 3000}, {"text": BATS, "offset": 9000}],
+        {"text": f" {WALL}", "chunks": [
+            {"timestamp": [3.0, 8.0], "text": f" {WALL}"}, {"timestamp": [9.0, None], "text": BATS}
+        ]},
+        {"result": {"language": "en"}, "transcription": [
+            {"offsets": {"from": 3000, "to": 8000}, "text": f" {WALL}"},
+            {"offsets": {"from": 9000, "to": 14000}, "text": f" {BATS}"},
+        ]},
+        {"transcription": [
+            {"timestamps": {"from": "00:00:03,000", "to": "00:00:08,000"}, "text": WALL},
+            {"timestamps": {"from": "00:00:09,000", "to": "00:00:14,000"}, "text": BATS},
+        ]},
+        {"actions": [{"startMs": "3000", "endMs": "8000", "snippet": {"runs": [
+            {"text": WALL[:9]}, {"text": WALL[9:]}]}},
+            {"startMs": "9000", "endMs": "9500", "snippet": {"runs": [{"text": BATS}]}}]},
+        {"results": {"channels": [{"alternatives": [
+            {"transcript": f"{WALL} {BATS}", "words": timed_words("punctuated_word", "start", "end")}
+        ]}]}},
+        {"results": [{"alternatives": [{"transcript": f"{WALL} {BATS}", "words": [
+            {**each, "startTime": f"{each['startTime']}s"}
+            for each in timed_words("word", "startTime", "end")]}]}]},
+        {"words": timed_words("text", "start", "end", 1000)},
+        {"recognizedPhrases": [
+            {"offset": "PT3S", "offsetInTicks": 3e7, "nBest": [{"display": WALL}, {"display": "x"}]},
+            {"offset": "PT9S", "offsetInTicks": 9e7, "nBest": [{"display": BATS}]},
+        ]},
+    ],
+)  # fmt: skip
+def test_json_is_read_by_its_structure(document: object) -> None:
+    assert said(document) == TWO
+
+
+def test_punctuation_without_a_time_stays_with_its_word() -> None:
+    items: list[dict[str, object]] = []
+    for at, sentence in TWO:
+        for n, word in enumerate(sentence.rstrip(".").split()):
+            content = [{"content": word}]
+            items.append(
+                {
+                    "start_time": f"{at + n / 2}",
+                    "end_time": f"{at + n / 2}",
+                    "alternatives": content,
+                }
+            )
+        items.append({"type": "punctuation", "alternatives": [{"content": "."}]})
+    assert said({"results": {"items": items}}) == TWO
+
+
+def test_long_utterances_are_cut_at_their_sentences_by_the_times_of_their_words() -> None:
+    words = timed_words("text", "start", "end", 1000)
+    utterance = {"start": 3000, "end": 60_000, "text": f"{WALL} {BATS}", "words": words}
+    assert said({"utterances": [utterance], "words": words}) == TWO
+
+
+# --- Joined, rolling, growing, looping ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("headers", "starts"),
+    [
+        (("X-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900000", "MPEGTS:1350000"), [0, 3, 5, 8]),
+        (("X-TIMESTAMP-MAP=MPEGTS:8589844592,LOCAL:00:00:00.000", "MPEGTS:810000"), [0, 3, 10, 13]),
+        (("", ""), [0, 3, 5, 8]),
+    ],
+)
+def test_joined_segments_run_on_and_leave_no_header(
+    headers: tuple[str, str], starts: list[float]
+) -> None:
+    first, second = (
+        f"WEBVTT\n{each if each[:1] != 'M' else f'X-TIMESTAMP-MAP={each},LOCAL:00:00:00.000'}"
+        f"\n\n00:00.000 --> 00:03.000\n{word} one\n\n00:03.000 --> 00:05.000\n{word} two\n\n"
+        for each, word in zip(headers, ("Wall", "Bat"), strict=True)
+    )
+    cues = parse(first.replace("\n\n\n", "\n\n") + second.replace("\n\n\n", "\n\n")).cues
+    assert [cue.text for cue in cues] == ["Wall one", "Wall two", "Bat one", "Bat two"]
+    assert [cue.start_seconds for cue in cues] == starts
+
+
+def test_captions_that_segments_repeat_at_their_borders_come_once() -> None:
+    def segment(*seconds: int) -> str:
+        cues = (f"00:0{n}.000 --> 00:0{n + 2}.000\nNumber {n} of them\n" for n in seconds)
+        return "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:900000,LOCAL:00:00:00.000\n\n" + "\n".join(cues)
+
+    cues = parse(f"{segment(0, 2, 4)}\n{segment(4, 6)}").cues
+    assert [cue.start_seconds for cue in cues] == [0, 2, 4, 6]
+
+
+def test_two_files_of_subtitles_joined_go_on() -> None:
+    part = (
+        "1\n00:00:01,000 --> 00:00:03,000\n{0} one.\n\n2\n00:00:04,000 --> 00:00:06,000\n{0} two.\n"
+    )
+    text = f"{part.format('First')}\n{part.format('Second')}"
+    assert [at for at, _ in said(text)] == [1, 4, 7, 10]
+
+
+def rolled(lines: list[str], join: str) -> str:
+    shown = [lines[0], *(f"{a}{join}{b}" for a, b in zip(lines, lines[1:], strict=False))]
+    return "\n\n".join(
+        f"{n}\n00:00:{2 * n:02},000 --> 00:00:{2 * n + 2:02},000\n{words}"
+        for n, words in enumerate(shown, start=1)
+    )
+
+
+@pytest.mark.parametrize("join", ["\n", " "])
+def test_rolling_captions_say_each_word_once(join: str) -> None:
+    lines = ["we talk of the", "wall and of bats", "which are blind", "and of the moon"]
+    assert [words for _, words in said(rolled(lines, join))] == lines
+
+
+def test_a_line_that_grows_word_by_word_is_said_once() -> None:
+    words = "the great wall of China is visible from the Moon".split()
+    cues = "\n\n".join(
+        f"00:0{n}.000 --> 00:0{n + 1}.000\n{' '.join(words[: n + 1])}" for n in range(len(words))
+    )
+    assert " ".join(text for _, text in said(f"WEBVTT\n\n{cues}")) == " ".join(words)
+
+
+@pytest.mark.parametrize("loop", [["It lost it all."], ["I am going home.", "You are going home."]])
+def test_what_a_recogniser_repeats_without_end_is_said_once(loop: list[str]) -> None:
+    texts = [WALL, *loop * 9, BATS]
+    cues = [{"start": 2 * n, "end": 2 * n + 2, "text": text} for n, text in enumerate(texts)]
+    assert said(cues) == [
+        (0, WALL), *((2.0 + 2 * n, text) for n, text in enumerate(loop)), (18.0 * len(loop) + 2, BATS)
+    ]  # fmt: skip
+    inside = [{"start": 0, "end": 9, "text": f"{WALL} {' '.join(loop * 9)}"}]
+    assert said(inside) == [(0, f"{WALL} {' '.join(loop)}")]
+
+
+def test_who_made_the_captions_is_not_said() -> None:
+    makers = [
+        "Subtitles by the Amara.org community",
+        "Transcribed by https://otter.ai",
+        "www.a.org",
+    ]
+    cues = [{"start": 2 * n, "end": 9, "text": each} for n, each in enumerate([WALL, *makers])]
+    assert said(cues) == [(0, WALL)]
+
+
+# --- Speakers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        f"WEBVTT\n\n00:03.000 --> 00:08.000\n<v Ann>{WALL}</v>\n\n00:09.000 --> 00:14.000\n"
+        f"<v.loud Tom>{BATS}\n",
+        f"1\n00:00:03,000 --> 00:00:08,000\nAnn: {WALL}\n\n2\n00:00:09,000 --> 00:00:14,000\n"
+        f"Tom: {BATS}\n",
+        f"Ann  0:03  \n{WALL}\n\nTom  0:09  \n{BATS}\n",
+        f"Ann (00:03):\n{WALL}\n\nTom (00:09):\n{BATS}\n",
+        f"@0:03 - Ann (Acme)\n{WALL}\n\n@0:09 - Tom\n{BATS}\n",
+        f"**Ann** *00:03*\n{WALL}\n\n**Tom** *00:09*\n{BATS}\n",
+        f"Ann: [00:00:03] {WALL}\n\nTom: [00:00:09] {BATS}\n",
+        f"[00:00:03] Ann: {WALL}\n[00:00:09] Tom: {BATS}\n",
+        f"<cite>Ann:</cite><time>0:03</time><p>{WALL}</p><cite>Tom:</cite><time>0:09</time><p>{BATS}</p>",
+        "[Events]\nDialogue: 0,0:00:03.00,0:00:08.00,Default,Ann,0,0,0,,"
+        f"{WALL}\nDialogue: 0,0:00:09.00,0:00:14.00,Default,Tom,0,0,0,,{BATS}\n",
+        {"version": "1.0.0", "segments": [
+            {"speaker": "Ann", "startTime": 3.0, "endTime": 8.0, "body": WALL},
+            {"speaker": "Tom", "startTime": 9.0, "endTime": 14.0, "body": BATS},
+        ]},
+        {"monologues": [
+            {"speaker": {"id": 1, "name": "Ann"}, "start": 3, "end": 8, "text": WALL},
+            {"speaker": {"id": 2, "name": "Tom"}, "start": 9, "end": 14, "text": BATS},
+        ]},
+        {"paragraphs": [
+            {"speaker": "Ann", "sentences": [{"text": WALL, "start": 3.0, "end": 8.0}]},
+            {"speaker": "Tom", "sentences": [{"text": BATS, "start": 9.0, "end": 14.0}]},
+        ]},
+        '<tt xmlns:m="urn:m" xmlns:xml="http://www.w3.org/XML/1998/namespace"><head><m:agent '
+        'xml:id="a"><m:name>Ann</m:name></m:agent><m:agent xml:id="t"><m:name>Tom</m:name></m:agent>'
+        f'</head><body><p begin="3s" m:agent="a">{WALL}</p><p begin="9s" m:agent="t">{BATS}</p></body></tt>',
+    ],
+)  # fmt: skip
+def test_speakers_are_told_apart_and_leave_no_label(document: object) -> None:
+    assert speakers(document) == SPOKEN
+
+
+def test_a_text_without_times_has_speakers_too() -> None:
+    text = f"Ann Berg: {WALL}\n\nTom Reed: {BATS}\nAnn Berg: Really?\n"
+    assert speakers(text) == [
+        (None, "Ann Berg", WALL), (None, "Tom Reed", BATS), (None, "Ann Berg", "Really?")
+    ]  # fmt: skip
+
+
+def test_a_sign_of_another_speaker_divides_a_caption() -> None:
+    text = "WEBVTT\n\n00:00.000 --> 00:10.000\n&gt;&gt; ANN: NO WAY. &gt;&gt; YES."
+    assert speakers(text) == [(0.0, "ANN", "NO WAY."), (6.364, None, "YES.")]
+    assert [cue.new_turn for cue in parse(text).cues] == [True, True]
+
+
+def test_a_label_holds_until_the_next() -> None:
+    cues = ["MAN: When we think", "of Einstein", "WOMAN: we think of hair"]
+    text = "\n\n".join(f"00:0{n}.000 --> 00:0{n + 1}.000\n{each}" for n, each in enumerate(cues))
+    assert [who for _, who, _ in speakers(f"WEBVTT\n\n{text}")] == ["MAN", "MAN", "WOMAN"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Myth: Bats are blind.\nFact: All bats see.\n\nMyth: Sugar makes wild.\nFact: It does not.",
+        "Here is the thing: bats are not blind.\n\nRemember this: the Moon is far.",
+        "Note: this is a text. We note it.",
+    ],
+)
+def test_a_label_that_names_nobody_stays(text: str) -> None:
+    assert parse(text).plain_text == text
+
+
+# --- What is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "extension"),
+    [
+        ("Scenarist_SCC V1.0\n\n00:00:00:22\t9425 9425 94ad 94ad 9470 9470 4c6f 7265\n", ".scc"),
+        ("a;b;c\n1;2;3\n4;5;6\n", ".csv"),
+        ('{"foo": [{"bar": 1}]}', ".json"),
+        ("<?xml version='1.0'?><rss><channel><title>A talk</title></channel></rss>", ".xml"),
+        ("<html><body><p>A page without times.</p></body></html>", ".html"),
+        (
+            "one 00:00:01\ntwo 00:00:02 x\nthree 00:00:03 y\nfour 00:00:04 z\nfive 00:00:05 w",
+            ".txt",
+        ),
+        ("QUJD" * 40, ".txt"),
+    ],
+)
+def test_an_unknown_format_is_refused_with_those_that_are_read(text: str, extension: str) -> None:
+    with pytest.raises(PlacedError) as refusal:
+        parse_transcript(text.encode(), extension)
+    assert base.FORMATS in str(refusal.value)
+
+
+def test_xml_that_is_cut_off_is_refused_and_not_read_in_part() -> None:
+    xml = f'<transcript><text start="3">{WALL}</text><text start="9">{BATS}</text></transcript>'
+    with pytest.raises(PlacedError, match="no XML"):
+        parse(xml[:-20])
+
+
+def test_music_alone_is_nothing_said() -> None:
+    cues = [
+        {"start": n, "end": n + 1, "text": text}
+        for n, text in enumerate(["[Music]", "♪", "(sighs)"])
+    ]
+    with pytest.raises(tracks.NothingSaidError, match=r"only \[Music\], ♪, \(sighs\)"):
+        parse(cues)
+
+
+def test_more_captions_than_any_talk_has_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracks, "MAX_CUES", 9)
+    with pytest.raises(PlacedError, match="10 captions, and a transcript at most 9"):
+        parse([{"start": n, "end": n + 1, "text": f"Number {n} of them"} for n in range(10)])
+
+
+RUSSIAN = "Великую китайскую стену видно с Луны.\nЛетучие мыши слепы."
+
+
+@pytest.mark.parametrize(
+    ("encoding", "words"),
+    [
+        ("cp1251", RUSSIAN),
+        ("koi8-r", RUSSIAN),
+        ("gb18030", "从月球上可以看到中国的长城。\n蝙蝠是瞎的，只用回声。"),
+        ("shift_jis", "万里の長城は月から見えます。\nコウモリは目が見えません。"),
+        ("euc_kr", "만리장성은 달에서 보입니다.\n박쥐는 눈이 멀었습니다."),
+        ("cp1253", "Το Σινικό Τείχος είναι ορατό από τη Σελήνη."),
+        ("cp1256", "سور الصين العظيم مرئي من القمر. الخفافيش عمياء."),
+        ("cp1252", "Le mur est très visible, mais les chauves-souris sont aveugles à l'été."),
+    ],
+)
+def test_older_character_sets_are_told_by_their_words(encoding: str, words: str) -> None:
+    text = f"1\n00:00:03,000 --> 00:00:08,000\n{words}\n"
+    (cue,) = parse_transcript(text.encode(encoding)).cues
+    assert cue.text == words.replace("\n", " ")
+
+
+def test_a_text_too_short_to_tell_its_character_set_is_refused_by_name() -> None:
+    with pytest.raises(PlacedError, match=r"could be .*cp1251.*save it as UTF-8"):
+        parse_transcript("Привет".encode("cp1251"))
+
+
+# --- Time ---------------------------------------------------------------------------------------
+
+
+def clock(second: int) -> str:
+    return f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}.000"
+
+
+LARGE: dict[str, Callable[[int], str]] = {
+    "labels": lambda n: f"{clock(n)} --> {clock(n + 1)}\nANNA {n % 99}: &gt;&gt; words {n}\n\n",
+    "rolling": lambda n: f"{clock(n)} --> {clock(n + 1)}\n{'a ' * 60}\n\n",
+    "panel": lambda n: f"{n // 60}:{n % 60:02}\n{n} seconds\nwords {n} are said\n",
+    "names": lambda n: f"Anna Berg {n // 60}:{n % 60:02}\nwords {n} are said\n\n",
+    "headers": lambda n: f"WEBVTT\n\n00:00:0{n % 9}.000 --> 00:00:09.000\nwords {n}\n\n",
+    "stamps": lambda n: "[0:01]",
+    "tags": lambda n: "{1}{1}",
+    "angles": lambda n: "<v a",
+    "prose": lambda n: f"Anna: words {n} are said.\n",
+}
+
+
+@pytest.mark.parametrize("piece", LARGE.values(), ids=LARGE.keys())
+def test_a_megabyte_takes_seconds(piece: Callable[[int], str]) -> None:
+    text = "".join(piece(n) for n in range(1_000_000 // len(piece(100))))
+    began = time.process_time()
+    with suppress(PlacedError):
+        parse(text)
+    assert time.process_time() - began < 30  # 1 to 3 seconds on an idle core
