@@ -266,7 +266,7 @@ def models_calibrate(
 ) -> None:
     """Fit and check what a model's label probabilities mean, on pairs that come with factible.
 
-    It asks the model about some 300 pairs of a claim and a source, one token each: about five
+    It asks the model about some 300 pairs of a claim and a source, one token each: about six
     minutes on two quiet cores. The figures are from five-fold cross-validation. Until a model is
     calibrated, what it reads is never more than "low".
 

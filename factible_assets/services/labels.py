@@ -168,7 +168,7 @@ async def calibrate(
         opened = await open_label_model(settings, model, stack, cache)
         question = LabelQuestion(opened, prompt)
         answered = await answer_pairs(question, pairs, lambda done: told(done, len(pairs)))
-    side, bearing, threshold = fit(answered)
+    supports, refutes, threshold = fit(answered)
     fitted = Calibration(
         model=model.name,
         identity=model.identity,
@@ -176,8 +176,8 @@ async def calibrate(
         fitted_on=datetime.now(UTC).date(),
         data=DATA,
         pairs=len(pairs),
-        side=side,
-        bearing=bearing,
+        supports=supports,
+        refutes=refutes,
         threshold=threshold,
         figures=cross_validate(answered),
     )

@@ -3,11 +3,10 @@
 The curve from label probabilities to a stance, its fit, its figures by cross-validation, and its
 file belong here. Asking a model does not (labels.py), nor do the pairs (pairs/).
 
-A small model ranks well and calibrates badly: its likeliest label is biased towards "true". Two
-logistic curves correct that (Platt scaling; Platt, 1999). One tells from the mass on "true" and
-"false" against "neither" whether the source bears on the claim at all, the other from "true"
-against "false" on which side it stands if it does. Four parameters are few enough to fit on some
-hundred pairs.
+A small model ranks well and calibrates badly: its likeliest label is biased towards "true". A
+multinomial logistic regression of the label on the log-odds of "true" against "false", their size,
+and the log-odds of both against "neither" corrects that. It generalises Platt's scaling (1999) to
+three labels. Eight parameters are few enough to fit on some hundred pairs.
 """
 
 from __future__ import annotations
@@ -35,11 +34,12 @@ LEAST_PRECISION = 0.8
 _FLOOR = 1e-6
 """Probability that a label has at least: what is not among the alternatives is unlikely."""
 _SHRINKAGE = 0.001
-"""Penalty on squared slopes: enough that pairs which one line parts do not make it endless."""
+"""Penalty on squared weights: enough to keep them finite where a line parts all pairs."""
 _MOST = 0.97
 """Probability that is never exceeded: a few hundred pairs cannot show more."""
 
 Floats = npt.NDArray[np.float64]
+Weights = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,11 @@ class Figures(BaseModel, frozen=True, extra="forbid"):
 
 
 class Calibration(BaseModel, frozen=True, extra="forbid"):
-    """The curves of one model with one prompt, and what they were fitted on.
+    """What the label probabilities of one model with one prompt mean, by pairs that it was asked.
 
-    A source takes a side if the side's probability is at least `threshold`. `side` and `bearing`
-    are slope and intercept of the two curves. `figures` are from cross-validation: see `Figures`.
+    `supports` and `refutes` are the weights of `evidence_of` in the log-odds of that label against
+    "neither". A source takes a side if the side's probability is at least `threshold`. `figures`
+    are from cross-validation: see `Figures`.
     """
 
     model: str
@@ -88,17 +89,22 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
     fitted_on: date
     data: str
     pairs: int
-    side: tuple[float, float]
-    bearing: tuple[float, float]
+    supports: Weights
+    refutes: Weights
     threshold: float
     figures: Figures
 
     def judge(self, chances: Mapping[str, float]) -> Judgement:
         """Turn label probabilities into calibrated ones."""
-        side, bearing = evidence_of(chances)
-        bears = _MOST * _sigmoid(self.bearing[0] * bearing + self.bearing[1])
-        supports = _sigmoid(self.side[0] * side + self.side[1])
-        return Judgement(bears * supports, bears * (1 - supports))
+        evidence = evidence_of(chances)
+        logits = [
+            sum(weight * value for weight, value in zip(weights, evidence, strict=True))
+            for weights in (self.supports, self.refutes)
+        ]
+        highest = max(0.0, *logits)
+        true, false, neither = (math.exp(logit - highest) for logit in (*logits, 0.0))
+        share = _MOST / (true + false + neither)
+        return Judgement(true * share, false * share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,43 +126,46 @@ UNCALIBRATED = Calibration(
     fitted_on=date.min,
     data="none",
     pairs=0,
-    side=(1.0, 0.0),
-    bearing=(1.0, 0.0),
+    supports=(-0.7, 0.5, 1.0, 0.0),
+    refutes=(-0.7, -0.5, 1.0, 0.0),
     threshold=0.6,
     figures=Figures(pairs=0, auc=0.5, bearing_auc=0.5, decided=0, precision=0, ece=1),
 )
 """Takes a model at its word. What is read so is never more than "low"."""
 
 
-def evidence_of(chances: Mapping[str, float]) -> tuple[float, float]:
-    """Return log-odds of "true" against "false", and of both against "neither"."""
+def evidence_of(chances: Mapping[str, float]) -> Weights:
+    """Return what is weighed.
+
+    That is 1, the log-odds of "true" against "false", those of both against "neither", and the size
+    of the log-odds of "true" against "false".
+    """
     true, false, neither = (max(_FLOOR, chances.get(label, 0.0)) for label in LABELS)
-    return math.log(true / false), math.log((true + false) / neither)
+    side = math.log(true / false)
+    return 1.0, side, math.log((true + false) / neither), abs(side)
 
 
 def fit(
     answered: Sequence[Answered], *, least_precision: float = LEAST_PRECISION
-) -> tuple[tuple[float, float], tuple[float, float], float]:
-    """Fit the two curves and the threshold; return side, bearing and threshold.
+) -> tuple[Weights, Weights, float]:
+    """Fit the weights and the threshold; return those of `Calibration`.
 
-    Both sides weigh the same. Sources that settle their claim are taken to be as frequent among
-    pages as they are among the pairs.
-
-    The threshold is the lowest at which at least `least_precision` of what is decided is right.
+    Labels are taken to be as frequent among pages as they are among the pairs. The threshold is the
+    lowest at which at least `least_precision` of what is decided is right.
 
     Raises:
         ValueError: A label is missing.
     """
     if {each.label for each in answered} != set(LABELS):
         raise ValueError("A calibration needs pairs of every label: true, false and neither.")
-    points = np.array([evidence_of(each.chances) for each in answered])
-    settles = np.array([each.label != "neither" for each in answered])
-    is_true = np.array([each.label == "true" for each in answered])
-    bearing = _logistic(points[:, 1], settles, balanced=False)
-    side = _logistic(points[settles, 0], is_true[settles], balanced=True)
-    curves = UNCALIBRATED.model_copy(update={"side": side, "bearing": bearing})
+    supports, refutes = _weights(
+        np.array([evidence_of(each.chances) for each in answered]),
+        np.array([LABELS.index(each.label) for each in answered]),
+    )
+    curves = UNCALIBRATED.model_copy(update={"supports": supports, "refutes": refutes})
     judged = [curves.judge(each.chances) for each in answered]
-    return side, bearing, _threshold(judged, [e.label for e in answered], least_precision)
+    labels = [each.label for each in answered]
+    return supports, refutes, _threshold(judged, labels, least_precision)
 
 
 def _threshold(judged: Sequence[Judgement], labels: Sequence[Label], least: float) -> float:
@@ -188,8 +197,8 @@ def cross_validate(
     judged: list[tuple[Answered, Judgement, float]] = []
     for fold in range(folds):
         rest = [each for each in answered if fold_of[each.group] != fold]
-        side, bearing, threshold = fit(rest, least_precision=least_precision)
-        curves = UNCALIBRATED.model_copy(update={"side": side, "bearing": bearing})
+        supports, refutes, threshold = fit(rest, least_precision=least_precision)
+        curves = UNCALIBRATED.model_copy(update={"supports": supports, "refutes": refutes})
         judged += [
             (each, curves.judge(each.chances), threshold)
             for each in answered
@@ -201,7 +210,7 @@ def cross_validate(
 def figures(judged: Sequence[tuple[Answered, Judgement, float]]) -> Figures:
     """Measure judgements, each with the threshold that it was to pass."""
     sides = {
-        label: [evidence_of(pair.chances)[0] for pair, _, _ in judged if pair.label == label]
+        label: [evidence_of(pair.chances)[1] for pair, _, _ in judged if pair.label == label]
         for label in LABELS
     }
     bears = [(each.bearing, pair.label != "neither") for pair, each, _ in judged]
@@ -242,26 +251,23 @@ def calibration_error(told: Sequence[tuple[float, bool]], bins: int = 10) -> flo
     )
 
 
-def _logistic(
-    values: Floats, is_one: npt.NDArray[np.bool_], *, balanced: bool
-) -> tuple[float, float]:
-    """Fit slope and intercept by penalised likelihood; `balanced`: both classes weigh the same."""
+def _weights(evidence: Floats, labels: npt.NDArray[np.int_]) -> tuple[Weights, Weights]:
+    """Fit a multinomial logistic regression by penalised likelihood."""
     from scipy.optimize import minimize  # noqa: PLC0415 - loads slowly, and only fits need it
 
-    counts = np.where(is_one, is_one.sum(), (~is_one).sum()) * 2 if balanced else is_one.size
-    signs = np.where(is_one, 1.0, -1.0)
+    rows, width = np.arange(len(labels)), evidence.shape[1]
 
-    def loss(line: Floats) -> float:
-        slope, intercept = line
-        misses = np.logaddexp(0.0, -signs * (slope * values + intercept))
-        return float(np.sum(misses / counts) + _SHRINKAGE * slope**2)
+    def loss(flat: Floats) -> float:
+        logits = np.column_stack([evidence @ flat.reshape(2, width).T, np.zeros(len(labels))])
+        logits -= logits.max(axis=1, keepdims=True)
+        chances = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        return float(
+            -chances[rows, labels].mean() + _SHRINKAGE * np.sum(flat.reshape(2, width)[:, 1:] ** 2)
+        )
 
-    found = minimize(loss, np.array([1.0, 0.0]), method="BFGS").x
-    return float(round(found[0], 4)), float(round(found[1], 4))
-
-
-def _sigmoid(value: float) -> float:
-    return 1 / (1 + math.exp(-max(-500.0, min(500.0, value))))
+    found = minimize(loss, np.zeros(2 * width), method="BFGS").x.reshape(2, width)
+    supports, refutes = (tuple(round(float(each), 4) for each in row) for row in found)
+    return supports, refutes  # type: ignore[return-value]  # of the evidence's width
 
 
 # --- Files --------------------------------------------------------------------------------------

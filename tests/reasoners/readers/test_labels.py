@@ -37,8 +37,8 @@ CALIBRATED = Calibration(
     fitted_on=date(2026, 11, 28),
     data="none",
     pairs=0,
-    side=(1.0, 0.0),
-    bearing=(1.0, 0.0),
+    supports=(-0.7, 0.5, 1.0, 0.0),
+    refutes=(-0.7, -0.5, 1.0, 0.0),
     threshold=0.6,
     figures=Figures(pairs=0, auc=1, bearing_auc=1, decided=1, precision=1, ece=0),
 )

@@ -64,8 +64,8 @@ def halves() -> tuple[list[LabelledPair], list[LabelledPair]]:
 async def test_it_reads_pairs_well_that_its_calibration_has_not_seen(model: LabelModel) -> None:
     question = LabelQuestion(model, labels_prompt())
     seen, held_out = [await answer_pairs(question, pairs) for pairs in halves()]
-    side, bearing, threshold = fit(seen)
-    curves = UNCALIBRATED.model_copy(update={"side": side, "bearing": bearing})
+    supports, refutes, threshold = fit(seen)
+    curves = UNCALIBRATED.model_copy(update={"supports": supports, "refutes": refutes})
     found = figures([(pair, curves.judge(pair.chances), threshold) for pair in held_out])
     assert found.auc >= 0.8
     assert found.bearing_auc >= 0.75
