@@ -222,7 +222,11 @@ def report_page(viewer: Viewer, report: ReportView, **values: Any) -> tuple[str,
             "sources": [source for sources in view.groups.values() for source in sources],
             "spoken_of": [*mine.sources],
             "assigned_to": assigned.value if assigned else None,
-            "version": version_of(claim, [act for act, _ in view.reviews], view.verdict),
+            "version": version_of(
+                claim,
+                [act for act, _ in view.reviews],
+                data.stored_verdicts.get(claim.claim_id, view.verdict),
+            ),
         }
         make: Callable[..., Markup] = macros.review if is_open else macros.way_in
         return make(desk, viewer, **(values if is_open else {}))

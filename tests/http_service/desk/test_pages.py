@@ -527,3 +527,20 @@ def test_the_words_of_a_form_that_cannot_be_recorded_are_kept(serve: Serve, publ
     page = Page(refused.text)
     assert "two parts or more" in page.text("//p[@role='alert']")
     assert parts in page.text("//textarea[@name='text']")
+
+
+def test_after_an_overruling_no_page_keeps_the_verdict_that_it_contradicts(
+    serve: Serve, published: str
+) -> None:
+    client = serve()
+    url = samples.evidence(0, "a.example").canonical_url
+    mine = {"act": "overrule_source", "text": url, "value": "refutes", "reason": "Of wine."}
+    assert send(client, f"{CLAIM_PATH}/acts", **mine).status_code == 303
+    page = Page(client.get(CLAIM_PATH).text)
+    headline = page.text("//article//p[@class='verdict']")
+    assert "Automatic leaning" not in headline
+    assert "leaning supported before" in headline
+    card = page.all("//a[text()='Card']/@href")[0]
+    assert "supported" not in Page(client.get(str(card)).text).text("//main")
+    listed = client.get("/desk/queue?tab=all").text
+    assert listed.count("before a reviewer decided about a source") == 1
