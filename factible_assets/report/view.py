@@ -32,6 +32,8 @@ _FIRST_SCREEN: tuple[tuple[str, tuple[str, str], tuple[str, ...], int], ...] = (
 )
 """The parts of the first screen: id, heading (the second if all are leanings), outcomes in their
 order, and the most claims shown."""
+PART_OF = {outcome: each for each, _, outcomes, _ in _FIRST_SCREEN for outcome in outcomes}
+"""The id of the part of the first screen that lists an outcome."""
 _RATING_ORDER = ("high", "medium", "low", "very_low", "unknown")
 ID = re.compile(r"[A-Za-z0-9_-]+")
 """An id that may stand in attributes and fragments; an odd one is never trusted."""
