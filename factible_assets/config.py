@@ -441,7 +441,7 @@ def demo_config() -> FactCheckConfig:
     """Return the knobs of the demo, which needs no key and no network."""
     # So many claims that true, false, mixed and unsettled ones are among them.
     return FactCheckConfig(
-        claims=ClaimsConfig(max_claims=12),
+        claims=ClaimsConfig(max_claims=14),
         search=SearchConfig(web="miniature"),
         reasoner="embedded",
     )
