@@ -18,7 +18,9 @@ import duckdb
 from factible_assets.errors import FactibleError
 from factible_assets.records import Stance
 from factible_assets.wording import STANCE_WORDS, plain
+from resources.statements import statements
 
+_SQL = statements("factible_assets.cli", "sql.sql")
 _COMPARES = {f"COMPARE_{each}" for each in ("EQUAL", "NOTEQUAL", "IN", "NOT_IN")}
 _ROWS_SAY = {words: stance for stance, words in STANCE_WORDS.items()}
 
@@ -33,7 +35,7 @@ def refuse_unknown_stances(query: str, parameters: Mapping[str, Any]) -> None:
     """
     with duckdb.connect() as parser:
         try:
-            row = parser.execute("SELECT json_serialize_sql($1::VARCHAR)", [query]).fetchone()
+            row = parser.execute(_SQL["parsed"], {"query": query}).fetchone()
             tree = json.loads(row[0]) if row else None
         except (duckdb.Error, RecursionError):
             return
