@@ -236,7 +236,7 @@ async def measure() -> None:
     found: dict[str, list[ReadClaim]] = {}
     with closing(DiskCache(settings.cache, settings.cache_policy)) as cache:
         async with AsyncExitStack() as stack:
-            opened = await open_label_model(settings, model, stack, cache)
+            opened = open_label_model(settings, model, stack, cache)
             question = LabelQuestion(opened, labels_prompt())
             for name, claims, chooses in samples(embedder):
                 found[name] = [

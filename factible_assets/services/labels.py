@@ -68,7 +68,7 @@ def reading_model(settings: Settings) -> ReadingModel | None:
     return None
 
 
-async def open_label_model(
+def open_label_model(
     settings: Settings,
     model: ReadingModel,
     stack: AsyncExitStack,
@@ -103,9 +103,7 @@ async def open_label_model(
         addresses = {"openai": settings.openai_base_url, "ollama": settings.ollama_url}
         address = addresses.get(provider.name) or provider.base_url
         keys = {"openai": settings.openai_api_key, **settings.model_api_keys}
-        opened = await open_labels(
-            info, replace(provider, base_url=address), keys.get(provider.name)
-        )
+        opened = open_labels(info, replace(provider, base_url=address), keys.get(provider.name))
     stack.push_async_callback(opened.aclose)
     return LabelModel(CachingModel(opened, cache, budget), model.name)
 
@@ -124,7 +122,7 @@ def calibrations(settings: Settings) -> Path:
     return settings.home / "calibrations"
 
 
-async def open_label_reader(
+def open_label_reader(
     settings: Settings, stack: AsyncExitStack, cache: DiskCache, budget: Budget, embedder: Embedder
 ) -> LabelReader:
     """Return the reader by labels that is set up, with its calibration.
@@ -140,7 +138,7 @@ async def open_label_reader(
             "No small model is set up that could read pages. Fetch one: "
             "factible models pull reader."
         )
-    opened = await open_label_model(settings, model, stack, cache, budget)
+    opened = open_label_model(settings, model, stack, cache, budget)
     return LabelReader(opened, calibration_of(settings, model), embedder)
 
 
@@ -165,7 +163,7 @@ async def calibrate(
 
     pairs, prompt = shipped_pairs(), labels_prompt()
     async with AsyncExitStack() as stack:
-        opened = await open_label_model(settings, model, stack, cache)
+        opened = open_label_model(settings, model, stack, cache)
         question = LabelQuestion(opened, prompt)
         answered = await answer_pairs(question, pairs, lambda done: told(done, len(pairs)))
     supports, refutes, threshold = fit(answered)

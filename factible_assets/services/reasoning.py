@@ -474,7 +474,7 @@ async def _stance_reader(
         from factible_assets.reasoners.readers.base import FirstDecided
         from factible_assets.services.labels import open_label_reader
 
-        by_labels = await open_label_reader(settings, stack, cache, budget, embedder)
+        by_labels = open_label_reader(settings, stack, cache, budget, embedder)
         return FirstDecided(PlainReader(), by_labels)
     return PlainReader()
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -23,7 +24,7 @@ from pydantic import BaseModel, Field, SecretStr
 from resources.llm import backend, base
 from resources.llm.limits import RateLimiter
 from resources.llm.registry import ModelInfo, ProviderInfo
-from resources.llm.slots import OWN_MACHINE
+from resources.llm.slots import OWN_MACHINE, slots_of
 from resources.llm.structured import StructuredModel
 
 ALTERNATIVES: Final = 20
@@ -34,6 +35,9 @@ SILENT: Final = (
     "it gives no probabilities of tokens (logprobs), so it cannot read by labels; llama.cpp, vLLM, "
     "Ollama from 0.12.11, and OpenAI's models that do not reason give them"
 )
+
+
+_MOST_HERE: Final = 8
 
 
 class Token(BaseModel, frozen=True):
@@ -110,7 +114,7 @@ class LabelModel:
         return LabelChances(chances, min(1.0, mass), answer.calls)
 
 
-async def open_labels(
+def open_labels(
     info: ModelInfo,
     provider: ProviderInfo,
     key: SecretStr | None = None,
@@ -118,15 +122,15 @@ async def open_labels(
 ) -> StructuredModel:
     """Return a model of a server that answers with the alternatives for its next token.
 
-    A llama.cpp server is asked for as many answers at once as it has slots; another server on this
-    machine for one, and a service for as many as its provider allows. Close the model after use.
+    A llama.cpp server on this machine is asked for as many answers at once as it has slots, another
+    server there for at most eight, and a service for as many as its provider allows. Close the
+    model after use.
 
     Raises:
         SetupError: The key cannot be sent in a header.
     """
     # Imported late, as in ModelClients: each library takes seconds to load.
     server: backend.Backend
-    slots = None
     if provider.protocol == "ollama":
         from resources.llm.labels_ollama import OllamaLabels  # noqa: PLC0415
 
@@ -134,13 +138,15 @@ async def open_labels(
     else:
         from resources.llm.labels_openai import OpenAILabels  # noqa: PLC0415
 
-        server = opened = OpenAILabels(info, provider, key, policy)
-        slots = await opened.slots()
+        server = OpenAILabels(info, provider, key, policy)
     is_own = urlsplit(provider.base_url).hostname in OWN_MACHINE
     limiter = RateLimiter(
         requests_per_minute=provider.requests_per_minute,
         tokens_per_minute=provider.tokens_per_minute,
-        max_concurrent=slots or (1 if is_own else provider.max_concurrent),
+        max_concurrent=min(provider.max_concurrent, _MOST_HERE)
+        if is_own
+        else provider.max_concurrent,
+        slots=partial(slots_of, provider.base_url) if provider.protocol == "openai" else None,
     )
     return StructuredModel(server, limiter=limiter)
 

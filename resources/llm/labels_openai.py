@@ -1,7 +1,6 @@
 """The next token of a model behind the OpenAI protocol, with its alternatives.
 
-The request for one token with `logprobs`, and the number of slots of a llama.cpp server belong
-here. The sum over labels does not (labels.py).
+The request for one token with `logprobs` belongs here. The sum over labels does not (labels.py).
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from resources.llm.labels import ALTERNATIVES, SILENT, worded
 from resources.llm.openai import OpenAIBackend
 from resources.llm.prompt import Message
 
-_SLOTS_SECONDS: Final = 10.0
 _TEMPLATE: Final = "chat_template_kwargs"
 
 
@@ -75,15 +73,3 @@ class OpenAILabels(OpenAIBackend):
         if self._rejects("logprobs", body) or self._rejects("top_logprobs", body):
             raise backend.BackendError("lasting", SILENT)
         return super()._adapt(body, request, mode)
-
-    async def slots(self) -> int | None:
-        """Ask a llama.cpp server how many answers it works on at once; None for other servers."""
-        root = self.base_url.removesuffix("/v1")
-        try:
-            response = await self._client.get(
-                f"{root}/props", cast_to=object, options={"timeout": _SLOTS_SECONDS}
-            )
-        except Exception:  # noqa: BLE001 - other servers answer this in any way
-            return None
-        total = response.get("total_slots") if isinstance(response, dict) else None
-        return total if isinstance(total, int) and total > 0 else None

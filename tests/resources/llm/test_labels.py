@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from tests.resources.llm.servers import (
     CANARY,
     PATIENT,
     Dialect,
+    Gate,
     bodies,
     fail,
     ollama_answer,
@@ -54,15 +56,16 @@ def path(dialect: Dialect) -> str:
 
 
 async def ask(
-    server: MisbehavingServer, dialect: Dialect = "openai", *, at_once: list[int] | None = None
+    server: MisbehavingServer, dialect: Dialect = "openai", *, together: int = 1
 ) -> LabelChances:
     root = f"http://127.0.0.1:{server.port}"
     provider = ProviderInfo(dialect, dialect, f"{root}/v1" if dialect == "openai" else root)
     info = ModelInfo("small", dialect, 4_096, Price(0.0, 0.0))
-    async with aclosing(await open_labels(info, provider, SecretStr(CANARY), PATIENT)) as model:
-        if at_once is not None:
-            at_once.append(model._limiter._most)
-        return await LabelModel(model, "small").ask("Judge.", (Part("Claim: it is so"),), LABELS)
+    async with aclosing(open_labels(info, provider, SecretStr(CANARY), PATIENT)) as model:
+        label_model = LabelModel(model, "small")
+        parts = [(Part(f"Claim: it is so {number}"),) for number in range(together)]
+        found = await asyncio.gather(*(label_model.ask("Judge.", each, LABELS) for each in parts))
+        return found[0]
 
 
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
@@ -139,24 +142,15 @@ async def test_a_model_that_answers_with_other_words_is_not_believed(
         await ask(server)
 
 
-async def test_a_server_with_slots_is_asked_for_as_many_answers_at_once(
-    server: MisbehavingServer,
+@pytest.mark.parametrize(("props", "most"), [(respond_json({"total_slots": 3}), 3), (fail(404), 8)])
+async def test_a_server_of_this_machine_is_asked_for_as_many_answers_as_it_has_slots_else_for_eight(
+    server: MisbehavingServer, props: Behaviour, most: int
 ) -> None:
-    server.on("/props", respond_json({"total_slots": 3}))
-    server.on(path("openai"), next_token("openai", {"true": 1.0}))
-    at_once: list[int] = []
-    await ask(server, at_once=at_once)
-    assert at_once == [3]
-
-
-async def test_a_server_of_this_machine_that_names_no_slots_is_asked_for_one_answer_at_a_time(
-    server: MisbehavingServer,
-) -> None:
-    server.on("/props", fail(404))
-    server.on(path("openai"), next_token("openai", {"true": 1.0}))
-    at_once: list[int] = []
-    await ask(server, at_once=at_once)
-    assert at_once == [1]
+    gate = Gate(next_token("openai", {"true": 1.0}), least=most)
+    server.on("/props", props)
+    server.on(path("openai"), gate)
+    await ask(server, together=12)
+    assert gate.most == most
 
 
 class Says:
