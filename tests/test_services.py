@@ -428,7 +428,8 @@ async def test_a_recheck_asks_in_batches_if_that_is_wanted_and_a_check_never(
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.port}/v1")
     answers = batches.BatchServer(server)
-    answer = openai_answer(json.dumps({"readings": []}), usage=batches.TOKENS)
+    silent = {"sentences": [], "summary": "", "stance": "silent", "confidence": 0, "relevance": 0}
+    answer = openai_answer(json.dumps(silent), usage=batches.TOKENS)
     answers.outcome = lambda _: (200, answer)
     server.on(CHAT["openai"], respond_json(answer))
     rows = {}
@@ -436,9 +437,8 @@ async def test_a_recheck_asks_in_batches_if_that_is_wanted_and_a_check_never(
         occasion = Occasion("run", "v1", logging.getLogger("a test"))
         resource = FactCheckServices(home=str(tmp_path / str(renew)))
         async with resource.open(observer=Observer(), occasion=occasion, renew=renew) as services:
-            with pytest.raises(ReasonerOutageError) as outage:
-                await services.reasoner.evidence.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
-            (rows[renew],) = outage.value.calls
+            judged = await services.reasoner.evidence.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
+            (rows[renew],) = judged.calls
     assert (rows[True].batched, rows[False].batched) == (True, False)
     assert rows[True].cost_usd == pytest.approx(rows[False].cost_usd / 2)
     assert rows[True].cost_usd == pytest.approx(answers.usd)

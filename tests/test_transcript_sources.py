@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,11 +69,13 @@ async def test_an_outage_ends_the_search_because_the_source_may_answer_later(
     assert await find_transcript(WantedVideo("v"), no_settings) is outage
 
 
-async def test_the_first_reason_is_told_where_no_source_has_the_words(
+async def test_every_reason_is_told_where_no_source_has_the_words(
     sources: Callable[..., None],
 ) -> None:
     sources(Missing("Captions are off."), Missing("No recording."))
-    assert await find_transcript(WantedVideo("v"), no_settings) == Missing("Captions are off.")
+    assert await find_transcript(WantedVideo("v"), no_settings) == Missing(
+        "Captions are off. No recording."
+    )
 
 
 async def test_a_video_that_suits_no_source_is_told_what_to_name() -> None:
@@ -81,6 +84,24 @@ async def test_a_video_that_suits_no_source_is_told_what_to_name() -> None:
     assert "recording" in answer.reason
 
 
+async def test_the_recording_of_a_youtube_video_is_heard_only_where_captions_are_off(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    off = Answering(Missing("Captions are off."))
+    table = tuple(
+        replace(each, open=lambda *_: off) if each.name == "youtube" else each for each in SOURCES
+    )
+    monkeypatch.setattr(transcripts, "SOURCES", table)
+    video = WantedVideo(VIDEO, media=tmp_path / "talk.mp4")
+    answer = await find_transcript(video, lambda: Settings(home=tmp_path))
+    assert isinstance(answer, Missing)
+    assert answer.reason.startswith("Captions are off. A recording is read by speech recognition")
+    off.answer = WORDS
+    assert await find_transcript(video, lambda: Settings(home=tmp_path)) is WORDS
+
+
 def test_every_file_is_taken_by_a_source() -> None:
     assert transcripts.source_of_file(Path("talk.vtt")).name == "file"
+    sound = transcripts.source_of_file(Path("talk.mp3"))
+    assert (sound.name, sound.listed_as) == ("recording", "media")
     assert len({source.name for source in SOURCES}) == len(SOURCES)

@@ -30,7 +30,7 @@ class Watchdog:
 
     def __init__(self, item: Any, settings: Any) -> None:
         self._item, self._settings = item, settings
-        self._ended = threading.Event()
+        self._ended, self._sending = threading.Event(), threading.Lock()
         self._before = signal.signal(signal.SIGALRM, self._fail)
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._thread.start()
@@ -39,16 +39,21 @@ class Watchdog:
         """End the watch; the test has ended."""
         if not self._ended.is_set():
             self._ended.set()
-            signal.signal(signal.SIGALRM, self._before)
+            with self._sending:  # no signal that is on its way meets the handler of before
+                signal.signal(signal.SIGALRM, self._before)
             self._thread.join()
 
     def _fail(self, *_: object) -> None:
-        pytest_timeout.timeout_sigalrm(self._item, self._settings)
+        if not self._ended.is_set():
+            pytest_timeout.timeout_sigalrm(self._item, self._settings)
 
     def _watch(self) -> None:
         if self._is_over(self._settings.timeout):
             return
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
+        with self._sending:
+            if self._ended.is_set():
+                return
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
         if self._is_over(_GRACE_SECONDS):
             return
         for process in processes_below(os.getpid()):

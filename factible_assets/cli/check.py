@@ -28,7 +28,7 @@ from factible_assets.cli.output import (
     table,
     wishes,
 )
-from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
+from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
 from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
@@ -45,9 +45,6 @@ if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no
     from factible_assets.services.reasoning import Choices
     from warehouse.rechecks import PlannedVideo
 
-_DEMO = "everyday-beliefs-talk"
-_DEMO_CLAIMS = 14
-"""Enough that true, false, mixed and unsettled claims of the talk are among them."""
 _SHOWN_REASONS, _SHOWN_CHARACTERS = 3, 400
 """Of why verdicts lack something; the report has them all."""
 
@@ -157,19 +154,14 @@ def demo() -> None:
     Example: factible demo
     """
     settings = load_settings()
-    if load_corpora(settings.corpus_folders).find(_DEMO) is None:
+    if load_corpora(settings.corpus_folders).find(DEMO_VIDEO) is None:
         raise FactibleError(
             f"The demo's video is not listed in {settings.project_corpora}.",
             "Install factible-assets again.",
             ExitCode.ENVIRONMENT,
         )
-    config = FactCheckConfig(
-        claims=ClaimsConfig(max_claims=_DEMO_CLAIMS),
-        search=SearchConfig(web="miniature"),
-        reasoner="embedded",
-    )
     note("The demo reads a miniature web that comes with the project; no request leaves here.")
-    _check(_DEMO, settings, config, fresh=True, takes_over=False)
+    _check(DEMO_VIDEO, settings, demo_config(), fresh=True, takes_over=False)
 
 
 def _check(

@@ -175,7 +175,7 @@ def cache_clear(
 
 Model = Literal["nli", "nli-base", "reader", "reader-large", "whisper", "whisper-en"]
 
-_Which = Annotated[Model, Argument(help="Which model.", metavar="|".join(get_args(Model)))]
+_Which = Annotated[Model, Argument(help="Which model.", metavar="MODEL")]
 
 
 @models_app.command("pull")

@@ -38,6 +38,7 @@ from factible_assets.cli.output import (
     wishes,
     without_controls,
 )
+from factible_assets.cli.vocabulary import refuse_unknown_stances
 from factible_assets.errors import FactibleError, UsageError
 from factible_assets.exchange.tables import csv_of, with_text_keys
 from factible_assets.files import write_whole
@@ -172,6 +173,7 @@ def _answer(
     if text.startswith("."):
         words = f"There is no command {text.split(maxsplit=1)[0]}."
         raise FactibleError(words, "Use .tables or .schema NAME.")
+    refuse_unknown_stances(text, parameters)
     return _ask(store, text, parameters, form, seconds)
 
 

@@ -1,4 +1,4 @@
--- What the dot commands of `factible sql` ask, and the names that its prompt completes.
+-- What the dot commands of `factible sql` ask, the names that its prompt completes, and the parser.
 
 -- name: tables
 SELECT table_name AS name, table_type AS kind, coalesce(comment, '') AS comment
@@ -18,3 +18,7 @@ FROM duckdb_columns() WHERE NOT internal AND database_name = current_database() 
 SELECT table_name AS name FROM duckdb_columns() WHERE NOT internal AND database_name = current_database()
 UNION SELECT column_name FROM duckdb_columns() WHERE NOT internal AND database_name = current_database()
 ORDER BY name
+
+-- name: parsed
+-- The syntax tree of a query as JSON, with `error` for one that is no SELECT.
+SELECT json_serialize_sql($query::VARCHAR)

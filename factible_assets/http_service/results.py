@@ -61,6 +61,11 @@ class PublishedResults:
         self._line = threading.RLock()
         self._kept: OrderedDict[tuple[str, object], ReportData] = OrderedDict()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was published yet, because no video was checked."""
+        return not self._path.exists()
+
     def behind_since(self) -> datetime | None:
         """Return when the copy was made if the warehouse was written to later, as runs do.
 
@@ -125,7 +130,7 @@ class PublishedResults:
     @contextmanager
     def opened(self, video_id: str | None = None) -> Iterator[Warehouse]:
         """Open the copy: what is asked of it is answered from one moment."""
-        if not self._path.exists():
+        if self.is_empty:
             if video_id is not None:
                 raise _unknown(video_id)
             raise HTTPException(404, "No video has been checked yet. Start with one.")

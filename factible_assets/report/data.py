@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as percent_encoded
 from urllib.parse import urlsplit
 
-from factible_assets.records import Claim, Evidence, ReviewAction
+from factible_assets.records import Claim, Evidence, ReviewAction, Verdict
 from factible_assets.rows import Materialization, VerdictChange, VideoRows
 from factible_assets.stages.reviews import by_claim, latest
 from resources.statements import statements
@@ -45,6 +45,9 @@ class ReportData(VideoRows):
     The evidence is that on which the current verdicts rest, with its pages and texts. `outlived`
     maps a claim to how its newest re-check failed, `reviewed_queries` the id of a query that a
     reviewer changed to its words. `checks` counts the checks that reached verdicts.
+
+    Evidence and verdicts are as reviewers' decisions leave them (decisions.py). `stored_verdicts`
+    has, by claim, the verdicts of the last check that such a decision replaced.
     """
 
     changes: tuple[VerdictChange, ...] = ()
@@ -52,6 +55,7 @@ class ReportData(VideoRows):
     reviewed_queries: Mapping[str, str] = field(default_factory=dict)
     outlived: Mapping[str, Outlived] = field(default_factory=dict)
     checks: int = 0
+    stored_verdicts: Mapping[str, Verdict] = field(default_factory=dict)
 
     @property
     def in_time(self) -> list[Claim]:
@@ -89,8 +93,12 @@ class ReportData(VideoRows):
 
 
 def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
-    """Return what stands of one video, from one moment; None if there is no such video."""
+    """Return the rows of one video, from one moment, as reviewers' decisions leave them.
+
+    Returns None if there is no such video.
+    """
     # As late as the warehouse itself, which only the caller has loaded.
+    from factible_assets.report.decisions import as_decided  # noqa: PLC0415
     from warehouse.beside import read_actions  # noqa: PLC0415
 
     with warehouse.snapshot() as now:
@@ -101,7 +109,7 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
             question: ask(now, question, video_id=video_id)
             for question in ("changes", "reviewed_queries", "outlived", "checks")
         }
-        return ReportData(
+        data = ReportData(
             **rows.parts(),
             changes=tuple(VerdictChange(**row) for row in found["changes"]),
             reviews=tuple(read_actions(now, video_id)),
@@ -109,6 +117,7 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
             outlived={row.pop("claim_id"): Outlived(**row) for row in found["outlived"]},
             checks=found["checks"][0]["checks"],
         )
+    return as_decided(data)
 
 
 def ask(

@@ -24,7 +24,7 @@ from markupsafe import Markup
 import factible_assets
 from factible_assets import wording
 from factible_assets.report.data import ReportData, safe_url
-from factible_assets.report.view import ReportView, arrange
+from factible_assets.report.view import PART_OF, ReportView, arrange
 
 PLAYER_ORIGIN = "https://www.youtube-nocookie.com"
 """YouTube's host for embedded videos that sets no cookie before the video is played."""
@@ -150,6 +150,7 @@ def environment(*packages: str) -> jinja2.Environment:
         via_words=wording.VIA_WORDS,
         glyphs=wording.GLYPHS,
         words_of=wording.OUTCOME_WORDS,
+        part_of=PART_OF,
         moment_url=wording.moment_url,
         safe_url=safe_url,
     )

@@ -32,6 +32,8 @@ _FIRST_SCREEN: tuple[tuple[str, tuple[str, str], tuple[str, ...], int], ...] = (
 )
 """The parts of the first screen: id, heading (the second if all are leanings), outcomes in their
 order, and the most claims shown."""
+PART_OF = {outcome: each for each, _, outcomes, _ in _FIRST_SCREEN for outcome in outcomes}
+"""The id of the part of the first screen that lists an outcome."""
 _RATING_ORDER = ("high", "medium", "low", "very_low", "unknown")
 ID = re.compile(r"[A-Za-z0-9_-]+")
 """An id that may stand in attributes and fragments; an odd one is never trusted."""
@@ -59,7 +61,8 @@ class ClaimView:
     the sources of each side, the one that won first; `leftovers` by status the sources that say
     nothing and the work that made nothing, in words. `searches` are the queries and the
     searches for each; `steps` those of a strategy with anchor and domain of what each rests on;
-    `reviews` what people did, in words, the latest last.
+    `reviews` what people did, in words, the latest last. `before` is the outcome of the last
+    check, in words, if a reviewer's decision about a source replaced it.
     """
 
     claim: records.Claim
@@ -81,6 +84,7 @@ class ClaimView:
     reviews: list[tuple[records.ReviewAction, str]]
     assessment: records.ReviewAction | None
     ruling: records.ReviewAction | None
+    before: str | None = None
 
     @property
     def is_leaning(self) -> bool:
@@ -235,7 +239,7 @@ class _Shelves:
     def claim_view(self, claim: records.Claim, number: int) -> ClaimView:
         """Return a claim with its number in order of time, from 1."""
         key = claim.claim_id
-        verdict = self._verdicts.get(key)
+        verdict, stored = self._verdicts.get(key), self._data.stored_verdicts.get(key)
         outcome = wording.UNJUDGED if verdict is None else verdict.stance or wording.INCOMPLETE
         said = None
         if self._data.transcript is not None and claim.char_start is not None:
@@ -261,7 +265,7 @@ class _Shelves:
             is_verbatim=said is not None and _bare(said) == _bare(claim.text),
             outlived=self._data.outlived.get(key),
             changes=self._changes[key],
-            argument=argue(outcome, self._evidence[key]),
+            argument=argue(outcome, map(_without_overruled_words, self._evidence[key])),
             anchors=self._anchors,
             groups={side: sources for side, sources in groups.items() if sources},
             leftovers={
@@ -273,6 +277,7 @@ class _Shelves:
             reviews=self._acts(claim),
             assessment=latest("assess", self._reviews.get(key, []), key),
             ruling=self._rulings.get(key),
+            before=wording.verdict_words(stored) if stored else None,
         )
 
     def stored_texts(self, by_id: Mapping[str, ClaimView]) -> list[Shown]:
@@ -369,6 +374,12 @@ class _Shelves:
             elif each.status == status:
                 lines.append(f"Prior fact checks at {each.provider}: {each.reason or 'none found'}")
         return lines
+
+
+def _without_overruled_words(row: records.Evidence) -> records.Evidence:
+    """Return a source without the machine's words on it if a reviewer overruled its stance."""
+    is_overruled = row.machine_stance not in {None, row.stance}
+    return row.model_copy(update={"summary": None}) if is_overruled else row
 
 
 _Row = TypeVar("_Row")

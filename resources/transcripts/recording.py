@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,12 +32,13 @@ SOUNDS: Final = frozenset(_SOUNDS.split())
 SUFFIXES: Final = SOUNDS.union(_VIDEOS.split())
 """How the names of recordings end: of sounds, and of videos, whose sound is read."""
 MAX_HOURS: Final = 6
-"""Longer recordings are refused: each hour of sound takes about 0.5 GB of memory."""
+"""Longer recordings are refused: each hour of sound takes 0.12 GB of memory."""
 MODELS: Final = ("whisper", "whisper-en")
 """The models of the manifest that recognise speech: the first one that is there is used."""
 
 _TELL_SECONDS: Final = 15.0
 _RATE: Final = 16_000
+_STRETCH_SECONDS, _CUT_SECONDS, _FRAME_SECONDS = 600, 30, 0.25
 _MAX_THREADS: Final = 4
 _LONGEST_CAPTION, _PAUSE = 8.0, 1.0
 _ENDS_SENTENCE: Final = (*".!?…。।؟", "\uff01", "\uff1f")
@@ -140,24 +141,44 @@ class RecordingTranscript:
                 f"The speech model does not know the language {language!r}. Fetch the one for many "
                 f"languages with `factible models pull {MODELS[0]}`, or correct the language.",
             )
-        segments, found = model.transcribe(
-            sound,
-            language=language,
-            word_timestamps=True,
-            vad_filter=True,
-            # A wrong sentence is otherwise repeated for minutes.
-            condition_on_previous_text=False,
-        )
         captions: list[Caption] = []
-        for segment in segments:
-            if progress.stop.is_set():
-                raise PlacedError(None, "The recognition was stopped.", may_pass=True)
-            progress.heard = float(segment.end)
-            captions += captions_of_words(
-                (word.word, float(word.start), float(word.end)) for word in segment.words or ()
+        for begins, stretch in stretches_of(sound):
+            segments, found = model.transcribe(
+                stretch.astype("float32") / 32_768,
+                language=language,
+                word_timestamps=True,
+                vad_filter=True,
+                # A wrong sentence is otherwise repeated for minutes.
+                condition_on_previous_text=False,
             )
+            for segment in segments:
+                if progress.stop.is_set():
+                    raise PlacedError(None, "The recognition was stopped.", may_pass=True)
+                progress.heard = begins + float(segment.end)
+                captions += captions_of_words(
+                    (word.word, begins + float(word.start), begins + float(word.end))
+                    for word in segment.words or ()
+                )
+            # A stretch without speech tells no language.
+            language = found.language if captions else language
         said = timed_text(captions)
-        return base.TimedText(cues=said.cues, language=found.language, kind="generated")
+        return base.TimedText(cues=said.cues, language=language, kind="generated")
+
+
+def stretches_of(sound: Any) -> Iterator[tuple[float, Any]]:
+    """Divide samples into stretches of at most ten minutes, each with its beginning in seconds.
+
+    The model makes thirty times the memory of the sound that it is given. A stretch ends in the
+    quietest quarter of a second of its last half minute, so that no word is cut.
+    """
+    begins, frame = 0, int(_FRAME_SECONDS * _RATE)
+    while begins < len(sound):
+        end = begins + _STRETCH_SECONDS * _RATE
+        if end < len(sound):
+            frames = abs(sound[end - _CUT_SECONDS * _RATE : end].astype("int32")).reshape(-1, frame)
+            end += (int(frames.sum(axis=1).argmin()) - len(frames)) * frame + frame // 2
+        yield begins / _RATE, sound[begins:end]
+        begins = end
 
 
 def captions_of_words(words: Iterable[tuple[str, float, float]]) -> Iterator[Caption]:
@@ -179,12 +200,12 @@ def captions_of_words(words: Iterable[tuple[str, float, float]]) -> Iterator[Cap
 
 
 async def watched(
-    work: Any, tell: Tell, told: Callable[[], tuple[str, float]], seconds: float = _TELL_SECONDS
-) -> Any:
-    """Wait for slow work, and tell every so many seconds how far it has come."""
+    work: Coroutine[Any, Any, Done], tell: Tell, told: Callable[[], tuple[str, float]]
+) -> Done:
+    """Wait for slow work, and tell every 15 seconds how far it has come."""
     task = asyncio.ensure_future(work)
     try:
-        while not (await asyncio.wait({task}, timeout=seconds))[0]:
+        while not (await asyncio.wait({task}, timeout=_TELL_SECONDS))[0]:
             tell(*told())
         return task.result()
     finally:
@@ -192,7 +213,7 @@ async def watched(
 
 
 def _decoded(path: Path, stop: threading.Event) -> Any:
-    """Return the sound of a file as an array of 16,000 samples a second, from -1 to 1.
+    """Return the sound of a file as an array of 16,000 samples a second, of 16 bits each.
 
     Not by faster-whisper's own reader, which has no limit and follows what a playlist names.
     PlacedError: there is no sound, it cannot be read, or it is longer than MAX_HOURS.
@@ -237,6 +258,4 @@ def _decoded(path: Path, stop: threading.Event) -> Any:
             f"This recording is cut off: it should last {promised:,.0f} seconds and has "
             f"{samples / _RATE:,.0f}. Fetch it again.",
         )
-    sound: Any = np.concatenate(blocks).astype(np.float32)
-    sound /= 32_768.0
-    return sound
+    return np.concatenate(blocks)

@@ -128,6 +128,45 @@ def test_what_is_wrong_is_said_in_one_line_with_its_place_and_the_remedy(
     assert remedy in result.stderr
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from current_verdicts where stance = 'refuted'",
+        "from current_verdicts where 'Refuted' <> stance",
+        "from current_verdicts v where v.stance in ('supports', 'refuted')",
+        "select count(*) filter (verdict_stance = 'refuted') from evidence_chain",
+        "select case stance when 'refuted' then 1 end from current_verdicts",
+        "with v as (from current_verdicts where stance = 'refuted') select count(*) from v",
+    ],
+)
+def test_a_word_that_is_no_stance_is_refused_and_finds_nothing_in_silence(
+    factible: Run, query: str
+) -> None:
+    result = factible("sql", query)
+    assert result.exit_code == 4
+    assert "Write 'refutes'" in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_parameter_that_is_no_stance_is_refused(factible: Run) -> None:
+    query = "from current_verdicts where stance = $s"
+    result = factible("sql", "-p", "s=true story", query)
+    assert "never holds 'true story'" in result.stderr
+    assert factible("sql", "-p", "s=refutes", query).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from current_verdicts where stance = 'refutes' and claim = 'refuted'",
+        "from (select upper(stance) as stance from current_verdicts) where stance = 'REFUTES'",
+        f"select {'(' * 200}1{')' * 200}",
+    ],
+)
+def test_other_words_are_no_stances_to_refuse(factible: Run, query: str) -> None:
+    assert factible("sql", query).exit_code == 0
+
+
 def test_json_may_be_asked_for_as_everywhere(factible: Run) -> None:
     assert json.loads(factible("sql", "select 1 as n", "--json").stdout) == [{"n": 1}]
     assert factible("sql", "select 1", "--json", "-f", "csv").exit_code == 2

@@ -131,6 +131,16 @@ def test_costs_are_those_of_all_runs(in_memory: Warehouse) -> None:
     assert sorted(costs.rows()) == [("run-1", 2, 200, 0.5), ("run-2", 2, 200, 0.5)]
 
 
+def test_the_costs_of_a_check_that_paid_nothing_sum_to_zero(in_memory: Warehouse) -> None:
+    write_asset(in_memory, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    rows = [llm_call("w", "claims", 1, cost=0.25)]
+    write_asset(in_memory, "claims", "w", rows, stamp=stamp(2), code_version="1")
+    costs = in_memory.query(
+        "SELECT video_id, count(*), sum(requests)::INT, sum(cost_usd) FROM costs GROUP BY ALL"
+    )
+    assert sorted(costs.rows()) == [("v", 1, 0, 0.0), ("w", 1, 1, 0.25)]
+
+
 def test_a_change_of_stance_is_reported_once(in_memory: Warehouse) -> None:
     write_asset(in_memory, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
     refuted = verdict("v").model_copy(update={"stance": "refutes"})

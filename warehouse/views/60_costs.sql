@@ -1,7 +1,7 @@
 -- What a check costs, whoever is paid: models, judges, search, readers. Names and columns are stable.
 
 CREATE OR REPLACE VIEW costs AS
-WITH paid AS (
+WITH asked AS (
 SELECT
     video_id,
     run_id,
@@ -55,16 +55,25 @@ SELECT
     cost_usd > 0,
     0
 FROM service_uses
+),
+-- A check that asked nobody has a row of 0 dollars: the sum over its costs is 0 and not NULL.
+paid AS (
+SELECT * FROM asked
+UNION ALL
+SELECT video_id, run_id, max(checked_at), 'none', 'none', 'none', 0, 0, NULL, NULL, 0, true, false, 0
+FROM materializations
+ANTI JOIN asked USING (video_id, run_id)
+GROUP BY video_id, run_id
 )
 SELECT paid.*, current_videos.title AS video_title
 FROM paid
 LEFT JOIN current_videos USING (video_id);
-COMMENT ON VIEW costs IS 'What each check cost: one row per video, run, stage and service, models beside search and readers. Summed over all rows it is what was paid, as far as it is known.';
+COMMENT ON VIEW costs IS 'What each check cost: one row per video, run, stage and service, models beside search and readers. A check that asked no such service has one row of kind none and 0 dollars. Summed over all rows it is what was paid, as far as it is known.';
 COMMENT ON COLUMN costs.video_id IS 'The video.';
 COMMENT ON COLUMN costs.run_id IS 'The run; for judges the judging.';
 COMMENT ON COLUMN costs.checked_at IS 'When that was (UTC).';
 COMMENT ON COLUMN costs.stage IS 'The stage that asked; judge for `factible judge`.';
-COMMENT ON COLUMN costs.kind IS 'model, judge, search or reader.';
+COMMENT ON COLUMN costs.kind IS 'model, judge, search, reader, or none.';
 COMMENT ON COLUMN costs.service IS 'The model as PROVIDER/MODEL, or the search provider or reader.';
 COMMENT ON COLUMN costs.requests IS 'Requests, repeated ones included; of search and readers those that were answered.';
 COMMENT ON COLUMN costs.from_cache IS 'How many of them were answered from the cache.';

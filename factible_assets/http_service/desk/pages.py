@@ -222,7 +222,11 @@ def report_page(viewer: Viewer, report: ReportView, **values: Any) -> tuple[str,
             "sources": [source for sources in view.groups.values() for source in sources],
             "spoken_of": [*mine.sources],
             "assigned_to": assigned.value if assigned else None,
-            "version": version_of(claim, [act for act, _ in view.reviews], view.verdict),
+            "version": version_of(
+                claim,
+                [act for act, _ in view.reviews],
+                data.stored_verdicts.get(claim.claim_id, view.verdict),
+            ),
         }
         make: Callable[..., Markup] = macros.review if is_open else macros.way_in
         return make(desk, viewer, **(values if is_open else {}))
@@ -254,9 +258,12 @@ def card(**values: Any) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One page of the queue. An address that names nothing known asks for what is usual."""
+    """One page of the queue. An unknown value in an address stands for the default.
 
-    tab: str = "incomplete"
+    An empty `tab` stands for the first tab that has a claim.
+    """
+
+    tab: str = ""
     since: date = date.min
     corpus: str | None = None
     channel: str | None = None
@@ -273,7 +280,7 @@ class Wanted:
         except ValueError:
             since = (datetime.now(UTC) - timedelta(days=_DAYS)).date()
         return cls(
-            tab=tab if tab in TABS else "incomplete",
+            tab=tab if tab in TABS else "",
             since=since,
             corpus=query.get("corpus") or None,
             channel=query.get("channel") or None,
@@ -301,9 +308,11 @@ def read_queue(now: Warehouse, wanted: Wanted, me: str) -> Row:
     filters: dict[str, Any] = {"since": wanted.since, "doubt": DOUBT, "me": me}
     filters |= {"corpus": wanted.corpus, "channel": wanted.channel}
     filters |= {"former": list(names), "now": list(names.values())}
+    (counts,) = ask(now, "counts", _ASK, **filters)
+    if not wanted.tab:
+        wanted = replace(wanted, tab=next((tab for tab in TABS if counts[tab]), "all"))
     part = {"tab": wanted.tab, "sort": wanted.sort, "limit": ROWS_OF_QUEUE}
     rows = ask(now, "queue", _ASK, **filters, **part, offset=ROWS_OF_QUEUE * (wanted.page - 1))
-    (counts,) = ask(now, "counts", _ASK, **filters)
     places = ask(now, "places", _ASK)
     total = counts[wanted.tab]
     return {

@@ -11,6 +11,7 @@ WITH acts AS (
         count(*) FILTER (action <> 'assign') AS reviews,
         max(acted_at) FILTER (action <> 'assign') AS reviewed_at,
         arg_max(reviewer, (acted_at, position)) FILTER (action <> 'assign') AS reviewer,
+        max(acted_at) FILTER (action IN ('overrule_source', 'block_source')) AS decided_at,
         -- Not arg_max, which passes over the NULL of what was taken back.
         last(value ORDER BY acted_at, position) FILTER (action = 'assign') AS assigned_to,
         last(value ORDER BY acted_at, position) FILTER (action = 'sign' AND moved.now IS NULL) AS ruling
@@ -56,7 +57,8 @@ SELECT
     coalesce(turned.turned_at >= $since, false) AS has_turned,
     claims.importance * (1 - coalesce(verdicts.confidence_score, 0)) AS doubt,
     NOT is_incomplete AND doubt >= $doubt AS is_uncertain,
-    coalesce(acts.assigned_to = $me, false) AS is_mine
+    coalesce(acts.assigned_to = $me, false) AS is_mine,
+    coalesce(acts.decided_at > verdicts.latest_checked_at, false) AS is_decided
 FROM current_claims AS claims
 LEFT JOIN current_videos AS videos USING (video_id)
 LEFT JOIN current_verdicts AS verdicts

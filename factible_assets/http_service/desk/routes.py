@@ -29,7 +29,7 @@ from pydantic import ValidationError
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 
-from factible_assets.config import FactCheckConfig
+from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
 from factible_assets.errors import FactibleError
 from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.files import digest
@@ -243,7 +243,10 @@ def start(house: InHouse, viewer: Looking, page: Number = 1) -> HTMLResponse:
 
 @routes.post(f"{DESK}/checks")
 async def check(house: InHouse, client: ByClient, form: Filled) -> Response:
-    """Start a check of a link, or of a transcript."""
+    """Start a check of a link, of a transcript, or of the demo."""
+    if form.get("demo"):
+        run = await house.runs.start(DEMO_VIDEO, demo_config(), client)
+        return _there(f"{DESK}/runs/{run.run_id}")
     brings = bool(form.files.get("transcript"))
     link = "transcript" if brings else form.get("link")
     if not link:
@@ -339,6 +342,8 @@ async def cancel(run_id: uuid.UUID, house: InHouse, client: ByClient) -> Respons
 @routes.get(f"{DESK}/queue")
 def queue_page(request: Request, house: InHouse, viewer: Looking) -> HTMLResponse:
     """Show the claims that need a person."""
+    if house.results.is_empty:
+        return shown(pages.page("empty", viewer, title="Queue", here="queue"))
     with house.results.opened() as now:
         queue = pages.read_queue(now, pages.Wanted.of(request.query_params), viewer.name)
     return shown(pages.page("queue", viewer, queue=queue, tabs=pages.TABS, sorts=pages.SORTS))
@@ -348,6 +353,8 @@ def queue_page(request: Request, house: InHouse, viewer: Looking) -> HTMLRespons
 def search_page(house: InHouse, viewer: Looking, q: str = "", page: Number = 1) -> HTMLResponse:
     """Show what says some words."""
     words = q.strip()[:_LONGEST_SEARCH]
+    if house.results.is_empty:
+        return shown(pages.page("empty", viewer, title="Search", here="search", words=words))
     found = None
     if words:
         with house.results.opened() as now:

@@ -152,7 +152,7 @@ def write_queries(
 
 
 def _drafts(claim: Claim, title: str, embedder: Embedder) -> Iterator[QueryDraft]:
-    text = _QUOTATION_MARKS.sub("", claim.text).strip() or claim.text.strip()
+    text = " ".join((_QUOTATION_MARKS.sub("", claim.text).strip() or claim.text).split())
     terms = _terms(text)
     years = [] if any(term.kind == "year" for term in terms) else _YEAR.findall(claim.context or "")
     terms += [_Term(year, "year", len(text)) for year in years[:1]]

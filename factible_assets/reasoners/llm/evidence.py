@@ -47,8 +47,8 @@ from factible_assets.stages.verdict import DEFINITE
 SUMMARY_WORDS = 60
 _MOST_QUOTES = 3
 _UNRELATED = 0.25
-"""Likeness (cosine of MiniLM's vectors) to its claim below which a quote shows nothing of it: none
-of 214 recorded quotes, and 80 % of them for claims of other videos (`benchmarks.tokens`)."""
+"""Likeness (cosine of MiniLM's vectors) to its claim below which a quote shows nothing of it:
+none of 214 recorded ones, and 80 % of them for claims of other videos (`benchmarks.tokens`)."""
 _SILENT = 0.38
 """Likeness to its claim below which no sentence of a page speaks of it. Chosen on half of the
 recorded videos: 24 of their 34 readings without a finding lie below it and 1 of their 129 findings,

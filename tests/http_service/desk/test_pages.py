@@ -527,3 +527,65 @@ def test_the_words_of_a_form_that_cannot_be_recorded_are_kept(serve: Serve, publ
     page = Page(refused.text)
     assert "two parts or more" in page.text("//p[@role='alert']")
     assert parts in page.text("//textarea[@name='text']")
+
+
+def test_after_an_overruling_no_page_keeps_the_verdict_that_it_contradicts(
+    serve: Serve, published: str
+) -> None:
+    client = serve()
+    url = samples.evidence(0, "a.example").canonical_url
+    mine = {"act": "overrule_source", "text": url, "value": "refutes", "reason": "Of wine."}
+    assert send(client, f"{CLAIM_PATH}/acts", **mine).status_code == 303
+    page = Page(client.get(CLAIM_PATH).text)
+    headline = page.text("//article//p[@class='verdict']")
+    assert "Automatic leaning" not in headline
+    assert "leaning supported before" in headline
+    card = page.all("//a[text()='Card']/@href")[0]
+    assert "supported" not in Page(client.get(str(card)).text).text("//main")
+    listed = client.get("/desk/queue?tab=all").text
+    assert listed.count("before a reviewer decided about a source") == 1
+
+
+def test_the_queue_opens_on_the_first_tab_that_has_a_claim(serve: Serve, home: Path) -> None:
+    store_sample(home, ("supports", "refutes")).publish(home / "published.duckdb")
+    client = serve()
+
+    def tab(query: str = "") -> str:
+        page = Page(client.get(f"/desk/queue{query}").text)
+        return page.text("//nav[@class='tabs']/a[@aria-current]")
+
+    assert tab() == "Unreviewed 2"
+    assert tab("?tab=incomplete") == "Incomplete 0"
+    for number in range(2):
+        path = f"/desk/videos/{VIDEO_ID}/claims/{samples.claim(number).claim_id}/acts"
+        assert send(client, path, act="note", text="Seen.").status_code == 303
+    assert tab() == "All claims 2"
+
+
+def test_a_fresh_home_offers_the_demo_and_the_ways_to_begin_on_every_page(
+    serve: Serve, script: Script
+) -> None:
+    client = serve()
+    for path in ("/desk", "/desk/queue", "/desk/search", "/desk/search?q=honey"):
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        words = Page(answer.text).text("//main")
+        for offered in ("Check the demo talk", "Paste the link", "Upload a transcript"):
+            assert offered in words, path
+    started = send(client, "/desk/checks", demo="1")
+    assert started.status_code == 303
+    order = script.worker().order
+    assert order.video_id == "everyday-beliefs-talk"
+    assert order.config.search.web == "miniature"
+
+
+def test_the_counts_of_a_video_lead_to_its_claims(serve: Serve, published: str) -> None:
+    client = serve()
+    links = [str(each) for each in Page(client.get("/desk").text).all("//tbody//td//a/@href")]
+    assert len(links) == 6
+    report = Page(client.get(f"/desk/videos/{VIDEO_ID}").text)
+    ids = {str(each) for each in report.all("//@id")}
+    assert {link.partition("#")[2] for link in links} <= ids
+    counts = [str(each) for each in report.all("//ul[@class='counts']//a/@href")]
+    assert len(counts) == 5
+    assert {link.removeprefix("#") for link in counts} <= ids

@@ -352,12 +352,16 @@ async def test_two_pulls_of_one_model_do_not_mix(hub: FakeHub, tmp_path: Path) -
 
 def test_the_known_models_are_open_pinned_and_of_the_hub() -> None:
     models = known_models()
-    assert set(models) == {"nli", "nli-base", "reader", "reader-large"}
+    assert set(models) == {"nli", "nli-base", "reader", "reader-large", "whisper", "whisper-en"}
     for model in models.values():
         assert model.licence in {"Apache-2.0", "MIT", "BSD-3-Clause"}
         names = {file.save_as for file in model.files}
         if model.name.startswith("reader"):
             assert names == {"model.gguf"}
+            assert all(file.sha256 and file.bytes for file in model.files)
+            continue
+        if model.name.startswith("whisper"):
+            assert {"model.bin", "config.json", "tokenizer.json", "vocabulary.txt"} == names
             assert all(file.sha256 and file.bytes for file in model.files)
             continue
         assert {"model.onnx", "tokenizer.json"} <= names

@@ -44,7 +44,8 @@ elsewhere, up to 3; likeness to the centre of the talk, in standard deviations w
 CHOSEN = {"certainty": 1.0, "stands open": -1.0}
 """Log-odds for what makes a claim hard to read, whatever annotators say: how sure it is one whole
 sentence, 0 to 1, and whether it points at something that only its surroundings name: with a pronoun
-at its head, or with "this", "these", "those", "such" or "here" anywhere."""
+at its head, with "this", "these", "those", "such" or "here" anywhere, or as a subordinate clause
+without a main one."""
 
 CONSTANT = -2.7
 """Log-odds of a sentence that has none of this."""
@@ -53,6 +54,10 @@ _MOST_NUMBERS, _MOST_POINTING = 2, 3
 _FIRST_PERSON = word_set("i me my mine myself i'm i've i'd i'll")
 _POINTING = word_set("it its he she his her him they their them this that these those such")
 _DEMONSTRATIVES = word_set("this these those such here here's")
+_SUBORDINATE = word_set(
+    "although though because since while whereas despite unless until if when which who that for"
+)
+"""Words that open a clause which needs another one; that stands behind a comma."""
 _QUESTION_OPENERS = word_set("who what when where why how which whose what's who's how's where's")
 _AUXILIARIES = word_set("is are was were do does did can could will would should have has had")
 
@@ -80,7 +85,9 @@ def read_wording(text: str) -> Wording:
         numbers=min(_MOST_NUMBERS, len(find_numbers(text))),
         first_person=not _FIRST_PERSON.isdisjoint(norms),
         pointing=min(_MOST_POINTING, sum(pointing)),
-        stands_open=any(pointing[:1]) or not _DEMONSTRATIVES.isdisjoint(norms),
+        stands_open=any(pointing[:1])
+        or not _DEMONSTRATIVES.isdisjoint(norms)
+        or ("," not in text and not _SUBORDINATE.isdisjoint(norms[:1])),
         is_question=text.rstrip("\"'\u201d\u2019) ").endswith("?")
         # Without punctuation: "why is …", "do you …"; but "what we see is …" is none.
         or (

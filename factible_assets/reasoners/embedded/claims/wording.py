@@ -20,7 +20,7 @@ _LEAD_IN = re.compile(
     (?: (?:and|but|u[hm]+|okay|ok|yeah|you[ ]know|i[ ]mean|also|basically|actually|anyway
           |of[ ]course|in[ ]fact|for[ ]example|for[ ]instance|by[ ]the[ ]way),?
       | so(?![ ](?:that|far|many|much|few|little|long|called)[ ]),?
-      | (?:look|listen),
+      | (?:look|listen|instead|then|in[ ](?:other[ ]words|addition|summary|actual[ ]fact)),
       | (?:or|well|now|yes|oh|you[ ]see|however|therefore|finally|first|second|third)
         (?:,|(?=[ ](?:the|an?|this|that|these|those|there|it|i|we|you|he|she|they|in|on|if|when
                      |what|here|my|our|your|his|her|its|their)(?:'\w+)?[ ]))

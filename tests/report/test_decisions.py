@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from factible_assets.config import VerdictsConfig
+from factible_assets.exchange.claim_review import reviews_of_results
+from factible_assets.records import Evidence, ReviewAction, Verdict
+from factible_assets.report.data import ReportData
+from factible_assets.report.decisions import as_decided
+from factible_assets.report.render import claims_as_markdown
+from factible_assets.stages.origins import StoryIndex
+from factible_assets.stages.verdict import CaseFile, conclude, form_opinion
+from tests.report import samples
+from tests.report.page import Page
+
+FOR, AGAINST = "for.example", "against.example"
+
+
+def sources(**changes: Any) -> tuple[Evidence, ...]:
+    """One source that bears the claim out and two that contradict it, each a story of its own."""
+    stands = {FOR: "supports", AGAINST: "refutes", "third.example": "refutes"}
+    return tuple(
+        samples.evidence(
+            0, host, stance=stance, content_hash=f"{host} text", stance_confidence=0.9, **changes
+        )
+        for host, stance in stands.items()
+    )
+
+
+def counted(rows: tuple[Evidence, ...], config: VerdictsConfig | None = None) -> Verdict:
+    """Return the verdict that a check stores on sources of the first claim."""
+    case = CaseFile(
+        samples.claim(0), queries=[samples.query(0)], searches=[samples.search(0)], evidence=rows
+    )
+    opinion = form_opinion(case, StoryIndex({}), config or VerdictsConfig(), basis="embedded")
+    return conclude(opinion, None)
+
+
+def decided(host: str, kind: str, value: str | None = None) -> ReviewAction:
+    """Return a decision about the page of a host, for the first claim."""
+    return ReviewAction(
+        action_id=f"{kind}-{host}",
+        video_id=samples.VIDEO_ID,
+        claim_id=samples.claim(0).claim_id,
+        reviewer="Ada",
+        acted_at=datetime(2026, 3, 4, tzinfo=UTC),
+        action=kind,
+        target=f"https://{host}/page",
+        value=value,
+        reason="It speaks of mead.",
+    )
+
+
+def stored(
+    *acts: ReviewAction,
+    evidence: tuple[Evidence, ...] | None = None,
+    config: VerdictsConfig | None = None,
+) -> ReportData:
+    rows = sources() if evidence is None else evidence
+    return samples.report_data(
+        claims=(samples.claim(0),),
+        queries=(samples.query(0),),
+        searches=(samples.search(0),),
+        evidence=rows,
+        verdicts=(counted(rows, config),),
+        page_texts=(),
+        reviews=acts,
+        prior_fact_checks=(),
+    )
+
+
+def overruled_twice() -> ReportData:
+    acts = (decided(host, "overrule_source", "supports") for host in (AGAINST, "third.example"))
+    return stored(*acts)
+
+
+def test_the_verdict_follows_what_a_reviewer_reads_in_the_sources() -> None:
+    before = overruled_twice()
+    assert before.verdicts[0].stance == "refutes"
+    after = as_decided(before)
+    (verdict,) = after.verdicts
+    assert (verdict.stance, verdict.supporting, verdict.refuting) == ("supports", 3, 0)
+    assert after.stored_verdicts == {verdict.claim_id: before.verdicts[0]}
+
+
+def test_no_sentence_of_the_report_contradicts_an_overruling() -> None:
+    page = Page(as_decided(overruled_twice()))
+    headline = page.text("//article[1]//p[@class='verdict']")
+    assert "Automatic leaning: supported" in headline
+    assert "after a reviewer's decision about a source; leaning refuted before" in headline
+    assert "contradict" not in page.text("//article[1]/p[starts-with(@class, 'voice')]")
+    cards = page.text("//article[1]//section[@class='group supports']")
+    assert "A reviewer read it as for the claim." in cards
+    assert "The machine's reading, which was overruled: Says that closed jars keep." in cards
+    assert not page.all("//article[1]//section[@class='group refutes']")
+    assert not page.all("//section[@id='not-holding']")
+
+
+def test_exports_follow_an_overruling() -> None:
+    data = as_decided(overruled_twice())
+    markdown = claims_as_markdown(data, samples.claim(0).claim_id)
+    assert "leaning supported" in markdown
+    assert "refuted" not in markdown
+    assert '"ratingValue": 3' in reviews_of_results([data], base_url=None).text
+
+
+def test_a_blocked_source_does_not_count() -> None:
+    acts = (decided(host, "block_source") for host in (AGAINST, "third.example"))
+    data = as_decided(stored(*acts))
+    assert data.verdicts[0].refuting == 0
+    assert [row.status for row in data.evidence] == ["ok", "skipped", "skipped"]
+    assert "Blocked by a reviewer: Ada" in (data.evidence[1].reason or "")
+
+
+def test_a_verdict_of_other_settings_waits_for_the_next_check() -> None:
+    act = decided(AGAINST, "overrule_source", "unclear")
+    data = as_decided(stored(act, config=VerdictsConfig(min_margin=0.9)))
+    (verdict,) = data.verdicts
+    assert (verdict.status, verdict.stance, verdict.recheck_due) == ("incomplete", None, True)
+    page = Page(data)
+    assert "Check the claim again." in page.text("//section[@id='open']")
+    assert "services failed" not in page.text("//section[@id='watch']")
+
+
+def test_a_verdict_waits_where_an_overruling_was_taken_back() -> None:
+    rows = sources()
+    checked = rows[1].model_copy(
+        update={"stance": "supports", "machine_stance": "refutes", "reason": "Overruled by Ada."}
+    )
+    act = decided(AGAINST, "overrule_source")
+    data = as_decided(stored(act, evidence=(rows[0], checked, rows[2])))
+    back = data.evidence[1]
+    assert (back.stance, back.machine_stance, back.reason) == ("refutes", None, None)
+    assert data.verdicts[0].status == "incomplete"
+
+
+def test_a_decision_that_the_last_check_kept_to_changes_nothing() -> None:
+    rows = sources()
+    checked = rows[1].model_copy(update={"stance": "mixed", "machine_stance": "refutes"})
+    act = decided(AGAINST, "overrule_source", "mixed")
+    data = stored(act, evidence=(rows[0], checked, rows[2]))
+    assert as_decided(data) is data
