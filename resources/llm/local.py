@@ -78,7 +78,7 @@ class LocalServer:
         self._weights, self._folder, self._linger = weights, folder, linger_seconds
         cores = cores or len(os.sched_getaffinity(0))
         self.slots = max(1, min(_MOST_SLOTS, cores // _CORES_OF_A_SLOT))
-        self._threads = min(cores, _MOST_THREADS)
+        self._cores = cores
         self._held: IO[bytes] | None = None
         self._asking = 0
         self._release_later: asyncio.TimerHandle | None = None
@@ -180,7 +180,7 @@ class LocalServer:
                 "the package xllamacpp is not installed; install it with "
                 "`pip install 'factible-assets[local]'`",
             )
-        given = (self._weights, self._folder, self._linger, self._threads, self.slots)
+        given = (self._weights, self._folder, self._linger, self._idle_cores(), self.slots)
         with (self._folder / local_server.LOG).open("wb") as log:
             started = subprocess.Popen(  # noqa: S603 - our own module
                 # -P: nothing in the present folder is taken for the module.
@@ -193,6 +193,15 @@ class LocalServer:
             )
         _STARTED.append(started)
         return started
+
+    def _idle_cores(self) -> int:
+        """Return how many threads the server gets: the idle share of the cores.
+
+        Its threads wait for each other after every step. On a busy machine two of them work less
+        than one alone.
+        """
+        idle = max(0.0, 1.0 - os.getloadavg()[0] / (os.cpu_count() or 1))
+        return max(1, min(_MOST_THREADS, round(self._cores * idle)))
 
     def _failure(self) -> str:
         try:
