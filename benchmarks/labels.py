@@ -46,7 +46,7 @@ from factible_assets.records import Stance
 from factible_assets.services.labels import calibration_of, open_label_model, reading_model
 from factible_assets.settings import load_settings
 from factible_assets.stages.verdict import VOTE_WEIGHTS
-from factible_assets.stages.witnesses import Witness, chance
+from factible_assets.stages.witnesses import SHARED, Witness, chance
 from resources.cache.store import DiskCache
 
 _SEED = 3
@@ -248,15 +248,17 @@ async def measure() -> None:
                 sys.stdout.write(f"{name}{pace}\n{page_figures(found[name], curves.threshold)}\n")
                 sys.stdout.flush()
     several = {name: each for name, each in found.items() if name != "VitaminC"}
-    sys.stdout.write("\nThe combination, its correlation fitted on the other sets:\n")
+    sys.stdout.write("\nThe combination of sources:\n")
     for name, read_claims in several.items():
-        shared = best([each for other, each in several.items() if other != name])
+        others = best([each for other, each in several.items() if other != name])
         sys.stdout.write(
-            f"{name} (correlation {shared:.2f}; as independent "
-            f"{loss(read_claims, 0.0):.3f}, so {loss(read_claims, shared):.3f}, as one "
-            f"{loss(read_claims, 1.0):.3f})\n{claim_figures(read_claims, shared)}\n"
+            f"{name} (best correlation on the other sets {others:.2f}; Brier score as independent "
+            f"{loss(read_claims, 0.0):.3f}, with {SHARED} {loss(read_claims, SHARED):.3f}, as one "
+            f"{loss(read_claims, 1.0):.3f})\n{claim_figures(read_claims, SHARED)}\n"
         )
-    sys.stdout.write(f"On all sets: correlation {best([*several.values()]):.2f}\n")
+    sums = {shared: sum(loss(each, shared) for each in several.values()) for shared in _GRID[::2]}
+    told = ", ".join(f"{shared} {total:.3f}" for shared, total in sums.items())
+    sys.stdout.write(f"Sum of the Brier scores by correlation: {told}\n")
 
 
 def main() -> None:
