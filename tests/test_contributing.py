@@ -42,7 +42,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                         default=0.5, ge=0.0, le=1.0, description="How long a verdict ripens."
                     )
                 """,
-                before="\n\nclass FactCheckConfig(StageConfig):",
+                before="\n\nclass FactCheckConfig(Reasoners):",
             ),
         )
     },
@@ -287,7 +287,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
             Put(
                 """
                 "almanac": Provider(
-                    providers.AlmanacSearch,
+                    "AlmanacSearch",
                     "almanac_api_key",
                     "For sunrises: set FACTIBLE_ALMANAC_API_KEY.",
                 ),

@@ -26,6 +26,7 @@ from factible_assets.records import Video
 from factible_assets.running.standing import input_tags
 from factible_assets.services import reasoning
 from factible_assets.services import web as web_choice
+from factible_assets.services.labels import ReadingModel
 from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
     DEFAULT_MODEL,
@@ -251,7 +252,7 @@ def test_the_reasoner_follows_from_the_wish_and_the_keys(
 ) -> None:
     wishes = Reasoners.model_validate({"reasoner": wish})
     choice = choose_reasoners(wishes, settings(tmp_path, **given))
-    assert choice.asks_llm == (frozenset(STAGES) if kind == "llm" else frozenset())
+    assert choice.asks_llm == (frozenset(STAGES[:3]) if kind == "llm" else frozenset())
     assert (choice.remark is None) == (remark is None)
     assert (remark or "") in (choice.remark or "")
 
@@ -261,7 +262,8 @@ def test_a_model_that_reads_pages_is_named_until_one_was_pulled(
 ) -> None:
     made = settings(tmp_path, **NO_KEY)
     assert "factible models pull reader" in (choose_reasoners(Reasoners(), made).remark or "")
-    monkeypatch.setattr(reasoning, "model_path", lambda home, name: home / name)
+    here = ReadingModel("small", "sha", made.home)
+    monkeypatch.setattr(reasoning, "reading_model", lambda settings: here)
     monkeypatch.setattr(reasoning, "find_spec", lambda name: name)
     assert "models pull" not in (choose_reasoners(Reasoners(), made).remark or "")
 
@@ -269,7 +271,7 @@ def test_a_model_that_reads_pages_is_named_until_one_was_pulled(
 def test_each_judgement_can_have_its_own_maker(tmp_path: Path) -> None:
     made = settings(tmp_path, **A_KEY)
     mixed = choose_reasoners(Reasoners(reasoner="llm", evidence_by="plain"), made)
-    assert mixed.asks_llm == {"claims", "queries", "verdicts"}
+    assert mixed.asks_llm == {"claims", "queries"}
     assert mixed.evidence == "plain"
     assert "pages read by plain rules" in mixed.words
     other = choose_reasoners(Reasoners(reasoner="embedded", verdicts_by="llm"), made)
@@ -305,7 +307,7 @@ def test_a_language_model_that_is_asked_for_and_not_set_up_is_refused_by_its_set
 def test_a_model_that_nobody_lists_works_and_says_that_its_cost_is_unknown(tmp_path: Path) -> None:
     made = settings(tmp_path, model="gpt-4o-mimi", openai_api_key="k")
     choice = choose_reasoners(Reasoners(), made)
-    assert choice.asks_llm == frozenset(STAGES)
+    assert choice.asks_llm == frozenset(STAGES[:3])
     assert "gpt-4o-mimi" in (choice.remark or "")
     assert "did you mean 'gpt-4o-mini'?" in (choice.remark or "")
     assert "recorded without a cost" in (choice.remark or "")

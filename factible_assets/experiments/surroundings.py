@@ -89,9 +89,11 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choi
     web = choose_web(knobs.search.web, corpus_web, settings.web, live_ready=bool(names))
     if web == "live" and not names:
         missing.append(f"The variant {variant.name} looks at the live web, and {NO_LIVE_SEARCH}")
-    made_by = {
-        stage: "llm" if choices is None else getattr(choices, stage) for stage in reasoning.STAGES
-    }
+    if choices is None:
+        own_words = "llm" if knobs.verdicts_by == "llm" else "template"
+        made_by = {**dict.fromkeys(reasoning.STAGES, "llm"), "verdicts": own_words}
+    else:
+        made_by = {stage: getattr(choices, stage) for stage in reasoning.STAGES}
     return Choice(own, wishes, made_by, models, web, tuple(missing))
 
 

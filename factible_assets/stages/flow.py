@@ -23,7 +23,7 @@ from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.evidence import PageLibrary
 from factible_assets.stages.origins import StoryIndex
-from factible_assets.stages.ports import ClaimDrafts, Judged, ReasonerError, Services, VerdictWriter
+from factible_assets.stages.ports import ClaimDrafts, Judged, ReasonerError, Services
 from factible_assets.stages.prior_fact_checks import look_up
 from factible_assets.stages.progress import ALL_STAGES, Stage, StageTiming, Stopwatch, Trace
 from factible_assets.stages.reliability import RatingBook
@@ -290,8 +290,8 @@ async def _in_words(
     """Add a model's words to complete verdicts; without an answer the template's words stand."""
     verdicts = [verdict for _, verdict, _ in reached]
     complete = [each for each in reached if each[1].stance is not None and each[2]]
-    writer = services.reasoner.verdicts
-    if not complete or not isinstance(writer, VerdictWriter):
+    writer = services.reasoner.writer
+    if not complete or writer is None:
         return verdicts, ()
     try:
         judged = await writer.word_verdicts(video, complete)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from factible_assets import records
 from resources.promises import Promise
@@ -279,7 +279,6 @@ class Judge(Protocol):
         ...
 
 
-@runtime_checkable
 class VerdictWriter(Protocol):
     """A reasoner that can word the verdicts of a video, all in one call."""
 
@@ -310,6 +309,8 @@ class Reasoner:
     queries: QueryWriter
     evidence: EvidenceReader
     verdicts: Judge
+    writer: VerdictWriter | None = None
+    """A model that adds words to the verdicts of a video, if the run asks for that."""
 
     @classmethod
     def of(cls, one: OneReasoner) -> Reasoner:

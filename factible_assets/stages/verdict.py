@@ -33,6 +33,7 @@ from factible_assets.stages import ports
 from factible_assets.stages.origins import StoryIndex, independent_weight
 from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
 from factible_assets.stages.voice import speaks_for
+from factible_assets.stages.witnesses import Witness, chance
 from factible_assets.wording import counted as numbered
 
 UNIT = 1_000_000
@@ -354,13 +355,40 @@ def form_opinion(
         case=case,
         basis=basis,
         rows=rows,
-        vote=seen if doubt else least,
+        vote=_as_witnesses(seen if doubt else least, rows, basis, is_open=least != most),
         origins=independent_weight(rows, lambda _: 1, stories),
         doubt=f"{'; '.join(doubt)}.{again}" if doubt else None,
         is_due=is_due,
         reserve=reserve,
         declined=refused if declined else None,
     )
+
+
+def _as_witnesses(
+    vote: ports.Vote, rows: Sequence[records.Evidence], basis: records.Basis, *, is_open: bool
+) -> ports.Vote:
+    """Score a vote by what its pages are worth as correlated witnesses.
+
+    One small model read all of them, so it errs on them for the same reason (witnesses.py). Copies
+    of one story are one witness, the surest one. If missing sources leave the score open, it stays
+    at most the vote's own.
+    """
+    if basis != "labels" or vote.stance not in {"supports", "refutes"}:
+        return vote
+    surest: dict[str, records.Evidence] = {}
+    for row in sorted(rows, key=lambda row: row.stance_confidence or 0.0):
+        surest[row.origin or row.domain] = row
+    holds = chance(
+        Witness(
+            supports=(row.stance_confidence or 0.0) if row.stance == "supports" else 0.0,
+            refutes=(row.stance_confidence or 0.0) if row.stance == "refutes" else 0.0,
+            weight=VOTE_WEIGHTS[row.rating],
+        )
+        for row in surest.values()
+    )
+    own = min(_LEANING_MOST, holds if vote.stance == "supports" else 1.0 - holds)
+    score = round(min(own, vote.score) if is_open else own, 6)
+    return replace(vote, score=score, confidence="medium" if score >= _LEANING_MEDIUM else "low")
 
 
 def conclude(

@@ -55,18 +55,3 @@ def chance(witnesses: Iterable[Witness], shared: float = SHARED) -> float:
         total += each.weight * each.log_odds
         weights += each.weight
     return 1 / (1 + math.exp(-total / (1 + shared * max(0.0, weights - 1))))
-
-
-def chance_range(
-    witnesses: Iterable[Witness], missing: Iterable[float], shared: float = SHARED
-) -> tuple[float, float]:
-    """Return the lowest and the highest chance that are possible once the missing pages are read.
-
-    `missing` are their weights. The chance is monotone in what each page says, and no page says
-    more than `_MOST`, so that the extremes lie where all missing pages refute, or all support.
-    Pages that turn out to say nothing lie between.
-    """
-    read, absent = [*witnesses], [*missing]
-    against = [Witness(0.0, 1.0, weight) for weight in absent]
-    for_it = [Witness(1.0, 0.0, weight) for weight in absent]
-    return chance([*read, *against], shared), chance([*read, *for_it], shared)

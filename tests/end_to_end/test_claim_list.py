@@ -17,7 +17,7 @@ from tests.cli.conftest import home as home  # noqa: PLC0414 - a fixture
 LIST = """\
 claim,label
 Goldfish have a memory of three seconds.,False
-Honey found in ancient tombs can still be eaten.,True
+Bananas are slightly radioactive.,True
 """
 
 
@@ -55,12 +55,12 @@ def test_a_claim_that_is_worded_otherwise_or_asked_otherwise_is_checked_again(
 
     here = ("--web", "miniature")
     wrong = check("Goldfish have a memory of three seconds.", *here)
-    right = check("Honey found in ancient tombs can still be eaten.", *here)
+    right = check("Bananas are slightly radioactive.", *here)
     assert (wrong["stance"], right["stance"]) == ("refutes", "supports")
     assert wrong["video_id"] == right["video_id"]
-    elsewhere = check("Honey found in ancient tombs can still be eaten.", "--web", "archive")
+    elsewhere = check("Bananas are slightly radioactive.", "--web", "archive")
     assert elsewhere["stance"] == "unclear"
-    check("Honey found in ancient tombs can still be eaten.", *here)
+    check("Bananas are slightly radioactive.", *here)
     again = factible("recheck", right["video_id"], "--json")
     assert again.exit_code == 0, again.stderr
     with open_instance(Settings(home=home)) as instance:

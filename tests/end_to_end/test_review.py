@@ -91,6 +91,11 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
     stance = shown["verdict"]["stance"]
     deciding = {row["domain"] for row in shown["sources"] if row["stance"] == stance}
     assert stance == "supports"
+    # Others that would be read in their place say the same.
+    deciding |= {f"{each}.example" for each in ("harbour-times", "commons-encyclopedia")}
+    deciding |= {"checkpoint-facts.example", "weather-office.example"}
+    others = store.query("FROM latest_verdicts").to_dicts()
+    kept = next(row["stance"] for row in others if row["claim_id"] == other)
 
     blocks = [part for domain in sorted(deciding) for part in ("--block", domain)]
     done = factible("review", VIDEO, "1", *blocks, "--reason", "on trial")
@@ -140,7 +145,7 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
     newest = {
         row["claim_id"]: row["stance"] for row in store.query("FROM latest_verdicts").to_dicts()
     }
-    assert newest == {mine: "unclear", other: "supports"}
+    assert newest == {mine: "unclear", other: kept}
 
     # What is not there to be checked, or to be taken over, is said.
     claims = store.read_current(Claim, VIDEO)
@@ -158,7 +163,7 @@ def test_a_claim_in_better_words_is_checked_alone_and_outlives_a_new_extraction(
 ) -> None:
     store = Warehouse(settings.warehouse)
     old, other = (row["claim_id"] for row in sorted(first["claims"], key=lambda row: row["rank"]))
-    words = "Water boils at roughly 70 degrees Celsius near the summit of Everest."
+    words = "Mount Everest is 8,849 metres high."
     done = factible("review", VIDEO, "1", "--reword", words, "--reason", "one claim, not two")
     mine = done["claim_id"]
     assert (done["claim"], mine != old) == (words, True)

@@ -507,6 +507,20 @@ def test_one_unlisted_page_settles_nothing_and_two_or_a_listed_one_may(basis: Ba
     assert verdict_on(listed, basis=basis).stance == "supports"
 
 
+def test_pages_that_one_small_model_reads_are_correlated_witnesses() -> None:
+    def score(supporting: int, refuting: int = 0) -> float:
+        sides: list[tuple[Stance, int]] = [("supports", supporting), ("refutes", refuting)]
+        rows = [
+            a_source(f"{side}{at}", side, "medium", confidence=0.6)
+            for side, count in sides
+            for at in range(count)
+        ]
+        return verdict_on(rows, basis="labels").confidence_score or 0.0
+
+    assert 0.6 < score(1) < score(2) < score(6) <= 0.9
+    assert score(4, 1) < score(4)
+
+
 def test_one_plain_page_is_of_medium_confidence_and_two_sides_are_mixed() -> None:
     said = a_source("a", "supports", "medium", confidence=0.8, ground="assertion")
     denied = a_source("b", "refutes", "medium", confidence=0.8, ground="denial")

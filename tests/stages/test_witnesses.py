@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.stages.witnesses import Witness, chance, chance_range
+from factible_assets.stages.witnesses import Witness, chance
 
 probabilities = st.floats(0, 1)
 weights = st.floats(0, 1)
@@ -50,12 +50,3 @@ def test_a_chance_is_a_probability_that_grows_with_each_pages_support(
     found = chance([*read, page], shared)
     more = Witness(page.supports + page.refutes, 0.0, page.weight)
     assert 0 <= found <= chance([*read, more], shared) + 1e-12 <= 1 + 1e-12
-
-
-@given(st.lists(pages(), max_size=6), st.lists(pages(), max_size=4), correlations)
-def test_whatever_the_missing_pages_say_the_chance_stays_in_its_range(
-    read: list[Witness], missing: list[Witness], shared: float
-) -> None:
-    low, high = chance_range(read, [page.weight for page in missing], shared)
-    assert low - 1e-12 <= chance([*read, *missing], shared) <= high + 1e-12
-    assert low - 1e-12 <= chance(read, shared) <= high + 1e-12

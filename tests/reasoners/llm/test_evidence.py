@@ -9,7 +9,7 @@ import pytest
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
 from factible_assets.reasoners.llm.evidence import chosen_sentences
 from factible_assets.reasoners.llm.prompts import this_month
-from factible_assets.records import Stance
+from factible_assets.records import Claim, Stance
 from factible_assets.stages.evidence import check_words
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
 from tests.reasoners.llm.material import CLAIM, DENIAL, DENIAL_AT, PAGE, QUERY, VIDEO, reasoner
@@ -30,10 +30,17 @@ def says(stance: str = "refutes", *sentences: int, **other: Any) -> dict[str, An
 
 
 async def read(
-    *answers: Script, page: PageExcerpt = PAGE, limits: ReadingLimits | None = None
+    *answers: Script,
+    page: PageExcerpt = PAGE,
+    limits: ReadingLimits | None = None,
+    claim: Claim = CLAIM,
 ) -> tuple[EvidenceDraft | None, ScriptedModel]:
     mind, model = reasoner(*answers, limits=limits)
-    return (await mind.read_evidence(VIDEO, CLAIM, QUERY, page)).value, model
+    return (await mind.read_evidence(VIDEO, claim, QUERY, page)).value, model
+
+
+PLAIN = CLAIM.model_copy(update={"text": "Sugar makes children hyperactive."})
+"""A claim in the words that the page denies, so that plain rules can tell the side of a quote."""
 
 
 async def test_a_quote_is_named_by_its_number_and_is_the_pages_own_sentence() -> None:
@@ -118,7 +125,8 @@ async def test_a_side_without_a_sentence_for_the_second_time_is_not_taken() -> N
 
 
 async def test_a_stance_that_its_own_quote_contradicts_is_asked_again_and_then_not_taken() -> None:
-    draft, model = await read(says("supports", DENIAL_AT), says("supports", DENIAL_AT))
+    twice = [says("supports", DENIAL_AT)] * 2
+    draft, model = await read(*twice, claim=PLAIN)
     assert len(model.questions) == 2
     assert "`supports`, but the sentence that you named first says the contrary" in model.prompts[1]
     assert draft is not None
@@ -126,7 +134,7 @@ async def test_a_stance_that_its_own_quote_contradicts_is_asked_again_and_then_n
     assert (checked["stance"], checked["ground"]) == ("unclear", "contradicted")
     assert checked["quote"] == DENIAL
     assert "says the contrary" in checked["reason"]
-    draft, _ = await read(says("supports", DENIAL_AT), says("refutes", DENIAL_AT))
+    draft, _ = await read(says("supports", DENIAL_AT), says("refutes", DENIAL_AT), claim=PLAIN)
     assert draft is not None
     assert check_words(draft, PAGE.text)["stance"] == "refutes"
 
@@ -152,7 +160,7 @@ async def test_another_reader_of_quotes_can_be_set_up() -> None:
 async def test_the_quote_that_bears_the_stance_goes_first() -> None:
     said = "Sugar makes children hyperactive, many parents say."
     page = replace(PAGE, text=f"{said}\n{PAGE.text}")
-    draft, model = await read(says("refutes", 1, DENIAL_AT + 1), page=page)
+    draft, model = await read(says("refutes", 1, DENIAL_AT + 1), page=page, claim=PLAIN)
     assert len(model.questions) == 1
     assert draft is not None
     assert draft.quotes[0] == DENIAL
