@@ -216,6 +216,9 @@ def passages_read(selection: Selection) -> tuple[list[tuple[PageSentence, ...]],
 
     The snippet of the search result is read where the page has nothing to read.
     """
+    whole = selection.sentences
+    if whole and sum(len(each.text) + 1 for each in whole) <= _MOST_CHARACTERS:
+        return [whole], True  # the sentence that settles it may share no word with the claim
     if not selection.passages:
         return [selection.snippet] if selection.snippet else [], False
     chosen: list[Passage] = []
