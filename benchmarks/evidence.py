@@ -16,6 +16,7 @@ import json
 import random
 import sqlite3
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -63,6 +64,7 @@ class Remembering:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self.name = embedder.name
+        self._turn = threading.Lock()
         folder = Path(tempfile.gettempdir()) / "factible-benchmarks"
         folder.mkdir(exist_ok=True)
         file = folder / f"{self.name}.sqlite"
@@ -74,7 +76,11 @@ class Remembering:
         return dict(self._file.execute("SELECT text, vector FROM kept"))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text."""
+        """Return one unit vector per text. Pages are read side by side, in threads."""
+        with self._turn:
+            return self._embed(texts)
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
         keys = [hashlib.sha1(text.encode(), usedforsecurity=False).digest()[:12] for text in texts]
         missing = {
             key: text for key, text in zip(keys, texts, strict=True) if key not in self._known

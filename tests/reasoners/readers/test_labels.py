@@ -122,18 +122,25 @@ async def test_a_page_that_does_not_settle_the_claim_costs_one_question() -> Non
     assert len(model.asked) == len(said.calls) == 1
 
 
-async def test_a_page_whose_sentences_are_clear_on_both_sides_is_mixed() -> None:
-    def answer(source: str) -> Chances:
-        if source.startswith("Many people believe that bats are blind.") and "eyes" not in source:
-            return FOR
-        return AGAINST if "eyes" in source else SILENT
+def page_for_sentence_against(sentence: Chances) -> Callable[[str], Chances]:
+    """The page seems to support the claim; the sentence about eyes says something else."""
+    return lambda source: (
+        FOR if "mammals" in source and "eyes" in source else by("eyes", sentence, SILENT)(source)
+    )
 
-    said = await read(Scripted(answer))
-    assert said.stance == "mixed"
-    assert {PAGE[slice(*span)] for span in said.quotes} == {
-        "Many people believe that bats are blind.",
-        "All bats have eyes that work, and some of them see colours.",
-    }
+
+async def test_a_sentence_that_clearly_says_the_opposite_outweighs_its_page() -> None:
+    said = await read(Scripted(page_for_sentence_against(AGAINST)))
+    assert said.stance == "refutes"
+    (span,) = said.quotes
+    assert PAGE[slice(*span)] == "All bats have eyes that work, and some of them see colours."
+
+
+async def test_a_page_stays_unclear_where_its_clearest_sentence_leans_the_other_way() -> None:
+    leaning: Chances = {"true": 0.15, "false": 0.75, "neither": 0.1}
+    said = await read(Scripted(page_for_sentence_against(leaning)))
+    assert (said.stance, said.confidence, said.quotes) == ("unclear", 0.0, ())
+    assert len(said.calls) > 1
 
 
 async def test_two_sentences_are_asked_about_alone_where_one_carries_the_side() -> None:
