@@ -87,6 +87,8 @@ project; written by `python -m benchmarks.quality --write`. Intervals (95 %) are
 videos, or over claims where there are no videos. A baseline is what a trivial answer scores on the
 same items: evenly spaced sentences for claims, "always supports" for what was decided, the most
 frequent label for macro-F1. To abstain is `unclear`: read an accuracy beside the share decided.
+This mode takes a side only where a page says so almost in the claim's words. Few pages here do, so
+it decides next to nothing. The README has the figures of the other modes, on everyday facts.
 """
 
 
@@ -201,13 +203,14 @@ def goal(
 ) -> tuple[str, str, str, bool]:
     """Hold a figure against what is asked of it; its baseline if neither bound is given."""
     value = figure.value if figure.value is not None else float("nan")
-    measured = f"{value:.3f} (n = {figure.n})"
+    measured = "nothing to measure" if figure.value is None else f"{value:.3f} (n = {figure.n})"
     if least is not None:
         return name, f"at least {least:.2f}", measured, round(value, 2) >= least
     if most is not None:
         return name, f"at most {most:.2f}", measured, round(value, 2) <= most
     baseline = figure.baseline if figure.baseline is not None else float("nan")
-    return name, f"not below the baseline, {baseline:.3f}", measured, value >= baseline
+    asked = "not below the baseline" + (f", {baseline:.3f}" if figure.baseline is not None else "")
+    return name, asked, measured, value >= baseline
 
 
 COLUMNS = ("figure", "value", "95 % interval", "baseline", "n")

@@ -53,7 +53,10 @@ def test_the_outputs_in_the_readme_are_what_a_fresh_install_prints(
     # Vectors alone are kept.
     assert {file.stem for file in (home / "cache").glob("*.sqlite")} <= {"vectors"}
     assert untrue(document, fresh) == [], "write them anew: python -m benchmarks.readme --write"
-    assert untrue(document.replace("leaning supported", "leaning refuted", 1), fresh) != []
+    assert (
+        untrue(document.replace("\nverdict 1/14: unclear", "\nverdict 1/14: refuted", 1), fresh)
+        != []
+    )
 
 
 @needs_browser
@@ -68,8 +71,10 @@ def test_the_pictures_show_the_claims_and_verdicts_of_a_fresh_install(
         assert shown == recorded(REPORT), "take them anew: make pictures"
         page.goto(f"{client.base_url}{QUEUE.path}")
         assert said(page, QUEUE) == recorded(QUEUE), "take them anew: make pictures"
-    # The table in the Dagster UI says the same in other words.
-    for line, of_table in zip(shown, recorded(VERDICTS), strict=True):
+    # The table in the Dagster UI says the same in other words; it unfolds the first twelve.
+    unfolded = recorded(VERDICTS)
+    assert len(unfolded) == min(12, len(shown))
+    for line, of_table in zip(shown, unfolded, strict=False):
         claim, stance = re.split(r" [^\w\s](?:Automatic )?(?=leaning: |Unclear$)", line)
         told = stance.lower().replace(":", "")
         told = rf"verdict \d+ {told}(?: \(\w+\))?: .*{re.escape(claim)}"
