@@ -53,7 +53,7 @@ METRICS = {
 }
 
 HELD_BACK = (0.003, 0.01, 0.03)
-"""What the squares of the standardised weights may cost."""
+"""L2 penalties on the standardised weights, to choose from."""
 
 _MATCHES, _ABOUT = 0.7, 0.05
 """Cosine to an annotated claim at which a candidate is as likely a match as not, and how softly."""

@@ -78,7 +78,7 @@ def tokens(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What the recorded model was given of one source, in how many tokens, and its answer."""
+    """The model call about one source: its input, its tokens and its answer, as recorded."""
 
     claim: str
     page: PageExcerpt

@@ -1,7 +1,7 @@
 """The check on evidence that tells how often a reading contradicted its own quote.
 
-What belongs here: from which share on it warns, and how it reads. What does not: holding a quote
-against its reading (reasoners/llm/evidence.py), what becomes of the stance (stages.evidence).
+The share from which the check warns, and its wording, belong here. The comparison of a quote with
+its reading does not (reasoners/llm/evidence.py), nor the stance that follows (stages.evidence).
 
 A reading that its quote contradicts is not believed, so nothing wrong is stored: the check warns
 and never blocks. A high share says that the model is too small, or that pages give it orders.

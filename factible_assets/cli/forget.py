@@ -1,6 +1,6 @@
 """`factible forget`: removing a video, or all of a corpus, with everything that was found.
 
-What belongs here: arguments, and what is printed. What does not: the removing (running/forget.py).
+The arguments and the printing belong here. The removal does not (running/forget.py).
 """
 
 from __future__ import annotations

@@ -132,7 +132,8 @@ class LabelReader:
 
         The passages are read together. If they take a side, the sentences nearest to the claim are
         read alone, and the one that says so most clearly is quoted. Where the clearest sentence
-        takes the other side, it decides if it is clear enough; otherwise the page stays unclear.
+        takes the other side, it decides if it is very clear (`_CLEAR`). If it only passes the
+        model's threshold, the page stays unclear. Below that, the page keeps its side.
 
         Raises:
             ReadingOutageError: The model failed, or gives no probabilities.
