@@ -1,7 +1,7 @@
 """The confidence calculus of ECVS to the letter: a baseline that figures are shown beside.
 
 What belongs here: equations 10 to 17 and algorithm 4 as they are written. What does not: what a
-strategy uses, which is the calculus without these oddities (methods/ecvs.py).
+strategy uses, which is the calculus without these oddities (strategies/calculus.py).
 
 What the formulas of section 5 say when they are taken at their word (each a test):
 
@@ -23,7 +23,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from factible_assets.methods.ecvs import (
+from factible_assets.strategies.calculus import (
     CONSENSUS_BONUS,
     CONSENSUS_SOURCES,
     Confidence,

@@ -70,10 +70,10 @@ from factible_assets.stages.transcript import stored_transcript
 from resources.cache.store import DiskCache
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
+from resources.pages.base import FetchedPage
+from resources.pages.scraper import PageFetcher
 from resources.promises import Promise
-from resources.reliability.base import DomainAge, ListedRating
-from resources.scraping.base import FetchedPage
-from resources.scraping.pages import PageFetcher
+from resources.ratings.base import DomainAge, ListedRating
 from resources.search.base import SearchAnswer, SearchProvider, SearchRequest
 from resources.transcripts.base import Found, TimedText
 from resources.transcripts.file import FileTranscript

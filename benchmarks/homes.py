@@ -15,7 +15,7 @@ import duckdb
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
 from factible_assets.records import ALL_RECORDS, Evidence, Page, PageText, Record
 from factible_assets.rows import VideoRows
-from factible_assets.running.launch import check_video
+from factible_assets.runs.launch import check_video
 from factible_assets.settings import Settings
 from resources.statements import statements
 from warehouse.sets import AssetRows

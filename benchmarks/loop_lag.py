@@ -21,7 +21,7 @@ from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ports import QueryDraft
 from resources.http import Response
-from resources.scraping.reading import PageReader
+from resources.pages.reading import PageReader
 from resources.search.base import FoundHit
 from tests.stages.world import VIDEO, World, make_claim, says
 

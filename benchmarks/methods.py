@@ -1,8 +1,8 @@
 """The strategies on claims with given evidence, and published methods beside the embedded engine.
 
 What belongs here: what each strategy that needs no model makes of the same claims and sources; how
-well the calculus of ECVS, as written (ecvs.py) and corrected (methods/ecvs.py), says how often the
-engine's decisions are right, beside the engine's own confidence; and how far its lexical support
+well the calculus of ECVS, as written (ecvs.py) and corrected (strategies/calculus.py), says how
+often the engine's decisions are right, beside its own confidence; and how far its lexical support
 analysis gets where the engine reads. What does not: the page of figures (quality.py). Nothing is
 fitted. Run: `python -m benchmarks.methods`; it embeds for some minutes at first, later runs find
 the vectors in the temporary folder.
@@ -47,7 +47,6 @@ from factible_assets.evaluation.metrics.stances import (
     expected_calibration_error,
     macro_f1,
 )
-from factible_assets.methods.ecvs import Confidence, Source, corrected, domain_credibility
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.reasoners.readers.page import PageReader
 from factible_assets.records import Claim, Query, Stance, Video
@@ -58,9 +57,10 @@ from factible_assets.stages.ports import EvidenceDraft, Judged, PageExcerpt, Rea
 from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.urls import host_of
 from factible_assets.strategies import strategy_named
+from factible_assets.strategies.calculus import Confidence, Source, corrected, domain_credibility
+from resources.pages.base import FetchedPage
 from resources.promises import Promise
-from resources.reliability.base import DomainAge, ListedRating
-from resources.scraping.base import FetchedPage
+from resources.ratings.base import DomainAge, ListedRating
 from resources.search.base import FoundHit, SearchAnswer, SearchRequest
 
 _SAMPLE = 200

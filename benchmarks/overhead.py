@@ -19,7 +19,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from factible_assets.config import FactCheckConfig
-from factible_assets.running.launch import check_video
+from factible_assets.runs.launch import check_video
 from factible_assets.settings import Settings
 
 _READING: list[float] = []

@@ -30,10 +30,10 @@ from dataclasses import dataclass
 from factible_assets.config import EvidenceConfig
 from resources.http import HttpClient
 from resources.network_guard import NameTable, NetworkGuard
-from resources.scraping.base import FetchedPage
-from resources.scraping.browser import Browser, find_browser
-from resources.scraping.pages import PageFetcher
-from tests.resources.scraping.pdfs import pdf
+from resources.pages.base import FetchedPage
+from resources.pages.browser import Browser, find_browser
+from resources.pages.scraper import PageFetcher
+from tests.resources.pages.pdfs import pdf
 from tests.servers import Exchange, MisbehavingServer, redirect, respond
 
 SEED = 7

@@ -30,7 +30,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from benchmarks.readme import Fresh
-from resources.scraping.browser import find_browser
+from resources.pages.browser import find_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, FloatRect, Page

@@ -33,8 +33,8 @@ import yaml
 from benchmarks.faults import Case, compared, prepare, struck
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ports import Fetcher
+from resources.pages.base import FetchedPage
 from resources.promises import Promise, broken
-from resources.scraping.base import FetchedPage
 from tests.shared_data import shared_data
 
 FORMS: dict[str, list[list[str]]] = yaml.safe_load(

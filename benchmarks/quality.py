@@ -68,7 +68,7 @@ from factible_assets.reasoners.embedded.embedder import Embedder, minilm
 from factible_assets.reasoners.readers.page import PageReader
 from factible_assets.reasoners.readers.plain import PlainReader
 from factible_assets.records import Claim, Query, Video
-from factible_assets.running.launch import check_video
+from factible_assets.runs.launch import check_video
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import EvidenceDraft
 from factible_assets.stages.urls import canonical_url

@@ -33,7 +33,7 @@ from benchmarks.growth import PAGE, section
 from benchmarks.recorded_services import Operation, Talk, World, reading, recorded_services
 from factible_assets.config import EvidenceConfig, FactCheckConfig
 from factible_assets.records import Claim, Verdict
-from factible_assets.running.launch import check_video
+from factible_assets.runs.launch import check_video
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.urls import domain_of
 

@@ -5,7 +5,7 @@ name each. What does not: keys and paths (settings.py), constants that a publish
 (beside the code that uses them).
 
 A knob is declared here and nowhere else. Dagster's launchpad (launchpad.py), the options of the
-command line (cli/arguments.py) and the schema of experiments (experiments/reading.py) follow.
+command line (cli/arguments.py) and the schema of experiments (runs/experiments/plan.py) follow.
 """
 
 from __future__ import annotations

@@ -10,20 +10,20 @@ from typing import Any
 
 import dagster as dg
 
-from factible_assets.assets.claim_checks import claim_checks
-from factible_assets.assets.claims import claims
-from factible_assets.assets.evaluation import EVALUATION_JOB, evaluation_asset
-from factible_assets.assets.evaluation import NAME as EVALUATION
-from factible_assets.assets.media import media
-from factible_assets.assets.transcripts import transcripts
-from factible_assets.automation import new_videos
-from factible_assets.automation.nightly import nightly
+from factible_assets.pipeline import sensors
+from factible_assets.pipeline.assets.claim_checks import claim_checks
+from factible_assets.pipeline.assets.claims import claims
+from factible_assets.pipeline.assets.evaluation import EVALUATION_JOB, evaluation_asset
+from factible_assets.pipeline.assets.evaluation import NAME as EVALUATION
+from factible_assets.pipeline.assets.media import media
+from factible_assets.pipeline.assets.transcripts import transcripts
+from factible_assets.pipeline.liveness import watched_executor
+from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, ReportsResource
+from factible_assets.pipeline.schedules import nightly
+from factible_assets.pipeline.warehouse import WarehouseIOManager, WarehouseResource
 from factible_assets.records import METHOD
-from factible_assets.services.alive import watched_executor
-from factible_assets.services.resource import CorporaResource, FactCheckServices, ReportsResource
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import Observer
-from warehouse.resource import WarehouseIOManager, WarehouseResource
 
 # Data versions are in beta in Dagster 1.13; saying so at every materialization helps nobody.
 warnings.filterwarnings("ignore", category=dg.BetaWarning, module=r"factible_assets\.")
@@ -64,7 +64,7 @@ def build_defs(
     fact_check = dg.define_asset_job(
         FACT_CHECK_JOB,
         selection=dg.AssetSelection.assets(*METHOD)
-        - dg.AssetSelection.checks(new_videos.corpora_are_readable),
+        - dg.AssetSelection.checks(sensors.corpora_are_readable),
         description=(
             "Fact-check a video: all seven assets, from transcript to verdicts. Materialize all, "
             "and choose the video's partition."
@@ -78,10 +78,10 @@ def build_defs(
             media,
             evaluation_asset(settings.corpus_folders),
         ],
-        asset_checks=[new_videos.corpora_are_readable],
+        asset_checks=[sensors.corpora_are_readable],
         jobs=[
-            new_videos.add_video,
-            new_videos.import_corpus,
+            sensors.add_video,
+            sensors.import_corpus,
             *nights_jobs,
             fact_check,
             dg.define_asset_job(
@@ -95,12 +95,12 @@ def build_defs(
                 description="Measure how good the newest answers of every corpus are.",
             ),
         ],
-        schedules=[*nights_schedules, new_videos.due_schedule(fact_check, settings)],
+        schedules=[*nights_schedules, sensors.due_schedule(fact_check, settings)],
         sensors=[
-            new_videos.corpus_sensor,
-            new_videos.dead_runs_sensor,
-            new_videos.publish_sensor,
-            new_videos.added_videos_sensor(fact_check),
+            sensors.corpus_sensor,
+            sensors.dead_runs_sensor,
+            sensors.publish_sensor,
+            sensors.added_videos_sensor(fact_check),
             *nights_sensors,
         ],
         resources=resources,

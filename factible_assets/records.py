@@ -23,9 +23,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 import resources.images.base as images
-import resources.reliability.base as domains
+import resources.ratings.base as domains
 from resources.llm.base import ModelCall
-from resources.scraping.base import Via
+from resources.pages.base import Via
 from resources.transcripts.base import TranscriptKind
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]

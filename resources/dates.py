@@ -1,7 +1,7 @@
 """Days as people and search engines write them, in any language.
 
 What belongs here: turning a short text such as `3 days ago` or `5. März 2021` into a day. What does
-not: finding dates in pages (scraping/extract.py).
+not: finding dates in pages (pages/extract.py).
 """
 
 from __future__ import annotations

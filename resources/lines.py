@@ -2,7 +2,7 @@
 
 What belongs here: turning bytes into text whatever program wrote them, YAML into plain values and
 places, and the words for what a model refuses of them. What does not: the models, and HTML, which
-declares its own encoding (scraping/extract.py).
+declares its own encoding (pages/extract.py).
 
 YAML is only parsed into events: no tag is followed, and every plain value stays the text that was
 written (the id `1e10` is no number, the title `No` no truth value); models give values their types.

@@ -161,8 +161,8 @@ def _search(resources: _Resources, index: sqlite3.Connection, body: bytes) -> di
 
 def _indexed(url: str, file: Path) -> tuple[str, str, str, str | None]:
     """Read what a search engine keeps of a page: address, title, text and description, date."""
-    from resources.scraping.extract import decode, page_title, parse_html, plain_text  # noqa: PLC0415 - see start
-    from resources.scraping.hidden import drop_hidden  # noqa: PLC0415 - see start
+    from resources.pages.extract import decode, page_title, parse_html, plain_text  # noqa: PLC0415 - see start
+    from resources.pages.hidden import drop_hidden  # noqa: PLC0415 - see start
 
     tree = parse_html(decode(file.read_bytes()))
     if tree is None:

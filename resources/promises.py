@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
 
-from resources.scraping.base import FetchedPage
+from resources.pages.base import FetchedPage
 
 _LEAST_WEIGHT, _LEAST_SHARE = 24, 0.2
 """Weight of a title, a snippet and an address, and the share of it that a page has."""

@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from resources.scraping.browser import find_browser
+from resources.pages.browser import find_browser
 
 REMEDY = (
     "On Debian: apt-get install chromium; elsewhere any Chromium on PATH, or named by "

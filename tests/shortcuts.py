@@ -115,7 +115,7 @@ def _share_vectors_of_this_process(reasoning: Any) -> None:
 _replaced: set[str] = set()
 _REPLACEMENTS = {
     "warehouse.connection": _begin_warehouses_as_copies,
-    "factible_assets.running.launch": _begin_instances_as_copies,
+    "factible_assets.runs.launch": _begin_instances_as_copies,
     "factible_assets.services.reasoning": _share_vectors_of_this_process,
 }
 
@@ -145,7 +145,7 @@ def _empty_warehouse(path: Path) -> None:
 
 
 def _unused_instance(folder: Path) -> None:
-    from factible_assets.running.launch import open_instance  # noqa: PLC0415 - as the module says
+    from factible_assets.runs.launch import open_instance  # noqa: PLC0415 - as the module says
     from factible_assets.settings import Settings  # noqa: PLC0415
 
     home = folder.with_name(_UNUSED)

@@ -132,7 +132,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 '''
             ),
         ),
-        f"{A}assets/topics.py": (
+        f"{A}pipeline/assets/topics.py": (
             Put(
                 '''
                 """The asset `topics`. What does not belong here: how topics are found."""
@@ -141,8 +141,8 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
 
                 import dagster as dg
 
-                from factible_assets.assets.common import video_asset
-                from factible_assets.checks.structural import judged
+                from factible_assets.pipeline.assets.common import video_asset
+                from factible_assets.pipeline.checks.structural import judged
                 from factible_assets.rows import VideoRows
                 from factible_assets.stages.topics import topics_of
                 from warehouse.rows import data_version
@@ -168,8 +168,8 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
         ),
         f"{A}definitions.py": (
             Put(
-                "from factible_assets.assets.topics import topics\n",
-                before="from factible_assets.assets.transcripts import",
+                "from factible_assets.pipeline.assets.topics import topics\n",
+                before="from factible_assets.pipeline.assets.transcripts import",
             ),
             Put("topics, ", before="evaluation_asset(settings.corpus_folders),"),
         ),
@@ -308,8 +308,8 @@ FOUND = """
     from factible_assets.config import config_of
     from factible_assets.definitions import build_defs
     from factible_assets.evaluation.measures import CATALOGUE
-    from factible_assets.experiments.plan import experiment_json_schema
-    from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, run_config_for
+    from factible_assets.runs.experiments.plan import experiment_json_schema
+    from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA, run_config_for
     from factible_assets.records import ALL_RECORDS, Topic
     from factible_assets.rows import VideoRows
     from factible_assets.services.checkup import examine

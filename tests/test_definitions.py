@@ -9,11 +9,11 @@ from dagster._config import process_config
 from dagster._core.test_utils import environ
 
 from factible_assets import config
-from factible_assets.automation.new_videos import AddVideoConfig, corpus_sensor
 from factible_assets.definitions import build_defs
-from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, CLAIMS_SCHEMA, launchpad_schema
+from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA, CLAIMS_SCHEMA, launchpad_schema
+from factible_assets.pipeline.resources import CorporaResource
+from factible_assets.pipeline.sensors import AddVideoConfig, corpus_sensor
 from factible_assets.records import ASSET_RECORDS, METHOD
-from factible_assets.services.resource import CorporaResource
 from factible_assets.settings import Settings
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from factible_assets.services.dagster_internals import InstanceRef
+from factible_assets.pipeline.dagster_internals import InstanceRef
 
 ROOT = Path(__file__).resolve().parents[1]
 DEPLOY = ROOT / "deploy"

@@ -17,8 +17,8 @@ from factible_assets.records import Claim, LlmCall, Transcript, Verdict
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ids import claim_id
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
-from tests.assets.conftest import Pipeline
-from tests.assets.conftest import pipeline as pipeline  # noqa: PLC0414 - a fixture
+from tests.pipeline.assets.conftest import Pipeline
+from tests.pipeline.assets.conftest import pipeline as pipeline  # noqa: PLC0414 - a fixture
 from tests.stages.words import from_text
 
 TALK = "Welcome back. Honey keeps for years in a closed jar. Tea cures a cough, says my aunt. Bye."

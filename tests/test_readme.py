@@ -9,13 +9,13 @@ import pytest
 
 from benchmarks.pictures import QUEUE, REPORT, VERDICTS, recorded, said
 from benchmarks.readme import README, Fresh, untrue
-from factible_assets.http_service.app import create_app
 from factible_assets.settings import Settings
+from factible_assets.web.app import create_app
 from tests.chromium import needs_browser
 from tests.end_to_end.loopback import loopback_world
-from tests.http_service.doubles import Script, listening
 from tests.report.browser import chromium
 from tests.shortcuts import share_vectors
+from tests.web.doubles import Script, listening
 from warehouse.store import Warehouse
 
 DEMO = "everyday-beliefs-talk"

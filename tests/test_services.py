@@ -16,14 +16,15 @@ import dagster as dg
 import pytest
 from pydantic import SecretStr
 
-from factible_assets.assets.transcripts import video_or_failure, with_details
 from factible_assets.config import FactCheckConfig, Reasoners, SearchConfig
 from factible_assets.corpora.reading import CorporaReading, load_corpora
-from factible_assets.experiments.plan import Variant
-from factible_assets.experiments.surroundings import Place, choose
-from factible_assets.launchpad import run_config_for
+from factible_assets.pipeline.assets.transcripts import video_or_failure, with_details
+from factible_assets.pipeline.launchpad import run_config_for
+from factible_assets.pipeline.resources import FactCheckServices, Occasion
 from factible_assets.records import Video
-from factible_assets.running.standing import input_tags
+from factible_assets.runs.experiments.plan import Variant
+from factible_assets.runs.experiments.surroundings import Place, choose
+from factible_assets.runs.reusable import input_tags
 from factible_assets.services import reasoning
 from factible_assets.services import web as web_choice
 from factible_assets.services.labels import ReadingModel
@@ -37,7 +38,6 @@ from factible_assets.services.reasoning import (
     plan_models,
     stage_model,
 )
-from factible_assets.services.resource import FactCheckServices, Occasion
 from factible_assets.services.search import PROVIDERS, default_remarks, search_names, search_remark
 from factible_assets.services.web import (
     OpenWeb,
@@ -54,7 +54,7 @@ from resources.cache.store import DiskCache
 from resources.errors import SetupError
 from resources.llm import backend
 from resources.llm.backend import Batching
-from resources.scraping.base import FetchedPage
+from resources.pages.base import FetchedPage
 from resources.search.base import SearchRequest
 from resources.transcripts.base import VideoDetails
 from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VIDEO, transcript
@@ -62,7 +62,7 @@ from tests.reasoners.llm.scripted import ScriptedModel
 from tests.resources.llm import batches
 from tests.resources.llm.servers import CANARY as CANARY_KEY
 from tests.resources.llm.servers import CHAT, openai_answer
-from tests.resources.reliability.test_ages import WhoisServer, say
+from tests.resources.ratings.test_ages import WhoisServer, say
 from tests.servers import MisbehavingServer, respond, respond_json
 
 EXAMPLE = (Path(__file__).parents[1] / ".env.example").read_text(encoding="utf-8")

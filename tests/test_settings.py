@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from factible_assets.cli.main import app
-from factible_assets.running.launch import prepare_instance, serve_ui
+from factible_assets.runs.launch import prepare_instance, serve_ui
 from factible_assets.settings import Settings, SettingsError, load_settings
 
 EXAMPLE = Path(__file__).resolve().parent.parent / ".env.example"

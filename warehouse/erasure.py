@@ -2,7 +2,7 @@
 
 What belongs here: which rows and texts are a video's alone, and by what answers that are
 kept elsewhere are known to be about it. What does not: files outside the warehouse
-(factible_assets.running.forget).
+(factible_assets.runs.forget).
 """
 
 from __future__ import annotations

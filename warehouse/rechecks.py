@@ -2,7 +2,7 @@
 
 What belongs here: asking `recheck_plan_at`, the limits that it keeps to, the launches of a night.
 What does not: the rule itself (views/40_rechecks.sql), launching
-(factible_assets.automation.rechecks).
+(factible_assets/pipeline/schedules.py).
 """
 
 from __future__ import annotations

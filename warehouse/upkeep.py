@@ -2,7 +2,7 @@
 
 What belongs here: which texts go, remembering that they went, compacting the file; copying every
 table into a lake, and holding what arrived against what was there. What does not: when and how old
-(factible_assets.automation.retention), caches (resources/cache), opening (connection.py, lake.py).
+(factible_assets/pipeline/schedules.py), caches (resources/cache), opening (connection.py, lake.py).
 
 Verdicts, evidence, pages and claims are never touched: what was quoted stays quoted, with its
 offsets and the hash of the text that it stood in. Only the text itself goes, and `trimmed_texts`

@@ -1,7 +1,7 @@
 """`factible check`, `demo`, `claims`, `media`, `recheck`: everything that checks videos and claims.
 
 What belongs here: arguments, the order of the steps, verdicts and plans as they are printed. What
-does not: which video is meant (running/targets.py), running and reporting (running/check.py), what
+does not: which video is meant (runs/targets.py), running and reporting (runs/check.py), what
 is asked about a picture (stages/media.py), progress (progress.py).
 """
 
@@ -34,14 +34,14 @@ from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
 from factible_assets.files import digest
 from factible_assets.records import Verdict
-from factible_assets.running.targets import enlist, resolve, unchecked
+from factible_assets.runs.targets import enlist, resolve, unchecked
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import balance_words, clock, counted, dollars, plain, sureness
 from resources.errors import SetupError
 from resources.lines import PlacedError, read_text
 
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
-    from factible_assets.running.result import Checked
+    from factible_assets.runs.result import Checked
     from factible_assets.services.reasoning import Choices
     from warehouse.rechecks import PlannedVideo
 
@@ -105,7 +105,7 @@ def check(
     An id that begins with a dash follows two dashes: factible check --json -- -LDjqcvSbP4
     """
     from factible_assets.cli.corpus import import_pages
-    from factible_assets.running.result import is_behind, stored_result
+    from factible_assets.runs.result import is_behind, stored_result
 
     if pages is not None and web is not None:
         raise UsageError("--pages and --web both say where to look.", "Give one of them.")
@@ -172,7 +172,7 @@ def _check(
     note(f"Checking {plain(video_id)} …")
     # After the note, for loading Dagster takes seconds.
     from factible_assets.cli.progress import watching
-    from factible_assets.running.check import check_and_report
+    from factible_assets.runs.check import check_and_report
     from factible_assets.services.reasoning import choose_reasoners
 
     choices = None
@@ -397,7 +397,7 @@ def check_list(
     }
     note(f"{counted(len(given), 'claim')} → {done.file}; {jobs} at once")
     from factible_assets.cli.progress import PlainObserver, speaking_up
-    from factible_assets.running.check import check_claim_list
+    from factible_assets.runs.check import check_claim_list
 
     with speaking_up(PlainObserver(listed=len(given))) as lines:
         checks = check_claim_list(
@@ -439,14 +439,14 @@ def media(
 
     Example: factible media everyday-beliefs-talk
     """
-    from factible_assets.running.result import stored_data
+    from factible_assets.runs.result import stored_data
 
     settings = load_settings()
     video_id = resolve(target, None, settings).video_id
     if stored_data(video_id, settings) is None:
         raise unchecked(video_id, settings)
     note(f"Looking at the pictures of {plain(video_id)} …")
-    from factible_assets.running.launch import check_video
+    from factible_assets.runs.launch import check_video
 
     checked = check_video(
         video_id,
@@ -513,7 +513,7 @@ def recheck(
     An id that begins with a dash follows two dashes: factible recheck -- -LDjqcvSbP4
     """
     from factible_assets.cli.progress import watching
-    from factible_assets.running.check import chosen_videos, next_plan, recheck_videos
+    from factible_assets.runs.check import chosen_videos, next_plan, recheck_videos
 
     given = arguments.given_knobs(context)
     arguments.checked_config(given, "recheck")

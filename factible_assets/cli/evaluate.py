@@ -1,7 +1,7 @@
 """`factible evaluate` and `factible judge`: how good results are, in figures and in scores.
 
 What belongs here: arguments, figures, plans and scores as tables. What does not: metrics and
-criteria (evaluation/), judging (running/judge.py), recomputed publications
+criteria (evaluation/), judging (runs/judge.py), recomputed publications
 (benchmarks/reproduction).
 """
 
@@ -18,7 +18,7 @@ from factible_assets.cli.arguments import read_corpora
 from factible_assets.cli.output import between, note, result, table, wishes
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError
-from factible_assets.running.targets import open_store, unchecked
+from factible_assets.runs.targets import open_store, unchecked
 from factible_assets.settings import load_settings
 from factible_assets.wording import counted, dollars, number, plain
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # help needs none of what measures and judges
     from factible_assets.evaluation.matching import Similarity, SimilarityName
     from factible_assets.evaluation.scoring import Evaluation
     from factible_assets.records import JudgementRow
-    from factible_assets.running.judge import JudgingPlan, JudgingResult
+    from factible_assets.runs.judge import JudgingPlan, JudgingResult
     from warehouse.store import Warehouse
 
 
@@ -203,9 +203,9 @@ def judge(
     from factible_assets.evaluation.judging.judge import rubrics
     from factible_assets.evaluation.judging.summary import figures, human_scores
     from factible_assets.evaluation.matching import default_matcher
-    from factible_assets.running.judge import plan_judging, run_judging
+    from factible_assets.runs.judge import plan_judging, run_judging
     from factible_assets.services.reasoning import plan_judge
-    from warehouse.beside import read_judgements, verdict_models
+    from warehouse.bookkeeping import read_judgements, verdict_models
 
     settings = load_settings()
     store = open_store(settings)

@@ -22,10 +22,10 @@ from factible_assets.wording import counted, plain
 if TYPE_CHECKING:  # what compares and runs experiments takes a second to load
     from rich.table import Table
 
-    from factible_assets.experiments.comparison import Comparison, MetricComparison
-    from factible_assets.experiments.estimate import Estimate
-    from factible_assets.experiments.plan import Experiment
-    from factible_assets.experiments.runner import VariantOutcome
+    from factible_assets.runs.experiments.comparison import Comparison, MetricComparison
+    from factible_assets.runs.experiments.estimate import Estimate
+    from factible_assets.runs.experiments.plan import Experiment
+    from factible_assets.runs.experiments.runner import VariantOutcome
     from resources.lines import FileProblem
 
 app = Typer()
@@ -60,7 +60,7 @@ def run(
     corpora = load_corpora(settings.corpus_folders)
     experiment = _experiment(name, corpora, settings)
     if dry_run:
-        from factible_assets.experiments.estimate import estimate
+        from factible_assets.runs.experiments.estimate import estimate
 
         _show_plan(experiment, estimate(experiment, corpora, settings, fresh=fresh))
         return
@@ -68,7 +68,7 @@ def run(
     variants, videos = len(experiment.variants), len(experiment.videos)
     note(f"{experiment.name}: {counted(variants, 'variant')} on {counted(videos, 'video')}")
     # After the note, for loading what checks a video takes a second.
-    from factible_assets.experiments.runner import conduct
+    from factible_assets.runs.experiments.runner import conduct
 
     done = count(1)
 
@@ -117,8 +117,8 @@ def list_() -> None:
 
     Example: factible experiment list
     """
-    from factible_assets.experiments.comparison import finished_experiments
-    from factible_assets.experiments.plan import experiment_files, load_experiments
+    from factible_assets.runs.experiments.comparison import finished_experiments
+    from factible_assets.runs.experiments.plan import experiment_files, load_experiments
     from warehouse.store import Warehouse
 
     settings = load_settings()
@@ -152,7 +152,7 @@ def show(name: Name) -> None:
 
     Example: factible experiment show strategies
     """
-    from factible_assets.experiments.plan import ExperimentError, shown
+    from factible_assets.runs.experiments.plan import ExperimentError, shown
 
     settings = load_settings()
     experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)
@@ -193,9 +193,9 @@ def compare(
 
     Example: factible experiment compare max-claims --metric recall --metric precision
     """
-    from factible_assets.experiments.page import render_page
-    from factible_assets.experiments.runner import scored_again
     from factible_assets.files import write_whole
+    from factible_assets.runs.experiments.page import render_page
+    from factible_assets.runs.experiments.runner import scored_again
 
     settings = load_settings()
     experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)
@@ -223,7 +223,7 @@ def schema() -> None:
 
     Example: factible experiment schema
     """
-    from factible_assets.experiments.plan import experiment_json_schema
+    from factible_assets.runs.experiments.plan import experiment_json_schema
 
     print_json(experiment_json_schema())
 
@@ -236,7 +236,7 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
 
     Raises FactibleError: There is none, or its file has problems; all of them are named.
     """
-    from factible_assets.experiments.plan import experiment_files, load_experiments
+    from factible_assets.runs.experiments.plan import experiment_files, load_experiments
     from resources.lines import did_you_mean
 
     files, path = experiment_files(settings), Path(name)
@@ -271,8 +271,8 @@ def _refuse(problems: Iterable[FileProblem]) -> None:
 
 
 def _comparison(name: str, settings: Settings, baseline: str | None = None) -> Comparison:
-    from factible_assets.experiments.comparison import read_comparison
-    from factible_assets.experiments.plan import ExperimentError
+    from factible_assets.runs.experiments.comparison import read_comparison
+    from factible_assets.runs.experiments.plan import ExperimentError
     from warehouse.store import Warehouse
 
     if not settings.warehouse.exists():

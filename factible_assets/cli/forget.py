@@ -1,6 +1,6 @@
 """`factible forget`: removing a video, or all of a corpus, with everything that was found.
 
-The arguments and the printing belong here. The removal does not (running/forget.py).
+The arguments and the printing belong here. The removal does not (runs/forget.py).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def forget(
 
     Example: factible forget --yes -- -LDjqcvSbP4
     """
-    from factible_assets.running.forget import forget as forget_videos
+    from factible_assets.runs.forget import forget as forget_videos
 
     settings = load_settings()
     if bool(videos) == (corpus is not None):

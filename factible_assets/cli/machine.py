@@ -3,7 +3,7 @@
 What belongs here: arguments, tables, the question before a download and its progress. What does
 not: asking the services (services/checkup.py), which files ask for the user's word (settings.py),
 the cache (resources/cache), fetching models (resources/models) and using them (reasoners/embedded),
-copying and moving (warehouse/publication.py, upkeep.py), what is old (automation/nightly.py).
+copying and moving (warehouse/publication.py, upkeep.py), what is old (pipeline/schedules.py).
 """
 
 from __future__ import annotations
@@ -417,8 +417,8 @@ def retention(
 
     Example: factible retention --dry-run
     """
-    from factible_assets.automation.nightly import apply_retention
-    from factible_assets.running.launch import open_instance
+    from factible_assets.pipeline.schedules import apply_retention
+    from factible_assets.runs.launch import open_instance
 
     settings = load_settings()
     with open_instance(settings) as instance:

@@ -22,7 +22,7 @@ from factible_assets.cli.output import note, result, wishes
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError, is_full
 from factible_assets.files import INDEX, write_whole
-from factible_assets.running.targets import open_store, unchecked
+from factible_assets.runs.targets import open_store, unchecked
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted
 from resources.statements import statements
@@ -59,7 +59,7 @@ def report(
     if video is None and output is not None:
         raise UsageError("--output names the file of one report.", "Leave it out, or name a video.")
     from factible_assets.report.writing import publish_all, write_report
-    from factible_assets.running.result import stored_data, stored_result
+    from factible_assets.runs.result import stored_data, stored_result
 
     settings = load_settings()
     if video is not None:
@@ -140,7 +140,7 @@ def _place(what: str, settings: Settings, port: int) -> str:
         raise FactibleError(
             "There are no reports yet.", "Check a video first, such as: factible demo"
         )
-    from factible_assets.running.result import stored_result
+    from factible_assets.runs.result import stored_result
 
     stored = stored_result(bare_id(what), settings=settings)
     if stored is None:
@@ -265,7 +265,7 @@ def _only(videos: list[str], claim: str, chosen: list[ExportFormat], settings: S
             "--claim is for one claim of one video, as claimreview or markdown.",
             "Such as: factible export VIDEO --claim 1 --format markdown",
         )
-    from factible_assets.running.review import open_claim
+    from factible_assets.runs.review import open_claim
 
     file = open_claim(videos[0], claim, settings)
     if file.gone is not None:

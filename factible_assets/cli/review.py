@@ -1,7 +1,7 @@
 """`factible review`: see how a claim was checked, correct it, check it again, sign a ruling.
 
 What belongs here: arguments, what is shown, the menu. What does not: turning words into actions and
-running (running/review.py), what actions change (stages/reviews.py).
+running (runs/review.py), what actions change (stages/reviews.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from factible_assets.wording import act_words, counted, plain, sureness, verdict
 
 if TYPE_CHECKING:  # help needs none of what reviews
     from factible_assets.records import ReviewAction, ReviewKind
-    from factible_assets.running.review import ClaimFile, Reviewed, Wish
+    from factible_assets.runs.review import ClaimFile, Reviewed, Wish
 
 Given: TypeAlias = str | None
 Several: TypeAlias = list[str] | None
@@ -113,7 +113,7 @@ def review(
 
     An id that begins with a dash follows two dashes: factible review --json -- -LDjqcvSbP4 1
     """
-    from factible_assets.running.review import (
+    from factible_assets.runs.review import (
         Wish,
         new_claim,
         open_claim,
@@ -189,7 +189,7 @@ def _apply(
     file: ClaimFile, asked: list[Wish], name: str, reason: str | None, rerun: bool | None
 ) -> None:
     from factible_assets.cli.progress import watching
-    from factible_assets.running.review import carry_out, open_claim, planned
+    from factible_assets.runs.review import carry_out, open_claim, planned
 
     actions = planned(file, asked, name, reason)
     done = carry_out(file, actions, rerun=rerun, watch=watching, say=note)
@@ -354,7 +354,7 @@ def _show_history(acts: list[dict[str, Any]]) -> None:
 
 def _menu(file: ClaimFile) -> list[Wish]:
     """Ask what to change until the user is done; Ctrl-C and Ctrl-D leave without changes."""
-    from factible_assets.running.review import planned
+    from factible_assets.runs.review import planned
 
     asked: list[Wish] = []
     try:
@@ -382,7 +382,7 @@ def _menu(file: ClaimFile) -> list[Wish]:
 
 
 def _wish(kind: ReviewKind) -> Wish:
-    from factible_assets.running.review import Wish
+    from factible_assets.runs.review import Wish
 
     number = None
     if kind in {"edit_query", "remove_query"}:

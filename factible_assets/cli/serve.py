@@ -1,7 +1,7 @@
 """`factible serve` and `factible dev`: the HTTP service, and the Dagster UI, over this data folder.
 
 What belongs here: arguments of the commands. What does not: the service (http_service/), starting
-Dagster (running/launch.py).
+Dagster (runs/launch.py).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def serve(
 
     Example: factible serve --port 8080
     """
-    from factible_assets.http_service.app import create_app, open_door, serve_app
+    from factible_assets.web.app import create_app, open_door, serve_app
 
     settings = load_settings()
     door = open_door(host, port)
@@ -55,9 +55,9 @@ def dev(
 
     Example: factible dev --port 3001
     """
-    from factible_assets.http_service.app import open_door
-    from factible_assets.http_service.dagster_ui import admission
-    from factible_assets.running.launch import serve_ui
+    from factible_assets.runs.launch import serve_ui
+    from factible_assets.web.app import open_door
+    from factible_assets.web.dagster_ui import admission
 
     settings = load_settings()
     open_door(host, port).close()  # Dagster would say it later, and less plainly.

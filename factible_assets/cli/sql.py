@@ -42,7 +42,7 @@ from factible_assets.cli.vocabulary import refuse_unknown_stances
 from factible_assets.errors import FactibleError, UsageError
 from factible_assets.exchange.tables import csv_of, with_text_keys
 from factible_assets.files import write_whole
-from factible_assets.running.targets import open_store
+from factible_assets.runs.targets import open_store
 from factible_assets.settings import load_settings
 from factible_assets.wording import counted, plain
 from resources.statements import statements

@@ -20,7 +20,7 @@ from factible_assets.cli.output import grid, note, result, table, wishes
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError
-from factible_assets.running.under_way import runs_under_way
+from factible_assets.runs.active import runs_under_way
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.wording import counted, dollars, in_bytes, plain
 from resources.statements import statements
@@ -229,8 +229,8 @@ def read_runs(
     """Return the newest runs of the data folder's instance, as JSON has them."""
     if not (settings.dagster_home / "dagster.yaml").exists():
         return []
-    from factible_assets.running.launch import open_instance
-    from factible_assets.services.alive import failures_of_run, newest_runs
+    from factible_assets.pipeline.liveness import failures_of_run, newest_runs
+    from factible_assets.runs.launch import open_instance
     from warehouse.store import Warehouse
 
     with open_instance(settings) as instance:

@@ -2,7 +2,7 @@
 
 What belongs here: which video a person means, what makes one impossible to list, the place and the
 form of entries, replacing files atomically. What does not: reading (reading.py), transcripts
-(resources), asking for the details (cli/corpus.py, automation/add_video.py).
+(resources), asking for the details (cli/corpus.py, pipeline/sensors.py).
 
 An entry is inserted and cut out as text, so that comments, order and style of the rest stay. What
 comes out is read again before it replaces the file: it must say what the file said before, with the

@@ -1,7 +1,7 @@
 """Importing: which format a path has, and the corpus that comes of it.
 
 What belongs here: telling formats apart, reading a path with the right reader, writing the corpus.
-What does not: the formats (the other modules), Dagster (automation/new_videos.py), arguments
+What does not: the formats (the other modules), Dagster (pipeline/sensors.py), arguments
 (cli/corpus.py).
 """
 

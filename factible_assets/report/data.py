@@ -99,7 +99,7 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
     """
     # As late as the warehouse itself, which only the caller has loaded.
     from factible_assets.report.decisions import as_decided  # noqa: PLC0415
-    from warehouse.beside import read_actions  # noqa: PLC0415
+    from warehouse.bookkeeping import read_actions  # noqa: PLC0415
 
     with warehouse.snapshot() as now:
         rows = now.read_standing(video_id)

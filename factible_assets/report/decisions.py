@@ -1,7 +1,7 @@
 """What reviewers decided about sources since the last check, applied to the rows of a report.
 
 What belongs here: sources as they were overruled or blocked, and the verdict that follows from
-them. What does not: the rules for both (stages/), recording decisions (running/review.py).
+them. What does not: the rules for both (stages/), recording decisions (runs/review.py).
 
 A decision is stored at once, and the rows of a check change with the next check. Until then a page,
 an export or a card would contradict the decision. The vote is counted again from the stored rows,

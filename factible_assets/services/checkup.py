@@ -27,7 +27,7 @@ from resources.archive.sources import ArchiveError
 from resources.archive.store import Archive
 from resources.errors import SetupError
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
-from resources.scraping.browser import UNSANDBOXED, is_sandboxed
+from resources.pages.browser import UNSANDBOXED, is_sandboxed
 from resources.search.base import SearchRequest
 from resources.transcripts.base import Outage
 from warehouse.connection import FileConnector

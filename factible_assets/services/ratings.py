@@ -1,14 +1,14 @@
 """The rating sets of a machine, read once as long as their files stay the same.
 
 What belongs here: which reader a file needs, and the word of whoever hands pages over. What does
-not: the readers (resources/reliability/datasets.py), what a rating is worth and which of several
+not: the readers (resources/ratings/datasets.py), what a rating is worth and which of several
 sets decides (stages/reliability.py).
 
 By a file's ending: .yaml as in corpora/domain_ratings.yaml, .json as Media Bias/Fact Check's
 snapshots, .csv with the columns `domain` and `pc1` (domain quality, Lin et al. 2023) or `domain`
 and `rating`, and `class`, `bias` and `reason` where it has them. A .csv with any other columns is
 described by a file of its name and .yaml, such as mine.csv.yaml, which can also give any .csv and
-.json a name, a day and a licence (resources/reliability/datasets.py). A set that nobody dates
+.json a name, a day and a licence (resources/ratings/datasets.py). A set that nobody dates
 takes its day from its file's name, such as 20251207_media_bias.json.
 """
 
@@ -27,8 +27,8 @@ from factible_assets.stages.reliability import institution_of
 from factible_assets.stages.urls import registrable_domain
 from resources.errors import SetupError
 from resources.lines import naming
-from resources.reliability import datasets
-from resources.reliability.base import ListedRating
+from resources.ratings import datasets
+from resources.ratings.base import ListedRating
 
 _DESCRIBED = (".csv", ".json")
 _DAY = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")

@@ -27,9 +27,9 @@ from resources.errors import SetupError
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.miniature_web import SEARCH_BASE_URL, miniature_web
 from resources.network_guard import NameTable, NetworkGuard
-from resources.reliability import registries
-from resources.scraping.browser import Browser, find_browser
-from resources.scraping.pages import JINA_URL, Fetching, JinaReader, PageFetcher, Wayback
+from resources.pages.browser import Browser, find_browser
+from resources.pages.scraper import JINA_URL, Fetching, JinaReader, PageFetcher, Wayback
+from resources.ratings import registries
 from resources.search.base import FactCheckLane, SearchProvider
 from resources.search.providers import SerperSearch
 from resources.search.service import MergedSearch

@@ -40,8 +40,8 @@ from factible_assets.stages.search import Candidate, is_answer
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of, published_at
 from resources.once import Once
+from resources.pages.base import FetchedPage
 from resources.promises import Promise, held_to, is_repeated
-from resources.scraping.base import FetchedPage
 
 QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)["\u201d\u00bb]')
 """Words in quotation marks."""

@@ -24,7 +24,7 @@ from factible_assets.stages.ports import Fetcher
 from factible_assets.stages.prior_fact_checks import content_words
 from factible_assets.stages.search import is_the_video
 from factible_assets.stages.transcript import storable
-from resources.scraping.base import FetchedPage
+from resources.pages.base import FetchedPage
 
 MOST_FRAMES = 4
 """Frames of a local video, evenly spread: enough to meet each of a few scenes."""

@@ -17,9 +17,9 @@ from datetime import date
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from factible_assets import records
+from resources.pages.base import FetchedPage
 from resources.promises import Promise
-from resources.reliability.base import DomainAge, ListedRating
-from resources.scraping.base import FetchedPage
+from resources.ratings.base import DomainAge, ListedRating
 from resources.search.base import FactCheckLane, SearchProvider
 
 Value_co = TypeVar("Value_co", covariant=True)

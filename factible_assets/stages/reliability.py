@@ -40,7 +40,7 @@ from factible_assets.records import Rating, ReliabilityRating, SourceClass
 from factible_assets.stages import open_places, urls
 from factible_assets.stages.ports import DomainAges, RatingDirectory
 from resources.once import Once
-from resources.reliability.base import DomainAge, ListedRating
+from resources.ratings.base import DomainAge, ListedRating
 
 LISTED_SCORES: Mapping[Rating, float] = {
     "high": 0.85, "medium": 0.60, "low": 0.30, "very_low": 0.15, "unknown": 0.50

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from factible_assets.methods import ecvs as calculus
-from factible_assets.methods.ecvs import PREDICTION, SEARCH, Source, claim_class
 from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.investigation import judge_three_way
 from factible_assets.records import Evidence, Verdict
@@ -24,6 +22,8 @@ from factible_assets.stages.progress import Note
 from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.urls import host_of
 from factible_assets.stages.verdict import CaseFile, conclude
+from factible_assets.strategies import calculus
+from factible_assets.strategies.calculus import PREDICTION, SEARCH, Source, claim_class
 
 
 async def _check(check: ClaimCheck) -> ClaimRows:

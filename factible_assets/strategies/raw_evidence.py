@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import Final
 
 from factible_assets.config import FactCheckConfig, QueriesConfig, SearchConfig
-from factible_assets.methods import raw_evidence
 from factible_assets.reasoners.llm.answers import VeracityAnswer
 from factible_assets.reasoners.llm.engine import LlmReasoner, asking
 from factible_assets.reasoners.llm.investigation import ask_questions, judge_veracity, summarise
@@ -28,6 +27,7 @@ from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
 from factible_assets.stages.progress import Note
 from factible_assets.stages.verdict import CaseFile, conclude, decided_by
+from factible_assets.strategies import excerpts
 
 _PATIENCE: Final = 600.0
 """Seconds for which pages that came wait for the others of their claim; fetches end before."""
@@ -42,9 +42,9 @@ def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
     limited = config.limited_to(video.published_on)
     queries, search = limited.queries, limited.search
     if queries.max_queries == QueriesConfig().max_queries:
-        queries = queries.model_copy(update={"max_queries": raw_evidence.MOST_QUESTIONS})
+        queries = queries.model_copy(update={"max_queries": excerpts.MOST_QUESTIONS})
     if search.max_results == SearchConfig().max_results:
-        search = search.model_copy(update={"max_results": raw_evidence.DOCUMENTS_PER_QUESTION})
+        search = search.model_copy(update={"max_results": excerpts.DOCUMENTS_PER_QUESTION})
     whole = limited.evidence.model_copy(update={"enough_origins": None})
     return limited.model_copy(update={"queries": queries, "search": search, "evidence": whole})
 
@@ -93,7 +93,7 @@ async def _decomposed(
         talk = model.conversation("questions", "queries", check.video, check.claim)
         most = check.config.queries.max_queries
         told = await ask_questions(talk, most)
-        passages.questions = raw_evidence.distinct_questions(told, most)
+        passages.questions = excerpts.distinct_questions(told, most)
         drafts = (ports.QueryDraft(each, "direct", 1) for each in passages.questions)
         return ports.Judged(tuple(drafts), tuple(talk.calls))
 
@@ -113,7 +113,7 @@ class _Passages:
     def __init__(self, check: ClaimCheck, model: LlmReasoner | None) -> None:
         self._check, self._model = check, model
         self._texts: dict[str, str] = {}
-        self._selected: dict[str, raw_evidence.Selected] | None = None
+        self._selected: dict[str, excerpts.Selected] | None = None
         self._selecting = asyncio.Lock()
         self._wrong: list[str] = []
         self.questions: tuple[str, ...] = ()
@@ -142,11 +142,11 @@ class _Passages:
         async with self._selecting:
             if self._selected is None:
                 asked = self.questions or (self._check.claim.text,)
-                found = await asyncio.to_thread(raw_evidence.select, asked, dict(self._texts))
+                found = await asyncio.to_thread(excerpts.select, asked, dict(self._texts))
                 self._selected = {each.key: each for each in found}
         chosen = self._selected.get(page.canonical_url)
         if chosen is None:
-            most = raw_evidence.KEPT_DOCUMENTS
+            most = excerpts.KEPT_DOCUMENTS
             return f"It is not among the {most} documents that bear most on the claim."
         if self._model is None:
             parts, check = replace(page, text=chosen.text, arrivals=None), self._check
@@ -157,7 +157,7 @@ class _Passages:
         )
         told = await summarise(talk, page, chosen.text)
         passage = f"{page.title}\n{chosen.text}"
-        checked = raw_evidence.check_summary(told.summary if told.relevant else "", passage)
+        checked = excerpts.check_summary(told.summary if told.relevant else "", passage)
         draft = None
         if checked is not None:
             words, wrong = checked
@@ -231,14 +231,14 @@ def _note_questions(
             note = Note(each.answer, named)
         levels.append(each.answered if each and named else "not")
         if number == len(questions):
-            note.got += f" [the claim: {raw_evidence.answerability(levels)}]"
-        check.trace.remark("reason", raw_evidence.TECHNIQUES[levels[-1]], note, question)
+            note.got += f" [the claim: {excerpts.answerability(levels)}]"
+        check.trace.remark("reason", excerpts.TECHNIQUES[levels[-1]], note, question)
 
 
 STRATEGY = Strategy(
     name="raw_evidence",
     check=_check,
     adapt=_adapted,
-    most_searches=lambda _: raw_evidence.MOST_QUESTIONS,
+    most_searches=lambda _: excerpts.MOST_QUESTIONS,
     in_rounds=True,
 )

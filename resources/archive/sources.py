@@ -34,7 +34,7 @@ from resources.lines import (
     read_json,
     shown,
 )
-from resources.scraping.base import UNDATED, FetchedPage
+from resources.pages.base import UNDATED, FetchedPage
 from resources.search.base import FoundHit
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
@@ -274,7 +274,7 @@ def _saved_page(path: Path, address: str) -> FetchedPage | str:
     author = published_on = None
     if is_html:
         # Imported late: an archive of JSONL needs no HTML parser.
-        from resources.scraping.extract import decode, extract_html  # noqa: PLC0415
+        from resources.pages.extract import decode, extract_html  # noqa: PLC0415
 
         html = decode(data)
         noted = _SAVED_FROM.search(html[:_NOTE_WINDOW])

@@ -35,8 +35,8 @@ from urllib.parse import urlsplit
 from resources.archive import sources
 from resources.http import elapsed_since
 from resources.lines import shown
+from resources.pages.base import UNDATED, FetchedPage
 from resources.promises import Promise
-from resources.scraping.base import UNDATED, FetchedPage
 from resources.search.base import FoundHit, SearchAnswer, SearchRequest
 from resources.statements import connect, statements, switch_to_wal
 

@@ -22,9 +22,9 @@ from resources.cache.store import DiskCache, Json, Kind, cache_key, from_json, t
 from resources.llm import base
 from resources.llm.limits import Budget
 from resources.once import Once
+from resources.pages.base import FetchedPage
 from resources.promises import Promise, broken
-from resources.reliability.base import DomainAge
-from resources.scraping.base import FetchedPage
+from resources.ratings.base import DomainAge
 from resources.search.base import (
     FactCheckAnswer,
     FactCheckLane,
@@ -178,7 +178,7 @@ class ConditionalFetch(Protocol):
     async def __call__(
         self, url: str, known: FetchedPage | None = None, *, promise: Promise | None = None
     ) -> FetchedPage:
-        """Fetch a page; see resources.scraping.pages.Fetching.fetch."""
+        """Fetch a page; see resources.pages.scraper.Fetching.fetch."""
 
 
 class CachingFetcher:

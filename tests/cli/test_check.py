@@ -15,8 +15,8 @@ from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.files import file_stem, slug, write_whole
-from factible_assets.running.result import stored_result
-from factible_assets.running.targets import Target, enlist, resolve
+from factible_assets.runs.result import stored_result
+from factible_assets.runs.targets import Target, enlist, resolve
 from factible_assets.services.reasoning import Choices
 from factible_assets.services.search import default_remarks
 from factible_assets.settings import Settings

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from factible_assets.errors import ExitCode, gravest
-from factible_assets.running import check
+from factible_assets.runs import check
 from tests.cli.conftest import Run
 
 

@@ -15,7 +15,7 @@ import pytest
 import factible_assets
 from factible_assets.cli.output import KNOWN, as_json, exit_code, sentence, told
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.running.launch import open_instance
+from factible_assets.runs.launch import open_instance
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_sample

@@ -13,7 +13,7 @@ from factible_assets.cli import review as module
 from factible_assets.cli.progress import watching
 from factible_assets.errors import FactibleError
 from factible_assets.records import ReviewKind, Verdict
-from factible_assets.running.review import (
+from factible_assets.runs.review import (
     ClaimFile,
     Wish,
     carry_out,
@@ -26,7 +26,7 @@ from factible_assets.stages.ids import query_id
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_sample
 from tests.report import samples
-from warehouse.beside import read_actions
+from warehouse.bookkeeping import read_actions
 from warehouse.store import Warehouse
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202eevil\x07"

@@ -11,10 +11,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from factible_assets.partitions import PARTITION_TAG
-from factible_assets.running import launch
-from factible_assets.running.launch import open_instance
-from factible_assets.services.alive import mark_alive
+from factible_assets.pipeline.liveness import mark_alive
+from factible_assets.pipeline.partitions import PARTITION_TAG
+from factible_assets.runs import launch
+from factible_assets.runs.launch import open_instance
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample

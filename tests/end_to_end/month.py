@@ -14,9 +14,9 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
-from factible_assets.assets.claim_checks import asset_rows
-from factible_assets.automation.nightly import RECHECK_ASSETS, RENEWED
 from factible_assets.config import FactCheckConfig
+from factible_assets.pipeline.assets.claim_checks import asset_rows
+from factible_assets.pipeline.schedules import RECHECK_ASSETS, RENEWED
 from factible_assets.records import Claim, LlmCall, Query, Stance, Video
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ids import claim_id
@@ -26,7 +26,7 @@ from resources.cache.answers import CachingFetcher, CachingSearch
 from resources.cache.store import CachePolicy, DiskCache
 from resources.http import HttpClient, RetryPolicy
 from resources.network_guard import NetworkGuard
-from resources.scraping.pages import PageFetcher
+from resources.pages.scraper import PageFetcher
 from resources.search.providers import SerperSearch
 from tests.servers import Exchange, MisbehavingServer, respond, respond_json
 from tests.stages.world import Directory, Mind, Registry, World, own_words, says

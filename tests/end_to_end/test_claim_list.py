@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from factible_assets.running.launch import open_instance
-from factible_assets.services.alive import knobs_of_run
+from factible_assets.pipeline.liveness import knobs_of_run
+from factible_assets.runs.launch import open_instance
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.conftest import factible as factible  # noqa: PLC0414 - a fixture

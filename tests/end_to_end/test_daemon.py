@@ -15,13 +15,13 @@ import pytest
 from dagster._core.scheduler.instigation import TickStatus
 from dagster._core.storage.tags import GRPC_INFO_TAG
 
-from factible_assets.automation.nightly import LAUNCHED_BY, SCHEDULE
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
+from factible_assets.pipeline.schedules import LAUNCHED_BY, SCHEDULE
 from factible_assets.records import Claim
-from factible_assets.running.launch import check_video, open_instance, prepare_instance
+from factible_assets.runs.launch import check_video, open_instance, prepare_instance
 from factible_assets.settings import load_settings
-from tests.assets.conftest import DEMO_VIDEO
 from tests.patience import eventually
+from tests.pipeline.assets.conftest import DEMO_VIDEO
 from warehouse.store import Warehouse
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,8 +10,8 @@ import pytest_asyncio
 
 from benchmarks.faults import DOORS, Case, Faults, compared, prepare, struck
 from factible_assets.stages.flow import check_claims
+from resources.pages.base import FetchedPage
 from resources.promises import Promise
-from resources.scraping.base import FetchedPage
 
 SEEDS = range(50, 75)
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
-from factible_assets.http_service.models import Order
-from tests.assets.conftest import DEMO_VIDEO
+from factible_assets.web.models import Order
+from tests.pipeline.assets.conftest import DEMO_VIDEO
 from tests.shortcuts import prepare
 
 FACTIBLE = str(Path(sys.executable).with_name("factible"))
-WORKER = "factible_assets.http_service.worker"
+WORKER = "factible_assets.web.worker"
 RUN = "00000000-0000-4000-8000-000000000001"
 ONE_CLAIM = FactCheckConfig(
     claims=ClaimsConfig(max_claims=1),

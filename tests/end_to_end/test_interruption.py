@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 from factible_assets.cli.main import app
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
-from factible_assets.running import launch
-from factible_assets.running.launch import open_instance
-from factible_assets.running.standing import still_standing
+from factible_assets.runs import launch
+from factible_assets.runs.launch import open_instance
+from factible_assets.runs.reusable import still_standing
 from factible_assets.settings import Settings, load_settings
 from tests.end_to_end.loopback import (
     CHAT,

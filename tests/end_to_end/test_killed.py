@@ -18,13 +18,13 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from factible_assets.automation.nightly import in_flight
 from factible_assets.cli.main import app
-from factible_assets.running.launch import open_instance
+from factible_assets.pipeline.schedules import in_flight
+from factible_assets.runs.launch import open_instance
 from factible_assets.settings import Settings
-from tests.http_service.slow_world import nobody_answers
 from tests.patience import eventually
 from tests.shortcuts import prepare
+from tests.web.slow_world import nobody_answers
 
 ROOT = Path(__file__).resolve().parents[2]
 FACTIBLE = str(Path(sys.executable).with_name("factible"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from factible_assets.automation.nightly import RECHECK_ASSETS, RENEWED
+from factible_assets.pipeline.schedules import RECHECK_ASSETS, RENEWED
 from factible_assets.records import Verdict
 from factible_assets.stages.progress import ALL_STAGES
 from tests.end_to_end.month import (

@@ -11,11 +11,11 @@ import dagster as dg
 import pytest
 from typer.testing import CliRunner
 
-from factible_assets.assets.claim_checks import scope_of
 from factible_assets.cli.main import app
 from factible_assets.config import FactCheckConfig
+from factible_assets.pipeline.assets.claim_checks import scope_of
 from factible_assets.records import Claim
-from factible_assets.running.launch import check_video, open_instance
+from factible_assets.runs.launch import check_video, open_instance
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.stages.reviews import claims_in_force

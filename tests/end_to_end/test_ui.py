@@ -23,9 +23,9 @@ import httpx
 import pytest
 
 from benchmarks.pictures import CHECKS, GRAPH, recorded, said
-from factible_assets.running.launch import open_instance
+from factible_assets.runs.launch import open_instance
 from factible_assets.settings import Settings
-from resources.scraping.browser import find_browser
+from resources.pages.browser import find_browser
 from tests.chromium import needs_browser
 from tests.patience import eventually
 from tests.report.browser import SWITCHES

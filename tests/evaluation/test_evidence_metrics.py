@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from factible_assets.checks.readings import contradictions
 from factible_assets.evaluation.metrics.evidence import (
     contradicted_readings,
     evidence_per_claim,
@@ -13,6 +12,7 @@ from factible_assets.evaluation.metrics.evidence import (
     retrieval_success_rate,
     sources_per_query,
 )
+from factible_assets.pipeline.checks.readings import contradictions
 from factible_assets.records import Claim, Evidence, PageText, Query
 from factible_assets.rows import VideoRows
 from tests.warehouse import samples

@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from resources.scraping.browser import find_browser
+from resources.pages.browser import find_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, Route

@@ -14,8 +14,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resources.pages.base import FetchedPage, Via
 from resources.promises import Promise, broken, held_to, is_repeated
-from resources.scraping.base import FetchedPage, Via
 from tests.shared_data import shared_data
 
 FORMS = yaml.safe_load(Path(__file__).with_name("forms.yaml").read_text("utf-8"))

@@ -9,8 +9,8 @@ import pytest
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode
-from factible_assets.running.launch import check_video
-from factible_assets.services.resource import ReportsResource
+from factible_assets.pipeline.resources import ReportsResource
+from factible_assets.runs.launch import check_video
 from factible_assets.settings import Settings
 from tests.cli.stored import VIDEO_ID, store_sample
 

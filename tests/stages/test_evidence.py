@@ -20,7 +20,7 @@ from factible_assets.stages.evidence import (
 )
 from factible_assets.stages.ids import content_hash
 from factible_assets.stages.ports import EvidenceDraft
-from resources.scraping.base import FetchedPage
+from resources.pages.base import FetchedPage
 from tests.stages.test_reliability import a_hit
 from tests.stages.world import VIDEO, page
 

@@ -20,8 +20,8 @@ from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.origins import label_origins
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.progress import ALL_STAGES, Stage, Stopwatch
+from resources.pages.base import FetchedPage
 from resources.promises import Promise
-from resources.scraping.base import FetchedPage
 from tests.stages.words import from_text
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, page, says
 

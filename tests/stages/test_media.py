@@ -12,8 +12,8 @@ from factible_assets.records import Claim, MediaFinding, Video
 from factible_assets.stages.media import MediaServices, Picture, examine, frame_moments
 from resources.images.base import ImageAnswer, ImageMatch, NoPictureError
 from resources.images.inspect import inspect
+from resources.pages.base import FetchedPage
 from resources.promises import Promise
-from resources.scraping.base import FetchedPage
 
 VIDEO = Video(video_id="abcdefghijk", title="A talk", published_on=date(2024, 5, 1))
 CLAIM = Claim(

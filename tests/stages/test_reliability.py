@@ -19,7 +19,7 @@ from factible_assets.stages.reliability import (
     rate,
 )
 from factible_assets.stages.urls import canonical_url, host_of, registrable_domain
-from resources.reliability.base import DomainAge, ListedRating
+from resources.ratings.base import DomainAge, ListedRating
 from tests.stages.world import Registry, World, listed
 
 

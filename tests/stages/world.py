@@ -44,9 +44,9 @@ from factible_assets.stages.ports import (
     VerdictDraft,
     Vote,
 )
+from resources.pages.base import FetchedPage
 from resources.promises import Promise
-from resources.reliability.base import DomainAge, ListedRating
-from resources.scraping.base import FetchedPage
+from resources.ratings.base import DomainAge, ListedRating
 from resources.search.base import (
     FactCheckAnswer,
     FoundHit,

@@ -8,13 +8,13 @@ import pytest
 from pydantic import ValidationError
 
 from factible_assets.config import config_of
-from factible_assets.methods.ecvs import Source, corrected
 from factible_assets.reasoners.llm.answers import ThreeWayAnswer
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.records import Claim
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.ports import Reasoner
 from factible_assets.strategies import strategy_named
+from factible_assets.strategies.calculus import Source, corrected
 from tests.reasoners.llm.scripted import staged
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
 from tests.strategies.test_raw_evidence import Told, broken_rules

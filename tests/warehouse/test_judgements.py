@@ -8,7 +8,7 @@ import pytest
 
 from factible_assets.records import Claim, JudgementRow
 from tests.warehouse.samples import claim, stamp, write_asset
-from warehouse.beside import read_judgements
+from warehouse.bookkeeping import read_judgements
 from warehouse.errors import WarehouseIntegrityError
 from warehouse.migrations import packaged_schema
 from warehouse.store import Warehouse

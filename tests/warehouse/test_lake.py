@@ -17,20 +17,20 @@ from typing import cast
 import duckdb
 import pytest
 
-from factible_assets.http_service.results import PublishedResults
+from factible_assets.pipeline.warehouse import WarehouseResource
 from factible_assets.records import ReviewAction
 from factible_assets.settings import Settings, SettingsError
+from factible_assets.web.results import PublishedResults
 from tests.warehouse.lakes import PASSWORD, Server, server
 from tests.warehouse.objects import KEY_ID, SECRET, object_store
 from tests.warehouse.samples import FIRST_CHECK, fact_check, stamp
 from tests.warehouse.workers import write_each
 from warehouse import sets
 from warehouse import store as store_module
-from warehouse.beside import read_actions
+from warehouse.bookkeeping import read_actions
 from warehouse.errors import LakeBusyError, LakeError, WarehouseError, WarehouseIntegrityError
 from warehouse.lake import Lake, _end, _opened
 from warehouse.migrations import Migration, packaged_schema
-from warehouse.resource import WarehouseResource
 from warehouse.sets import KEYS, PreparedSet, enter
 from warehouse.store import Warehouse
 from warehouse.upkeep import MovedTable, compact, move_into

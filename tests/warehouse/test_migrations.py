@@ -23,7 +23,7 @@ from tests.warehouse.samples import (
     write_asset,
 )
 from warehouse import migrations
-from warehouse.beside import read_actions
+from warehouse.bookkeeping import read_actions
 from warehouse.errors import WarehouseTooNewError
 from warehouse.migrations import Migration, Schema, packaged_schema
 from warehouse.store import Warehouse

@@ -14,7 +14,7 @@ import pytest
 
 from factible_assets.records import Claim, ReviewAction
 from tests.warehouse.samples import claim, fact_check, stamp, write_asset
-from warehouse.beside import read_actions
+from warehouse.bookkeeping import read_actions
 from warehouse.errors import WarehouseError, WarehouseNotWritableError
 from warehouse.store import Warehouse
 
@@ -214,7 +214,7 @@ def test_damage_is_called_damage_and_never_published(
 LITTLE_ROOM = """
 import resource, sys
 from tests.warehouse.samples import fact_check, stamp
-from warehouse.beside import read_actions
+from warehouse.bookkeeping import read_actions
 from warehouse.store import Warehouse
 store = Warehouse(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))

@@ -11,7 +11,7 @@ from factible_assets.records import Query, ReviewAction
 from factible_assets.stages.reviews import corrections_by_claim
 from tests.stages.test_reviews import SUBJECTS, act, name
 from tests.warehouse.samples import asset_rows, fact_check, stamp
-from warehouse.beside import CarriedClaim, read_actions, read_carried, remember
+from warehouse.bookkeeping import CarriedClaim, read_actions, read_carried, remember
 from warehouse.errors import WarehouseIntegrityError
 from warehouse.migrations import Schema, packaged_schema
 from warehouse.store import Warehouse

@@ -13,7 +13,7 @@ import pytest
 from factible_assets.exchange.averitec import averitec_of_results
 from factible_assets.report.data import read_report_data
 from factible_assets.report.writing import publish_report
-from factible_assets.running.result import stored_result
+from factible_assets.runs.result import stored_result
 from factible_assets.settings import Settings
 from tests.warehouse.samples import claim, fact_check, stamp, write_asset
 from warehouse.connection import FileConnector

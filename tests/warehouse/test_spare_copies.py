@@ -16,7 +16,7 @@ import pytest
 from tests.warehouse.samples import fact_check, llm_call, stamp
 from tests.warehouse.workers import publish_until
 from warehouse import publication
-from warehouse.beside import record_calls
+from warehouse.bookkeeping import record_calls
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
 

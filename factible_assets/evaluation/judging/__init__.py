@@ -2,5 +2,5 @@
 
 What belongs here: criteria, the material that a judge is shown, asking, agreement with people. What
 does not: which model is asked and what it may cost (services/reasoning.py), storing (warehouse/),
-the order of the questions and resumption (running/judge.py).
+the order of the questions and resumption (runs/judge.py).
 """

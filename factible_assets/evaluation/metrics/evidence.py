@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from factible_assets.evaluation.figures import Ratio
-from factible_assets.methods.raw_evidence import TECHNIQUES
 from factible_assets.records import Answered, Evidence, Page, Query, ReliabilityRating, Search
 from factible_assets.rows import VideoRows
 from factible_assets.stages.evidence import CONTRADICTED, MIXED_UP
+from factible_assets.strategies.excerpts import TECHNIQUES
 
 
 def retrieval_success_rate(rows: VideoRows) -> Ratio:

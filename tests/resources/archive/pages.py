@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from resources.scraping.base import UNDATED, FetchedPage
+from resources.pages.base import UNDATED, FetchedPage
 
 
 def saved(url: str, text: str, *, retrieved_at: datetime = UNDATED, **more: Any) -> FetchedPage:

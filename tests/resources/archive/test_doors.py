@@ -10,8 +10,8 @@ import pytest
 from factible_assets.stages.ports import Fetcher
 from resources.archive.sources import NewSearch, Step
 from resources.archive.store import Archive, ArchivedWeb, ArchivingFetcher, is_fictional
+from resources.pages.base import FetchedPage
 from resources.promises import Promise
-from resources.scraping.base import FetchedPage
 from resources.search.base import FoundHit, SearchProvider, SearchRequest
 from tests.resources.archive.pages import saved
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from resources.archive.sources import ArchiveError, ArchiveImportError, NewSearch, Step
 from resources.archive.store import Archive, match_expression, query_key
-from resources.scraping.base import FetchedPage
+from resources.pages.base import FetchedPage
 from resources.search.base import FoundHit, SearchRequest
 from tests.resources.archive.pages import saved
 from tests.shared_data import shared_data
@@ -250,7 +250,7 @@ import pathlib, sys
 from datetime import UTC, datetime
 from resources.archive.store import Archive
 from resources.search.base import SearchRequest
-from resources.scraping.base import FetchedPage
+from resources.pages.base import FetchedPage
 archive = Archive(pathlib.Path(sys.argv[1]))
 for number in range(15):
     url = f"https://w{sys.argv[2]}.org/{number}"

@@ -16,9 +16,9 @@ from pydantic import BaseModel
 from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Spent
 from resources.llm.limits import Budget
 from resources.llm.structured import StructuredModel
+from resources.pages.base import FetchedPage
 from resources.promises import Promise
-from resources.reliability.base import DomainAge
-from resources.scraping.base import FetchedPage
+from resources.ratings.base import DomainAge
 from resources.search.base import SearchAnswer, SearchRequest
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

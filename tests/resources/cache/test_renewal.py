@@ -10,7 +10,7 @@ import pytest
 
 from resources.cache.answers import CachingFetcher, CachingSearch
 from resources.cache.store import AnswerTable, DiskCache
-from resources.scraping.base import FetchedPage
+from resources.pages.base import FetchedPage
 from resources.search.base import SearchAnswer, SearchRequest
 from tests.resources.cache.doubles import NOON, Clock, CountingFetcher, CountingSearch
 

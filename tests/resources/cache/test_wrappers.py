@@ -23,9 +23,9 @@ from resources.cache.answers import (
 from resources.cache.store import CachePolicy, DiskCache, from_json, to_json
 from resources.llm.base import BudgetExhaustedError, ModelOutageError, ModelRequest, Part
 from resources.llm.limits import Budget, Ceiling
+from resources.pages.base import FetchedPage
 from resources.promises import Promise
-from resources.reliability.base import DomainAge
-from resources.scraping.base import FetchedPage
+from resources.ratings.base import DomainAge
 from resources.search.base import (
     FactCheckAnswer,
     FoundHit,

@@ -26,7 +26,7 @@ from resources.llm.ollama import OllamaBackend
 from resources.llm.registry import ModelInfo, ProviderInfo
 from resources.llm.structured import StructuredModel
 from resources.network_guard import NameTable, NetworkGuard
-from resources.scraping.pages import PageFetcher
+from resources.pages.scraper import PageFetcher
 from resources.search.base import SearchRequest
 from resources.search.providers import SerperSearch
 

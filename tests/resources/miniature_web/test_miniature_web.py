@@ -15,7 +15,7 @@ from resources.errors import SetupError
 from resources.http import HttpClient, RetryPolicy, UnavailableError
 from resources.miniature_web import SEARCH_BASE_URL, miniature_web
 from resources.network_guard import NameTable, NetworkGuard
-from resources.scraping.pages import PageFetcher
+from resources.pages.scraper import PageFetcher
 from resources.search.base import SearchAnswer, SearchRequest
 from resources.search.providers import SerperSearch
 

@@ -15,8 +15,8 @@ from factible_assets.stages.search import gather_hits
 from resources.errors import SetupError
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
-from resources.reliability.datasets import RatingDirectory
-from resources.reliability.registries import RegistryAges
+from resources.ratings.datasets import RatingDirectory
+from resources.ratings.registries import RegistryAges
 from resources.search.base import FactCheckAnswer, SearchAnswer, SearchProvider, SearchRequest
 from resources.search.providers import (
     GoogleFactChecks,

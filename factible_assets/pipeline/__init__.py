@@ -1,0 +1,1 @@
+"""Everything that Dagster runs: assets, checks, jobs, sensors, schedules and their resources."""

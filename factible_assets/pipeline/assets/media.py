@@ -1,0 +1,80 @@
+"""The asset `media`: hints about the pictures of a video. Optional; no verdict reads it.
+
+What belongs here: reading what is known of the video, asking, metadata. What does not: what is
+asked and what it means (stages/media.py), who is asked (services/media.py).
+"""
+
+import time
+from dataclasses import replace
+
+import dagster as dg
+
+from factible_assets.config import Reasoners
+from factible_assets.pipeline.assets import common
+from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, Occasion
+from factible_assets.pipeline.warehouse import WarehouseResource
+from factible_assets.records import Claim
+from factible_assets.stages.media import examine
+from factible_assets.stages.progress import LogObserver
+from factible_assets.wording import cell, table
+from resources.errors import SetupError
+
+CODE_VERSION = "1"
+
+
+@common.video_asset(
+    "media",
+    CODE_VERSION,
+    "Optional: hints about the pictures of a video (its thumbnail, frames of a local file): where "
+    "else they are and since when, traces of editing, a deepfake score. Hints for a reader; no "
+    "verdict rests on them.",
+    deps=["transcripts"],
+)
+# Its checks are outputs too, and Dagster refuses one annotation for several outputs.
+async def media(  # type: ignore[no-untyped-def]
+    context: dg.AssetExecutionContext,
+    services: FactCheckServices,
+    warehouse: WarehouseResource,
+    corpora: CorporaResource,
+):
+    """Look at the pictures of one video."""
+    from factible_assets.services.media import media_services, pictures_of
+    from factible_assets.services.search import service_client
+
+    started = time.perf_counter()
+    video_id, settings = context.partition_key, services.settings()
+    with warehouse.store().snapshot() as now:
+        transcripts = common.stored(now, video_id, "transcripts")
+        claims = now.read_current(Claim, video_id)
+    video = transcripts.video
+    common.tag_run(context, video)
+    listed = corpora.read().find(video.video_id)
+    occasion = Occasion(context.run.run_id, video.video_id, context.log)
+    async with (
+        services.open(
+            observer=LogObserver(context.log),
+            occasion=occasion,
+            reasoners=Reasoners(reasoner="embedded"),
+            listed=listed,
+        ) as opened,
+        service_client(settings) as http,
+    ):
+        try:
+            asked = media_services(settings, http, opened.fetcher)
+        except SetupError as error:
+            raise common.final_failure(str(error)) from error
+        pictures = pictures_of(video, listed.media if listed else None, settings, http)
+        found = await examine(video, pictures, claims, asked)
+    seconds = time.perf_counter() - started
+    shown = [
+        (row.picture, row.kind, row.match_class or "", cell(row.title or row.reason or "", 200))
+        for row in found
+    ]
+    metadata = {
+        "findings": dg.MetadataValue.md(table(("picture", "about", "match", "found"), shown)),
+        "pictures": len(pictures),
+        "what became of them": common.counts_by([row.status for row in found]),
+    }
+    whole = replace(transcripts, media=found)
+    for result in common.kept("media", CODE_VERSION, whole, seconds, metadata):
+        yield result

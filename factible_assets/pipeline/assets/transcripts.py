@@ -1,0 +1,201 @@
+"""The asset `transcripts`: the words of a video, with their times and speakers.
+
+What belongs here: finding the video in the corpora, asking the sources of transcripts, metadata.
+What does not: the sources (services/transcripts.py), offsets (stages/transcript.py).
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import dagster as dg
+
+from factible_assets.corpora.reading import CorporaReading
+from factible_assets.corpora.writing import bare_id
+from factible_assets.pipeline.assets import common
+from factible_assets.pipeline.liveness import STOPS
+from factible_assets.pipeline.resources import CorporaResource, FactCheckServices
+from factible_assets.records import Video
+from factible_assets.rows import VideoRows
+from factible_assets.settings import Settings
+from factible_assets.stages.ports import Observer
+from factible_assets.stages.progress import LogObserver
+from factible_assets.stages.transcript import stored_transcript
+from factible_assets.wording import cell, clock
+from resources.lines import did_you_mean
+from resources.transcripts import base
+from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id, watch_url
+
+CODE_VERSION = "2"
+DUE_TAG = "due"
+
+
+class OutageFailure(dg.Failure):
+    """A source of transcripts failed, and may answer another time."""
+
+
+def found_or_failure(
+    answer: base.TranscriptAnswer, advice: str = "", *, is_last_try: bool = False
+) -> base.Found:
+    """Return the transcript; `advice` says what else can be done where there is none.
+
+    Raises dagster.Failure: there is none. Only an outage is tried again, unless it was the last
+    try.
+    """
+    match answer:
+        case base.Found():
+            return answer
+        case base.Outage(reason=reason):
+            raise OutageFailure(f"{reason} {advice}".rstrip(), allow_retries=not is_last_try)
+        case _:
+            raise common.final_failure(f"{answer.reason} {advice}".rstrip())
+
+
+def video_or_failure(reading: CorporaReading, video_id: str) -> Video:
+    """Return what is known of a video: its corpus entry, or nothing but its YouTube id.
+
+    Raises dagster.Failure: no corpus lists it and it is no YouTube id. Never tried again.
+    """
+    listed = reading.find(video_id)
+    if listed is not None:
+        return listed.video
+    if is_video_id(video_id):
+        return Video(video_id=video_id, title=video_id, url=watch_url(video_id))
+    if reading.problems:
+        problems = "; ".join(str(problem) for problem in reading.problems)
+        raise common.final_failure(
+            f"The video {video_id!r} is in no corpus that could be read, and some could not: "
+            f"{problems}"
+        )
+    raise common.final_failure(
+        f"The video {video_id!r} is in no corpus, and is no YouTube id. "
+        f"{_remedy_of_unlisted(reading, video_id)}"
+    )
+
+
+def _remedy_of_unlisted(reading: CorporaReading, video_id: str) -> str:
+    """Say what to do about a partition that names no video: a link, a slip, or neither."""
+    try:
+        meant = bare_id(video_id.strip())
+    except NotAVideoLinkError as error:
+        return str(error)
+    if meant != video_id:
+        return f"Add the partition {meant} instead, which that names, and materialize it."
+    if near := did_you_mean(meant, (listed.video.video_id for listed in reading.everything())):
+        return f"{near} Materialize that partition, and delete this one."
+    return (
+        "List it, with its transcript file, with the job add_video, in a YAML file in corpora/ or "
+        "by `factible corpus add`, and materialize it again."
+    )
+
+
+def with_details(video: Video, details: base.VideoDetails | None) -> Video:
+    """Fill the gaps of a video with what its platform says; what a corpus says stands."""
+    if details is None:
+        return video
+    has_title = video.title != video.video_id
+    return video.model_copy(
+        update={
+            "title": video.title if has_title else details.title or video.title,
+            "channel": video.channel or details.channel,
+            "duration_seconds": video.duration_seconds or details.duration_seconds,
+            "published_on": video.published_on or details.published_on,
+        }
+    )
+
+
+async def obtained(
+    video: Video,
+    reading: CorporaReading,
+    settings: Callable[[], Settings],
+    *,
+    tell: Callable[[str, float], None] = lambda _, __: None,
+    is_last_try: bool = False,
+) -> tuple[VideoRows, Sequence[str]]:
+    """Ask the sources of transcripts; return rows, and the details that the platform left out.
+
+    `tell` hears, in words and as a share, how far a source has come that takes minutes.
+
+    Raises dagster.Failure: There is no transcript, or nobody speaks in it.
+    """
+    # Loaded late: the clients of the sources take a while to load.
+    from factible_assets.services.transcripts import WantedVideo, find_transcript
+
+    video_id, advice = video.video_id, ""
+    listed = reading.find(video_id)
+    wanted = WantedVideo(video_id, video.language, tell=tell)
+    if listed is not None:
+        wanted = replace(
+            wanted,
+            transcript=listed.transcript,
+            media=listed.media,
+            transcript_url=listed.entry.transcript_url,
+            recording_url=listed.entry.recording_url,
+        )
+    if wanted.transcript is None:
+        place = f"factible corpus add --transcript FILE -- {video_id}"
+        if listed is not None and listed in reading.videos():
+            place = f"name a file under `transcript` in {listed.file}, line {listed.line}."
+        advice = f"Or bring its captions yourself: {place}"
+    answer = await find_transcript(wanted, settings)
+    found = found_or_failure(answer, advice, is_last_try=is_last_try)
+    transcript, segments = stored_transcript(video_id, found.transcript, provider=found.provider)
+    rows = VideoRows.of([with_details(video, found.details), transcript, *segments])
+    return rows, found.details.problems if found.details else ()
+
+
+@common.video_asset(
+    "transcripts",
+    CODE_VERSION,
+    "The video and the raw text of what is said in it, with the time of every caption. All later "
+    "offsets index this text as it is stored.",
+)
+# Its checks are outputs too, and Dagster refuses one annotation for several outputs.
+async def transcripts(  # type: ignore[no-untyped-def]
+    context: dg.AssetExecutionContext,
+    corpora: CorporaResource,
+    services: FactCheckServices,
+    observer: dg.ResourceParam[Observer],
+):
+    """Obtain the transcript of one video from the first source that has it."""
+    started = time.perf_counter()
+    reading = corpora.read()
+    wanted = video_or_failure(reading, context.partition_key)
+    common.tag_run(context, wanted)
+    if reading.find(wanted.video_id) is None:
+        # A file that cannot be read must not look like one that lists nothing.
+        for problem in reading.problems:
+            context.log.warning(str(problem))
+    with STOPS.heeded(context.run.run_id):
+        try:
+            found, problems = await obtained(
+                wanted,
+                reading,
+                services.settings,
+                tell=LogObserver(context.log, observer).transcript_progressed,
+                is_last_try=common.is_last_try(context),
+            )
+        except OutageFailure:
+            # By this tag, the schedule videos_due finds the videos to ask for again.
+            context.instance.add_run_tags(context.run.run_id, {DUE_TAG: "transcript"})
+            raise
+    video, (transcript,), segments = found.video, found.transcripts, found.segments
+    seconds = time.perf_counter() - started
+    last = segments[-1] if segments else None
+    begins = last.start_seconds if last else None
+    length = begins + last.duration_seconds if last and begins is not None else None
+    speakers = sorted({each.speaker for each in segments if each.speaker})
+    metadata = {
+        "title": video.title,
+        "video": dg.MetadataValue.url(video.url) if video.url else "–",
+        "words": len(transcript.text.split()),
+        "captions": len(segments),
+        "length": clock(length),
+        **({"speakers": ", ".join(map(cell, speakers))} if speakers else {}),
+        "provider": f"{transcript.provider}, {transcript.kind} captions",
+        "beginning": dg.MetadataValue.md(f"> {cell(transcript.text, 600)}"),
+        "seconds": round(seconds, 3),
+        **({"details missing": " ".join(problems)} if problems else {}),
+    }
+    for result in common.kept("transcripts", CODE_VERSION, found, seconds, metadata):
+        yield result

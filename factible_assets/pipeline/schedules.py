@@ -1,0 +1,470 @@
+"""What happens at night: re-checks, retention, and telling somebody what came of it.
+
+What belongs here: which videos may be launched and what a re-check renews, applying what the
+settings say of age, Dagster's schedules, jobs and sensors for both, and the messages of a webhook.
+What does not: the rule of the plan (warehouse/views/40_rechecks.sql), what a re-check does
+(assets/), how texts are removed (warehouse/upkeep.py), how caches forget (resources/cache).
+
+A re-check keeps the claims and the queries of a video, so that verdicts can be compared over time.
+Queries are written anew only for claims whose queries a service failed to write: otherwise such a
+verdict could never be completed.
+
+Retention removes Dagster's records of old runs too: some 160 events each, which would otherwise
+outgrow what they tell of. Runs that made the newest set of an asset stay, by which Dagster knows
+that it is there.
+
+A message is JSON with a `text` that chat services show as it is, and the facts beside it for
+programs. The address of a webhook is a secret: it stands in no log and in no error.
+"""
+
+# No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from pydantic import ValidationError
+
+from factible_assets.config import FactCheckConfig, placed
+from factible_assets.pipeline.checks.verdict_changes import read_changes
+from factible_assets.pipeline.dagster_internals import cron_string_iterator, is_valid_cron_string
+from factible_assets.pipeline.event_log import delete_runs
+from factible_assets.pipeline.launchpad import run_config_for
+from factible_assets.pipeline.liveness import end_dead_runs, failures_of_run, knobs_of_run
+from factible_assets.pipeline.partitions import PARTITION_TAG, RANGE_TAG, videos
+from factible_assets.pipeline.resources import FactCheckServices
+from factible_assets.records import Video
+from factible_assets.rows import VerdictChange
+from factible_assets.settings import Settings, SettingsError
+from factible_assets.wording import counted
+from resources.cache.store import DiskCache
+from resources.statements import statements
+from warehouse.rechecks import Launch, RecheckLimits, plan_night
+from warehouse.store import Warehouse
+from warehouse.upkeep import compact, trim_texts
+
+RECHECK_JOB = "recheck"
+SCHEDULE = LAUNCHED_BY = "nightly_recheck"
+_BY_TIME = "%Y%m%d_%H%M%S"
+
+RENEWED = ("search_hits", "reliability_ratings", "evidence", "verdicts")
+RECHECK_ASSETS = ("queries", *RENEWED)
+"""What a re-check materializes where queries are missing; elsewhere what is RENEWED."""
+
+IN_FLIGHT = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+"""Runs in these states may still write: nothing is launched beside them."""
+
+FORGOTTEN = (
+    "The options of the last check are not known any more, or do not fit this version or what is "
+    "given now; the defaults are used, so verdicts may turn for that."
+)
+_LAST = "dagster/asset_partition_range_end"
+
+
+# --- Re-checks ----------------------------------------------------------------------------------
+
+
+def recheck_config(
+    last: Mapping[str, Any] | None,
+    given: Mapping[str, object] | None = None,
+    *,
+    say: Callable[[str], object],
+) -> FactCheckConfig:
+    """Return the knobs of a re-check: those of the last check, with everything asked anew.
+
+    Another web, strategy or date limit would turn verdicts though nothing in the world has changed.
+    `last` are as JSON, None if nobody knows them; those that are `given` by name take their place.
+    `say` is told where the defaults must do.
+    """
+    if last is not None:
+        with suppress(ValidationError):
+            return FactCheckConfig.model_validate({**placed(given or {}, last), "renew": True})
+    say(FORGOTTEN)
+    return FactCheckConfig.model_validate({**placed(given or {}), "renew": True})
+
+
+def last_knobs(
+    store: Warehouse, instance: dg.DagsterInstance, video_id: str
+) -> dict[str, Any] | None:
+    """Return the knobs with which a video was judged last; None where nobody knows them."""
+    judged = store.current_sets(video_id).get("verdicts")
+    return knobs_of_run(instance, judged.run_id if judged else None)
+
+
+def recheck_limits(settings: Settings) -> RecheckLimits:
+    """Return the limits of a night, as this machine sets them."""
+    return RecheckLimits(
+        videos=settings.recheck_videos,
+        cost_usd=settings.recheck_cost_usd,
+        minimum_age_days=settings.recheck_min_age_days,
+    )
+
+
+def next_tick(settings: Settings, after: datetime) -> datetime:
+    """Return when the schedule ticks next, in UTC.
+
+    A time that the clock skips in spring, or shows twice in autumn, is Dagster's to interpret.
+    """
+    ticks = cron_string_iterator(
+        after.timestamp(), settings.recheck_cron, settings.recheck_timezone
+    )
+    found = next(ticks).astimezone(UTC)
+    # The iterator begins at its start if that is a tick itself.
+    return found if found > after else next(ticks).astimezone(UTC)
+
+
+def in_flight(instance: dg.DagsterInstance) -> set[str]:
+    """Return the videos that a run is working on, or waits in the queue to work on."""
+    busy: set[str] = set()
+    partitions = instance.get_dynamic_partitions(str(videos.name))
+    for record in instance.get_run_records(dg.RunsFilter(statuses=IN_FLIGHT)):
+        tags = record.dagster_run.tags
+        busy |= {tags[name] for name in (PARTITION_TAG, "video") if name in tags}
+        if tags.get(RANGE_TAG) in partitions and tags.get(_LAST) in partitions:
+            first, last = partitions.index(tags[RANGE_TAG]), partitions.index(tags[_LAST])
+            busy.update(partitions[first : last + 1])
+    return busy
+
+
+def run_tags(video_id: str, corpus: str | None, launched_by: str) -> dict[str, str]:
+    """Return the tags by which runs are found in the UI."""
+    tags = {"video": video_id, "launched_by": launched_by}
+    return {**tags, "corpus": corpus} if corpus else tags
+
+
+def launches_for(
+    store: Warehouse,
+    instance: dg.DagsterInstance,
+    settings: Settings,
+    tick: datetime,
+    *,
+    preview: bool = False,
+) -> list[Launch]:
+    """Decide what the schedule launches at a tick; the same for a tick that is repeated.
+
+    Of a preview nothing is remembered: it is no tick.
+    """
+    limits, following = recheck_limits(settings), next_tick(settings, tick)
+    end_dead_runs(instance)
+    partitions = set(instance.get_dynamic_partitions(str(videos.name)))
+    held = in_flight(instance) | (set(store.video_ids()) - partitions)
+    launches = plan_night(store, limits, tick, held=held, next_tick=following, remember=not preview)
+    # A partition that was removed since a first attempt at this tick would fail all others.
+    there = set(instance.get_dynamic_partitions(str(videos.name)))
+    return [launch for launch in launches if launch.video_id in there]
+
+
+def _told(say: Callable[[str], object], video_id: str, words: str) -> None:
+    say(f"{video_id}: {words}")
+
+
+def run_requests(
+    launches: Sequence[Launch],
+    knobs_of: Callable[[str], Mapping[str, Any] | None],
+    say: Callable[[str], object],
+) -> Iterator[dg.RunRequest]:
+    """Return a run request per video, with the knobs of its last check.
+
+    Its key makes sure that a tick launches nothing twice.
+    """
+    for launch in launches:
+        assets = RECHECK_ASSETS if launch.with_queries else RENEWED
+        told = partial(_told, say, launch.video_id)
+        knobs = recheck_config(knobs_of(launch.video_id), say=told)
+        yield dg.RunRequest(
+            run_key=f"{launch.planned_at:%Y-%m-%dT%H:%MZ} {launch.video_id}",
+            partition_key=launch.video_id,
+            asset_selection=[dg.AssetKey(name) for name in assets],
+            run_config=run_config_for(knobs, assets),
+            tags={
+                **run_tags(launch.video_id, launch.corpus, LAUNCHED_BY),
+                "reason": launch.reason[:200],
+            },
+        )
+
+
+# --- Retention ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What was removed, or with `dry_run` would be.
+
+    Texts of pages with their length in code points, kept answers by kind (a dry run does not look
+    at them), and the records of runs at Dagster.
+    """
+
+    texts: int
+    characters: int
+    answers: dict[str, int]
+    bytes_freed: int
+    dry_run: bool
+    runs: int = 0
+
+
+def apply_retention(
+    settings: Settings, instance: dg.DagsterInstance, *, now: datetime, dry_run: bool = False
+) -> Removed:
+    """Remove what is too old by `now`, give its room back, and publish the warehouse again.
+
+    With `dry_run`, texts and runs are counted and nothing is changed.
+
+    Raises WarehouseError: The warehouse cannot be opened or written.
+    """
+    texts = characters = freed = 0
+    answers: dict[str, int] = {}
+    if settings.warehouse.exists():
+        store = Warehouse(settings.warehouse)
+        before = now - timedelta(days=settings.retention_text_days)
+        texts, characters = trim_texts(store, before=before, now=now, dry_run=dry_run)
+        # A lake has small files to merge, whatever went.
+        if (texts or not isinstance(settings.warehouse, Path)) and not dry_run:
+            freed = compact(store)
+            store.publish(settings.published)
+    if settings.cache.exists() and not dry_run:
+        unused = timedelta(days=settings.retention_cache_days)
+        cache = DiskCache(settings.cache, settings.cache_policy)
+        answers = {str(kind): count for kind, count in cache.trim(unused).items()}
+        cache.close()
+    # Runs that ended, are old, and made no newest set of any asset.
+    statuses = [getattr(dg.DagsterRunStatus, each) for each in ("SUCCESS", "FAILURE", "CANCELED")]
+    old = now - timedelta(days=settings.retention_run_days)
+    runs = instance.get_runs(dg.RunsFilter(statuses=statuses, created_before=old))
+    newest = (instance.get_latest_materialization_event(key) for key in instance.get_asset_keys())
+    kept = {event.run_id for event in newest if event is not None}
+    if runs and settings.warehouse.exists():
+        sql = statements("factible_assets.pipeline", "retention.sql")["runs_of_newest_sets"]
+        kept |= set(Warehouse(settings.warehouse).query(sql)["run_id"])
+    ended = [run.run_id for run in runs if run.run_id not in kept]
+    delete_runs(instance, () if dry_run else ended)
+    return Removed(texts, characters, answers, freed, dry_run, len(ended))
+
+
+_DRY_RUN = dg.Field(bool, default_value=False, description="Count what is old, and remove nothing.")
+
+
+@dg.op(name="remove_what_is_old", config_schema={"dry_run": _DRY_RUN})
+def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServices) -> None:
+    removed = apply_retention(
+        services.settings(), context.instance, now=datetime.now(UTC), **context.op_config
+    )
+    context.add_output_metadata(
+        {
+            "dry run": removed.dry_run,
+            "texts": removed.texts,
+            "characters": removed.characters,
+            "kept answers": sum(removed.answers.values()),
+            "runs": removed.runs,
+            "bytes freed": removed.bytes_freed,
+        }
+    )
+
+
+@dg.job
+def retention() -> None:
+    """Remove texts of pages, kept answers, and Dagster's records of runs, once they are old.
+
+    Verdicts, evidence and quotes stay, and the texts that a current verdict rests on.
+    """
+    _remove_what_is_old()
+
+
+# --- In Dagster ---------------------------------------------------------------------------------
+
+
+def nightly(
+    settings: Settings,
+) -> tuple[list[Any], list[dg.ScheduleDefinition], list[dg.SensorDefinition]]:
+    """Return the jobs, schedules and sensors of the night.
+
+    Raises SettingsError: A cron expression in the settings cannot be used.
+    """
+    for variable in ("recheck_cron", "retention_cron"):
+        if not is_valid_cron_string(getattr(settings, variable)):
+            raise SettingsError(
+                f"The setting FACTIBLE_{variable.upper()} is no cron expression: write five "
+                'fields, such as "0 2 * * *" for every night at two.'
+            )
+    recheck = dg.define_asset_job(
+        RECHECK_JOB,
+        selection=dg.AssetSelection.assets(*RECHECK_ASSETS),
+        description=(
+            "Check a video again from the search onward. Claims stay, and so do queries, except "
+            "those that a service failed to write; everything after them is renewed. Its options "
+            "are those that the launchpad shows; the schedule and `factible recheck` keep those of "
+            "the last check."
+        ),
+        config=run_config_for(FactCheckConfig(renew=True), RECHECK_ASSETS),
+    )
+    ticks = dg.DefaultScheduleStatus
+    status = ticks.RUNNING if settings.recheck_schedule == "on" else ticks.STOPPED
+
+    @dg.schedule(
+        name=SCHEDULE,
+        job=recheck,
+        cron_schedule=settings.recheck_cron,
+        execution_timezone=settings.recheck_timezone,
+        default_status=status,
+        description=(
+            "Checks again, one run per video: what is incomplete first, then what has low "
+            "confidence, then what was not checked for longest. The view recheck_plan shows the "
+            "next night's list."
+        ),
+    )
+    def nightly_recheck(
+        context: dg.ScheduleEvaluationContext,
+    ) -> Sequence[dg.RunRequest] | dg.SkipReason:
+        if not settings.warehouse.exists():
+            return dg.SkipReason("Nothing was checked yet, so there is nothing to check again.")
+        tick = context.scheduled_execution_time.astimezone(UTC)
+        store = Warehouse(settings.warehouse)
+        # The daemon's ticks have numbers; what the UI evaluates to show it is called by its time.
+        preview = (context.log_key or ("",))[-1] == f"{context.scheduled_execution_time:{_BY_TIME}}"
+        launches = launches_for(store, context.instance, settings, tick, preview=preview)
+        for launch in launches:
+            context.log.info("%d. %s: %s", launch.position, launch.video_id, launch.reason)
+        known = partial(last_knobs, store, context.instance)
+        return list(run_requests(launches, known, context.log.warning)) or dg.SkipReason(
+            "No video is due; the view recheck_plan says why."
+        )
+
+    weekly = dg.ScheduleDefinition(
+        name="weekly_retention",
+        job=retention,
+        cron_schedule=settings.retention_cron,
+        execution_timezone=settings.recheck_timezone,
+        default_status=status,
+        description="Removes what is old, once a week.",
+    )
+    return [recheck, retention], [nightly_recheck, weekly], _notifications(settings)
+
+
+# --- Notifications ------------------------------------------------------------------------------
+
+_SHOWN = 10
+_REFUSED = 300
+_WEBHOOK_SECONDS = 8.0
+"""So that the runs of one tick, five at most, can all be told of within Dagster's minute."""
+
+Message = Mapping[str, Any]
+
+
+def _notifications(settings: Settings) -> list[dg.SensorDefinition]:
+    looks = dg.DefaultSensorStatus
+    status = looks.STOPPED if settings.notify_url is None else looks.RUNNING
+
+    def deliver(message: Message, log: Any) -> None:
+        """Send a message, or log why not: a sensor that failed for it would be stuck at it."""
+        if settings.notify_url is None:
+            log.info("FACTIBLE_NOTIFY_URL is not set, so nobody is told: %s", message["text"])
+            return
+        problem = asyncio.run(send(settings.notify_url.get_secret_value(), message))
+        if problem is not None:
+            log.error("%s Not told: %s", problem, message["text"])
+
+    @dg.run_status_sensor(
+        name="notify_flips",
+        # Those of the command line and of the service too, which belong to no code location.
+        monitor_all_code_locations=True,
+        run_status=dg.DagsterRunStatus.SUCCESS,
+        minimum_interval_seconds=30,
+        default_status=status,
+        description="Tells the webhook in FACTIBLE_NOTIFY_URL when a run turned verdicts.",
+    )
+    def notify_flips(context: dg.RunStatusSensorContext) -> None:
+        run = context.dagster_run
+        video_id = run.tags.get(PARTITION_TAG)
+        if video_id is None or not settings.warehouse.exists():
+            return
+        with Warehouse(settings.warehouse).snapshot() as now:
+            flips = read_changes(now, video_id, run.run_id).flips
+            titles = [video.title for video in now.read_current(Video, video_id)]
+        if flips:
+            title = next(iter(titles), None)
+            deliver(flips_message(video_id, title, run.run_id, flips), context.log)
+
+    @dg.run_failure_sensor(
+        name="notify_failures",
+        monitor_all_code_locations=True,
+        minimum_interval_seconds=30,
+        default_status=status,
+        description="Tells the webhook in FACTIBLE_NOTIFY_URL when a run failed.",
+    )
+    def notify_failures(context: dg.RunFailureSensorContext) -> None:
+        run = context.dagster_run
+        video_id = run.tags.get(PARTITION_TAG)
+        why = " ".join(failures_of_run(context.instance, run.run_id)[0].split())[:500]
+        deliver(failure_message(video_id, run.job_name, run.run_id, why), context.log)
+
+    return [notify_flips, notify_failures]
+
+
+def flips_message(
+    video_id: str, title: str | None, run_id: str, flips: Sequence[VerdictChange]
+) -> Message:
+    """Return what is told of the verdicts that a run turned."""
+    lines = [f"{counted(len(flips), 'verdict')} of {title or video_id} turned."]
+    lines += [f"{each.words}: {each.claim}" for each in flips[:_SHOWN]]
+    if len(flips) > _SHOWN:
+        lines.append(f"and {len(flips) - _SHOWN} more")
+    shown = ("claim_id", "claim", "previous_stance", "stance", "confidence")
+    return {
+        "event": "verdict_flips",
+        "text": "\n".join(lines),
+        "video_id": video_id,
+        "title": title,
+        "run_id": run_id,
+        "flips": [{name: getattr(each, name) for name in shown} for each in flips],
+    }
+
+
+def failure_message(video_id: str | None, job: str, run_id: str, reason: str) -> Message:
+    """Return what is told of a run that failed."""
+    of = f" of {video_id}" if video_id else ""
+    text = f"The run {run_id[:8]} ({job}){of} failed: {reason}"
+    facts = {"video_id": video_id, "job": job, "run_id": run_id, "reason": reason}
+    return {"event": "run_failed", "text": text, **facts}
+
+
+async def send(url: str, message: Message) -> str | None:
+    """Send a message, once; return why it could not be delivered, None if it was.
+
+    Whoever answers late may have taken it, and Dagster ends a sensor after a minute.
+
+    The webhook may be on an own network: its address, and no other, is exempt from the guard.
+    """
+    from resources.http import HttpClient, HttpFailureError, RetryPolicy
+    from resources.network_guard import NameTable, NetworkGuard
+
+    try:
+        guard = NetworkGuard(names=NameTable.for_service(url))
+    except ValueError:
+        return "FACTIBLE_NOTIFY_URL is no address of a webhook; write it as https://HOST/PATH."
+    body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+    headers = {"Content-Type": "application/json"}
+    try:
+        async with (
+            asyncio.timeout(_WEBHOOK_SECONDS),
+            HttpClient(guard=guard, retry=RetryPolicy(attempts=1)) as http,
+        ):
+            answer = await http.post(url, content=body, headers=headers)
+    except TimeoutError:
+        return f"The webhook in FACTIBLE_NOTIFY_URL did not answer in {_WEBHOOK_SECONDS:g} seconds."
+    except HttpFailureError as failure:
+        return f"The webhook in FACTIBLE_NOTIFY_URL was not reached: {failure.reason}."
+    if answer.status >= _REFUSED:
+        return f"The webhook in FACTIBLE_NOTIFY_URL answered with HTTP status {answer.status}."
+    return None

@@ -1,0 +1,471 @@
+"""How videos come in: a video that somebody adds, a corpus that is imported, what corpora list.
+
+What belongs here: the jobs of the launchpad with their run config, the sensors that add partitions,
+check what was added, end dead runs and publish results, and the check that tells of files that
+cannot be read. What does not: listing a video (corpora/writing.py), formats (exchange/), the same
+things from the command line (cli/corpus.py).
+
+A run belongs to a partition from its start, and the partition of a new video exists only once it
+was added. So the job `add_video` adds it, and a sensor launches `fact_check` for it some seconds
+later.
+"""
+
+# No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import dagster as dg
+from pydantic import AfterValidator, Field
+
+from factible_assets.config import ClaimsConfig, FactCheckConfig, StageConfig, Web
+from factible_assets.corpora.format import CorpusError
+from factible_assets.corpora.reading import CorporaReading
+from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video
+from factible_assets.exchange import ImportFormat
+from factible_assets.pipeline.assets.common import final_failure, launcher_of
+from factible_assets.pipeline.assets.transcripts import DUE_TAG
+from factible_assets.pipeline.launchpad import launchpad_schema, run_config_for
+from factible_assets.pipeline.liveness import end_dead_runs
+from factible_assets.pipeline.partitions import PARTITION_TAG, videos
+from factible_assets.pipeline.resources import CorporaResource, FactCheckServices
+from factible_assets.pipeline.schedules import in_flight, run_tags
+from factible_assets.records import METHOD
+from factible_assets.settings import Settings
+from factible_assets.wording import cell
+from resources.transcripts.base import TranscriptError
+from warehouse.store import Warehouse
+
+ADD_JOB, IMPORT_JOB = "add_video", "import_corpus"
+READABLE = "corpora_are_readable"
+
+PARTITIONS_PER_TICK = 1_000
+"""Added at once; the rest follow at the next ticks, as one request of many keys is slow."""
+
+_SHOWN = 5
+_NAME = r"^[A-Za-z0-9_-]{1,60}$"
+_CLAIMS = ClaimsConfig.model_fields["max_claims"]
+
+
+def partitions_to_add(video_ids: Iterable[str], existing: Iterable[str]) -> list[str]:
+    """Return the videos that have no partition yet, in their order.
+
+    A video that is in no file any more keeps its partition: its history is data, and a file that
+    cannot be read must not look like a file that lists nothing.
+    """
+    known = set(existing)
+    return [video_id for video_id in video_ids if video_id not in known]
+
+
+def _permitted(given: str, settings: Settings, command: str) -> Path:
+    """Return a path of the launchpad, which is no way to have any file of this machine read.
+
+    `command` is what the owner of this machine can run instead.
+
+    Raises dagster.Failure: it lies in none of them. Never retried.
+    """
+    try:
+        path = Path(given).expanduser()
+        place = path.resolve()
+    except (RuntimeError, ValueError) as error:
+        raise final_failure(
+            f"The path {given!r} cannot be used: no user is called what follows its ~, or it has a "
+            "NUL byte. Give the path from the root, and launch again."
+        ) from error
+    if not path.is_absolute():
+        raise final_failure(
+            f"The path {given!r} is not whole: the daemon may run in any folder. Give the path "
+            "from the root, and launch again."
+        )
+    folders = [settings.home, *settings.transcript_folders]
+    if not any(place.is_relative_to(folder.resolve()) for folder in folders):
+        raise final_failure(
+            f"{given!r} is not in a folder that files are taken from: "
+            f"{', '.join(map(str, folders))}. Move it there, add its folder to "
+            f"FACTIBLE_TRANSCRIPT_FOLDERS, or use `{command}`."
+        )
+    return path
+
+
+# --- One video ----------------------------------------------------------------------------------
+
+
+def _no_wrong_link(video: str) -> str:
+    bare_id(video.strip())
+    return video
+
+
+class AddVideoConfig(StageConfig):
+    """The new video, and whether it is checked at once."""
+
+    video: Annotated[str, AfterValidator(_no_wrong_link)] = Field(
+        min_length=1,
+        max_length=500,
+        description="A YouTube link or id; or an id of your own, together with a transcript.",
+    )
+    title: str | None = Field(
+        default=None, description="Its title; else what YouTube says, or the id."
+    )
+    channel: str | None = Field(default=None, description="Who published it.")
+    language: str | None = Field(default=None, description="The language spoken, such as en.")
+    published_on: str | None = Field(
+        default=None,
+        pattern=r"^\d{4}-\d{2}-\d{2}$",
+        description="The day on which it was published, as YYYY-MM-DD.",
+    )
+    transcript: str | None = Field(
+        default=None,
+        description="A transcript, in any format of docs/guide.md, on the machine that "
+        "runs Dagster, as a whole path, in the data folder or in FACTIBLE_TRANSCRIPT_FOLDERS; it "
+        "is copied. Else YouTube is asked for them.",
+    )
+    corpus: str = Field(
+        default=Path(LOCAL_CORPUS).stem,
+        pattern=_NAME,
+        description="The corpus that lists it: a file in the data folder's corpora/, named in "
+        "letters, digits, hyphens and underscores, and made if it is not there.",
+    )
+    web: Web | None = Field(
+        default=None,
+        description="Where its evidence is looked for: live, archive, archive:NAME, miniature or "
+        "auto; else what the corpus says.",
+    )
+    check: bool = Field(default=True, description="Whether it is fact-checked right away.")
+    max_claims: int = Field(
+        default=_CLAIMS.default, ge=1, le=50, description=f"If it is checked: {_CLAIMS.description}"
+    )
+
+
+@dg.op(config_schema=launchpad_schema(AddVideoConfig))
+def list_video(
+    context: dg.OpExecutionContext, services: FactCheckServices, corpora: CorporaResource
+) -> None:
+    """List the video in a corpus of the data folder, and add its partition."""
+    config = AddVideoConfig.model_validate(context.op_config)
+    video_id = _listed(config, services.settings(), corpora.read())
+    listed = corpora.read().find(video_id)
+    name = listed.video.corpus if listed else None
+    launcher = launcher_of(context.run.tags)
+    context.instance.add_run_tags(context.run_id, run_tags(video_id, name, launcher))
+    context.instance.add_dynamic_partitions(str(videos.name), [video_id])
+    following = "Materialize the partition {} with the job fact_check."
+    if config.check:
+        following = "The job fact_check is launched for the partition {}."
+    context.add_output_metadata(
+        {
+            "video": video_id,
+            "corpus": name or "–",
+            "next": following.format(video_id),
+            # Of the UI itself, wherever that is served.
+            "verdicts": dg.MetadataValue.url(f"/assets/verdicts?partition={quote(video_id)}"),
+        }
+    )
+
+
+def _listed(config: AddVideoConfig, settings: Settings, listing: CorporaReading) -> str:
+    """List the video, unless the data folder lists it already, and return its id.
+
+    Raises dagster.Failure: it cannot be listed. Never retried.
+    """
+    settings.ensure_home()
+    transcript = None
+    if config.transcript:
+        transcript = _permitted(config.transcript, settings, "factible corpus add")
+    try:
+        video_id = bare_id(config.video.strip())
+        known = listing.find(video_id)
+        if known is not None and known in listing.videos() and transcript is None:
+            # Whoever adds it again wants it checked.
+            return video_id
+        entry = list_new_video(
+            settings.home_corpora / f"{config.corpus}.yaml",
+            video_id,
+            listing=listing,
+            transcript=transcript,
+            **config.model_dump(include={"title", "channel", "language", "published_on", "web"}),
+        )
+    except (CorpusError, TranscriptError) as error:
+        raise final_failure(str(error)) from error
+    return entry.video_id
+
+
+@dg.job(name=ADD_JOB)
+def add_video() -> None:
+    """Add a video and fact-check it.
+
+    Say which in the launchpad: ops, list_video, config, video: a YouTube link or id, or an id of
+    your own with a transcript file. It is listed in a corpus of the data folder and becomes a
+    partition; then fact_check is launched.
+    """
+    list_video()
+
+
+def check_request(run: dg.DagsterRun) -> dg.RunRequest | dg.SkipReason:
+    """Return what is launched after a run of `add_video`: the check of its video, if wanted."""
+    given: Any = run.run_config
+    config = AddVideoConfig.model_validate(given["ops"][list_video.name]["config"])
+    video_id = run.tags.get("video")
+    if video_id is None or not config.check:
+        return dg.SkipReason("The video was to be added only.")
+    knobs = FactCheckConfig(claims=ClaimsConfig(max_claims=config.max_claims))
+    return dg.RunRequest(
+        run_key=run.run_id,
+        partition_key=video_id,
+        run_config=run_config_for(knobs, METHOD),
+        tags=run_tags(video_id, run.tags.get("corpus"), ADD_JOB),
+    )
+
+
+def added_videos_sensor(fact_check: Any) -> dg.SensorDefinition:
+    """Return the sensor that launches the job `fact_check` for every video that was added."""
+
+    @dg.run_status_sensor(
+        name="added_videos_sensor",
+        run_status=dg.DagsterRunStatus.SUCCESS,
+        monitored_jobs=[add_video],
+        request_job=fact_check,
+        minimum_interval_seconds=5,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Launches fact_check for every video that the job add_video added.",
+    )
+    def check_added_videos(context: dg.RunStatusSensorContext) -> dg.RunRequest | dg.SkipReason:
+        return check_request(context.dagster_run)
+
+    return check_added_videos
+
+
+DUE_SCHEDULE = "videos_due"
+_DUE_PER_TICK, _MOST_TRIES = 100, 48
+"""YouTube answers about 300 videos an hour to one address. After two days nobody is asked again."""
+
+
+def due_requests(
+    instance: dg.DagsterInstance, settings: Settings, tick: datetime
+) -> list[dg.RunRequest]:
+    """Return a check for each video whose transcript a source could not deliver when it was asked.
+
+    Those are the runs that failed with the tag `due`. A video that has been checked since, that a
+    run is working on, or that was tried 48 times is left out.
+    """
+    failed = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE], tags={DUE_TAG: "transcript"})
+    stored = Warehouse(settings.warehouse).video_ids() if settings.warehouse.exists() else ()
+    held = in_flight(instance) | set(stored)
+    last: dict[str, dg.DagsterRun] = {}
+    tries: Counter[str] = Counter()
+    for run in instance.get_runs(failed):  # the newest first
+        video_id = run.tags.get(PARTITION_TAG, "")
+        tries[video_id] += 1
+        last.setdefault(video_id, run)
+    there = set(instance.get_dynamic_partitions(str(videos.name)))
+    due = [each for each in last if each in there - held and tries[each] < _MOST_TRIES]
+    return [
+        dg.RunRequest(
+            run_key=f"{tick:%Y-%m-%dT%H:%MZ} {video_id}",
+            partition_key=video_id,
+            run_config=last[video_id].run_config,
+            tags=run_tags(video_id, last[video_id].tags.get("corpus"), DUE_SCHEDULE),
+        )
+        for video_id in due[:_DUE_PER_TICK]
+    ]
+
+
+def due_schedule(fact_check: Any, settings: Settings) -> dg.ScheduleDefinition:
+    """Return the schedule that launches the job `fact_check` for videos that are due."""
+
+    @dg.schedule(
+        name=DUE_SCHEDULE,
+        job=fact_check,
+        cron_schedule="20 * * * *",
+        execution_timezone="UTC",
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+        description=(
+            "Checks, each hour, videos whose transcript could not be had when it was asked for: "
+            "YouTube's limit was reached, or a stream had not ended."
+        ),
+    )
+    def videos_due(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest] | dg.SkipReason:
+        tick = context.scheduled_execution_time.astimezone(UTC)
+        requests = due_requests(context.instance, settings, tick)
+        return requests or dg.SkipReason("No video waits for its transcript.")
+
+    return videos_due
+
+
+# --- A corpus -----------------------------------------------------------------------------------
+
+
+class ImportConfig(StageConfig):
+    """What to import, and under which name."""
+
+    path: str = Field(
+        min_length=1,
+        description="A file of claims or a corpus file, or a published evaluation folder, on the "
+        "machine that runs Dagster, as a whole path, in the data folder or in "
+        "FACTIBLE_TRANSCRIPT_FOLDERS.",
+    )
+    format: ImportFormat = Field(default="auto", description="What the path holds; auto looks.")
+    name: str | None = Field(
+        default=None,
+        pattern=_NAME,
+        description="The corpus's name, in letters, digits, hyphens and underscores; else the "
+        "path's.",
+    )
+    web: Web | None = Field(
+        default=None,
+        description="Where evidence is looked for; else the archive for published runs, auto for "
+        "the rest.",
+    )
+    limit: int | None = Field(
+        default=None,
+        ge=1,
+        description="Of a list of claims, only the first so many. At least 1; not for corpus files "
+        "and published folders.",
+    )
+    replace: bool = Field(
+        default=False, description="Whether a different corpus of the same name is overwritten."
+    )
+
+
+# One op and not two: what passes between ops goes through the warehouse, which takes rows only.
+@dg.op(config_schema=launchpad_schema(ImportConfig))
+def import_into_corpora(
+    context: dg.OpExecutionContext, services: FactCheckServices, corpora: CorporaResource
+) -> None:
+    """Write a corpus file, and the transcripts that it names, into the data folder.
+
+    A partition is added for every video that has none yet.
+    """
+    from factible_assets.exchange.importing import import_corpus as import_from
+
+    config, settings = ImportConfig.model_validate(context.op_config), services.settings()
+    settings.ensure_home()
+    try:
+        done = import_from(
+            _permitted(config.path, settings, "factible corpus import"),
+            settings.home_corpora,
+            form=config.format,
+            listing=corpora.read(),
+            **config.model_dump(include={"name", "web", "limit", "replace"}),
+        )
+    except CorpusError as error:
+        raise final_failure(str(error)) from error
+    for sentence in done.left_out:
+        context.log.warning("Left out: %s", sentence)
+    context.instance.add_run_tags(context.run_id, {"corpus": done.name})
+    name = str(videos.name)
+    added = partitions_to_add(done.video_ids, context.instance.get_dynamic_partitions(name))
+    for start in range(0, len(added), PARTITIONS_PER_TICK):
+        context.instance.add_dynamic_partitions(name, added[start : start + PARTITIONS_PER_TICK])
+    metadata: dict[str, Any] = {
+        "corpus": done.name,
+        "file": dg.MetadataValue.path(done.file),
+        "videos": len(done.video_ids),
+        "annotated claims": done.claims,
+        "transcripts": done.transcripts,
+        "partitions added": len(added),
+    }
+    if done.left_out:
+        told = "\n".join(f"- {cell(sentence)}" for sentence in done.left_out)
+        metadata["left out"] = dg.MetadataValue.md(told)
+    context.add_output_metadata(metadata)
+
+
+@dg.job(name=IMPORT_JOB)
+def import_corpus() -> None:
+    """Import claims or videos that others annotated as a corpus, and add a partition for each.
+
+    Published runs, AVeriTeC, FEVER, ClaimReview, a corpus file. Say what to import in the
+    launchpad: ops, import_into_corpora, config, path.
+    """
+    import_into_corpora()
+
+
+# --- What corpora list --------------------------------------------------------------------------
+
+
+def _told(reading: CorporaReading) -> str:
+    """Say what could not be read, or that all could be."""
+    problems = [str(problem) for problem in reading.problems]
+    more = f" And {len(problems) - _SHOWN:,} more." if len(problems) > _SHOWN else ""
+    return " ".join(problems[:_SHOWN]) + more or "Every file of the corpora can be read."
+
+
+# It hangs on the asset that is made from what corpora list, and judges no fact-check.
+@dg.asset_check(asset="transcripts", name=READABLE)
+def corpora_are_readable(corpora: CorporaResource) -> dg.AssetCheckResult:
+    """Every corpus file can be read; if not, its file, line and what to do.
+
+    A file that cannot be read removes no partition.
+    """
+    reading = corpora.read()
+    return dg.AssetCheckResult(passed=not reading.problems, description=_told(reading))
+
+
+@dg.sensor(
+    name="corpus_sensor",
+    minimum_interval_seconds=30,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description=(
+        "Adds a partition for every video that a file in corpora/ lists, and never removes one. "
+        "A file that cannot be read fails the check corpora_are_readable of transcripts."
+    ),
+)
+def corpus_sensor(context: dg.SensorEvaluationContext, corpora: CorporaResource) -> dg.SensorResult:
+    """Add partitions for newly listed videos, and report files that cannot be read."""
+    reading = corpora.read()
+    outcome = _told(reading)
+    for problem in reading.problems:
+        context.log.warning(str(problem))
+    existing = context.instance.get_dynamic_partitions(str(videos.name))
+    listed = (entry.video.video_id for entry in reading.videos())
+    added = partitions_to_add(listed, existing)[:PARTITIONS_PER_TICK]
+    skipped = None if added else "Every listed video has a partition."
+    if reading.problems and not added:
+        skipped = f"Nothing new could be read; the partitions stay as they are. {outcome}"
+    told = dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey("transcripts"),
+        check_name=READABLE,
+        passed=not reading.problems,
+        description=outcome,
+    )
+    return dg.SensorResult(
+        dynamic_partitions_requests=[videos.build_add_request(added)] if added else [],
+        skip_reason=skipped,
+        # Reported once: each tick would be an event of its own.
+        asset_events=[] if outcome == context.cursor else [told],
+        cursor=outcome,
+    )
+
+
+# --- What runs leave ----------------------------------------------------------------------------
+
+
+@dg.sensor(
+    name="dead_runs_sensor",
+    minimum_interval_seconds=30,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Ends runs whose process is gone, so that they block neither queue nor schedule.",
+)
+def dead_runs_sensor(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+    """End dead runs."""
+    dead = end_dead_runs(context.instance)
+    return dg.SkipReason(f"Ended: {', '.join(dead)}." if dead else "No run is dead.")
+
+
+@dg.run_status_sensor(
+    name="publish_sensor",
+    run_status=dg.DagsterRunStatus.SUCCESS,
+    minimum_interval_seconds=15,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="After a run, swaps in a fresh copy of the warehouse for those who only read.",
+)
+def publish_sensor(context: dg.RunStatusSensorContext, services: FactCheckServices) -> None:
+    """Publish the warehouse after a successful run."""
+    settings = services.settings()
+    if settings.warehouse.exists():
+        Warehouse(settings.warehouse).publish(settings.published)
+        context.log.info("Published %s", settings.published)

@@ -1,0 +1,276 @@
+"""Forgetting a video: everything that this data folder knows of it goes, wherever it lies.
+
+What belongs here: the order of the work, and which places there are. What does not: how a place
+forgets (warehouse/erasure.py, services/event_log.py, resources, corpora/writing.py), what is
+printed (cli/forget.py).
+
+The warehouse says which pages, model calls and answers are the video's, so it is the last to
+forget: an interrupted command is run again and goes on. Pages that other videos rest on stay. So do
+corpora outside the data folder, and collections of pages that a person imported.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import dagster as dg
+import duckdb
+
+from factible_assets.corpora.reading import GROUND_TRUTH_FOLDER, load_corpora, yaml_files
+from factible_assets.corpora.writing import TRANSCRIPTS, remove_video
+from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.files import INDEX, file_stem, report_name, write_whole
+from factible_assets.pipeline import event_log
+from factible_assets.pipeline.liveness import turn
+from factible_assets.pipeline.schedules import in_flight
+from factible_assets.report.writing import read_index_data, write_index
+from factible_assets.runs.launch import open_instance
+from factible_assets.services.web import FETCHED_COLLECTION
+from factible_assets.settings import Settings
+from factible_assets.stages.urls import canonical_url
+from factible_assets.wording import plain
+from resources.archive.store import Archive
+from resources.cache.store import DiskCache
+from resources.llm.prompt import PromptFolder
+from resources.statements import statements
+from warehouse.erasure import Erasure, erase_video
+from warehouse.errors import WarehouseError
+from warehouse.lake import Lake
+from warehouse.publication import remove_database
+from warehouse.store import Warehouse
+from warehouse.upkeep import compact
+
+_SQL = statements("factible_assets.runs", "forget.sql")
+_COMMON_WORD = re.compile("[a-z]+")
+_REPLACED = ".replaced-"
+"""In the name of a warehouse that a restored one replaced (warehouse.publication)."""
+_DATABASES = {".duckdb", ".db", ".sqlite", ".parquet"}
+_NOT_SEARCHED = {"models", "turns"}
+"""Folders without a word about any video."""
+
+
+@dataclass
+class Forgotten:
+    """How much of one video was removed, or with `dry_run` would be, by place.
+
+    `remarks` are sentences about places that stay.
+    """
+
+    video_id: str
+    dry_run: bool
+    counts: dict[str, int] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    still_named_in: list[Path] = field(default_factory=list)
+    """Files of the data folder that name the video when all is done."""
+
+    def add(self, place: str, count: int) -> None:
+        """Count something at a place; nothing is no entry."""
+        if count:
+            self.counts[place] = self.counts.get(place, 0) + count
+
+
+def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> list[Forgotten]:
+    """Remove videos from the data folder, or with `dry_run` count what would go.
+
+    Raises FactibleError: Nothing is known of one of them, or a run is checking it. Nothing of any
+    was removed.
+    Raises WarehouseError: A warehouse cannot be opened or written.
+    """
+    with open_instance(settings) as instance:
+        for video_id in in_flight(instance) & set(video_ids):
+            raise FactibleError(
+                f"The video {plain(video_id)} is being checked.",
+                "Wait for the run or stop it, then run the command again.",
+                ExitCode.ENVIRONMENT,
+            )
+        planned = [_forget_one(each, settings, instance, dry_run=True) for each in video_ids]
+        for each in planned:
+            if not (each.counts or _still_naming(each.video_id, settings)):
+                raise FactibleError(
+                    f"Nothing is known of a video {plain(each.video_id, 120)}.",
+                    "All: factible corpus list --all",
+                )
+        if dry_run:
+            return planned
+        done = [_forget_one(each, settings, instance, dry_run=False) for each in video_ids]
+    _give_room_back(settings, done)
+    for each in done:
+        each.still_named_in = _still_naming(each.video_id, settings)
+    return done
+
+
+def _forget_one(
+    video_id: str, settings: Settings, instance: dg.DagsterInstance, *, dry_run: bool
+) -> Forgotten:
+    done = Forgotten(video_id, dry_run)
+    with turn(instance, video_id):
+        traces = _erased(done, settings, dry_run=True)
+        _forget_entries(done, settings)
+        _forget_runs(done, instance)
+        _forget_answers(done, settings, traces)
+        _forget_files(done, settings)
+        for erasure in traces if dry_run else _erased(done, settings, dry_run=False):
+            for table, count in erasure.rows.items():
+                done.add(f"rows of {table}", count)
+    return done
+
+
+def _erased(done: Forgotten, settings: Settings, *, dry_run: bool) -> list[Erasure]:
+    """Erase the video's rows in every store, or with `dry_run` count them."""
+    found = []
+    for store in _stores(settings):
+        try:
+            found.append(erase_video(store, done.video_id, dry_run=dry_run))
+        except (WarehouseError, duckdb.Error):
+            if _REPLACED not in store.path.name:
+                raise
+            # A copy that was set aside because it is damaged: it is named in the end.
+    return found
+
+
+def _give_room_back(settings: Settings, done: Sequence[Forgotten]) -> None:
+    """Write files anew that still hold removed rows, and the copy and index for readers."""
+    for store in _stores(settings):
+        try:
+            compact(store)
+        except (WarehouseError, duckdb.Error):
+            if _REPLACED not in store.path.name:
+                raise
+    published, live = settings.published, settings.warehouse
+    if isinstance(published, Path) and live.exists():
+        for copy in (published, *settings.home.glob(f".{published.name}.*")):
+            remove_database(copy)
+        Warehouse(live).publish(published)
+    if live.exists() and (settings.reports / INDEX).exists():
+        write_index(read_index_data(Warehouse(live)), settings.reports)
+    for each in done:
+        try:
+            event_log.give_room_back(settings.dagster_home, each.video_id.encode())
+        except sqlite3.Error as error:
+            each.remarks.append(
+                f"Removed records of Dagster still take room in {settings.dagster_home} ({error}). "
+                "Close the Dagster UI, and run the command again."
+            )
+
+
+def _stores(settings: Settings) -> list[Warehouse]:
+    """Return the warehouse, those of experiments, and those that a restored one replaced."""
+    found: list[Path | Lake] = [settings.warehouse] if settings.warehouse.exists() else []
+    found += sorted((settings.home / "experiments").glob("*.duckdb"))
+    found += sorted(settings.home.glob(f"warehouse.duckdb{_REPLACED}*Z"))
+    return [Warehouse(each) for each in found]
+
+
+def _forget_entries(done: Forgotten, settings: Settings) -> None:
+    """Take the video out of the data folder's corpora, with the files that it alone named."""
+    own = settings.home_corpora
+    annotated = own / GROUND_TRUTH_FOLDER / f"{done.video_id}.yaml"
+    # A transcript stays where only its entry was taken from the list.
+    transcripts = [each for each in _files(own / TRANSCRIPTS) if each.stem == done.video_id]
+    named = [each for each in (annotated, *transcripts) if each.exists()]
+    done.add("files beside corpora", len(named))
+    for file in yaml_files(own):
+        reading = load_corpora([own])
+        entries = [each for corpus in reading.corpora for each in corpus.videos]
+        if not any(e.file == file and e.video.video_id == done.video_id for e in entries):
+            continue
+        done.add("entries of corpora", 1)
+        if not done.dry_run:
+            freed = (each.resolve() for each in remove_video(file, done.video_id))
+            named += (each for each in freed if own.resolve() in each.parents)
+    for file in () if done.dry_run else named:
+        file.unlink(missing_ok=True)
+    listed = load_corpora([settings.project_corpora]).find(done.video_id)
+    if listed is not None:
+        done.remarks.append(
+            f"{listed.file}, line {listed.line}, lists the video, and comes with the program. The "
+            "video can be checked again until that entry is taken out."
+        )
+
+
+def _forget_runs(done: Forgotten, instance: dg.DagsterInstance) -> None:
+    done.add("runs at Dagster", len(event_log.runs_of(instance, done.video_id)))
+    if not done.dry_run:
+        event_log.forget_video(instance, done.video_id, _mention(done.video_id))
+
+
+def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) -> None:
+    """Forget pages, searches and model answers that are kept between runs."""
+    addresses = frozenset[str]().union(*(each.addresses for each in traces))
+    requests = frozenset[str]().union(*(each.requests for each in traces))
+    sentences = frozenset[str]().union(*(each.sentences for each in traces))
+    if settings.cache.exists():
+        cache = DiskCache(settings.cache, settings.cache_policy)
+        about = {done.video_id, *addresses, *requests, *sentences}
+        for kind, count in cache.forget_about(about, dry_run=done.dry_run).items():
+            done.add(f"kept answers ({kind})", count)
+        cache.close()
+    if settings.archive.exists():
+        archive = Archive(settings.archive, canonicalise=canonical_url)
+        done.add(
+            "stored pages", archive.remove(addresses, FETCHED_COLLECTION, dry_run=done.dry_run)
+        )
+    kept = PromptFolder(settings.prompts)
+    done.add("kept prompts", kept.forget(requests, sentences, dry_run=done.dry_run))
+
+
+def _forget_files(done: Forgotten, settings: Settings) -> None:
+    """Remove the video's report, and the exports that it is in: they can be made anew."""
+    report = settings.reports / report_name(done.video_id)
+    exports = [file for file in _files(settings.home / "exports") if _names(file, done.video_id)]
+    pages = [file for file in _files(settings.home / "experiments") if file.suffix == ".html"]
+    pages = [file for file in pages if _names(file, done.video_id)]
+    for place, files in (("reports", [report]), ("exports", exports), ("experiments", pages)):
+        there = [file for file in files if file.exists()]
+        done.add(f"files of {place}", len(there))
+        for file in () if done.dry_run else there:
+            file.unlink(missing_ok=True)
+    history, mention = settings.home / ".sql_history", _mention(done.video_id)
+    if mention is not None and history.exists():
+        lines = history.read_text("utf-8", "replace").splitlines(keepends=True)
+        kept = [line for line in lines if not mention.search(line)]
+        done.add("lines of the SQL history", len(lines) - len(kept))
+        if not done.dry_run and len(kept) < len(lines):
+            write_whole(history, "".join(kept).encode(), mode=history.stat().st_mode)
+
+
+# --- What still names it ------------------------------------------------------------------------
+
+
+def _mention(video_id: str) -> re.Pattern[str] | None:
+    """Return what finds an id in a text; None for one that is a common word, such as claims."""
+    if _COMMON_WORD.fullmatch(video_id):
+        return None
+    return re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(video_id)}(?![A-Za-z0-9_-])")
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (file for file in sorted(folder.rglob("*")) if file.is_file())
+
+
+def _names(file: Path, video_id: str) -> bool:
+    """Tell whether a file names the video, in its own name or in its content."""
+    if file_stem(video_id) in file.stem:
+        return True
+    if file.suffix == ".parquet":
+        asked = {"file": str(file), "video_id": video_id}
+        try:
+            with duckdb.connect() as reader:
+                found = reader.execute(_SQL["rows_in_parquet"], asked).fetchall()
+        except duckdb.Error:  # a table without videos
+            return False
+        return bool(found[0][0])
+    content = file.read_bytes()
+    mention = _mention(video_id)
+    if mention is None or file.suffix in _DATABASES or "-wal" in file.suffix:
+        return mention is not None and video_id.encode() in content
+    return mention.search(content.decode("latin-1")) is not None
+
+
+def _still_naming(video_id: str, settings: Settings) -> list[Path]:
+    """Return the files of the data folder that name the video."""
+    home = settings.home
+    searched = (f for f in _files(home) if _NOT_SEARCHED.isdisjoint(f.relative_to(home).parts))
+    return [file for file in searched if _names(file, video_id)]

@@ -1,0 +1,345 @@
+"""A judging from beginning to end: what is to be asked, what it will cost, asking, storing.
+
+What belongs here: the plan, its estimate, resumption, the workers that ask, rows. What does not:
+criteria, questions and answers (evaluation/judging), tables (warehouse/bookkeeping.py), the choice
+of the model (services/reasoning.py), arguments and printing (cli/evaluate.py).
+
+Everything is stored soon after it is judged. Whoever asks again, after an interruption, an outage
+or a ceiling, asks only what has no score yet: the same question to the same judge in the same
+version of the prompt is asked once. A row that changed is another question.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from factible_assets.corpora.reading import CorporaReading
+from factible_assets.errors import FactibleError, first_of
+from factible_assets.evaluation.judging.judge import (
+    ANSWER_TOKENS,
+    Inquiry,
+    Judged,
+    Rubric,
+    inquiry,
+    judge,
+    subjects_of,
+)
+from factible_assets.evaluation.outcomes import VideoOutcome, group_by_corpus, load_outcomes
+from factible_assets.records import JudgementRow
+from factible_assets.services import reasoning
+from factible_assets.settings import Settings
+from resources.cache.answers import CachingModel
+from resources.cache.store import DiskCache
+from resources.llm.base import BudgetExhaustedError
+from resources.llm.registry import CHARACTERS_PER_TOKEN, ModelInfo
+from warehouse.bookkeeping import judge_usage, read_judgements
+from warehouse.store import Warehouse
+
+_SHAPE_TOKENS, _ANSWER_TOKENS = 150, 150
+_WORKERS = 8
+"""Questions that are in flight at once; the client's own limits hold as well."""
+_WRITTEN_AT_ONCE = 20
+_MOST_FAILURES = 16
+"""Outages in a row after which nobody else is kept waiting for the same service."""
+
+_OF_A_CALL = (
+    *("provider", "model", "input_tokens", "output_tokens", "cost_usd", "price_known"),
+    *("latency_seconds", "cache_hit", "outcome", "reason"),
+)
+"""What `judge_calls` keeps of a call, in the client's own words."""
+
+Listener = Callable[[JudgementRow, int, int], None]
+"""Hears of each judgement, how many are done, and of how many. Must return at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One question, its identity, and what is known of its answer."""
+
+    judgement_id: str
+    asked: Inquiry
+    known: JudgementRow | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionPlan:
+    """The questions of one criterion. `usd` is None if the judge has no listed price."""
+
+    criterion: str
+    subjects: int
+    judged: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    tokens_from: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingPlan:
+    """Everything that is to be judged, and by whom: `judge` is PROVIDER/MODEL."""
+
+    info: ModelInfo
+    judge: str
+    outcomes: tuple[VideoOutcome, ...]
+    tasks: tuple[Task, ...]
+    rubrics: tuple[Rubric, ...]
+
+    @property
+    def open(self) -> tuple[Task, ...]:
+        """The questions that have no score yet."""
+        return tuple(each for each in self.tasks if not each.known or each.known.outcome != "ok")
+
+    def estimate(self, store: Warehouse) -> tuple[CriterionPlan, ...]:
+        """Count and price the open questions; nobody is asked.
+
+        Tokens are those of recorded judgements of the same judge and criterion; without such, the
+        length of the questions themselves and an assumed answer.
+        """
+        usage, price = judge_usage(store, self.info.provider, self.info.name), self.info.price
+        plans = []
+        for rubric in self.rubrics:
+            subjects = sum(task.asked.rubric == rubric for task in self.tasks)
+            ahead = [task.asked for task in self.open if task.asked.rubric == rubric]
+            recorded = usage.get(rubric.name)
+            given, written = recorded or (_SHAPE_TOKENS, _ANSWER_TOKENS)
+            shown = 0 if recorded else sum(each.characters for each in ahead)
+            tokens = (
+                round(shown / CHARACTERS_PER_TOKEN + given * len(ahead)),
+                round(written * len(ahead)),
+            )
+            plans.append(
+                CriterionPlan(
+                    rubric.name,
+                    subjects,
+                    subjects - len(ahead),
+                    len(ahead),
+                    *tokens,
+                    usd=None if price is None else price.cost(*tokens),
+                    tokens_from="recorded" if recorded else "assumed",
+                )
+            )
+        return tuple(plans)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingResult:
+    """How a judging ended: questions that were `asked`, by outcome, and their cost in US dollars.
+
+    Its rows carry `judging_id`. Questions `not_asked` were left for another time, for a ceiling or
+    a service that is down, which the sentence in `stopped` says; None if all were asked.
+    """
+
+    judging_id: str
+    asked: int
+    outcomes: dict[str, int]
+    usd: float
+    price_known: bool
+    not_asked: int
+    stopped: str | None
+
+
+def plan_judging(
+    store: Warehouse,
+    reading: CorporaReading,
+    plan: reasoning.ModelPlan,
+    rubrics: Sequence[Rubric],
+    *,
+    videos: Collection[str] = (),
+    corpora: Collection[str] = (),
+    sample: int | None = None,
+) -> JudgingPlan:
+    """Find out what is to be asked, and what was answered before.
+
+    Without videos and corpora that is about everything that was checked; those of the named corpora
+    are added to the videos, which are ids. `sample` is the most subjects per rubric.
+
+    Raises UnknownCorpusError: No video of a named corpus was checked.
+    Raises FactibleError: There is nothing that could be judged.
+    """
+    info = plan.stages[reasoning.JUDGE]
+    by = f"{info.provider}/{info.name}"
+    if corpora:
+        groups = group_by_corpus(load_outcomes(store, reading), reading, expected=corpora)
+        outcomes = tuple(
+            outcome
+            for corpus, found in groups.items()
+            for outcome in found
+            if corpus in corpora or outcome.video.video_id in videos
+        )
+    else:
+        outcomes = tuple(load_outcomes(store, reading, videos=videos or None))
+    asked = []
+    for outcome in outcomes:
+        # A verdict outlives a failed re-check, and is held against what it was reached from.
+        standing = store.read_standing(outcome.video.video_id)
+        texts = {**outcome.texts, **standing.texts}
+        for subject in subjects_of(outcome, standing.evidence, texts):
+            asked += [inquiry(subject, each) for each in rubrics if each.subject == subject.kind]
+    if not asked:
+        raise FactibleError(
+            "There is nothing to judge: no claim of these videos is stored.",
+            "Check them first: factible check VIDEO.",
+        )
+    drawn: dict[str, set[str]] = {}
+    for rubric in rubrics:
+        # By chance, but a larger sample holds a smaller.
+        ids = {each.subject.subject_id for each in asked if each.rubric == rubric}
+        order = sorted(ids, key=lambda each: hashlib.sha256(each.encode()).digest())
+        drawn[rubric.name] = set(order[:sample])
+    kept = {
+        each.judgement_id(by): each
+        for each in asked
+        if each.subject.subject_id in drawn[each.rubric.name]
+    }
+    known = read_judgements(store, list(kept))
+    tasks = tuple(Task(name, each, known.get(name)) for name, each in kept.items())
+    return JudgingPlan(info, by, outcomes, tasks, tuple(rubrics))
+
+
+async def run_judging(
+    settings: Settings,
+    store: Warehouse,
+    judging: JudgingPlan,
+    models: reasoning.ModelPlan,
+    listener: Listener | None = None,
+) -> JudgingResult:
+    """Ask the open questions and store the answers; published when all are in.
+
+    Raises SetupError: A key or an address cannot be used.
+    """
+    info, budget = judging.info, reasoning.new_budget("this judging", settings)
+    async with AsyncExitStack() as stack:
+        cache = await stack.enter_async_context(DiskCache(settings.cache, settings.cache_policy))
+        clients = await stack.enter_async_context(reasoning.model_clients(settings, models))
+        client = clients.model(info.name, provider=info.provider)
+
+        async def ask(task: Task) -> Judged:
+            account = budget.account(f"the video {task.asked.subject.video_id}")
+            # What made no score is asked for anew, not taken from where it is kept.
+            model = CachingModel(client, cache, account, renews=task.known is not None)
+            return await judge(
+                reasoning.stage_model(settings, reasoning.JUDGE, model, ANSWER_TOKENS), task.asked
+            )
+
+        try:
+            result = await _ask_all(store, judging, ask, listener)
+        except ExceptionGroup as group:
+            raise first_of(group) from group
+    await asyncio.to_thread(store.publish, settings.published)
+    return result
+
+
+async def _ask_all(
+    store: Warehouse,
+    judging: JudgingPlan,
+    ask: Callable[[Task], Awaitable[Judged]],
+    listener: Listener | None,
+) -> JudgingResult:
+    judging_id = uuid4().hex[:16]
+    waiting = deque(judging.open)
+    total, left, failures = len(waiting), 0, 0
+    stopped: str | None = None
+    done: list[JudgementRow] = []
+    unwritten: list[tuple[JudgementRow, Judged]] = []
+
+    async def work() -> None:
+        nonlocal left, failures, stopped
+        while waiting:
+            task = waiting.popleft()
+            try:
+                judged = await ask(task)
+            except BudgetExhaustedError as error:
+                # The ceiling of a video may be reached, and not that of the judging.
+                left, stopped = left + 1, error.reason
+                continue
+            row, judged = _row(judging_id, judging.info, task, judged)
+            done.append(row)
+            unwritten.append((row, judged))
+            failures = failures + 1 if row.outcome == "infra_error" else 0
+            if failures >= _MOST_FAILURES and waiting:
+                stopped = (
+                    f"The judge could not be asked {failures} times in a row, the last time for "
+                    f"this: {row.reason}"
+                )
+                left += len(waiting)
+                waiting.clear()
+            if listener is not None:
+                listener(row, len(done), total)
+            if len(unwritten) >= _WRITTEN_AT_ONCE:
+                batch = unwritten.copy()
+                unwritten.clear()
+                await asyncio.to_thread(_write, store, batch)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(_WORKERS, total)):
+                group.create_task(work())
+    finally:
+        # Also where it was interrupted: what was judged is paid.
+        _write(store, unwritten)
+    return JudgingResult(
+        judging_id,
+        len(done),
+        dict(Counter(row.outcome for row in done)),
+        sum(row.cost_usd for row in done),
+        all(row.price_known for row in done),
+        left,
+        stopped,
+    )
+
+
+def _row(
+    judging_id: str, info: ModelInfo, task: Task, judged: Judged
+) -> tuple[JudgementRow, Judged]:
+    if task.known is not None:
+        # What led nowhere before was recorded then, and is not paid again.
+        free = {"cost_usd": 0.0}
+        calls = (each.model_copy(update=free) if each.cache_hit else each for each in judged.calls)
+        judged = replace(judged, calls=tuple(calls))
+    asked, subject = task.asked, task.asked.subject
+    row = JudgementRow(
+        judgement_id=task.judgement_id,
+        judging_id=judging_id,
+        video_id=subject.video_id,
+        claim_id=subject.claim_id,
+        subject_kind=subject.kind,
+        subject_id=subject.subject_id,
+        criterion=asked.rubric.name,
+        outcome=judged.outcome,
+        score=judged.score,
+        normalised=None if judged.score is None else asked.rubric.normalised(judged.score),
+        reason=judged.reason,
+        quote=judged.quote,
+        provider=info.provider,
+        model=info.name,
+        prompt_version=asked.prompt.version,
+        question_hash=asked.question_hash,
+        calls=len(judged.calls),
+        cost_usd=sum(call.cost_usd for call in judged.calls),
+        price_known=all(call.price_known for call in judged.calls),
+        judged_at=datetime.now(UTC),
+    )
+    return row, judged
+
+
+def _write(store: Warehouse, batch: Sequence[tuple[JudgementRow, Judged]]) -> None:
+    calls = [
+        {
+            "judgement_id": row.judgement_id,
+            "judging_id": row.judging_id,
+            "attempt": attempt,
+            **{name: getattr(call, name) for name in _OF_A_CALL},
+        }
+        for row, judged in batch
+        for attempt, call in enumerate(judged.calls, start=1)
+    ]
+    if batch:
+        store.write_rows({"judgements": [row for row, _ in batch], "judge_calls": calls})

@@ -1,0 +1,506 @@
+"""Runs a fact-check in this process, as a real Dagster run that the UI shows like any other.
+
+What belongs here: the instance of a data folder with its event log, running a job on a partition,
+somebody beside it who can stop it, and turning Dagster's failures into sentences. What does not:
+what the run does (assets/), what need not be run (standing.py), how work ends itself
+(pipeline/liveness.py), how it is shown (cli/).
+"""
+
+import errno
+import hashlib
+import itertools
+import json
+import math
+import os
+import signal
+import sys
+import threading
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn, TypeAlias, TypeVar
+
+import dagster as dg
+import yaml
+from filelock import FileLock
+from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.event import listen
+from sqlalchemy.exc import DatabaseError, OperationalError
+
+from factible_assets.config import FactCheckConfig
+from factible_assets.definitions import build_defs
+from factible_assets.errors import RUN_THREAD, ExitCode, FactibleError, code_of
+from factible_assets.files import write_whole
+from factible_assets.pipeline import dagster_internals
+from factible_assets.pipeline.launchpad import run_config_for
+from factible_assets.pipeline.liveness import (
+    STOPS,
+    end_dead_runs,
+    failures_of_run,
+    mark_alive,
+    turn,
+)
+from factible_assets.pipeline.partitions import videos
+from factible_assets.pipeline.resources import ReportsResource
+from factible_assets.records import METHOD, Claim
+from factible_assets.runs.result import Checked, stored_result
+from factible_assets.runs.reusable import input_tags
+from factible_assets.services.reasoning import BUDGETS, fitting_strategy
+from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError
+from factible_assets.stages.ports import Observer
+from factible_assets.wording import counted, dollars, web_address
+from resources.errors import SetupError
+from resources.llm.limits import Budget
+from warehouse.errors import WarehouseError
+from warehouse.store import Warehouse
+
+Result = TypeVar("Result")
+
+Watch: TypeAlias = Callable[[Callable[[], Budget]], AbstractContextManager[Observer]]
+"""Opens a watcher of one run, which can ask what its models have cost so far."""
+
+_OPENING_SECONDS = 1_800
+"""How long to wait while another process creates the databases: seconds, or minutes where the
+machine is busy. The lock is free as soon as that process ends."""
+
+_CALL_SECONDS = "1800"
+"""How long Dagster's processes wait for each other's answers, such as that of a sensor."""
+
+_GRACE_SECONDS = "30"
+
+_WORKSPACE = """\
+# Written at every start of `factible dev`.
+load_from:
+  - python_module:
+      module_name: factible_assets.definitions
+      location_name: factible-assets
+      working_directory: {folder}
+"""
+
+_INSTANCE_TEMPLATE = Path(__file__).with_name("dagster.yaml")
+
+_OWN_TEMPLATES = {
+    hashlib.sha256(_INSTANCE_TEMPLATE.read_bytes()).hexdigest(),
+    # That of the version before, which is replaced.
+    "a53dddd54d82131ebc00bdd65d41c72cdaa4afb854ecd4bcd0085ddd3df8af1c",
+}
+"""Such a file may name code of any kind; these are no reason to ask the user about it."""
+
+_TICK_SECONDS = 0.2
+"""How soon a signal is acted upon."""
+
+_CLOSING_SECONDS = 3.0
+"""How long a run that is to stop may take to close what it has open, before it is left."""
+
+_TICKS_PER_LOOK = 5
+"""How often Dagster is asked: each time is a query to two databases."""
+
+_ENDING = {dg.DagsterRunStatus.CANCELING, dg.DagsterRunStatus.CANCELED}
+_BEFORE = {dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING}
+
+
+# --- The instance -------------------------------------------------------------------------------
+
+
+def prepare_instance(settings: Settings) -> Path:
+    """Create the folder of the Dagster instance where it is missing, and return it.
+
+    Raises SettingsError: Its dagster.yaml is no file, or the working folder's and not allowed.
+    """
+    folder = settings.dagster_home
+    target = folder / "dagster.yaml"
+    if target.is_fifo():  # whose opening waits for a writer, for ever
+        raise SettingsError(f"{target} is a named pipe. Move it away: it is written anew.")
+    found = _template_of(target) if target.exists() else None
+    if found is not None and found not in _OWN_TEMPLATES:
+        settings.require_trust(target)
+    elif found != _template_of(_INSTANCE_TEMPLATE):
+        write_whole(target, _INSTANCE_TEMPLATE.read_bytes())
+    return folder
+
+
+def _template_of(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.DagsterInstance:
+    """Open the Dagster instance of a data folder; use it as a context manager.
+
+    Two processes that create its databases at once leave both with two schema versions, which no
+    Dagster opens again. So they take turns until the databases are there. Runs whose process is
+    gone are ended here, so that nobody who asks takes them for running.
+
+    Args:
+        settings: The data folder.
+        captures_output: Whether steps that this instance runs have their stdout and stderr led
+            into files, by four more processes per step, which a Ctrl-C in the terminal reaches too.
+
+    Raises SettingsError: Its files cannot be used, or not be written.
+    """
+    dagster_internals.keep_what_databases_need()
+    dagster_internals.leave_logging_alone()
+    try:
+        folder = prepare_instance(settings)
+        opening = FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS).acquire()
+    except OSError as error:
+        if error.errno not in {errno.EROFS, errno.EACCES, errno.EPERM}:
+            raise
+        raise SettingsError(
+            f"Dagster's records in {settings.dagster_home} cannot be opened, because to read them "
+            f"it writes there ({error.strerror}). Make that folder writable, or set FACTIBLE_HOME "
+            "to a copy of the data folder that is."
+        ) from error
+    with opening:
+        overrides: dict[str, Any] = {} if captures_output else dict(dagster_internals.NO_CAPTURE)
+        if _template_of(folder / "dagster.yaml") in _OWN_TEMPLATES:
+            overrides["event_log_storage"] = {
+                "module": OpenEventLog.__module__,
+                "class": OpenEventLog.__name__,
+                "config": {"base_dir": str(folder / "history" / "runs")},
+            }
+        try:
+            reference = dagster_internals.InstanceRef.from_dir(str(folder), overrides=overrides)
+        except yaml.YAMLError as error:
+            raise SettingsError(
+                f"{folder / 'dagster.yaml'} is no YAML ({' '.join(str(error).split())}). Correct "
+                "it, or move it away: it is written anew."
+            ) from error
+        try:
+            instance = dg.DagsterInstance.from_ref(reference)
+            instance.get_dynamic_partitions(str(videos.name))
+            instance.get_run_records(limit=1)
+            instance.all_instigator_state()
+        except DatabaseError as error:
+            if isinstance(error, OperationalError):  # of a database that is busy, or not there
+                raise
+            raise SettingsError(
+                f"Dagster's records in {folder} are damaged ({error.orig}). Move that folder away: "
+                "the record of runs begins anew, and the verdicts are in the warehouse."
+            ) from error
+    end_dead_runs(instance)
+    return instance
+
+
+class OpenEventLog(dagster_internals.SqliteEventLogStorage):
+    """The same files as Dagster's own, each opened once instead of for every event.
+
+    Opening one means an engine, statements that are compiled anew, and at the closing a checkpoint:
+    a quarter of the CPU of a run whose services answer at once. Without checkpoints a file stays
+    as it is and its write-ahead log grows; the UI watches the file. So each event touches it. No
+    event waits for the disk: a power cut may take the last ones, of a run that it has ended.
+    """
+
+    _MOST_OPEN = 4
+    _WAIT_SECONDS = 300
+
+    def __init__(self, base_dir: str, inst_data: Any = None) -> None:
+        """Open the index alone."""
+        self._engines: dict[str, Engine] = {}
+        self._tables: set[str] = set()
+        super().__init__(base_dir, inst_data)
+        # An index that a killed process had just begun is completed; others are as they were.
+        self.reindex_events()
+        self.reindex_assets()
+
+    @classmethod
+    def from_config_value(cls, inst_data: Any, config_value: Any) -> "OpenEventLog":
+        """Return the log of a folder, as Dagster asks for it."""
+        return cls(inst_data=inst_data, **config_value)
+
+    @contextmanager
+    def _connect(self, shard: str) -> Iterator[Connection]:
+        with self._db_lock:
+            engine = self._engines.pop(shard, None)
+            if engine is None:
+                place = self.conn_string_for_shard(shard)
+                engine = create_engine(place, connect_args={"timeout": self._WAIT_SECONDS})
+                listen(engine, "connect", lambda each, _: each.execute("PRAGMA synchronous=NORMAL"))
+            self._engines[shard] = engine  # those that are used last come last
+            if shard not in self._initialized_dbs:
+                self._initdb(engine)
+                self._initialized_dbs.add(shard)
+            while len(self._engines) > self._MOST_OPEN:
+                self._engines.pop(next(iter(self._engines))).dispose()
+            with engine.connect() as connection, connection.begin():
+                yield connection
+
+    def store_event(self, event: dg.EventLogEntry) -> None:
+        """Store an event, and let those hear of it who follow the run."""
+        super().store_event(event)
+        with suppress(FileNotFoundError):  # of a run that somebody deleted meanwhile
+            os.utime(self.path_for_shard(event.run_id))
+
+    def has_table(self, table_name: str) -> bool:
+        """Tell whether the index has a table; one that was there stays."""
+        if table_name not in self._tables and super().has_table(table_name):
+            self._tables.add(table_name)
+        return table_name in self._tables
+
+    def dispose(self) -> None:
+        """Close all databases."""
+        with self._db_lock:
+            for engine in self._engines.values():
+                engine.dispose()
+            self._engines.clear()
+        super().dispose()
+
+
+def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
+    """Replace this process by the Dagster UI and daemon over this data folder.
+
+    Raises SettingsError: The data folder is the working folder's, and has files that nobody
+    allowed.
+    """
+    _ = settings.own_models  # The processes below take the data folder for the user's choice.
+    environment = {
+        **os.environ,
+        "DAGSTER_HOME": str(prepare_instance(settings)),
+        "FACTIBLE_HOME": str(settings.home),
+        # Where the reports and the desk are: runs link to them.
+        "FACTIBLE_PUBLIC_URL": settings.public_url or web_address(host, port),
+        # Nothing in the working folder is taken for a module.
+        "PYTHONSAFEPATH": "1",
+    }
+    for name in ("GRPC", "REPOSITORY_GRPC", "SCHEDULE_GRPC", "SENSOR_GRPC"):
+        environment.setdefault(f"DAGSTER_{name}_TIMEOUT_SECONDS", _CALL_SECONDS)
+    # Calls that have not ended are waited for at the end, too; by default as long as answers.
+    environment.setdefault("DAGSTER_GRPC_SHUTDOWN_GRACE_PERIOD", _GRACE_SECONDS)
+    with open_instance(settings):
+        pass
+    workspace = settings.dagster_home / "workspace.yaml"
+    # Not through a link, which somebody else may have put into a working folder.
+    write_whole(workspace, _WORKSPACE.format(folder=json.dumps(str(PACKAGE_PARENT))).encode())
+    module = "factible_assets.web.dagster_ui"
+    where = ["-w", str(workspace), "-h", host, "-p", str(port)]
+    # Each sensor tells of each look, several times a minute: what goes wrong would be lost in it.
+    command = [sys.executable, "-m", module, "dev", *where, "--log-level", "warning"]
+    # A script's background job ignores Ctrl-C, and Dagster would take SIGTERM for the same.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.execve(sys.executable, command, environment)  # noqa: S606 - no shell is the point
+
+
+# --- A run --------------------------------------------------------------------------------------
+
+
+def check_video(
+    video_id: str,
+    *,
+    settings: Settings,
+    config: FactCheckConfig,
+    watch: Watch = lambda _: nullcontext(Observer()),
+    claims: Sequence[Claim] = (),
+    assets: Sequence[str] | None = None,
+    job_name: str = "fact_check",
+    run_id: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    remedy: str = "The same command goes on from there.",
+) -> Checked:
+    """Fact-check one video, publish the result for readers, and write its report.
+
+    The run goes on in a thread of its own. Ctrl-C, SIGTERM and a termination in Dagster's UI stop
+    it cleanly, and Dagster records it as canceled. Another check of the same video is waited for.
+
+    Args:
+        video_id: The partition; it is added if it is new.
+        settings: The data folder and the services.
+        config: The run's knobs.
+        watch: Opens who hears of claims and verdicts as they come, and of the run.
+        claims: Those that are known before the run begins.
+        assets: The assets to materialize; all seven if not given.
+        job_name: The job that materializes them: fact_check, recheck or pictures.
+        run_id: The id of the run, a UUID, for a caller who must know it before it ends.
+        tags: Tags of the run, besides its own.
+        remedy: How to go on with a run that was stopped.
+
+    Raises FactibleError: The run could not be started, its strategy asks a model and none judges,
+    it failed and nothing is stored of the video, or it was stopped; what was complete by then is
+    stored.
+    Raises KeyboardInterrupt: The run was to stop, did not at once, and was left.
+    """
+    settings.refuse_lost_warehouse()
+    try:
+        fitting_strategy(config.strategy, config, settings)
+    except SetupError as error:
+        raise FactibleError(str(error), code=ExitCode.ENVIRONMENT) from error
+    run_id = run_id or str(uuid.uuid4())
+    if not settings.warehouse.exists():
+        # It takes a second: while Dagster opens its own. No daemon, which would be cut off half-way
+        # by the end of a check that fails at once, and leave its unfinished file.
+        threading.Thread(target=_create_warehouse, args=(settings,)).start()
+    with (
+        warnings.catch_warnings(),
+        watch(lambda: BUDGETS.of_run(run_id)) as watcher,
+        open_instance(settings, captures_output=False) as instance,
+        ExitStack() as stack,
+    ):
+        if claims:
+            watcher.claims_found(claims)
+        # Dagster's remarks to whoever writes pipelines are none for whoever checks a video.
+        for kind in (dg.BetaWarning, dg.PreviewWarning):
+            warnings.simplefilter("ignore", kind)
+        # However the run ends, its report is written below, once.
+        reports = ReportsResource.of(settings, waits=True)
+        shown = {"observer": watcher, "reports": reports}
+        definitions = build_defs(settings, resource_overrides=shown)
+        job = definitions.resolve_job_def(job_name)
+        instance.add_dynamic_partitions(str(videos.name), [video_id])
+        stack.enter_context(turn(instance, video_id, watcher.waiting))
+        stack.enter_context(mark_alive(instance, run_id))
+        inputs = input_tags(video_id, settings, config)
+        result = supervised(
+            lambda: job.execute_in_process(
+                partition_key=video_id,
+                instance=instance,
+                raise_on_error=False,
+                asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
+                run_config=run_config_for(config, assets or METHOD),
+                run_id=run_id,
+                tags={"video": video_id, "launched_by": "factible", **inputs, **(tags or {})},
+            ),
+            run_id,
+            instance,
+            watcher,
+        )
+        failed = () if result.success else failures_of_run(instance, run_id)
+        run = instance.get_run_by_id(run_id) if failed else None
+    checked = stored_result(
+        video_id, settings=settings, run_id=run_id, failures=failed, publishes=not failed
+    )
+    if run is not None and run.status is dg.DagsterRunStatus.CANCELED:
+        cost, paid = BUDGETS.of_run(run_id), ""
+        if cost.calls:
+            calls = counted(cost.calls, "model call")
+            paid = f" Answers are kept and not paid again ({calls}, {dollars(cost.spent)} so far)."
+        raise FactibleError(
+            f"Stopped: the run {run_id[:8]} is canceled, and nothing is half-written.{paid}",
+            remedy,
+            ExitCode.INTERRUPTED,
+        )
+    if checked is None:
+        raise FactibleError(
+            f"The check of {video_id} failed: {' '.join(failed) or 'it stored nothing'}",
+            code=code_of(failed),
+        )
+    return checked
+
+
+def _create_warehouse(settings: Settings) -> None:
+    with suppress(WarehouseError):  # the run will meet it, and say so
+        Warehouse(settings.warehouse).ensure_exists()
+
+
+def supervised(
+    work: Callable[[], Result],
+    run_id: str,
+    instance: dg.DagsterInstance,
+    watcher: Observer | None = None,
+) -> Result:
+    """Do the work of a run, and stop it when a person or Dagster's UI asks for it.
+
+    Dagster marks a run as canceled only if it was marked as canceling before it ended; a bare
+    Ctrl-C becomes a failure. So signals are heard in the main thread, and the run goes on in
+    another. The first Ctrl-C (or SIGTERM) lets it close what it has open. The run is left where it
+    stands if that takes seconds, or at a second signal: then this raises KeyboardInterrupt, and the
+    caller ends the process.
+    """
+    future: Future[Result] = Future()
+
+    def settle() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits for it
+            future.set_exception(error)
+
+    # A daemon, so that a second Ctrl-C can leave a run that does not end.
+    thread = threading.Thread(target=settle, name=f"{RUN_THREAD}{run_id[:8]}", daemon=True)
+    stopped, cursor = False, None
+    with _heard() as signals:
+        thread.start()
+        for tick in itertools.count(1):
+            thread.join(_TICK_SECONDS)
+            if not thread.is_alive():
+                break
+            is_look = tick % _TICKS_PER_LOOK == 0
+            if is_look and watcher is not None:
+                cursor = _tell_stored(instance, run_id, watcher, cursor)
+            if not stopped and (signals or is_look):
+                stopped = _stop(instance, run_id, watcher, is_asked=bool(signals))
+            if _is_left(signals):
+                _end_canceled(instance, run_id)
+                raise KeyboardInterrupt
+        if watcher is not None:
+            _tell_stored(instance, run_id, watcher, cursor)
+    if stopped:
+        _end_canceled(instance, run_id, failed=True)
+    return future.result()
+
+
+def _is_left(signals: Sequence[float]) -> bool:
+    """Tell whether a run that was asked to stop is not waited for any more."""
+    first = min(signals, default=math.inf)
+    return len(signals) > 1 or time.monotonic() > first + _CLOSING_SECONDS
+
+
+def _end_canceled(instance: dg.DagsterInstance, run_id: str, *, failed: bool = False) -> None:
+    """Record that a run was canceled: one that goes on, or that `failed` for having been stopped.
+
+    Dagster says that it failed if somebody marked it as canceled before it had ended.
+    """
+    run = instance.get_run_by_id(run_id)
+    ended = run is not None and run.is_finished
+    if run is not None and (run.status is dg.DagsterRunStatus.FAILURE if failed else not ended):
+        instance.report_run_canceled(run)
+
+
+def _stop(
+    instance: dg.DagsterInstance, run_id: str, watcher: Observer | None, *, is_asked: bool
+) -> bool:
+    """Let a run stop that a person or Dagster wants to end; tell whether it does."""
+    run = instance.get_run_by_id(run_id)
+    # Before a run has started, Dagster forgets that it was marked.
+    if run is None or run.status in _BEFORE or not (is_asked or run.status in _ENDING):
+        return False
+    if watcher is not None:
+        watcher.stopping()
+    if not run.is_finished and run.status not in _ENDING:
+        instance.report_run_canceling(run)
+    STOPS.ask(run_id)
+    return True
+
+
+@contextmanager
+def _heard() -> Iterator[list[float]]:
+    """Collect when Ctrl-C was pressed, or the process told to terminate, by the monotonic clock.
+
+    Python gives signals to the main thread alone.
+    """
+    signals: list[float] = []
+
+    def hear(_: int, __: FrameType | None) -> None:
+        signals.append(time.monotonic())
+
+    is_main = threading.current_thread() is threading.main_thread()
+    kinds = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+    before = [(kind, signal.signal(kind, hear)) for kind in kinds]
+    try:
+        yield signals
+    finally:
+        for kind, handler in before:
+            signal.signal(kind, handler)
+
+
+def _tell_stored(
+    instance: dg.DagsterInstance, run_id: str, watcher: Observer, cursor: str | None
+) -> str | None:
+    """Tell which assets the run's event log says are stored since the cursor; return the next."""
+    stored = dg.DagsterEventType.ASSET_MATERIALIZATION
+    found: Any = instance.get_records_for_run(run_id, cursor, stored)
+    for record in found.records:
+        watcher.asset_stored(record.event_log_entry.asset_materialization.asset_key.path[-1])
+    following: str | None = found.cursor
+    return following

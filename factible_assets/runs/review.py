@@ -1,0 +1,757 @@
+"""Reviews: what stands of a claim, wishes into actions, checking it again.
+
+What belongs here: refusing what cannot be done, in a sentence, before anything is recorded;
+running one claim; the scale on which a desk rules. What does not: how it is asked and shown
+(cli/review.py), what actions change (stages/reviews.py), storing them (warehouse/bookkeeping.py),
+what published scales mean (scales.py).
+"""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, get_args
+from urllib.parse import urlsplit
+
+from filelock import FileLock, Timeout
+from pydantic import ValidationError
+
+from factible_assets import records
+from factible_assets.config import FactCheckConfig
+from factible_assets.corpora.reading import load_corpora
+from factible_assets.corpora.writing import bare_id
+from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.rows import VideoRows
+from factible_assets.runs.result import Checked, stored_result
+from factible_assets.runs.targets import unchecked
+from factible_assets.scales import AVERITEC, FEVER, VERACITY, stance_of
+from factible_assets.settings import Settings
+from factible_assets.stages import reviews
+from factible_assets.stages.claims import corrected_claims
+from factible_assets.stages.ids import claim_id, query_id, review_action_id
+from factible_assets.stages.progress import ALL_STAGES
+from factible_assets.stages.search import is_the_video
+from factible_assets.stages.urls import UnusableUrlError, canonical_url, host_of, public_suffix
+from factible_assets.wording import STANCE_WORDS, plain
+from resources.statements import statements
+from warehouse.bookkeeping import known_claims, read_actions
+from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from factible_assets.runs.check import Say
+    from factible_assets.runs.launch import Watch
+
+_SQL = statements("factible_assets.runs", "questions.sql")
+
+_LONGEST: Final[Mapping[str, int]] = {
+    "A query": 400,
+    "A claim": 500,
+    "A part of the claim": 500,
+    "A source": 2000,
+    "A note": 4000,
+    "A reason": 4000,
+    "--reason": 4000,
+    "The name of a person": 80,
+    "The name of a reviewer": 80,
+}
+"""What a reviewer words, and how many characters it may have."""
+
+_REASONED: Final[Mapping[records.ReviewKind, tuple[str, str]]] = {
+    "drop_claim": ("To drop a claim needs a reason.", "--reason TEXT"),
+    "overrule_source": ("To overrule a source needs a reason.", "--reason TEXT"),
+    "sign": ("A ruling needs its words.", "--ruling TEXT"),
+}
+
+_NOTHING_TO_TAKE_BACK: Final[Mapping[records.ReviewKind, str]] = {
+    "assign": "The claim is assigned to nobody.",
+    "assess": "No assessment stands on the claim in these words.",
+    "sign": "No ruling stands on the claim in these words.",
+}
+
+_JUDGING: frozenset[records.ReviewKind] = frozenset({"assess", "sign", "overrule_source"})
+_SHORTEST_PREFIX = 4
+_TURN_SECONDS = 60
+
+_SCALES: Final[Mapping[str, Mapping[str, records.Stance]]] = {
+    "factible": {STANCE_WORDS[each].capitalize(): each for each in get_args(records.Stance)},
+    "averitec": AVERITEC,
+    "fever": FEVER,
+    "veracity": VERACITY,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The labels on which a desk rules, in their order, with the stance of each."""
+
+    name: str
+    labels: Mapping[str, records.Stance]
+
+    def label(self, given: str) -> tuple[str, records.Stance]:
+        """Return a label as the scale writes it, and its stance; its case is free.
+
+        Raises FactibleError: It is none of the scale's.
+        """
+        for label, stance in self.labels.items():
+            try:
+                return label, stance_of(given, {label: stance})
+            except ValueError:
+                continue
+        raise FactibleError(
+            f"{plain(given, 80)!r} is no ruling on the scale {self.name}.",
+            f"Its rulings: {', '.join(self.labels)}.",
+        )
+
+
+def scale_named(name: str, corpora: Iterable[Path] = ()) -> Scale:
+    """Return a scale: ours, a published one, or the labels that a corpus annotates its claims with.
+
+    `name` is `factible`, `averitec`, `fever`, `veracity`, or a corpus in the folders `corpora`.
+
+    Raises FactibleError: There is no such scale.
+    """
+    if name in _SCALES:
+        return Scale(name, _SCALES[name])
+    corpus = load_corpora(corpora).corpus(name)
+    annotated = [claim for video in corpus.videos for claim in video.claims or ()] if corpus else []
+    labels = {each.label: each.stance for each in annotated if each.label and each.stance}
+    if not labels:
+        raise FactibleError(
+            f"There is no scale {plain(name, 80)!r} to rule on.",
+            f"Set FACTIBLE_RULING_SCALE to {', '.join(_SCALES)}, or to a corpus whose claims are "
+            "annotated with labels.",
+        )
+    return Scale(name, labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One change as the user asks for it.
+
+    Attributes:
+        kind: What is to be done.
+        text: A query, a note, a claim's words (of a split one the parts, one a line), a source, a
+            stance, a person, or the label of a ruling; `none` takes back an assessment, a ruling,
+            an overruling or an assignment.
+        number: Of a query, from 1, as it was shown; or its id.
+        value: The stance or rating that a source is overruled with.
+        said: What was said in the transcript, where an added claim stands.
+        reason: Why; of a ruling, the ruling in prose.
+    """
+
+    kind: records.ReviewKind
+    text: str | None = None
+    number: int | str | None = None
+    value: str | None = None
+    said: str | None = None
+    query_type: records.QueryType | None = None
+    opposite: bool = False
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimFile:
+    """A claim as reviewers leave it, with what stands of its video (`rows`, `claims` by id).
+
+    Attributes:
+        number: From 1, the most important first; those that are not checked any more come last.
+        verdict: On these words; None: they were not judged yet.
+        queries: Those that the next check asks.
+        actions: What was done to it, under its former words too.
+        gone: Why it is not checked any more: it was dropped, or split.
+    """
+
+    rows: VideoRows
+    settings: Settings
+    claims: frozenset[str]
+    claim: records.Claim
+    number: int = 0
+    verdict: records.Verdict | None = None
+    queries: tuple[records.Query, ...] = ()
+    sources: tuple[records.Evidence, ...] = ()
+    actions: tuple[records.ReviewAction, ...] = ()
+    corrections: reviews.Corrections = reviews.NO_CORRECTIONS
+    gone: records.ReviewAction | None = None
+
+    @property
+    def video_id(self) -> str:
+        """The id of the video that makes it."""
+        return self.rows.video.video_id
+
+    @property
+    def ruling(self) -> records.ReviewAction | None:
+        """The ruling that stands on the claim in these words."""
+        return reviews.latest("sign", self.actions, self.claim.claim_id)
+
+    @property
+    def assigned_to(self) -> str | None:
+        """Who the claim is assigned to."""
+        act = reviews.latest("assign", self.actions)
+        return act.value if act else None
+
+    @property
+    def standing(self) -> tuple[records.ReviewAction, ...]:
+        """What reviewers did that is in force: to sources, to the claim, and what they think."""
+        mine, own = self.corrections, self.claim.claim_id
+        acts = (
+            *(*mine.sources.values(), *mine.stances.values(), *mine.ratings.values()),
+            *(
+                self.gone,
+                reviews.latest("assign", self.actions),
+                reviews.latest("assess", self.actions, own),
+            ),
+            self.ruling,
+        )
+        return tuple(act for act in acts if act is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """What stands once actions are recorded, and how the check of the claim ended.
+
+    `claims` are the ids of the claims that came of it: its parts, where it was split; `others` is
+    how many the video has beside them. Without a `run_id` there was no check, and `waits` tells
+    whether one is still to be made.
+    """
+
+    checked: Checked
+    claims: tuple[str, ...]
+    others: int
+    remarks: tuple[str, ...]
+    run_id: str | None
+    waits: bool
+    code: ExitCode
+
+
+# --- What stands --------------------------------------------------------------------------------
+
+
+def open_video(video: str, settings: Settings) -> list[ClaimFile]:
+    """Return the claims of a checked video, the most important first.
+
+    Raises FactibleError: Nothing is stored about the video, or it has no claims.
+    """
+    video_id = bare_id(video)
+    if not settings.warehouse.exists():
+        raise unchecked(video_id, settings)
+    with Warehouse(settings.warehouse).snapshot() as now:
+        rows, actions = now.read_standing(video_id), read_actions(now, video_id)
+        known = known_claims(now, video_id)
+    if not rows.videos:
+        raise unchecked(video_id, settings)
+    if not (rows.claims or actions):
+        raise FactibleError(
+            f"No claims of the video {plain(video_id, 120)} are stored.",
+            f"Check it first: factible check -- {plain(video_id, 120)}",
+        )
+    corrections, acts = reviews.corrections_by_claim(actions), reviews.by_claim(actions)
+    force = reviews.claims_in_force(actions)
+    claims = corrected_claims(rows.claims, actions, known, rows.transcript, rows.segments)
+    ever = {each: _bare_claim(video_id, mine.text) for each, mine in force.worded.items()} | known
+    verdict_of = rows.verdict_of
+    files: list[ClaimFile] = []
+    for claim in (*claims, *(ever[each] for each in force.gone if each in ever)):
+        own = claim.claim_id
+        mine = corrections.get(own, reviews.NO_CORRECTIONS)
+        asked = [query for query in rows.queries if query.claim_id == own]
+        asked.sort(key=lambda query: query.rank)
+        files.append(
+            ClaimFile(
+                rows=rows,
+                settings=settings,
+                claims=frozenset(each.claim_id for each in claims),
+                claim=claim,
+                number=len(files) + 1,
+                verdict=verdict_of.get(own),
+                queries=reviews.corrected_queries(claim, asked, mine),
+                sources=tuple(row for row in rows.evidence if row.claim_id == own),
+                actions=tuple(acts.get(own, ())),
+                corrections=mine,
+                gone=force.gone.get(own),
+            )
+        )
+    return files
+
+
+def new_claim(video: str, text: str, settings: Settings) -> ClaimFile:
+    """Return a claim that is yet to be added to a checked video; an `add_claim` adds it.
+
+    Raises FactibleError: Nothing is stored about the video, it makes the claim already, or the
+    words are none.
+    """
+    words = _words(text, "A claim")
+    files = open_video(video, settings)
+    first, claim = files[0], _bare_claim(files[0].video_id, words)
+    _refuse(
+        claim.claim_id in first.claims,
+        f"The video makes the claim {plain(words, 80)!r} already.",
+        f"factible review -- {first.video_id} lists its claims.",
+    )
+    acts = (act for file in files for act in file.actions if act.claim_id == claim.claim_id)
+    return ClaimFile(first.rows, settings, first.claims, claim, actions=tuple(acts))
+
+
+def _bare_claim(video_id: str, words: str) -> records.Claim:
+    return records.Claim(
+        claim_id=claim_id(video_id, words),
+        video_id=video_id,
+        rank=1,
+        text=words,
+        importance=1.0,
+        extraction_confidence=1.0,
+        basis="reviewer",
+    )
+
+
+def open_claim(video: str, claim: str, settings: Settings) -> ClaimFile:
+    """Return one claim, by its number or the beginning of its id, or of one that it had before.
+
+    Raises FactibleError: There is no such claim, or more than one.
+    """
+    files = open_video(video, settings)
+    if claim.isdecimal() and len(claim) < _SHORTEST_PREFIX:
+        found = [file for file in files if file.number == int(claim)]
+    else:
+        found = [file for file in files if any(each.startswith(claim) for each in _ids(file))]
+    _refuse(
+        len(found) != 1,
+        f"{'Several claims begin with' if found else 'The video has no claim'} "
+        f"{plain(claim, 80)!r}; it has {len(files)}, numbered from 1.",
+        f"factible review -- {files[0].video_id} lists them.",
+    )
+    return found[0]
+
+
+def _ids(file: ClaimFile) -> set[str]:
+    return {file.claim.claim_id, *(act.claim_id for act in file.actions)}
+
+
+def read_history(video: str, claim: str | None, settings: Settings) -> list[dict[str, Any]]:
+    """Return who changed what, of a video or of one of its claims, in order."""
+    files = [open_claim(video, claim, settings)] if claim else open_video(video, settings)
+    found = Warehouse(settings.warehouse).rows(_SQL["review_history"], {"video": files[0].video_id})
+    wanted = {act.action_id for file in files for act in file.actions}
+    return [row for row in found if not claim or row["action_id"] in wanted]
+
+
+def reviewer_name(given: str | None, settings: Settings) -> str:
+    """Return who reviews: as given, as set, or the name of the login.
+
+    Raises FactibleError: The name is empty or too long, or there is none.
+    """
+    name = given if given is not None else settings.reviewer
+    if name is None:
+        try:
+            name = getpass.getuser()
+        except (KeyError, OSError) as error:
+            raise FactibleError(
+                "Nobody knows who you are.", "Say so: --reviewer NAME, or set FACTIBLE_REVIEWER."
+            ) from error
+    return _words(name, "The name of a reviewer")
+
+
+# --- Wishes into actions ------------------------------------------------------------------------
+
+
+def planned(
+    file: ClaimFile, wishes: Sequence[Wish], reviewer: str, reason: str | None
+) -> tuple[records.ReviewAction, ...]:
+    """Turn wishes into actions, each judged against what those before it leave.
+
+    Raises FactibleError: One of them cannot be granted; nothing is recorded then.
+    """
+    why = _words(reason, "--reason") if reason is not None else None
+    now = datetime.now(UTC)
+    done: list[records.ReviewAction] = []
+    # What would be asked, by id; what each is derived to be tells the same words apart.
+    asked = {query.query_id: query_id(file.claim.claim_id, query.text) for query in file.queries}
+    for position, wish in enumerate(wishes, start=1):
+        if wish.kind in reviews.QUERY_KINDS:
+            fields = _query(file, wish, asked)
+        else:
+            kinds = {wish.kind, *(act.action for act in done)}
+            _refuse(
+                kinds & reviews.CLAIM_KINDS and kinds & _JUDGING,
+                "A claim cannot be changed and judged at once: a judgement is one on its words.",
+                "Change it first.",
+            )
+            is_kept = wish.kind not in {*reviews.OPINIONS, "restore_claim"}
+            _refuse(file.gone and is_kept, "The claim was dropped or split.", "Restore it first.")
+            group = _opinion if wish.kind in reviews.OPINIONS else _source
+            fields = (_claim if wish.kind in reviews.CLAIM_KINDS else group)(file, wish, done)
+        is_set = wish.kind == "drop_claim" or fields.get("value") is not None
+        if wish.kind in _REASONED and is_set and not plain(wish.reason or why or ""):
+            sentence, remedy = _REASONED[wish.kind]
+            raise FactibleError(sentence, f"Give it: {remedy}.")
+        done.append(
+            records.ReviewAction(
+                action_id=review_action_id(file.claim.claim_id, reviewer, now, position),
+                video_id=file.claim.video_id,
+                claim_id=file.claim.claim_id,
+                reviewer=reviewer,
+                acted_at=now,
+                position=position,
+                action=wish.kind,
+                reason=_words(wish.reason, "A reason") if wish.reason else why,
+                **fields,
+            )
+        )
+    _refuse(
+        not asked and any(wish.kind in reviews.QUERY_KINDS for wish in wishes),
+        "A claim needs at least one query, and nothing would be left to ask.",
+        "Reword the last one with --edit-query, or add another.",
+    )
+    return tuple(done)
+
+
+def _refuse(is_wrong: object, sentence: str, remedy: str = "") -> None:
+    if is_wrong:
+        raise FactibleError(sentence, remedy)
+
+
+def _query(file: ClaimFile, wish: Wish, asked: dict[str, str]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    kind, opposite = wish.query_type or "direct", wish.opposite
+    if wish.kind != "add_query":
+        number, known = wish.number, file.queries
+        by_number: dict[int | str | None, records.Query] = {each.query_id: each for each in known}
+        query = (by_number | dict(enumerate(known, start=1))).get(number)
+        if query is None:
+            raise FactibleError(
+                f"The claim has no query {number}; it has {len(known)}, numbered from 1.",
+                "factible review VIDEO CLAIM lists them.",
+            )
+        is_changed = query.query_id not in asked
+        _refuse(is_changed, f"Query {number} is changed twice.", "Change each query once.")
+        fields["target"] = query.query_id
+        kind, opposite = query.query_type, query.seeks_opposite
+    if wish.kind != "remove_query":
+        text = _words(wish.text, "A query")
+        made = query_id(file.claim.claim_id, text)
+        is_asked = made in asked.values()
+        shown = plain(text, 80)
+        _refuse(is_asked, f"The claim is asked {shown!r} already.", "Word it in another way.")
+        asked[made] = made
+        fields |= {"value": text, "query_id": made, "query_type": kind, "seeks_opposite": opposite}
+    asked.pop(fields.get("target", ""), None)
+    return fields
+
+
+def _opinion(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) -> dict[str, Any]:
+    if wish.kind == "note":
+        return {"value": _words(wish.text, "A note")}
+    given = plain(wish.text or "")
+    if given.lower() == "none":
+        words = None if wish.kind == "assign" else file.claim.claim_id
+        _refuse(
+            reviews.latest(wish.kind, [*file.actions, *done], words) is None,
+            _NOTHING_TO_TAKE_BACK[wish.kind],
+            "factible review VIDEO CLAIM lists what is in force.",
+        )
+        return {"value": None}
+    if wish.kind == "assign":
+        return {"value": _words(given, "The name of a person")}
+    if wish.kind == "sign":
+        scale = scale_named(file.settings.ruling_scale, file.settings.corpus_folders)
+        label, stance = scale.label(given)
+        whose = file.settings.organisation
+        return {"value": label, "stance": stance, "target": scale.name, "organisation": whose}
+    _refuse(
+        given.lower() not in get_args(records.Stance),
+        f"{plain(given, 40)!r} is no assessment.",
+        "Give supports, refutes, mixed or unclear; none takes yours back.",
+    )
+    return {"value": given.lower()}
+
+
+def _claim(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) -> dict[str, Any]:
+    is_changed = any(act.action in reviews.CLAIM_KINDS for act in done)
+    _refuse(is_changed, "A claim is changed twice.", "Change it once, then go on.")
+    if wish.kind == "drop_claim":
+        return {}
+    if wish.kind == "restore_claim":
+        _refuse(file.gone is None, "The claim was neither dropped nor split.")
+        return {"value": file.claim.text}
+    is_split = wish.kind == "split_claim"
+    parts = (wish.text or "").splitlines() if is_split else [wish.text]
+    wordings = [_words(each, "A part of the claim" if is_split else "A claim") for each in parts]
+    made = {claim_id(file.video_id, each) for each in wordings}
+    is_one = is_split and len(made) <= 1
+    _refuse(is_one, "A claim is split into two parts or more.", "Word each of them.")
+    said = wish.said.strip() if wish.kind == "add_claim" and wish.said else None
+    spoken = file.rows.transcript.text if file.rows.transcript else ""
+    times = spoken.count(said) if said is not None else 1
+    _refuse(
+        times != 1,
+        f"{plain(said or '', 80)!r} stands {times} times in the transcript.",
+        "Give words that stand there once, exactly as they are said.",
+    )
+    is_same = wish.kind == "reword_claim" and wordings[0] == file.claim.text
+    _refuse(
+        is_same or made & (file.claims - {file.claim.claim_id}),
+        "The video makes that claim already.",
+        "Word it in another way, or drop one.",
+    )
+    return {"value": "\n".join(wordings), "target": said}
+
+
+def _source(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) -> dict[str, Any]:
+    given = _words(wish.text, "A source")
+    is_added = wish.kind == "add_source"
+    subject = _fetchable(given) if is_added else source_subject(given)
+    shown = plain(subject, 120)
+    # What is said of it once what was planned so far is recorded.
+    folded = reviews.corrections_by_claim([*file.actions, *done])
+    corrected = folded.get(file.claim.claim_id, reviews.NO_CORRECTIONS)
+    if wish.kind == "overrule_source":
+        _refuse(
+            subject not in {row.canonical_url for row in file.sources if row.status == "ok"},
+            f"{shown} is no source that was read for the claim.",
+            "Give the URL of one as it is listed.",
+        )
+        value = plain(wish.value or "").lower().replace(" ", "_")
+        stances, ratings = get_args(records.Stance), get_args(records.Rating)
+        _refuse(
+            value not in {*stances, *ratings, "none"},
+            f"{plain(value, 40)!r} overrules nothing.",
+            f"Give a stance ({', '.join(stances)}), a rating ({', '.join(ratings)}), or none.",
+        )
+        _refuse(
+            value == "none" and subject not in {*corrected.stances, *corrected.ratings},
+            f"No reviewer overruled {shown} on this claim.",
+            "factible review VIDEO CLAIM lists what is in force.",
+        )
+        return {"target": subject, "value": None if value == "none" else value}
+    word = corrected.sources.get(subject)
+    who, last = (plain(word.reviewer), word.action) if word else ("", None)
+    if wish.kind == "unblock_source":
+        words = f"No reviewer blocked or added {shown} on this claim."
+        _refuse(word is None, words, "factible review VIDEO CLAIM lists what is in force.")
+    elif wish.kind == "block_source":
+        words = f"{shown} is blocked already, by {who}."
+        _refuse(last == "block_source", words, "--unblock takes that back.")
+        known = {row.canonical_url for row in file.sources}
+        _refuse(
+            "://" in subject and subject not in known and word is None,
+            f"{shown} is no source of the claim.",
+            "Give the URL of one as it is listed, or block a whole domain.",
+        )
+    else:
+        _refuse(
+            is_the_video(file.rows.video, given),
+            f"{plain(given, 120)} is the video itself, or a copy of it.",
+            "A video is no evidence for itself; give another source.",
+        )
+        words = f"{shown} was added already, by {who}."
+        _refuse(last == "add_source", words, "It is read in every check of the claim.")
+    if not is_added:
+        return {"target": subject}
+    # A canonical URL is an identity, and not every site answers to it.
+    found = {hit.canonical_url: hit.url for hit in file.rows.hits}
+    return {"target": subject, "value": found.get(subject, given) if given == subject else given}
+
+
+def source_subject(given: str) -> str:
+    """Return what a block names: a canonical URL, or a domain with all below it.
+
+    Raises FactibleError: It is neither.
+    """
+    try:
+        if "/" in given:
+            return canonical_url(given if "://" in given else f"https://{given}")
+        host = host_of(f"https://{given}").removeprefix("www.")
+    except UnusableUrlError as error:
+        raise FactibleError(str(error)) from error
+    _refuse(
+        "." not in host or public_suffix(host) == host,
+        f"{plain(given, 120)} is no domain of one publisher.",
+        "Give one such as example.org, or the URL of a page.",
+    )
+    return host
+
+
+def _fetchable(url: str) -> str:
+    """Return the canonical URL of what may be fetched, by the rule for all pages.
+
+    Raises FactibleError: It is no address of a web page, or leads into a private network.
+    """
+    import httpx  # noqa: PLC0415 - only for who adds a source
+
+    from resources.network_guard import ForbiddenTargetError, NetworkGuard  # noqa: PLC0415
+
+    try:
+        canonical = canonical_url(url)
+        NetworkGuard().check_url(httpx.URL(url))
+    except UnusableUrlError as error:
+        raise FactibleError(str(error)) from error
+    except (ForbiddenTargetError, httpx.InvalidURL) as error:
+        why = error.reason if isinstance(error, ForbiddenTargetError) else str(error)
+        raise FactibleError(
+            f"{plain(url, 120)} cannot be a source: {plain(why)}.",
+            "Give the public address of a web page.",
+        ) from error
+    return canonical
+
+
+def _words(text: str | None, what: str) -> str:
+    # Also what no database stores, lone surrogates and NUL, becomes a space.
+    flat, longest = plain(text or ""), _LONGEST[what]
+    size = f"{what} has {len(flat):,} characters, and may have {longest:,}."
+    _refuse(not flat, f"{what} is empty.", "Give some words.")
+    _refuse(len(flat) > longest, size, "Shorten it.")
+    return flat
+
+
+# --- Carrying them out --------------------------------------------------------------------------
+
+
+def carry_out(
+    file: ClaimFile,
+    actions: Sequence[records.ReviewAction],
+    *,
+    rerun: bool | None,
+    watch: Watch,
+    say: Say,
+    run_id: str | None = None,
+) -> Reviewed:
+    """Record actions, and check the claim again where that is wanted or they change its check.
+
+    `rerun` says whether it is checked again; None leaves that to the actions. `say` is told of what
+    the check does otherwise than one might think; `run_id` is that of its run, if known before.
+
+    Raises FactibleError: A run is working on the video, somebody else has changed the claim since
+    its file was opened, or the run was stopped.
+    """
+    changes = any(action.action not in reviews.OPINIONS for action in actions)
+    runs = changes if rerun is None else rerun
+    settings = file.settings
+    store = Warehouse(settings.warehouse)
+    if runs:
+        from factible_assets.pipeline.schedules import in_flight  # noqa: PLC0415 - loads Dagster
+        from factible_assets.runs.launch import open_instance  # noqa: PLC0415
+
+        with open_instance(settings) as instance:
+            busy = in_flight(instance)
+        if file.video_id in busy:
+            raise FactibleError(
+                f"{file.video_id} is being checked at the moment; nothing was recorded.",
+                "Wait until that run has ended, or record without a check: --no-rerun.",
+                ExitCode.FAILED,
+            )
+    if actions:
+        with in_turn(settings):
+            if changes:
+                _refuse_on_old_ground(file)
+            store.write_rows({"review_actions": actions})
+    came = _came_of(file, open_video(file.video_id, settings))
+    ids = tuple(claim.claim_id for claim in came)
+    again = _check_again(file, came, actions, watch, say, run_id) if runs else None
+    if again is None or again.failures:
+        store.publish(settings.published)
+    checked = again or stored_result(file.video_id, settings=settings)
+    if checked is None:
+        raise unchecked(file.video_id, settings)
+    code = checked.code if checked.failures else ExitCode.DONE
+    if runs and not checked.failures and checked.incomplete.intersection(ids):
+        code = ExitCode.INCOMPLETE
+    hosts = {urlsplit(row.canonical_url).hostname or "" for row in file.sources}
+    blocked = (act.target or "" for act in actions if act.action == "block_source")
+    remarks = (
+        f"No source of the claim is of {plain(domain, 120)} so far; what is found there later is "
+        "left out."
+        for domain in blocked
+        if "://" not in domain and not any(f".{host}".endswith(f".{domain}") for host in hosts)
+    )
+    return Reviewed(
+        checked,
+        ids or (file.claim.claim_id,),
+        len(checked.data.claims) - len(came),
+        tuple(remarks),
+        again.run_id if again else None,
+        waits=changes and (again is None or bool(again.failures)),
+        code=code,
+    )
+
+
+@contextmanager
+def in_turn(settings: Settings) -> Iterator[None]:
+    """Let one record at a time, so that what stands is still what a wish was judged by.
+
+    Raises FactibleError: Others took too long.
+    """
+    try:
+        with FileLock(settings.home / ".review.lock", timeout=_TURN_SECONDS):
+            yield
+    except Timeout as error:
+        raise FactibleError("Others are recording reviews at the moment.", "Try again.") from error
+
+
+def _refuse_on_old_ground(file: ClaimFile) -> None:
+    """Refuse what was judged by a list of claims, or by acts, that are others by now."""
+    files = open_video(file.video_id, file.settings)
+    own = {each.claim.claim_id: each for each in files}.get(file.claim.claim_id)
+    then, now = (
+        [act for act in each.actions if act.action not in reviews.OPINIONS] if each else []
+        for each in (file, own)
+    )
+    _refuse(
+        files[0].claims != file.claims or then != now,
+        "Somebody else has changed this claim, or another of the video, in the meantime; nothing "
+        "was recorded.",
+        f"Look at it again: factible review -- {file.video_id}",
+    )
+
+
+def _came_of(file: ClaimFile, now: Sequence[ClaimFile]) -> list[records.Claim]:
+    """Return what a claim is now, to be checked: the claim in its new words, or its parts."""
+    ids = {each.claim.claim_id for each in now if file.claim.claim_id in _ids(each)}
+    for each in now:
+        if each.claim.claim_id in ids and each.gone and each.gone.action == "split_claim":
+            ids |= {claim_id(file.video_id, part) for part in (each.gone.value or "").splitlines()}
+    return [each.claim for each in now if each.claim.claim_id in ids and each.gone is None]
+
+
+def _check_again(
+    file: ClaimFile,
+    claims: Sequence[records.Claim],
+    actions: Sequence[records.ReviewAction],
+    watch: Watch,
+    say: Say,
+    run_id: str | None,
+) -> Checked:
+    from factible_assets.pipeline.schedules import FORGOTTEN, last_knobs  # noqa: PLC0415 - Dagster
+    from factible_assets.runs.launch import check_video, open_instance  # noqa: PLC0415 - Dagster
+    from factible_assets.runs.reusable import INPUT_TAGS, claims_wait  # noqa: PLC0415
+
+    settings = file.settings
+    with Warehouse(settings.warehouse).snapshot() as now, open_instance(settings) as instance:
+        waits = claims_wait(now, file.video_id)
+        found = now.current_sets(file.video_id).get("claims")
+        made = instance.get_run_by_id(found.run_id) if found else None
+        given = last_knobs(now, instance, file.video_id)
+    ids = [claim.claim_id for claim in claims] or [file.claim.claim_id]
+    alone = {"renew": False, "only_claims": tuple(ids)}
+    try:
+        config = FactCheckConfig.model_validate({**(given or {}), **alone})
+    except ValidationError:
+        given, config = None, FactCheckConfig.model_validate(alone)
+    if given is None:
+        say(FORGOTTEN)
+    reviewer = {"reviewer": actions[0].reviewer} if actions else {}
+    # What its claims come from is what those come from that are kept.
+    comes_from = {tag: made.tags.get(tag, "") if made else "" for tag in INPUT_TAGS}
+    return check_video(
+        file.video_id,
+        settings=settings,
+        config=config,
+        watch=watch,
+        claims=claims,
+        assets=("claims", *ALL_STAGES) if waits else ALL_STAGES,
+        tags={"claim": ids[0], **reviewer, **comes_from},
+        run_id=run_id,
+        remedy="What you changed is recorded; factible review VIDEO CLAIM --rerun goes on.",
+    )

@@ -1,0 +1,259 @@
+"""Reads the body of an answer: which content types are read, by whom, and off the event loop.
+
+What belongs here: choosing the reader of a body, bounding its time, and naming what keeps a body
+from being read. What does not: fetching (pages.py), markup (extract.py), PDF (pdf_worker.py).
+
+Content types that are read: HTML, XHTML, plain text and PDF. Any other ends as unavailable with
+the reason `unsupported content type: …`. A PDF is known by its first bytes, however it is declared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import json
+import os
+import re
+import sys
+from collections.abc import Callable
+from datetime import date
+from email.message import Message
+from http import HTTPStatus
+from pathlib import Path
+
+from resources import http
+from resources.lines import NotTextError, decode_text
+from resources.pages import extract
+from resources.pages.base import Via
+from resources.pages.extract import Obstacle
+
+_NEEDS_BROWSER = "needs a browser: the page has no text without its scripts"
+
+_PDF_START = b"%PDF-"
+_PDF_END = b"%%EOF"
+_PDF_WINDOW = 1_024
+"""Bytes in which a PDF begins (Adobe's PDF Reference 1.7, appendix H.3, note 13)."""
+
+_DECLARED_MARKUP = frozenset({"text/html", "application/xhtml+xml"})
+MARKUP = _DECLARED_MARKUP | {"text/plain", ""}
+_PERHAPS_PDF = frozenset(
+    {
+        "application/pdf",
+        "application/x-pdf",
+        # Many servers send reports for saving.
+        "application/octet-stream",
+        "binary/octet-stream",
+        "application/force-download",
+    }
+)
+
+
+class ScriptedPageError(http.UnavailableError):
+    """A page that its scripts draw; `response` is its answer without them."""
+
+    def __init__(self, response: http.Response) -> None:
+        super().__init__(_NEEDS_BROWSER)
+        self.response = response
+
+
+class PageReader:
+    """Reads bodies, no more at once than there are cores, each for at most so many seconds."""
+
+    def __init__(self, *, seconds: float = 30.0) -> None:
+        self._seconds = seconds
+        self._slots = asyncio.Semaphore(os.cpu_count() or 1)
+
+    @staticmethod
+    def accepts(media_type: str) -> bool:
+        """Tell whether bodies of a media type are read; empty stands for undeclared."""
+        return media_type in MARKUP or media_type in _PERHAPS_PDF
+
+    async def read(self, response: http.Response) -> tuple[extract.Extract, Via]:
+        """Read an answer of any status; UnavailableError (ScriptedPageError) or OutageError."""
+        with http.about(response):
+            failure = http.status_failure(response)
+            if failure is not None:
+                raise failure
+            damage = _damage(response)
+            if damage is not None:
+                raise http.OutageError(damage)
+            if _is_pdf(response.body):
+                async with self._slots:
+                    return await read_pdf(response.body, seconds=self._seconds), "pdf"
+            page = await self._in_thread(lambda: _read(response))
+            if page.obstacle == "needs a browser":
+                raise ScriptedPageError(response)
+            if page.obstacle is not None:
+                raise hindered(page.obstacle)
+        return page, "scraped"
+
+    async def read_html(self, html: str, url: str) -> extract.Extract:
+        """Read a page as a browser drew it. Raises UnavailableError if that takes too long."""
+        return await self._in_thread(lambda: extract.extract_html(html, url))
+
+    async def _in_thread(self, work: Callable[[], extract.Extract]) -> extract.Extract:
+        async with self._slots:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    return await asyncio.to_thread(work)
+            except TimeoutError as error:
+                raise http.UnavailableError(
+                    f"the page could not be read within {self._seconds:g} seconds: its markup is "
+                    "too tangled"
+                ) from error
+            except extract.READER_ERRORS as error:
+                raise http.UnavailableError(f"broken markup: {type(error).__name__}") from error
+
+
+def hindered(obstacle: Obstacle) -> http.HttpFailureError:
+    """Name the failure that an obstacle stands for."""
+    match obstacle:
+        case "empty":
+            return http.UnavailableError("empty: the page holds no readable text")
+        case "needs a browser":
+            return http.UnavailableError(_NEEDS_BROWSER)
+        case "locked":
+            return http.UnavailableError("locked: the site gave the beginning of the page alone")
+        case "garbled":
+            return http.OutageError("the characters of the page were lost on its way here")
+        case "textless":
+            return http.OutageError("out of order: the page came without any text")
+
+
+def _read(response: http.Response) -> extract.Extract:
+    kind, body = response.media_type, response.body
+    if kind not in MARKUP:
+        more = ", and no PDF" if kind in _PERHAPS_PDF else ""
+        raise http.UnavailableError(f"unsupported content type: {kind}{more}")
+    declared = Message()
+    declared["Content-Type"] = response.headers.get("content-type", "")
+    charset = declared.get_content_charset()
+    is_wide = (charset or "").startswith(("utf-16", "utf-32")) or body.startswith(_WIDE_MARKS)
+    if b"\0" in body[:1024] and not is_wide:
+        raise http.UnavailableError("unsupported content type: binary data, undeclared")
+    text = extract.repaired(extract.decode(body, charset))
+    is_markup = body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+    if kind in _DECLARED_MARKUP or is_markup:
+        return extract.extract_html(text, response.url)
+    return extract.extract_plain(text)
+
+
+def _damage(response: http.Response) -> str | None:
+    """Say what happened to a body on its way, None if it is as it was sent, as far as one can tell.
+
+    Where neither a length nor a last chunk says so, only the shape of a body shows that it ends
+    before its end.
+    """
+    body, kind = response.body, response.media_type
+    if response.status == HTTPStatus.PARTIAL_CONTENT:
+        return "the site sent a part of the page, which was not asked for"
+    if not body.strip():
+        return "the site sent an empty body"
+    if _is_pdf(body):
+        is_whole = response.framed or _PDF_END in body[-_PDF_WINDOW:]
+        return None if is_whole else "the PDF broke off before its end"
+    if kind in _DECLARED_MARKUP and (_is_binary(body) or _is_data(body)):
+        data = f"binary data as {kind}" if _is_binary(body) else "data instead of the page"
+        return f"the site sent {data}"
+    if kind in MARKUP and _is_cut(body, framed=response.framed):
+        return "the page broke off before its end"
+    return None
+
+
+def _is_binary(body: bytes) -> bool:
+    try:
+        decode_text(body[:_BINARY_WINDOW])
+    except NotTextError:
+        return True
+    return False
+
+
+def _is_cut(body: bytes, *, framed: bool) -> bool:
+    """Tell whether a page ends inside a tag or, if nobody said where it ends, before its end."""
+    text = body.lower().rstrip()
+    if b"<" not in text[:_BINARY_WINDOW]:
+        return not framed and not body.endswith(b"\n") and not text.endswith(_PROSE_ENDS)
+    last = text.rfind(b"<")
+    if last > text.rfind(b">") and _OPEN_TAG.match(text, last):
+        return True
+    if b"<html" in text or b"<body" in text:
+        # The last tags may be left out. But who says where a page ends may not have had all of it.
+        tail = text[text.rfind(b">") + 1 :]
+        is_ended = framed and (len(tail) < _LAST_WORDS or tail.endswith(_PROSE_ENDS))
+        return not is_ended and b"</html" not in text and b"</body" not in text
+    return not framed and not text.endswith(b">")
+
+
+def _is_data(body: bytes) -> bool:
+    """Tell whether bytes are JSON, alone or as the argument of a call, or XML that is no page."""
+    start = body[:_BINARY_WINDOW].lstrip(codecs.BOM_UTF8 + b" \t\r\n").lower()
+    if start.startswith((b"<?xml", b"<rss", b"<feed")):
+        return b"<html" not in start
+    if not start.startswith((b"{", b"[")):
+        return _CALL.match(start) is not None
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _is_pdf(body: bytes) -> bool:
+    return body.startswith(_PDF_START) or (
+        body.lstrip()[:1] != b"<" and _PDF_START in body[:_PDF_WINDOW]
+    )
+
+
+_BINARY_WINDOW = 65_536
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_PROSE_ENDS = (b".", b"!", b"?", b'"', b"'", b")", b"]", b":", b";")
+_LAST_WORDS = 60  # Bytes of text after all tags that may say when a page was changed, by whom.
+_CALL = re.compile(rb"[\w.$]+\(\s*[\[{]\s*[\"'{\[]")
+_OPEN_TAG = re.compile(rb"<[a-z/!][^<>]*$")
+
+
+# --- PDF, in a process of its own, which is ended when its time is up ---------------------------
+#
+# A thread would not do: pypdf is written in Python and would keep the event loop waiting, and a
+# thread that reads a hostile file for ever cannot be ended.
+
+_WORKER = Path(__file__).with_name("pdf_worker.py")
+# What Python needs to start. Nothing else is handed on: the environment holds keys.
+_ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "HOME", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP")
+
+
+async def read_pdf(data: bytes, *, seconds: float) -> extract.Extract:
+    """Read text, title, author and date of creation of a PDF, as far as pdf_worker.py goes.
+
+    Raises UnavailableError if it is encrypted, broken, scanned or empty, or takes too long.
+    """
+    worker = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",
+        str(_WORKER),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            output, _ = await worker.communicate(data)
+    except TimeoutError as error:
+        raise http.UnavailableError(
+            f"too long: the PDF could not be read within {seconds:g} seconds"
+        ) from error
+    finally:
+        if worker.returncode is None:
+            worker.kill()
+            await worker.wait()
+    if worker.returncode != 0:
+        raise http.UnavailableError("broken: the PDF cannot be read")
+    answer: dict[str, str | None] = json.loads(output)
+    if answer.get("failure"):
+        raise http.UnavailableError(str(answer["failure"]))
+    text, title, author = (
+        extract.storable(answer[name] or "") for name in ("text", "title", "author")
+    )
+    created = date.fromisoformat(answer["created"]) if answer["created"] else None
+    return extract.Extract(text.strip(), title or None, author or None, created)

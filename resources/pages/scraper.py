@@ -1,0 +1,423 @@
+"""Fetches pages: one isolated request per URL, and a text that belongs to that URL alone.
+
+What belongs here: by which way one URL becomes a `FetchedPage`, the name of every way in which it
+may not, what sites ask of robots, and readers elsewhere. What does not: HTTP itself
+(resources.http), reading bodies (reading.py), the browser (browser.py), choosing URLs.
+
+The ways, each tried only if the one before could not work:
+
+1. `scraped` or `pdf`: the site's own answer, read by its content type;
+2. `browser`, if the answer has scripts and fewer than 100 characters of text without them
+   (Factible, section 1.3.4, step 3);
+3. `archive`, if the site says that the page is gone (404 or 410) and copies are allowed.
+
+An outage on a later way is an outage of the page, though the site has answered: the text may be
+had another time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from abc import abstractmethod
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
+from http import HTTPStatus
+from typing import Any, TypeAlias
+from urllib.parse import quote
+
+import protego
+
+from resources.http import (
+    HttpClient,
+    HttpFailureError,
+    OutageError,
+    Response,
+    TooLargeError,
+    UnavailableError,
+    about,
+    elapsed_since,
+    is_passing,
+    parse_url,
+    shown,
+    status_failure,
+)
+from resources.network_guard import ForbiddenTargetError, NetworkGuard
+from resources.once import Once
+from resources.pages.base import FetchedPage, Via
+from resources.pages.browser import Browser
+from resources.pages.extract import Extract, clean, storable
+from resources.pages.reading import MARKUP, PageReader, ScriptedPageError, hindered
+from resources.promises import Promise, held_to
+
+_ACCEPT = "text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.1"
+_GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
+
+_ERROR_PAGE = 600
+"""Characters below which a page is taken for the excuse of scripts that could not be loaded."""
+
+
+class Fetching:
+    """Fetches pages, and turns every failure into a page that says so."""
+
+    async def fetch(
+        self, url: str, known: FetchedPage | None = None, *, promise: Promise | None = None
+    ) -> FetchedPage:
+        """Fetch and read one page. Never raises for a page that fails: it answers so.
+
+        `known` is the stored page: its text is returned, with status 304, if the site says that
+        nothing changed. A page that breaks the `promise` of the search is an outage.
+        """
+        retrieved_at, started = datetime.now(UTC), time.perf_counter()
+        try:
+            page = await self._obtain(url, known)
+            page = await asyncio.to_thread(held_to, promise, page)
+        except HttpFailureError as failure:
+            is_absent = failure.outcome == "unavailable" and failure.http_status in _GONE
+            page = FetchedPage(
+                url,
+                "absent" if is_absent else failure.outcome,
+                retrieved_at,
+                final_url=failure.final_url,
+                http_status=failure.http_status,
+                reason=failure.reason,
+            )
+        return replace(page, retrieved_at=retrieved_at, latency_seconds=elapsed_since(started))
+
+    @abstractmethod
+    async def _obtain(self, url: str, known: FetchedPage | None) -> FetchedPage:
+        """Fetch a page; raises HttpFailureError for one that fails."""
+
+
+@dataclass
+class PageFetcher(Fetching):
+    """Fetches and reads pages itself, as many at once as the client's limits allow.
+
+    Without a browser, pages that need their scripts are not drawn; without `wayback` no copies of
+    pages that are gone are asked for. Client and browser are their owner's to close.
+    """
+
+    http: HttpClient
+    reading_seconds: float = 30.0
+    respect_robots: bool = True
+    browser: Browser | None = None
+    wayback: Wayback | None = None
+
+    def __post_init__(self) -> None:
+        self._reader = PageReader(seconds=self.reading_seconds)
+        self._robots = Robots(self.http) if self.respect_robots else None
+
+    async def _obtain(self, url: str, known: FetchedPage | None) -> FetchedPage:
+        try:
+            return await self._scrape(url, known)
+        except ScriptedPageError as failure:
+            if self.browser is None:
+                raise
+            why, way = failure.reason, "browser"
+            later = self._draw(self.browser, url, failure.response)
+        except HttpFailureError as failure:
+            if failure.http_status not in _GONE or self.wayback is None:
+                raise
+            why, way = failure.reason, "archive"
+            later = self._find_copy(self.wayback, url, failure)
+        try:
+            return replace(await later, reason=why)
+        except HttpFailureError as failure:
+            failure.reason = f"{why}; {way}: {failure.reason}"
+            raise
+
+    async def _scrape(self, url: str, known: FetchedPage | None) -> FetchedPage:
+        if self._robots is not None:
+            await self._robots.check(url)
+        conditions = known.conditions() if known is not None else {}
+        response = await self._get(url, conditions)
+        if known is not None and conditions and response.status == HTTPStatus.NOT_MODIFIED:
+            if response.url == known.final_url:
+                return replace(
+                    known,
+                    url=url,
+                    http_status=response.status,
+                    etag=response.headers.get("etag", known.etag),
+                    last_modified=response.headers.get("last-modified", known.last_modified),
+                )
+            response = await self._get(url, {})  # the stored text is that of another address
+        if self._robots is not None and response.url != url.partition("#")[0]:
+            try:  # where a redirect led may withhold it too
+                await self._robots.check(response.url)
+            except HttpFailureError as failure:
+                failure.final_url = response.url
+                raise
+        return _page(url, *await self._reader.read(response), response)
+
+    async def _get(self, url: str, conditions: dict[str, str]) -> Response:
+        try:
+            return await self.http.get(
+                url, headers={"Accept": _ACCEPT, **conditions}, accepts=self._reader.accepts
+            )
+        except TooLargeError as failure:
+            if failure.media_type not in MARKUP:
+                raise
+            # No article has this size: something else came in the page's place.
+            raise OutageError(
+                failure.reason, http_status=failure.http_status, final_url=failure.final_url
+            ) from failure
+
+    async def _draw(self, browser: Browser, url: str, response: Response) -> FetchedPage:
+        with about(response):
+            drawn = await browser.draw(response)
+        at_drawn = replace(response, url=drawn.url)
+        with about(at_drawn):
+            extract = await self._reader.read_html(drawn.html, drawn.url)
+            failure = drawn.failure if len(extract.text) < _ERROR_PAGE else None
+            failure = failure or (drawn.foreign_failure if extract.obstacle is not None else None)
+            if failure is not None:
+                raise OutageError(failure)
+            if extract.obstacle == "needs a browser":
+                raise UnavailableError("the page has no text even with its scripts")
+            if extract.obstacle is not None:
+                raise hindered(extract.obstacle)
+        return replace(
+            _page(url, extract, "browser", at_drawn),
+            byte_count=len(response.body) + drawn.byte_count,
+            etag=None,
+            last_modified=None,
+        )
+
+    async def _find_copy(self, wayback: Wayback, url: str, gone: HttpFailureError) -> FetchedPage:
+        try:
+            response = await wayback.fetch(url)
+            extract, _ = await self._reader.read(response)
+        except UnavailableError as failure:
+            failure.http_status, failure.final_url = gone.http_status, gone.final_url
+            raise
+        return _page(url, extract, "archive", response)
+
+
+def _page(url: str, extract: Extract, via: Via, response: Response) -> FetchedPage:
+    return FetchedPage(
+        url,
+        "ok",
+        datetime.now(UTC),
+        final_url=response.url,
+        http_status=response.status,
+        via=via,
+        title=extract.title,
+        author=extract.author,
+        published_on=extract.published_on,
+        text=extract.text,
+        byte_count=len(response.body),
+        etag=response.headers.get("etag"),
+        last_modified=response.headers.get("last-modified"),
+    )
+
+
+# --- Copies of pages that are gone, in the Internet Archive's Wayback Machine -------------------
+#
+# The availability API names the nearest capture; the `id_` form of its address is the capture's own
+# bytes, without the archive's banner and rewritten links. Of the API's answer only the time of the
+# capture is used: which URL is fetched is never decided by what a server says.
+
+_TIMESTAMP = re.compile(r"\d{14}")
+_MAX_ANSWER_BYTES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wayback:
+    """Fetches copies. An outage of the archive is an outage: the copy may be there another time.
+
+    The archive's robots.txt is not asked, since it speaks of crawling and this is its API. The
+    owner of the client closes it.
+    """
+
+    http: HttpClient
+    base_url: str = ""
+    """In place of archive.org, which is asked for captures, and web.archive.org, which has them."""
+
+    async def fetch(self, url: str) -> Response:
+        """Return a page's newest copy; UnavailableError: there is none, OutageError: no answer."""
+        # Without a time, the API often answers that there is nothing.
+        now = f"{datetime.now(UTC):%Y%m%d}"
+        available = f"{self.base_url or 'https://archive.org'}/wayback/available"
+        response = await self.http.get(
+            f"{available}?url={quote(url, safe='')}&timestamp={now}",
+            headers={"Accept": "application/json"},
+            max_bytes=_MAX_ANSWER_BYTES,
+        )
+        if status_failure(response):
+            raise OutageError(f"the Wayback Machine answered {response.status}")
+        try:
+            nearest = json.loads(response.body)["archived_snapshots"].get("closest")
+            if not nearest or not nearest.get("available"):
+                raise UnavailableError("the Wayback Machine holds no copy")
+            timestamp: str = nearest["timestamp"]
+            if _TIMESTAMP.fullmatch(timestamp) is None:
+                raise ValueError(timestamp)
+        except (ValueError, LookupError, AttributeError, TypeError) as error:
+            raise OutageError("the Wayback Machine's answer could not be understood") from error
+        captures = self.base_url or "https://web.archive.org"
+        return await self.http.get(f"{captures}/web/{timestamp}id_/{url}")
+
+
+# --- robots.txt (RFC 9309), asked of each site before a page is fetched --------------------------
+#
+# The parser is Protego: urllib.robotparser knows neither the longest match nor wildcards (sections
+# 2.2.2 and 2.2.3). What an answer means (section 2.3.1): rules if it is a success; everything
+# allowed if the file is not there (4xx, or too many redirects); an outage of the page, and no
+# refusal, if the server failed (5xx, no connection) or asks to slow down (429). Crawl-delay is no
+# part of the RFC and is not applied; a site that wants pauses asks by Retry-After.
+
+TOKEN = "factible-assets"  # noqa: S105 - a product token (RFC 9309, section 2.2.1), no secret
+"""The name by which a robots.txt addresses this client."""
+
+_READ_BYTES = 512_000  # RFC 9309, section 2.5: at least 500 kibibytes are parsed
+_MAX_BYTES = 4_000_000
+_Rules: TypeAlias = protego.Protego | str | None
+"""What a site allows: by rules, unknown because of a failure, or everything."""
+
+
+@dataclass
+class Robots:
+    """The rules of all sites, each fetched once in a check: RFC 9309, section 2.4, allows a day."""
+
+    http: HttpClient
+    _once: Once[_Rules] = field(default_factory=Once)
+
+    async def check(self, url: str) -> None:
+        """Return if a page may be fetched; raise UnavailableError if robots are asked not to.
+
+        Raises OutageError while the site's rules cannot be read. A URL that is malformed or
+        forbidden is let through: fetching it says what is wrong.
+        """
+        try:
+            parsed = parse_url(url)
+        except UnavailableError:
+            return
+        if parsed.scheme not in {"http", "https"} or not parsed.host:
+            return
+        origin = f"{parsed.scheme}://{parsed.netloc.decode('ascii', 'replace')}"
+        rules = await self._once.get(origin, partial(self._rules, origin))
+        if isinstance(rules, str):
+            raise OutageError(f"{shown(url)} is not read while robots.txt is unknown: {rules}")
+        if rules is not None and not rules.can_fetch(str(parsed), TOKEN):
+            reason = f"{parsed.host} asks robots not to read this page (its robots.txt)"
+            raise UnavailableError(reason)
+
+    async def _rules(self, origin: str) -> _Rules:
+        try:
+            response = await self.http.get(f"{origin}/robots.txt", max_bytes=_MAX_BYTES)
+            if failure := status_failure(response):
+                raise failure
+            text = response.body[:_READ_BYTES].decode("utf-8-sig", "replace")
+            return await asyncio.to_thread(protego.Protego.parse, text)
+        except OutageError as error:
+            return error.reason
+        except UnavailableError:
+            return None  # no such file
+
+
+# --- Jina's Reader: another machine fetches, draws and extracts a page ----------------------------
+#
+# Jina learns which pages are read. A URL is checked by its form before it is handed over, so that
+# no name of a private network leaves the machine. The text comes as Markdown, whose marks are taken
+# off. Pages are marked `scraped`: which way Jina went, it does not say. Without a key, Jina answers
+# 20 questions a minute; the key appears in no reason.
+
+JINA_URL = "https://r.jina.ai/"
+
+_PAGE_SECONDS = 12  # below the client's own patience, so that Jina's sentence arrives
+_JINA_HEADERS = {
+    "Accept": "application/json",
+    "Content-Type": "application/json",
+    "X-Retain-Images": "none",
+    "X-Retain-Links": "text",
+    "X-Timeout": str(_PAGE_SECONDS),
+}
+_REFUSALS: dict[int, str] = {
+    HTTPStatus.UNAUTHORIZED: "Jina's reader does not accept the key; check JINA_API_KEY",
+    HTTPStatus.PAYMENT_REQUIRED: "Jina's reader says that the key has no credits left",
+    HTTPStatus.FORBIDDEN: "Jina's reader refuses this key; check JINA_API_KEY",
+    HTTPStatus.TOO_MANY_REQUESTS: "Jina's reader asks for fewer questions",
+}
+_UNREADABLE = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS})
+_PAGE_STATUS = re.compile(r"returned error (\d{3})")
+# An address may have one pair of brackets. Nothing here reads a character twice for each opening.
+_TARGET = r"[^()\s]*(?:\([^()\s]*\)[^()\s]*)?"
+_MARKS = (
+    (re.compile(r"^\s{0,3}#{1,6}\s+", re.MULTILINE), ""),
+    (re.compile(r"^\s{0,3}>\s?", re.MULTILINE), ""),
+    (re.compile(r"^[=\-*_]{3,}\s*$", re.MULTILINE), ""),
+    (re.compile(rf"!\[[^\[\]]*\]\({_TARGET}\)"), ""),
+    (re.compile(rf"\[([^\[\]]*)\]\({_TARGET}\)"), r"\1"),
+    (re.compile(r"(\*\*|__|`)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"\n\s*\n+"), "\n"),
+)
+
+
+def without_marks(text: str) -> str:
+    """Take the marks of Markdown off a text, with the addresses of its links and its pictures."""
+    for mark, replacement in _MARKS:
+        text = mark.sub(replacement, text)
+    return text
+
+
+@dataclass(frozen=True)
+class JinaReader(Fetching):
+    """Fetches pages through Jina's Reader, without conditions. The client's owner closes it."""
+
+    http: HttpClient
+    api_key: str | None = field(default=None, repr=False)
+    base_url: str = JINA_URL
+
+    async def _obtain(self, url: str, known: FetchedPage | None) -> FetchedPage:
+        del known
+        try:
+            NetworkGuard().check_url(parse_url(url))
+        except ForbiddenTargetError as error:
+            raise UnavailableError(f"{shown(url)} is not fetched: {error.reason}") from error
+        key = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        content = json.dumps({"url": url}).encode()
+        response = await self.http.post(self.base_url, content=content, headers=_JINA_HEADERS | key)
+        status = response.status
+        if status in _REFUSALS:
+            raise OutageError(_REFUSALS[status])
+        if status in _UNREADABLE:
+            raise UnavailableError(f"Jina's reader does not read this page (status {status})")
+        if status != HTTPStatus.OK:
+            raise OutageError(f"Jina's reader could not read the page (status {status})")
+        data: Any = None
+        with suppress(ValueError, LookupError, TypeError):
+            data = json.loads(response.body)["data"]
+        if not isinstance(data, dict) or not isinstance(data.get("content"), str):
+            raise OutageError("Jina's answer could not be understood")
+        if seen := _PAGE_STATUS.search(str(data.get("warning") or "")):
+            status = int(seen[1])
+            kind = OutageError if is_passing(status) else UnavailableError
+            raise kind(f"the site answered {status} to Jina's reader", http_status=status)
+        text = without_marks(storable(data["content"]))
+        final_url, title, day = (
+            each if isinstance(each, str) else ""
+            for each in map(data.get, ("url", "title", "publishedTime"))
+        )
+        if not text.strip():
+            raise hindered("empty")
+        published_on = None
+        for read in (parsedate_to_datetime, datetime.fromisoformat):  # as in mail, or ISO 8601
+            with suppress(ValueError):
+                published_on = read(day).date()
+        return FetchedPage(
+            url,
+            "ok",
+            datetime.now(UTC),
+            final_url=final_url if final_url.startswith(("http://", "https://")) else url,
+            http_status=HTTPStatus.OK,
+            via="scraped",
+            title=clean(title),
+            published_on=published_on,
+            text=text.strip(),
+            byte_count=len(text.strip().encode()),
+        )

@@ -1,0 +1,399 @@
+"""Rating sets: which domains a file lists, and how reliable it holds them to be.
+
+What belongs here: reading each known layout into `ListedRating`s, tables of any other layout by
+their description, and looking hosts up in several sets. What does not: what a rating is worth,
+parent domains, and unlisted domains (the domain's business), choosing a file's reader (the caller).
+
+A set written for this project is read strictly: the first wrong value ends in an error that names
+file and line. Sets of others are read as they are: rows that rate no host (dead sites, names that
+are no host, rows on one section of a site) are left out.
+
+A file that does not explain itself has a description beside it, NAME.csv.yaml for NAME.csv, which
+says what it is and, with `columns`, how its table is read: corpora/README.md has one with every
+field. Without `thresholds` and `scale` the ratings are called high, medium, low and very low.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar, get_args
+
+import yaml
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    FiniteFloat,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
+
+from resources import lines
+from resources.lines import PlacedError
+from resources.ratings.base import ListedRating, Rating, SourceClass
+
+Name = TypeVar("Name")
+_MAX_BYTES: Final = 1 << 30
+_ListedRating: TypeAlias = Literal["very_low", "low", "medium", "high"]
+_LISTED_RATINGS: tuple[Rating, ...] = get_args(_ListedRating)
+"""From worst to best; a set lists nothing as unknown."""
+_CLASSES: tuple[SourceClass, ...] = get_args(SourceClass)
+_HOST = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{1,62}")
+_FRONT_PAGES = frozenset({"", "home", "index.html", "index.php", "en", "news"})
+
+
+@dataclass(frozen=True, slots=True)
+class RatingSet:
+    """One rating set: its ratings by host, where it stands in time, and how it may be used."""
+
+    name: str
+    ratings: Mapping[str, ListedRating]
+    as_of: date | None = None
+    licence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingDirectory:
+    """All rating sets, in order of precedence: the first set that lists a host comes first."""
+
+    sets: Sequence[RatingSet]
+
+    def lookup(self, domain: str) -> Sequence[ListedRating]:
+        """Return the ratings listed for exactly this host (`www.` aside), at most one a set."""
+        host = domain.lower().rstrip(".").removeprefix("www.")
+        return tuple(found for listed in self.sets if (found := listed.ratings.get(host)))
+
+
+def host_name(text: str) -> str | None:
+    """Return a listed host in the form in which hosts are looked up; None if it is none.
+
+    Lower case, ASCII, without `www.`, scheme, port and path; stray signs at its end are dropped and
+    a comma between labels is read as the dot that was meant.
+    """
+    host = re.sub(r"^https?:/*", "", text.strip().lower())
+    host = re.split(r"[/:?#]", host, maxsplit=1)[0].strip(" `)('\".").replace(",", ".")
+    try:
+        host = host.encode("idna").decode("ascii")
+    except UnicodeError:
+        return None
+    host = host.removeprefix("www.")
+    return host if _HOST.fullmatch(host) else None
+
+
+def _enter(ratings: dict[str, ListedRating], found: ListedRating) -> None:
+    """Note a rating; of those that disagree on one host the lower one holds."""
+    held = ratings.get(found.domain, found)
+    ratings[found.domain] = min(held, found, key=lambda each: _LISTED_RATINGS.index(each.rating))
+
+
+# --- YAML, read strictly ------------------------------------------------------------------------
+
+
+def _day(written: object) -> object:
+    """Read a day; pydantic alone would take a number for seconds since 1970."""
+    if isinstance(written, str):
+        try:
+            return date.fromisoformat(written)
+        except ValueError:
+            raise ValueError("write the date as 2026-01-31") from None
+    return written
+
+
+def _host(written: str) -> str:
+    host = host_name(written)
+    if host is None:
+        raise ValueError("write a host name such as example.org")
+    return host
+
+
+_Words = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1),
+    AfterValidator(lambda text: " ".join(text.split())),
+]
+_Day = Annotated[date, BeforeValidator(_day)]
+
+
+class _About(BaseModel, frozen=True, extra="forbid"):
+    """What a file says of the whole set."""
+
+    dataset: _Words
+    as_of: _Day | None = None
+    description: _Words = ""
+    licence: _Words = ""
+    citation: _Words = ""
+
+
+# --- The project's own layout -------------------------------------------------------------------
+
+
+class _Entry(BaseModel, frozen=True, extra="forbid"):
+    domain: Annotated[str, AfterValidator(_host)]
+    rating: _ListedRating
+    source_class: SourceClass = Field(alias="class")
+    reason: _Words
+    bias: Annotated[_Words, AfterValidator(str.lower)] | None = None
+    score: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class _Ratings(_About, frozen=True, extra="forbid"):
+    retrieved: _Day | None = None
+    """Stands for the day that the set describes, where nobody says that."""
+    ratings: list[_Entry]
+
+
+def load_rating_yaml(file: Path) -> RatingSet:
+    """Read a rating set in the project's layout (corpora/domain_ratings.yaml).
+
+    Its `ratings` may have a `bias` and a `score` from 0 to 1 besides. Raises PlacedError.
+    """
+    document = lines.read_document(file)
+    listed = document.read_as(_Ratings)
+    as_of = listed.as_of or listed.retrieved
+    ratings: dict[str, ListedRating] = {}
+    for place, entry in enumerate(listed.ratings):
+        if entry.domain in ratings:
+            line = document.line(("ratings", place))
+            raise PlacedError(line, f"{entry.domain} is listed twice")
+        ratings[entry.domain] = ListedRating(listed.dataset, **entry.model_dump(), as_of=as_of)
+    return RatingSet(listed.dataset, ratings, as_of, listed.licence)
+
+
+# --- Media Bias/Fact Check ----------------------------------------------------------------------
+
+_MBFC: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("mbfc.yaml").read_text("utf-8")
+)
+
+
+def load_mbfc_json(file: Path, layout: TableLayout) -> RatingSet:
+    """Read a snapshot of Media Bias/Fact Check (https://mediabiasfactcheck.com/methodology/).
+
+    The layout is a list of objects with `Source URL`, `Bias`, `Factual Reporting`, `Credibility`
+    and `Media Type`. The rating is the credibility (Factible, section 1.3.4), and no better than
+    factual reporting and bias allow, which decide alone without one: see mbfc.yaml.
+
+    A row on one section of a site rates the site only if at least two such rows agree and no row
+    is on the site itself: one video channel says nothing of its platform. Of rows that disagree on
+    one site the lower rating holds. Raises PlacedError.
+    """
+    sites: dict[str, ListedRating] = {}
+    sections: dict[str, list[ListedRating]] = defaultdict(list)
+    rows = lines.read_json(lines.read_text(file, _MAX_BYTES))
+    if not isinstance(rows, list):
+        raise PlacedError(None, "the file should hold a list of outlets")
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict) or "Source URL" not in row:
+            problem = f"entry {number} should be an outlet with a Source URL"
+            raise PlacedError(None, problem)
+        url = str(row.get("Source URL") or "").strip().lower()
+        address, _, path = re.sub(r"^https?:/*", "", url).partition("/")
+        host, is_section = host_name(address), path.strip("/` )") not in _FRONT_PAGES
+        rating = _mbfc_rating(layout, host, row) if host is not None else None
+        if rating is not None and is_section:
+            sections[rating.domain].append(rating)
+        elif rating is not None:
+            _enter(sites, rating)
+    for host, rows in sections.items():
+        if host not in sites and len(rows) > 1 and len({row.rating for row in rows}) == 1:
+            sites[host] = rows[0]
+    return RatingSet(layout.dataset, sites, layout.as_of, layout.licence)
+
+
+def _mbfc_rating(layout: TableLayout, host: str, row: Mapping[str, object]) -> ListedRating | None:
+    credibility, factual, bias, medium = (
+        " ".join(str(row.get(key) or "").split()).lower()
+        for key in ("Credibility", "Factual Reporting", "Bias", "Media Type")
+    )
+    bias = _MBFC["misspelt"].get(bias, bias)
+    said = {"credibility": credibility, "factual": factual, "bias": bias}
+    limits: list[Rating] = [_MBFC[key][word] for key, word in said.items() if word in _MBFC[key]]
+    if not limits:
+        return None
+    source_class: SourceClass = _MBFC["classes"].get(medium, "unknown")
+    if source_class == "academic" and bias != "pro-science":
+        source_class = "news"
+    return ListedRating(
+        dataset=layout.dataset,
+        domain=host,
+        rating=min(limits, key=_LISTED_RATINGS.index),
+        source_class="satire" if bias == "satire" else source_class,
+        reason=f"credibility {credibility or 'not given'}, factual reporting "
+        f"{factual or 'not given'}, bias {bias or 'not given'}",
+        bias=bias or None,
+        as_of=layout.as_of,
+    )
+
+
+# --- Tables -------------------------------------------------------------------------------------
+
+
+def _both_named(columns: Mapping[str, str]) -> Mapping[str, str]:
+    needed = {"domain", "rating"}
+    if not needed <= columns.keys() <= needed | {"class", "bias", "reason"}:
+        raise ValueError("name domain and rating, and if you like class, bias and reason")
+    return columns
+
+
+def _descending(steps: dict[Rating, float]) -> dict[Rating, float]:
+    if "high" not in steps:
+        raise ValueError("high should be given")
+    found = {rating: steps[rating] for rating in reversed(_LISTED_RATINGS) if rating in steps}
+    if any(better <= worse for better, worse in pairwise(found.values())):
+        raise ValueError("each number should lie below that of the better rating")
+    return found
+
+
+def _folded(named: dict[str, Name]) -> dict[str, Name]:
+    """Make the texts of a table comparable without case and white space."""
+    found = {" ".join(text.split()).casefold(): name for text, name in named.items()}
+    if "" in found or len(found) < len(named):
+        raise ValueError("a text is empty, or stands here twice")
+    return found
+
+
+def _one_character(written: str) -> str:
+    if written == "tab":
+        return "\t"
+    if len(written) != 1 or written in '"\r\n':
+        raise ValueError('write one character, such as ";", or tab')
+    return written
+
+
+class TableLayout(_About, frozen=True, extra="forbid"):
+    """Where a file keeps what a rating needs, as its description has it (corpora/README.md).
+
+    `columns` are named by what they hold, none where a file's layout is known. A rating is a
+    number, for which `thresholds` has the least of each rating, the best first, or a text of
+    `scale`, without case and white space, or called by its name. Without `classes` classes have the
+    project's own names.
+    """
+
+    columns: Annotated[Mapping[str, _Words], AfterValidator(_both_named)] = {}
+    delimiter: Annotated[str, AfterValidator(_one_character)] = ","
+    thresholds: (
+        Annotated[dict[Literal["high", "medium", "low"], FiniteFloat], AfterValidator(_descending)]
+        | None
+    ) = None
+    scale: Annotated[dict[str, _ListedRating], AfterValidator(_folded)] | None = None
+    classes: Annotated[dict[str, SourceClass], AfterValidator(_folded)] | None = None
+    most: ClassVar[float] = math.inf
+    """No number is larger; with one, none is below 0."""
+
+    @field_validator("delimiter", "thresholds", "scale", "classes")
+    @classmethod
+    def _fit_beside(cls, given: Name, beside: ValidationInfo) -> Name:
+        if not beside.data.get("columns"):
+            raise ValueError("this needs columns beside it")
+        if beside.field_name == "scale" and beside.data.get("thresholds"):
+            raise ValueError("thresholds and scale exclude each other; keep one")
+        return given
+
+    def rating_of(self, text: str) -> Rating:
+        """Return the rating that a text stands for; ValueError says why it is none."""
+        if self.thresholds is not None:
+            try:
+                number = float(text)
+            except ValueError:
+                number = math.nan
+            if not math.isfinite(number):
+                raise ValueError("not a number")
+            if self.most < math.inf and not 0 <= number <= self.most:
+                raise ValueError(f"not from 0 to {self.most:g}")
+            reached = (rating for rating, least in self.thresholds.items() if number >= least)
+            return next(reached, "very_low")
+        word = " ".join(text.split()).casefold()
+        if self.scale is not None:
+            if word not in self.scale:
+                raise ValueError("it does not stand in the description's scale; add it there")
+            return self.scale[word]
+        name = re.sub(r"[\s-]+", "_", word)
+        if name not in _LISTED_RATINGS:
+            raise ValueError("not high, medium, low or very low")
+        return name
+
+
+class _Shares(TableLayout, frozen=True):
+    most: ClassVar[float] = 1.0
+
+
+# Domain quality is the first principal component of six expert ratings (Lin et al. 2023, PNAS Nexus
+# 2(9), doi:10.1093/pnasnexus/pgad286), without classes. The cuts were set where they part the
+# outlets that Media Bias/Fact Check rates: 70 % of its high outlets lie above 0.65, 80 % of its
+# medium ones above 0.50, 80 % of its low ones above 0.26, half of its very low ones below 0.25.
+DOMAIN_QUALITY = _Shares(
+    dataset="domain-quality",
+    columns={"domain": "domain", "rating": "pc1"},
+    thresholds={"high": 0.65, "medium": 0.5, "low": 0.25},
+)
+OUTLETS = TableLayout(dataset="mbfc")
+
+
+def load_rating_csv(file: Path, layout: TableLayout) -> RatingSet:
+    """Read a CSV file with a header line, in the given layout.
+
+    Of rows that disagree on one host the lower rating holds. Raises PlacedError.
+    """
+    ratings: dict[str, ListedRating] = {}
+    for line, cells in _csv_rows(file, layout):
+        host, value, named = host_name(cells["domain"]), cells["rating"], cells["class"]
+        if host is None or not value:
+            continue
+        column = layout.columns["rating"]
+        try:
+            rating = layout.rating_of(value)
+        except ValueError as error:
+            raise PlacedError(line, f"{column} holds {value[:40]!r}: {error}") from error
+        kind = (layout.classes or {}).get(named.casefold(), "unknown")
+        if named and layout.classes is None:
+            if named not in _CLASSES:
+                problem = f"{named[:40]!r} is no class; write one of {', '.join(sorted(_CLASSES))}"
+                raise PlacedError(line, problem)
+            kind = named
+        reason, bias = cells["reason"] or f"{column} {value[:12]}", cells["bias"].lower() or None
+        told = rating, kind, reason, bias, layout.as_of
+        _enter(ratings, ListedRating(layout.dataset, host, *told))
+    return RatingSet(layout.dataset, ratings, layout.as_of, layout.licence)
+
+
+def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Yield each row's line and its cells by what they hold, on one line each."""
+    opened = io.StringIO(lines.read_text(file, _MAX_BYTES), newline="")
+    reader = csv.DictReader(opened, strict=True, restval="", delimiter=layout.delimiter)
+    try:
+        missing = sorted({*layout.columns.values()} - {*(reader.fieldnames or ())})
+        if missing:
+            raise PlacedError(1, f"the column {missing[0]} is missing in the header")
+        for row in reader:
+            cells = {key: " ".join(row[column].split()) for key, column in layout.columns.items()}
+            yield reader.line_num, defaultdict(str, cells)
+    except csv.Error as error:
+        # The count stands at the last record that was whole.
+        raise PlacedError(reader.line_num + 1, f"this is not CSV: {error}") from error
+
+
+# --- Descriptions -------------------------------------------------------------------------------
+
+DESCRIBES = ".yaml"
+"""What the name of a description has beyond the name of the file that it describes."""
+
+
+def description_of(file: Path) -> Path:
+    """Return where the description of a file would be."""
+    return file.with_name(f"{file.name}{DESCRIBES}")
+
+
+def load_description(file: Path) -> TableLayout:
+    """Read a description, without columns where it names none; raise PlacedError."""
+    return lines.read_document(file).read_as(TableLayout)

@@ -1,0 +1,307 @@
+"""How old a registered domain is, asked of who registers it: by RDAP, then by WHOIS.
+
+What belongs here: the registries' protocols, what their answers mean, and asking them in turn. What
+does not: what an age is worth, HTTP (resources.http), asking for a domain but once
+(resources.cache.answers).
+
+RDAP: RFC 9224, sections 3 and 4 (bootstrap file, longest match), RFC 9082, section 3.1.3 (path of a
+domain), RFC 9083, sections 4.5 and 5.3 (events of a domain), RFC 7480, section 5 (statuses).
+WHOIS: RFC 3912; python-whois knows the servers and the formats of their answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any, Literal, TypeAlias
+
+import httpcore
+from whois.exceptions import WhoisDomainNotFoundError, WhoisError
+from whois.parser import WhoisEntry
+from whois.whois import NICClient
+
+from resources import http
+from resources.http import HttpClient
+from resources.network_guard import ForbiddenTargetError, GuardedBackend, NameTable, NetworkGuard
+from resources.once import Once
+from resources.ratings.base import DomainAge
+
+Registry: TypeAlias = Callable[[str], Awaitable[datetime | None]]
+"""Says when a registrable domain (ASCII, lower case, no closing dot) was registered, with a time
+zone; None if it does not know, and another one may. Raises UnavailableError if the domain is free,
+OutageError if the registry failed."""
+BOOTSTRAP_URL = "https://data.iana.org/rdap/dns.json"
+_YEAR = timedelta(days=365.25)
+_AT_ONCE = 8
+_DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*")
+# RFC 2606, RFC 6761, RFC 6762, RFC 7686, RFC 3172 and ICANN's private-use TLD: never registered.
+_RESERVED = frozenset(
+    {"alt", "arpa", "example", "internal", "invalid", "local", "localhost", "onion", "test"}
+)
+
+
+class RegistryAges:
+    """Asks registries in turn, the fastest first, until one says when a domain was registered.
+
+    One registry may take so many `seconds` for a domain; ages count back from `now`.
+    """
+
+    def __init__(
+        self,
+        registries: Sequence[Registry],
+        *,
+        seconds: float = 10.0,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._registries = tuple(registries)
+        self._seconds = seconds
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._now = now
+
+    async def age(self, domain: str) -> DomainAge:
+        """Return a registrable domain's age. Never raises: it answers."""
+        name = registrable_name(domain)
+        if not self._registries:
+            return DomainAge("unknown", reason="no domain registry is configured to be asked")
+        if name is None:
+            reason = f"{domain[:80]!r} is no domain that is registered"
+            return DomainAge("unknown", reason=reason)
+        outages = []
+        for registered_at in self._registries:
+            try:
+                async with self._slots, asyncio.timeout(self._seconds):
+                    moment = await registered_at(name)
+            except http.UnavailableError as error:
+                return DomainAge("unknown", reason=error.reason)
+            except http.OutageError as error:
+                outages.append(error.reason)
+            except TimeoutError:
+                outages.append(f"a registry was not done after {self._seconds:g} seconds")
+            else:
+                if moment is None:
+                    continue
+                years = (self._now() - moment) / _YEAR
+                early = "the registry names a day that has not come yet"
+                return DomainAge("unknown", reason=early) if years < 0 else DomainAge("ok", years)
+        silent = f"no registry says when {name} was registered"
+        outcome: Literal["outage", "unknown"] = "outage" if outages else "unknown"
+        return DomainAge(outcome, reason="; ".join(outages) or silent)
+
+
+def registrable_name(domain: str) -> str | None:
+    """Return a domain as registries know it; None if nobody can have registered it."""
+    try:
+        name = domain.strip().rstrip(".").lower().encode("idna").decode("ascii")
+    except UnicodeError:
+        return None
+    is_reserved = name.rpartition(".")[2] in _RESERVED
+    return None if is_reserved or _DOMAIN.fullmatch(name) is None else name
+
+
+def _earliest(moments: Iterable[object]) -> datetime | None:
+    found = (moment for moment in moments if isinstance(moment, datetime))
+    return min((each if each.tzinfo else each.replace(tzinfo=UTC) for each in found), default=None)
+
+
+# --- RDAP ---------------------------------------------------------------------------------------
+
+_RDAP_BYTES = 3_000_000
+_ACCEPT = {"Accept": "application/rdap+json, application/json"}
+
+
+class RdapRegistry:
+    """Asks each domain's own registry; the list of registries is asked for once.
+
+    The client's owner closes it; its guard must allow the host of the list (`bootstrap_url`).
+    """
+
+    def __init__(self, http: HttpClient, *, bootstrap_url: str = BOOTSTRAP_URL) -> None:
+        self._http = http
+        self._bootstrap_url = bootstrap_url
+        self._once: Once[Mapping[str, str]] = Once()
+
+    async def registered_at(self, domain: str) -> datetime | None:
+        """Return when a domain was registered; see Registry."""
+        services = await self._once.get(self._bootstrap_url, self._bootstrap)
+        suffix = domain.partition(".")[2]
+        while suffix and suffix not in services:
+            suffix = suffix.partition(".")[2]
+        if suffix not in services:
+            return None
+        try:
+            answer = await self._record(f"{services[suffix].rstrip('/')}/domain/{domain}")
+        except http.OutageError as failure:
+            raise http.OutageError(f"RDAP: {failure.reason}") from failure
+        if answer is None:
+            raise http.UnavailableError(f"the registry knows no domain {domain}")
+        name = answer.get("ldhName")
+        if isinstance(name, str) and name.lower().rstrip(".") != domain:
+            return None
+        moments = []
+        for event in answer.get("events", []):
+            if isinstance(event, dict) and event.get("eventAction") == "registration":
+                with suppress(ValueError, TypeError):
+                    moments.append(datetime.fromisoformat(event.get("eventDate", "")))
+        return _earliest(moments)
+
+    async def _record(self, url: str) -> dict[str, Any] | None:
+        """Return what a registry says of a domain, None if it knows none; OutageError.
+
+        A refusal is an outage. A question that was not understood, or not sent because its address
+        is forbidden, has an empty answer: WHOIS may know more.
+        """
+        try:
+            response = await self._http.get(url, headers=_ACCEPT, max_bytes=_RDAP_BYTES)
+            if response.status == HTTPStatus.NOT_FOUND:
+                return None
+            answer = _rdap_answer(response)
+        except http.UnavailableError as failure:
+            if failure.http_status in {None, HTTPStatus.BAD_REQUEST}:
+                return {}
+            raise http.OutageError(failure.reason) from failure
+        if "errorCode" in answer:
+            raise http.OutageError("the answer is an error")
+        if not isinstance(answer.get("events", []), list):
+            raise http.OutageError("the answer has no list of events")
+        return answer
+
+    async def _bootstrap(self) -> Mapping[str, str]:
+        """Return each listed suffix's registry, by TLS where it offers that; OutageError."""
+        try:
+            response = await self._http.get(self._bootstrap_url, max_bytes=_RDAP_BYTES)
+            return _services(_rdap_answer(response))
+        except http.HttpFailureError as failure:
+            reason = f"RDAP: the list of registries is missing: {failure.reason}"
+            raise http.OutageError(reason) from failure
+
+
+def _rdap_answer(response: http.Response) -> dict[str, Any]:
+    if failure := http.status_failure(response):
+        raise failure
+    answer = None
+    with suppress(ValueError, RecursionError):
+        answer = json.loads(response.body)
+    if not isinstance(answer, dict):
+        raise http.OutageError("the answer is no JSON object")
+    return answer
+
+
+def _services(bootstrap: Mapping[str, Any]) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    try:
+        for suffixes, urls in bootstrap["services"]:
+            usable = [url for url in urls if url.startswith("http")]
+            usable.sort(key=lambda url: not url.startswith("https:"))
+            found.update((name.lower(), usable[0]) for name in suffixes if usable)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise http.OutageError("the answer lists services of another shape") from error
+    return found
+
+
+# --- WHOIS --------------------------------------------------------------------------------------
+
+_WHOIS_PORT, _WHOIS_BYTES, _BLOCK = 43, 65_536, 4_096
+_NAMED_SERVER = re.compile(r"whois:[ \t]+(\S+)")
+_FIELD = re.compile(r"\W*(?P<name>\w[\w /().-]{0,40}?)[\s.]*(?:[:\]]|\t)\s*(?P<value>.*)")
+"""A line of a record: a name, then a colon, a closing bracket (.jp) or a tab, then a value."""
+_MOST_LINE = 200
+_PARSER_ERRORS = WhoisError, ValueError, TypeError, AttributeError, LookupError, OverflowError
+
+
+class _KnownServers(NICClient):  # type: ignore[misc] # python-whois ships no types
+    def findwhois_iana(self, tld: str) -> None:
+        """Leave a suffix that the library does not know to us: it would ask without bounds."""
+
+
+class WhoisRegistry:
+    """Asks the WHOIS server of a domain's suffix, at public addresses only.
+
+    `names` are servers that are served elsewhere, as `HOST:43`; `server`, a host and a port, is
+    asked in place of every other one, IANA's included, such as a relay on an own network.
+    """
+
+    def __init__(
+        self, *, names: NameTable | None = None, server: tuple[str, int] | None = None
+    ) -> None:
+        self._server = server
+        if server is not None:
+            names = NameTable({f"{server[0]}:{server[1]}": server})
+        self._backend = GuardedBackend(NetworkGuard(names))
+        self._servers: dict[str, str | None] = {}
+
+    async def registered_at(self, domain: str) -> datetime | None:
+        """Return when a domain was registered; see Registry."""
+        suffix = domain.rpartition(".")[2]
+        try:
+            host = _KnownServers().choose_server(domain) or self._servers.get(suffix)
+            if host is None and suffix not in self._servers:
+                named = _NAMED_SERVER.search(await self._say(NICClient.IANAHOST, suffix))
+                host = self._servers[suffix] = named[1] if named else None
+            if host is None:
+                return None
+            # Japan's server answers in English if it is asked to.
+            question = f"{domain}/e" if host.endswith(".jp") else domain
+            answer = await self._say(host, question)
+        except ForbiddenTargetError as error:
+            raise http.OutageError(f"WHOIS: the server is not asked: {error.reason}") from error
+        except (httpcore.NetworkError, httpcore.TimeoutException) as error:
+            raise http.OutageError("WHOIS: the registry could not be asked") from error
+        return await asyncio.to_thread(_created, domain, answer)
+
+    async def _say(self, host: str, question: str) -> str:
+        stream = await self._backend.connect_tcp(*(self._server or (host, _WHOIS_PORT)))
+        try:
+            await stream.write(f"{question}\r\n".encode())
+            answer = b""
+            while block := await stream.read(_BLOCK):
+                answer += block
+                if len(answer) > _WHOIS_BYTES:
+                    raise http.OutageError("WHOIS: the answer is larger than any registry's")
+        finally:
+            await stream.aclose()
+        said = answer.decode("utf-8", "replace")
+        if not said.strip():
+            raise http.OutageError("WHOIS: the registry sent nothing")
+        return said
+
+
+def _created(domain: str, answer: str) -> datetime | None:
+    """Return the day of registration in an answer, None for a record without one.
+
+    Raises UnavailableError if the domain is free. Raises OutageError for an answer that is no
+    record of the domain: refusals have too many wordings to know, and no record is one.
+    """
+    created, is_free = None, False
+    try:
+        created = WhoisEntry.load(domain, answer).get("creation_date")
+    except WhoisDomainNotFoundError:
+        is_free = "this tld has no whois server" not in answer.lower()
+    except _PARSER_ERRORS:
+        pass
+    moment = _earliest(created if isinstance(created, list) else [created])
+    if moment is None and is_free:
+        raise http.UnavailableError(f"the registry knows no domain {domain}")
+    if moment is None and not _is_record(domain, answer):
+        raise http.OutageError(f"WHOIS: the registry gave no record of {domain}; it may refuse")
+    return moment
+
+
+def _is_record(domain: str, answer: str) -> bool:
+    """Tell whether an answer gives the domain, alone on its line or field, and another field."""
+    names = {domain}
+    with suppress(UnicodeError):
+        names.add(domain.encode("ascii").decode("idna"))
+    values, fields = set[str](), 0
+    for line in answer.splitlines():
+        if line.startswith(("%", "#")):  # remarks of the server (RFC 2622, section 2)
+            continue
+        field = _FIELD.match(line[:_MOST_LINE])
+        own = field["name"].casefold() not in names if field else False
+        fields += own
+        values.add((field["value"] if field and own else line).strip(" \t.\"'").casefold())
+    return fields > 1 and not names.isdisjoint(values)

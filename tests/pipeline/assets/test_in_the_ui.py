@@ -1,0 +1,116 @@
+"""What a run shows to whoever looks for it, or for the reason of its failure, in the UI."""
+
+from __future__ import annotations
+
+import dagster as dg
+import pytest
+
+from factible_assets.corpora.reading import CorporaReading, load_corpora
+from factible_assets.pipeline.assets.common import launcher_of
+from factible_assets.pipeline.assets.transcripts import DUE_TAG, found_or_failure, video_or_failure
+from factible_assets.services import transcripts
+from factible_assets.services.transcripts import Source
+from factible_assets.settings import Settings
+from resources.transcripts.base import Missing, Outage, TranscriptAnswer
+from tests.evaluation.test_charts import INLINE_CHARACTERS
+from tests.pipeline.assets.conftest import DEMO_VIDEO, Pipeline
+
+
+@pytest.fixture
+def reading() -> CorporaReading:
+    return load_corpora(Settings().corpus_folders[:1])
+
+
+def test_a_run_is_found_by_its_video_its_corpus_and_its_launcher(pipeline: Pipeline) -> None:
+    result = pipeline.materialize()
+    assert result.success
+    run = pipeline.instance.get_run_by_id(result.run_id)
+    assert run is not None
+    wanted = {"video": DEMO_VIDEO, "corpus": "everyday-beliefs", "claims": "2"}
+    report = str(pipeline.settings.reports / f"{DEMO_VIDEO}.html")
+    title = "What everybody knows: a talk on everyday beliefs"
+    wanted |= {"title": title, "report": report, "launched_by": "dagster"}
+    assert {**run.tags, **wanted} == run.tags
+
+    shown = dict(result.asset_materializations_for_node("claim_checks")[-1].metadata)
+    assert list(shown)[:3] == ["report", "index of reports", "verdict 1"], "the outcome comes first"
+    assert "leaning" in str(shown["verdict 1"].value)
+    assert len(str(shown["verdict 2"].value)) < INLINE_CHARACTERS
+    for chart in ("outcomes", "seconds by stage"):
+        assert len(str(shown[chart].value)) < INLINE_CHARACTERS
+    assert "https://" in str(shown["verdicts"].value), "sources are linked beside the verdict"
+    claims = result.asset_materializations_for_node("claims")[-1].metadata
+    assert not {"tokens in", "thesis", "rows/claims"} & {*claims}, "nothing is told of nothing"
+
+
+class _Silent:
+    def __init__(self, answer: TranscriptAnswer) -> None:
+        self._answer = answer
+
+    async def transcript(self, video_id: str) -> TranscriptAnswer:
+        return self._answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "due"),
+    [
+        (Outage("YouTube streams it later."), "transcript"),
+        (Missing("There are no captions."), None),
+    ],
+)
+def test_a_run_that_a_source_failed_is_tagged_as_due_and_one_without_captions_is_not(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, answer: TranscriptAnswer, due: str | None
+) -> None:
+    source = Source("silent", lambda video, settings: _Silent(answer))
+    monkeypatch.setattr(transcripts, "SOURCES", (source,))
+    result = pipeline.materialize(assets=("transcripts",))
+    assert not result.success
+    run = pipeline.instance.get_run_by_id(result.run_id)
+    assert run is not None
+    assert run.tags.get(DUE_TAG) == due
+
+
+@pytest.mark.parametrize(
+    ("tags", "launcher"),
+    [
+        ({"dagster/from_ui": "true"}, "Dagster UI"),
+        ({"dagster/from_ui": "true", "dagster/backfill": "abc"}, "backfill"),
+        ({}, "dagster"),
+    ],
+)
+def test_who_launched_a_run_is_told_by_dagsters_own_tags(
+    tags: dict[str, str], launcher: str
+) -> None:
+    assert launcher_of(tags) == launcher
+
+
+@pytest.mark.parametrize(
+    ("partition", "words"),
+    [
+        ("everyday-belief-talk", "Did you mean 'everyday-beliefs-talk'?"),
+        ("Everyday-Beliefs-Talk", "Did you mean 'everyday-beliefs-talk'?"),
+        ("https://youtu.be/dQw4w9WgXcQ", "Add the partition dQw4w9WgXcQ instead"),
+        ("https://www.youtube.com/@x", "names a channel, not a video"),
+        ("zzz", "List it, with its transcript file, with the job add_video"),
+    ],
+)
+def test_a_partition_that_names_no_video_fails_for_good_and_says_what_to_do(
+    reading: CorporaReading, partition: str, words: str
+) -> None:
+    with pytest.raises(dg.Failure) as failure:
+        video_or_failure(reading, partition)
+    assert words in str(failure.value.description)
+    assert failure.value.allow_retries is False
+
+
+def test_a_bare_youtube_id_needs_no_corpus(reading: CorporaReading) -> None:
+    assert reading.find("-abcDEF_123") is None
+    wanted = video_or_failure(reading, "-abcDEF_123")
+    assert wanted.url == "https://www.youtube.com/watch?v=-abcDEF_123"
+
+
+def test_an_outage_is_tried_again_and_keeps_its_sentence_at_the_last_try() -> None:
+    for is_last in (False, True):
+        with pytest.raises(dg.Failure, match="YouTube could not be reached") as failure:
+            found_or_failure(Outage("YouTube could not be reached."), is_last_try=is_last)
+        assert failure.value.allow_retries is not is_last

@@ -1,0 +1,197 @@
+"""What materializing does: alone, in part, again, with bad input, and with an outage."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
+from factible_assets.pipeline.resources import FactCheckServices
+from factible_assets.records import METHOD, Claim, Evidence, PageText, Query, Transcript, Verdict
+from factible_assets.stages.ports import Services
+from resources.search.base import SearchAnswer, SearchRequest
+from tests.pipeline.assets.conftest import DEMO_VIDEO, FEW_CLAIMS, Checked, Pipeline
+
+CLAIM_LEVEL = ("queries", "search_hits", "reliability_ratings", "evidence", "verdicts")
+
+
+def failure_sentence(result: dg.ExecuteInProcessResult) -> str:
+    (failed,) = [event for event in result.all_events if event.is_step_failure]
+    data = failed.step_failure_data
+    assert data.user_failure_data is not None, data.error
+    return str(data.user_failure_data.description)
+
+
+def metadata_of(result: dg.ExecuteInProcessResult, asset: str) -> dict[str, Any]:
+    for event in result.get_asset_materialization_events():
+        if event.asset_key == dg.AssetKey(asset):
+            return {key: value.value for key, value in event.materialization.metadata.items()}
+    raise AssertionError(f"{asset} was not materialized")
+
+
+@dataclass
+class DeadSearch:
+    """A search provider whose service is down."""
+
+    asked: list[str] = field(default_factory=list)
+
+    async def search(self, request: SearchRequest) -> tuple[SearchAnswer, ...]:
+        self.asked.append(request.query)
+        return (SearchAnswer("testsearch", "outage", reason="testsearch: HTTP status 503"),)
+
+
+class ServicesWithoutSearch(FactCheckServices):
+    """The standard services, behind a search provider that is down."""
+
+    @asynccontextmanager
+    async def open(self, **wishes: Any) -> AsyncIterator[Services]:
+        async with super().open(**wishes) as opened:
+            yield replace(opened, searcher=DeadSearch())
+
+
+def test_all_seven_assets_of_a_video_fill_the_warehouse(checked: Checked) -> None:
+    claims = checked.store.read_current(Claim, DEMO_VIDEO)
+    verdicts = checked.store.read_current(Verdict, DEMO_VIDEO)
+    assert len(claims) == FEW_CLAIMS.claims.max_claims
+    assert {verdict.claim_id for verdict in verdicts} == {claim.claim_id for claim in claims}
+    assert {verdict.basis for verdict in verdicts} == {"embedded"}
+    for asset in METHOD:
+        current = checked.store.current_sets(DEMO_VIDEO).get(asset)
+        assert current is not None
+        assert current.run_id == checked.first.run_id
+
+
+def test_claims_stand_where_they_say_and_quotes_stand_in_their_pages(checked: Checked) -> None:
+    store = checked.store
+    (transcript,) = store.read_current(Transcript, DEMO_VIDEO)
+    for claim in store.read_current(Claim, DEMO_VIDEO):
+        assert claim.char_start is not None
+        assert claim.start_seconds is not None
+        assert transcript.text[claim.char_start : claim.char_end].strip()
+    texts = {row.content_hash: row.text for row in store.read_current(PageText, DEMO_VIDEO)}
+    quoted = [row for row in store.read_current(Evidence, DEMO_VIDEO) if row.quote is not None]
+    assert quoted
+    for row in quoted:
+        assert texts[str(row.content_hash)][row.quote_start : row.quote_end] == row.quote
+
+
+def test_the_materialization_shows_a_person_the_outcome(checked: Checked) -> None:
+    result = checked.first
+    claims = metadata_of(result, "claims")
+    assert claims["count"] == FEW_CLAIMS.claims.max_claims
+    assert str(claims["claims"]).startswith("| # | at | claim |")
+    verdicts = metadata_of(result, "verdicts")
+    assert "leaning" in str(verdicts["verdicts"])
+    assert verdicts["dagster/row_count"] == FEW_CLAIMS.claims.max_claims
+    assert metadata_of(result, "evidence")["pages read"] > 0
+
+
+def data_versions(result: dg.ExecuteInProcessResult) -> dict[dg.AssetKey, str]:
+    return {
+        event.asset_key: event.materialization.tags["dagster/data_version"]  # type: ignore[index,misc]
+        for event in result.get_asset_materialization_events()
+    }
+
+
+def test_any_one_asset_alone_reads_its_inputs_and_makes_the_same_rows(checked: Checked) -> None:
+    whole = checked.store.read_video(DEMO_VIDEO, METHOD)
+    versions = data_versions(checked.first)
+    for asset in METHOD:
+        key, result = dg.AssetKey(asset), checked.materialize(assets=[asset])
+        assert result.success, asset
+        assert data_versions(result) == {key: versions[key]}
+    again = checked.store.read_video(DEMO_VIDEO, METHOD)
+    for asset in METHOD:
+        before, after = (
+            [row.model_dump(exclude=set(row.volatile)) for row in rows.of_asset(asset)]
+            for rows in (whole, again)
+        )
+        assert after == before != []
+
+
+def test_fewer_claims_in_a_second_run_leave_the_first_as_history(checked: Checked) -> None:
+    one = FEW_CLAIMS.model_copy(update={"claims": ClaimsConfig(max_claims=1)})
+    assert checked.materialize(assets=["claims"], knobs=one).success
+    assert len(checked.store.read_current(Claim, DEMO_VIDEO)) == 1
+    counted = checked.store.query("SELECT count(DISTINCT run_id) AS runs FROM claims")
+    assert counted["runs"].to_list() == [2]
+
+
+def test_an_asset_without_its_input_says_what_to_materialize_first(pipeline: Pipeline) -> None:
+    result = pipeline.materialize(assets=["claims"])
+    assert not result.success
+    assert "transcripts" in failure_sentence(result)
+    assert DEMO_VIDEO in failure_sentence(result)
+
+
+def test_an_unknown_video_is_a_final_failure_that_says_how_to_list_it(pipeline: Pipeline) -> None:
+    result = pipeline.materialize("no-such-video", assets=["transcripts"])
+    sentence = failure_sentence(result)
+    assert "no-such-video" in sentence
+    assert "factible corpus add" in sentence
+    assert not [event for event in result.all_events if event.is_step_up_for_retry]
+
+
+def test_a_dead_search_service_gives_incomplete_verdicts_and_no_stance(pipeline: Pipeline) -> None:
+    dead = ServicesWithoutSearch(home=str(pipeline.settings.home))
+    result = pipeline.materialize(overrides={"services": dead})
+    assert result.success
+    verdicts = pipeline.store.read_current(Verdict, DEMO_VIDEO)
+    assert {verdict.status for verdict in verdicts} == {"incomplete"}
+    assert {verdict.stance for verdict in verdicts} == {None}
+    assert all("503" in str(verdict.reason) for verdict in verdicts)
+    assert "503" in str(metadata_of(result, "search_hits")["failures"])
+
+
+def test_a_failed_recheck_leaves_the_last_good_verdicts_in_place(checked: Checked) -> None:
+    good = checked.store.read_current(Verdict, DEMO_VIDEO)
+    dead = ServicesWithoutSearch(home=str(checked.settings.home))
+    assert checked.materialize(assets=CLAIM_LEVEL, overrides={"services": dead}).success
+    after = checked.store.read_current(Verdict, DEMO_VIDEO)
+    assert [(row.claim_id, row.stance) for row in after] == [
+        (row.claim_id, row.stance) for row in good
+    ]
+    attempts = checked.store.query("SELECT latest_status FROM current_verdicts")
+    assert set(attempts["latest_status"]) == {"incomplete"}
+
+
+def test_a_search_on_the_live_web_without_a_key_says_which_setting_is_missing(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SERPER_API_KEY", raising=False)
+    live = FEW_CLAIMS.model_copy(update={"search": SearchConfig(web="live")})
+    result = pipeline.materialize(knobs=live)
+    assert "SERPER_API_KEY" in failure_sentence(result)
+
+
+def corpus_with_transcript(folder: Path, name: str, words: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.txt").write_text(words, encoding="utf-8")
+    (folder / f"{name}.yaml").write_text(
+        f"corpus: {name}\nvideos:\n  - id: {name}\n    title: {name}\n    web: archive\n"
+        f"    transcript: {name}.txt\n",
+        encoding="utf-8",
+    )
+
+
+def test_an_empty_transcript_is_a_sentence_that_names_it(pipeline: Pipeline) -> None:
+    corpus_with_transcript(pipeline.settings.home_corpora, "silence", "\n\n")
+    result = pipeline.materialize("silence", assets=["transcripts"])
+    assert "silence" in failure_sentence(result)
+
+
+def test_a_transcript_of_three_hours_is_checked_like_any_other(pipeline: Pipeline) -> None:
+    sentence = "In {year} the city measured {n} millimetres of rain, which was more than before. "
+    words = "".join(sentence.format(year=1900 + i % 120, n=i % 15) for i in range(2_200))
+    assert len(words.split()) > 30_000
+    corpus_with_transcript(pipeline.settings.home_corpora, "marathon", words)
+    knobs = FactCheckConfig(claims=ClaimsConfig(max_claims=2), queries=QueriesConfig(max_queries=1))
+    result = pipeline.materialize("marathon", knobs=knobs)
+    assert result.success
+    verdicts = pipeline.store.read_current(Verdict, "marathon")
+    assert [verdict.evidence_status for verdict in verdicts] == ["no_evidence"] * 2
+    assert len(pipeline.store.read_current(Query, "marathon")) == 2

@@ -1,0 +1,176 @@
+"""Who is alive: real processes that hold runs and videos, and are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import IO
+
+import dagster as dg
+import pytest
+from dagster._core.definitions.reconstruct import ReconstructableRepository
+from dagster._core.test_utils import create_run_for_test
+
+from factible_assets.errors import FactibleError
+from factible_assets.pipeline import liveness
+from factible_assets.pipeline.liveness import end_dead_runs, failures_of_run, mark_alive, turn
+from factible_assets.pipeline.partitions import PARTITION_TAG, RANGE_TAG, videos
+from factible_assets.pipeline.schedules import in_flight
+from factible_assets.runs.launch import open_instance
+from factible_assets.runs.launcher import DEFINITIONS
+from factible_assets.settings import Settings
+
+HOLDER = """
+import signal, sys
+import dagster as dg
+from factible_assets.pipeline.liveness import mark_alive, turn
+with dg.DagsterInstance.from_config(sys.argv[1]) as instance:
+    held = [mark_alive(instance, each) for each in sys.argv[2:]]
+    with turn(instance, "a-video"):
+        print("held", flush=True)
+        signal.pause()
+"""
+RUN, CANCELED = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2))
+STARTED, CANCELING = dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    with open_instance(Settings(home=tmp_path / "home")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def holder(instance: dg.DagsterInstance) -> Iterator[subprocess.Popen[str]]:
+    """A process that has two runs and the video "a-video"."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, instance.root_directory, RUN, CANCELED],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def status(instance: dg.DagsterInstance, run_id: str) -> str:
+    run = instance.get_run_by_id(run_id)
+    assert run is not None
+    return run.status.value
+
+
+def test_runs_are_ended_when_their_process_was_killed_and_not_before(
+    instance: dg.DagsterInstance, holder: subprocess.Popen[str]
+) -> None:
+    for run_id, before in ((RUN, STARTED), (CANCELED, CANCELING)):
+        create_run_for_test(instance, run_id=run_id, status=before)
+    assert end_dead_runs(instance) == []
+    assert (status(instance, RUN), status(instance, CANCELED)) == ("STARTED", "CANCELING")
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.wait()
+    assert {*end_dead_runs(instance)} == {RUN, CANCELED}
+    assert (status(instance, RUN), status(instance, CANCELED)) == ("FAILURE", "CANCELED")
+    assert end_dead_runs(instance) == []
+
+
+def test_a_run_of_another_machine_is_left_alone(instance: dg.DagsterInstance) -> None:
+    create_run_for_test(instance, run_id=RUN, status=STARTED)
+    assert end_dead_runs(instance) == []
+    assert status(instance, RUN) == "STARTED"
+
+
+@pytest.mark.parametrize("before", ["NOT_STARTED", "STARTING"])
+def test_a_run_that_nobody_went_on_to_queue_or_start_is_ended_an_hour_later(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    tags = {"video": "a-video"}
+    create_run_for_test(instance, run_id=RUN, status=dg.DagsterRunStatus[before], tags=tags)
+    assert (end_dead_runs(instance), in_flight(instance)) == ([], {"a-video"})
+    monkeypatch.setattr(liveness, "_LONGEST_PASSING", timedelta(0))
+    with mark_alive(instance, RUN):
+        assert end_dead_runs(instance) == []
+    mark_alive(instance, RUN).close()
+    Path(instance.root_directory, "alive", RUN).unlink()
+    assert (end_dead_runs(instance), in_flight(instance)) == ([RUN], set())
+
+
+def test_a_run_that_ended_leaves_no_file(instance: dg.DagsterInstance) -> None:
+    create_run_for_test(instance, run_id=RUN, status=dg.DagsterRunStatus.SUCCESS)
+    mark_alive(instance, RUN).close()
+    assert end_dead_runs(instance) == []
+    assert list((Path(instance.root_directory) / "alive").iterdir()) == []
+
+
+def test_many_may_look_at_once_and_one_of_them_ends_the_run(instance: dg.DagsterInstance) -> None:
+    for number in range(100, 110):
+        run_id = f"{RUN[:-3]}{number}"
+        create_run_for_test(instance, run_id=run_id, status=STARTED)
+        mark_alive(instance, run_id).close()
+    with ThreadPoolExecutor(4) as pool:
+        ended = [pool.submit(end_dead_runs, instance) for _ in range(4)]
+        assert len([run_id for each in ended for run_id in each.result()]) == 10
+
+
+def test_one_process_has_a_video_and_the_next_one_waits(
+    instance: dg.DagsterInstance, holder: subprocess.Popen[str]
+) -> None:
+    with turn(instance, "another-video") as has_waited, turn(instance, "another-video") as again:
+        assert (has_waited, again) == (False, False), "a thread may take its turn again"
+    told = threading.Event()
+
+    def waiting() -> None:
+        told.set()
+        holder.kill()
+
+    with turn(instance, "a-video", waiting) as has_waited:
+        assert has_waited
+    assert told.is_set()
+
+
+@pytest.mark.parametrize("job", ["fact_check", "recheck", "pictures"])
+@pytest.mark.parametrize(
+    ("tags", "words"),
+    [
+        ({}, "Of which video?"),
+        ({PARTITION_TAG: "nope"}, "The partition nope is not there"),
+        ({RANGE_TAG: "a", "dagster/asset_partition_range_end": "b"}, "A run is of one video"),
+    ],
+)
+def test_a_run_of_no_video_is_refused_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str, tags: dict[str, str], words: str
+) -> None:
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path / "home"))
+    held: list[IO[bytes]] = []
+    monkeypatch.setattr(liveness, "_HELD", held)
+    definitions = ReconstructableRepository.for_module(DEFINITIONS, "defs", None)
+    with dg.instance_for_test() as instance:
+        instance.add_dynamic_partitions(str(videos.name), ["a", "b"])
+        whole = definitions.get_reconstructable_job(job)
+        with dg.execute_job(whole, instance, tags=tags) as result:
+            assert not result.success
+            (why,) = failures_of_run(instance, result.run_id)
+    for each in held:
+        each.close()
+    assert words in why
+    assert not (tmp_path / "home" / "warehouse.duckdb").exists()
+
+
+def test_checks_alone_say_how_they_are_made(instance: dg.DagsterInstance) -> None:
+    instance.add_dynamic_partitions(str(videos.name), ["a"])
+    checks = frozenset({dg.AssetCheckKey(dg.AssetKey("verdicts"), "verdict_flips")})
+    alone = create_run_for_test(instance, tags={PARTITION_TAG: "a"}, asset_check_selection=checks)
+    with pytest.raises(FactibleError, match="Checks are made whenever a video is materialized"):
+        liveness.video_of(instance, alone)
+    assert (
+        liveness.video_of(instance, create_run_for_test(instance, tags={PARTITION_TAG: "a"})) == "a"
+    )

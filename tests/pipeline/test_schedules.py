@@ -1,0 +1,349 @@
+"""What the night launches, whom it tells, and what it leaves alone."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from pydantic import SecretStr
+
+from factible_assets.config import ClaimsConfig, FactCheckConfig
+from factible_assets.definitions import build_defs
+from factible_assets.pipeline.checks.verdict_changes import FLIPS, check_result, read_changes
+from factible_assets.pipeline.schedules import (
+    FORGOTTEN,
+    RECHECK_ASSETS,
+    RENEWED,
+    SCHEDULE,
+    apply_retention,
+    failure_message,
+    flips_message,
+    launches_for,
+    next_tick,
+    nightly,
+    recheck_config,
+    run_requests,
+    send,
+)
+from factible_assets.rows import VerdictChange
+from factible_assets.runs.launch import check_video, open_instance
+from factible_assets.settings import Settings, SettingsError, load_settings
+from tests.pipeline.assets.conftest import DEMO_VIDEO
+from tests.servers import MisbehavingServer, hang, respond
+from tests.shortcuts import unused_instance
+from tests.warehouse.samples import (
+    FIRST_CHECK,
+    fact_check,
+    incomplete_verdict,
+    stamp,
+    verdict,
+    write_asset,
+)
+from warehouse.rechecks import Launch
+from warehouse.store import Warehouse
+
+TICK = FIRST_CHECK + timedelta(days=40)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path, recheck_cost_usd=None)
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    store = Warehouse(tmp_path_factory.mktemp("checked") / "warehouse.duckdb")
+    for number, video_id in enumerate("abc"):
+        store.write_assets(video_id, fact_check(video_id), stamp=stamp(number))
+    return store.path
+
+
+@pytest.fixture
+def store(settings: Settings, checked: Path) -> Warehouse:
+    return Warehouse(shutil.copyfile(checked, str(settings.warehouse)))
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    shutil.copytree(unused_instance(), tmp_path, dirs_exist_ok=True)
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as opened:
+        opened.add_dynamic_partitions("videos", ["a", "b", "c"])
+        yield opened
+
+
+def a_run(instance: dg.DagsterInstance, settings: Settings, **tags: str) -> None:
+    job = build_defs(settings).resolve_job_def("fact_check")
+    instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags=tags)
+
+
+def test_nothing_is_launched_for_a_video_with_a_run_in_flight_or_without_a_partition(
+    store: Warehouse, instance: dg.DagsterInstance, settings: Settings
+) -> None:
+    a_run(instance, settings, **{"dagster/partition": "a"})
+    instance.delete_dynamic_partition("videos", "c")
+    launches = launches_for(store, instance, settings, TICK)
+    assert [launch.video_id for launch in launches] == ["b"]
+
+
+def test_a_preview_of_a_night_decides_and_remembers_nothing(
+    store: Warehouse, instance: dg.DagsterInstance, settings: Settings
+) -> None:
+    previewed = launches_for(store, instance, settings, TICK, preview=True)
+    assert [launch.video_id for launch in previewed] == ["a", "b", "c"]
+    assert store.query("FROM recheck_launches").is_empty()
+    a_run(instance, settings, **{"dagster/partition": "a"})
+    launches = launches_for(store, instance, settings, TICK)
+    assert [launch.video_id for launch in launches] == ["b", "c"]
+
+
+def test_a_run_over_a_range_of_videos_holds_all_of_them(
+    store: Warehouse, instance: dg.DagsterInstance, settings: Settings
+) -> None:
+    first, last = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+    a_run(instance, settings, **{first: "a", last: "b"})
+    launches = launches_for(store, instance, settings, TICK)
+    assert [launch.video_id for launch in launches] == ["c"]
+
+
+def test_the_schedule_asks_for_one_tagged_run_per_video(
+    store: Warehouse, instance: dg.DagsterInstance, settings: Settings
+) -> None:
+    defs = build_defs(settings)
+    schedule = defs.resolve_schedule_def(SCHEDULE)
+    assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 2 * * *", "UTC")
+    with dg.build_schedule_context(
+        instance=instance, scheduled_execution_time=TICK, repository_def=defs.get_repository_def()
+    ) as context:
+        requests = schedule.evaluate_tick(context).run_requests
+    assert requests is not None
+    assert [request.partition_key for request in requests] == ["a", "b", "c"]
+    assert len({request.run_key for request in requests}) == 3
+    for request in requests:
+        assert request.tags["video"] == request.partition_key
+        assert {key.to_user_string() for key in request.asset_selection or ()} == set(RENEWED)
+        assert request.run_config["ops"]["claim_checks"]["config"]["renew"] is True
+
+
+def test_queries_that_a_service_failed_to_write_are_in_the_run() -> None:
+    launches = [Launch("v", TICK, 1, "why", True, 0.0, "talks")]
+    (request,) = run_requests(launches, lambda _: {}, print)
+    assert {key.to_user_string() for key in request.asset_selection or ()} == set(RECHECK_ASSETS)
+    assert {*RECHECK_ASSETS} - {*RENEWED} == {"queries"}
+    assert request.tags["corpus"] == "talks"
+
+
+def test_a_night_asks_with_the_knobs_of_the_last_check() -> None:
+    launches = [Launch(each, TICK, 1, "why", False, 0.0) for each in ("v", "w")]
+    known: dict[str, dict[str, Any]] = {
+        "v": {"strategy": "best", "search": {"web": "miniature"}},
+        "w": {"no_such_knob": 1},
+    }
+    said: list[str] = []
+    configs = [
+        request.run_config["ops"]["claim_checks"]["config"]
+        for request in run_requests(launches, lambda video_id: known[video_id], said.append)
+    ]
+    assert [each["strategy"] for each in configs] == ["best", "standard"]
+    assert [each["search"]["web"] for each in configs] == ["miniature", "auto"]
+    assert all(each["renew"] for each in configs)
+    assert [each.partition(":")[0] for each in said] == ["w"], "whose options are none of today's"
+
+
+def test_options_that_nobody_knows_are_not_taken_for_the_defaults_in_silence() -> None:
+    said: list[str] = []
+    assert recheck_config(None, say=said.append).renew
+    assert recheck_config({}, say=said.append).renew
+    assert said == [FORGOTTEN]
+
+
+def test_what_is_given_by_name_takes_the_place_of_the_last_check_s_knobs() -> None:
+    last = {"search": {"web": "miniature", "max_results": 4}}
+    search = recheck_config(last, {"web": "archive"}, say=print).search
+    assert (search.web, search.max_results) == ("archive", 4)
+
+
+def test_a_folder_where_nothing_was_checked_is_skipped_with_a_sentence(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    defs = build_defs(Settings(home=tmp_path / "empty"))
+    with dg.build_schedule_context(
+        instance=instance, scheduled_execution_time=TICK, repository_def=defs.get_repository_def()
+    ) as context:
+        result = defs.resolve_schedule_def(SCHEDULE).evaluate_tick(context)
+    assert result.run_requests == []
+    assert "Nothing was checked yet" in str(result.skip_message)
+
+
+def test_the_next_tick_is_in_the_time_zone_of_the_settings(tmp_path: Path) -> None:
+    madrid = Settings(home=tmp_path, recheck_timezone="Europe/Madrid")
+    winter = datetime(2026, 1, 10, 12, tzinfo=UTC)
+    assert next_tick(madrid, winter) == datetime(2026, 1, 11, 1, tzinfo=UTC)
+    assert next_tick(madrid, next_tick(madrid, winter)) == datetime(2026, 1, 12, 1, tzinfo=UTC)
+    summer = datetime(2026, 7, 10, 12, tzinfo=UTC)
+    assert next_tick(madrid, summer) == datetime(2026, 7, 11, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FACTIBLE_RECHECK_TIMEZONE", "Middle/Earth"),
+        ("FACTIBLE_RECHECK_CRON", "at night"),
+        ("FACTIBLE_NOTIFY_URL", "hooks.example"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named_and_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=name) as refusal:
+        load_settings(tmp_path)
+    assert value not in str(refusal.value)
+
+
+def test_a_cron_expression_of_five_wrong_fields_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="FACTIBLE_RECHECK_CRON is no cron"):
+        nightly(Settings(home=tmp_path, recheck_cron="99 99 * * *"))
+
+
+# --- The check on flips -------------------------------------------------------------------------
+
+
+def flip(store: Warehouse, *, incomplete_first: bool = False) -> None:
+    """Let the verdict of one claim turn in the run run-9."""
+    if incomplete_first:
+        row = incomplete_verdict("a", 1)
+        write_asset(store, "verdicts", "a", [row], stamp=stamp(8), code_version="1")
+    rows = [verdict("a", 1).model_copy(update={"stance": "refutes"}), verdict("a", 2)]
+    write_asset(store, "verdicts", "a", rows, stamp=stamp(9), code_version="1")
+
+
+@pytest.mark.parametrize("incomplete_first", [False, True])
+def test_a_flip_is_found_also_across_a_failed_recheck(
+    store: Warehouse, incomplete_first: bool
+) -> None:
+    flip(store, incomplete_first=incomplete_first)
+    changes = read_changes(store, "a", "run-9")
+    assert [(each.previous_stance, each.stance) for each in changes.flips] == [
+        ("supports", "refutes")
+    ]
+    assert read_changes(store, "a", "run-8").flips == ()
+
+
+def test_the_check_warns_of_flips_and_never_blocks(store: Warehouse) -> None:
+    assert not FLIPS.blocking
+    flip(store)
+    turned = check_result(read_changes(store, "a", "run-9"), {})
+    assert (turned.passed, turned.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert "supports → refutes" in str(turned.metadata["changes"].value)
+    calm = check_result(read_changes(store, "a", "run-0"), {})
+    assert calm.passed
+    assert calm.metadata["flips"].value == 0
+
+
+# --- Notifications ------------------------------------------------------------------------------
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+FLIP = VerdictChange(
+    *("c", "Sugar | [x](y)", "flip", "supports", "refutes", "low", "low", "llm", "llm"),
+    *(NOW, NOW, "run-1", "run-2"),
+)
+
+
+async def test_a_webhook_on_an_own_network_is_told_in_json(server: MisbehavingServer) -> None:
+    server.on("/hook", respond("ok"))
+    url = f"http://127.0.0.1:{server.port}/hook"
+    assert await send(url, flips_message("v", "Talk", "run", [FLIP] * 12)) is None
+    (asked,) = server.asked
+    body = asked.json
+    assert isinstance(body, dict)
+    assert asked.headers["content-type"] == "application/json"
+    assert (body["event"], len(body["flips"])) == ("verdict_flips", 12)
+    assert body["text"].startswith("12 verdicts of Talk turned.")
+    assert "and 2 more" in body["text"]
+
+
+async def test_a_webhook_that_falls_silent_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, server: MisbehavingServer
+) -> None:
+    monkeypatch.setattr("factible_assets.pipeline.schedules._WEBHOOK_SECONDS", 0.5)
+    server.on("/hook", hang())
+    message = failure_message("v", "recheck", "0123456789", "search: no credits")
+    said = await send(f"http://127.0.0.1:{server.port}/hook", message)
+    assert said is not None
+    assert "did not answer in 0.5 seconds" in said
+    assert len(server.asked) == 1
+
+
+async def test_what_cannot_be_told_says_so_without_the_secret_address() -> None:
+    message = failure_message("v", "recheck", "0123456789", "search: no credits")
+    assert "search: no credits" in message["text"]
+    async with MisbehavingServer() as server:
+        server.on("/secret-path", respond("no", status=403))
+        refused = await send(f"http://127.0.0.1:{server.port}/secret-path", message)
+    gone = await send(f"http://127.0.0.1:{server.port}/secret-path", message)
+    assert refused is not None
+    assert gone is not None
+    assert "403" in refused
+    assert "secret-path" not in refused + gone
+
+
+def test_the_address_of_the_webhook_is_in_no_definition(tmp_path: Path) -> None:
+    url = "https://hooks.example/secret-path"
+    defs = build_defs(Settings(home=tmp_path, notify_url=SecretStr(url)))
+    assert "secret-path" not in repr(defs)
+    status = {each.name: each.default_status for each in defs.sensors or ()}
+    assert status["notify_flips"] is dg.DefaultSensorStatus.RUNNING
+    off = build_defs(Settings(home=tmp_path))
+    assert {each.default_status for each in off.sensors or () if "notify" in each.name} == {
+        dg.DefaultSensorStatus.STOPPED
+    }
+
+
+# --- Retention ----------------------------------------------------------------------------------
+
+
+def test_retention_of_an_empty_folder_does_nothing(settings: Settings) -> None:
+    now = datetime.now(UTC)
+    with dg.DagsterInstance.ephemeral() as instance:
+        removed = apply_retention(settings, instance, now=now)
+    assert (removed.texts, removed.bytes_freed, removed.answers) == (0, 0, {})
+    assert not settings.warehouse.exists()
+
+
+def test_the_retention_job_runs_and_leaves_verdicts(store: Warehouse, settings: Settings) -> None:
+    before = store.query("SELECT * FROM verdicts ORDER BY ALL").rows()
+    job = build_defs(settings).resolve_job_def("retention")
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert job.execute_in_process(instance=instance).success
+    assert store.query("SELECT * FROM verdicts ORDER BY ALL").rows() == before
+
+
+def test_old_runs_go_from_dagsters_records_and_those_behind_current_sets_stay(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(home=tmp_path)
+    outcomes = [
+        check_video(
+            DEMO_VIDEO,
+            settings=settings,
+            config=FactCheckConfig(claims=ClaimsConfig(max_claims=1), reasoner="embedded"),
+        )
+        for _ in range(2)
+    ]
+    first, second = (outcome.run_id or "" for outcome in outcomes)
+    later = datetime.now(UTC) + timedelta(days=91)
+    with open_instance(settings) as instance:
+        counted = apply_retention(settings, instance, now=later, dry_run=True)
+        assert (counted.runs, instance.get_run_by_id(first) is None) == (1, False)
+        assert apply_retention(settings, instance, now=datetime.now(UTC)).runs == 0
+        assert apply_retention(settings, instance, now=later).runs == 1
+        assert instance.get_run_by_id(first) is None
+        assert instance.get_run_by_id(second) is not None
+        known = instance.get_materialized_partitions(dg.AssetKey("verdicts"))
+    assert known == {DEMO_VIDEO}
+    assert not list((tmp_path / "dagster").rglob(f"{first}.db"))

@@ -1,0 +1,133 @@
+"""The browser's process: started once, shared, ended, replaced when it dies, and given no keys."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from resources.http import HttpClient, OutageError, Response
+from resources.network_guard import NetworkGuard
+from resources.pages.browser import Browser
+from resources.pages.scraper import PageFetcher
+from tests.chromium import needs_browser, needs_playwright
+from tests.resources.pages.browsers import CHROMIUM, SENTENCE, SHELL, SITE, shell, writing
+from tests.servers import MisbehavingServer, respond
+
+
+@pytest.fixture
+async def fetcher(server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
+    guard = NetworkGuard(server.names)
+    async with HttpClient(guard=guard) as http, Browser(guard, CHROMIUM, wait_seconds=3) as browser:
+        yield PageFetcher(http, browser=browser, respect_robots=False)
+
+
+def chromium_processes() -> set[int]:
+    """Return the ids of the running browsers that this process started, by its descendants."""
+    children: dict[int, list[int]] = {}
+    names: dict[int, str] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = entry.read_text().partition("(")[2].rpartition(")")
+        except OSError:
+            continue
+        names[int(entry.parent.name)] = name
+        if rest.split()[0] != "Z":
+            children.setdefault(int(rest.split()[1]), []).append(int(entry.parent.name))
+    found: set[int] = set()
+    waiting = [os.getpid()]
+    while waiting:
+        for child in children.get(waiting.pop(), []):
+            waiting.append(child)
+            if names[child].startswith("chrom"):
+                found.add(child)
+    return found
+
+
+@needs_browser
+async def test_one_process_draws_all_pages_and_is_gone_afterwards(
+    server: MisbehavingServer,
+) -> None:
+    server.on("/", respond(shell(writing(SENTENCE * 3))))
+    guard = NetworkGuard(server.names)
+    async with HttpClient(guard=guard) as http, Browser(guard, CHROMIUM) as browser:
+        fetcher = PageFetcher(http, browser=browser, respect_robots=False)
+        assert chromium_processes() == set()
+        for _ in range(2):
+            assert (await fetcher.fetch(f"{SITE}/")).outcome == "ok"
+            assert len(main_processes()) == 1
+    assert chromium_processes() == set()
+
+
+def main_processes() -> set[int]:
+    return {
+        pid
+        for pid in chromium_processes()
+        if "--remote-debugging" in command(pid) and "--type=" not in command(pid)
+    }
+
+
+def wait_for_renderer() -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if any("--type=renderer" in command(pid) for pid in chromium_processes()):
+            return
+        time.sleep(0.05)
+
+
+def environment(pid: int) -> str:
+    return Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+
+
+def command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+@needs_browser
+async def test_a_browser_that_is_killed_is_an_outage_and_the_next_page_gets_a_new_one(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    server.on("/slow", respond(shell("1")))
+    server.on("/", respond(shell(writing(SENTENCE * 3))))
+    drawing = asyncio.create_task(fetcher.fetch(f"{SITE}/slow"))
+    await asyncio.to_thread(wait_for_renderer)
+    for pid in chromium_processes():
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    page = await drawing
+    assert page.outcome == "outage"
+    assert "browser" in (page.reason or "")
+    assert (await fetcher.fetch(f"{SITE}/")).outcome == "ok"
+
+
+@needs_browser
+async def test_the_browser_inherits_no_key(
+    server: MisbehavingServer, fetcher: PageFetcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-of-a-key")
+    server.on("/", respond(shell(writing(SENTENCE * 3))))
+    await fetcher.fetch(f"{SITE}/")
+    assert main_processes()
+    assert not any("canary-of-a-key" in environment(pid) for pid in main_processes())
+
+
+@needs_playwright
+async def test_a_browser_that_does_not_start_is_an_outage(tmp_path: Path) -> None:
+    broken = tmp_path / "chromium"
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    broken.chmod(0o755)
+    response = Response(f"{SITE}/", 200, httpx.Headers(), SHELL.encode())
+    async with Browser(NetworkGuard(), executable=str(broken)) as browser:
+        with pytest.raises(OutageError, match="did not start"):
+            await browser.draw(response)

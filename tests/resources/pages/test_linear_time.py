@@ -1,0 +1,33 @@
+"""Whatever a page holds, a megabyte of it is read in seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from resources.pages.extract import clean, decode, extract_html, extract_plain, repaired, storable
+from resources.pages.scraper import without_marks
+
+PIECES = ["A. ", "\n ", "[", "![a](", "**a", "<a ", "</", "&#", "\u202e", "Ã©", "location=", "糖。"]
+READERS: list[Callable[[str], object]] = [
+    storable,
+    clean,
+    repaired,
+    without_marks,
+    extract_plain,
+    lambda text: decode(text.encode("utf-8"), "utf-8"),
+    lambda text: decode(text.encode("cp1252", "replace")),
+    lambda text: extract_html(text, "http://x.test/"),
+    lambda text: extract_html(f"<html><body><p>{text}</p></body></html>", "http://x.test/"),
+]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_megabyte_of_one_piece_is_read_in_linear_time(piece: str) -> None:
+    text = piece * (1_000_000 // len(piece))
+    started = time.process_time()
+    for read in READERS:
+        read(text)
+    assert time.process_time() - started < 40

@@ -1,0 +1,204 @@
+"""What follows from an experiment: variants, and which of their stages are the same work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.config import FactCheckConfig, KnobError
+from factible_assets.runs.experiments.plan import (
+    STAGES,
+    STRATEGIES,
+    Design,
+    Variant,
+    checked_value,
+    count_of,
+    expand,
+    knobs,
+    settings_of,
+    stage_keys,
+)
+from factible_assets.settings import Settings
+
+AROUND: dict[str, Any] = {"subject": "a video", "makers": {}, "code": "code"}
+
+
+def names(design: Design) -> list[str]:
+    return [variant.name for variant in expand(design)]
+
+
+def test_without_lists_there_is_one_variant() -> None:
+    (variant,) = expand(Design(fixed={"max_claims": 4}))
+    assert variant.name == "base"
+    assert variant.config.claims.max_claims == 4
+
+
+def test_lists_make_every_combination() -> None:
+    design = Design(sweeps=(("max_claims", (1, 3)), ("max_queries", (1, 2))))
+    assert names(design) == [
+        "max_claims=1,max_queries=1",
+        "max_claims=1,max_queries=2",
+        "max_claims=3,max_queries=1",
+        "max_claims=3,max_queries=2",
+    ]
+
+
+def test_one_factor_at_a_time_changes_one_knob_of_the_base() -> None:
+    design = Design(
+        fixed={"max_claims": 10}, factors=(("max_queries", (1, 3, 5)), ("min_margin", (0.2, 0.4)))
+    )
+    variants = expand(design)
+    # 3 queries and a margin of 0.2 are the defaults, so they are the base itself.
+    assert [each.name for each in variants] == [
+        "base",
+        "max_queries=1",
+        "max_queries=5",
+        "min_margin=0.4",
+    ]
+    base = variants[0].config
+    for each in variants[1:]:
+        changed = each.config.model_dump()
+        differing = {key for key in changed if changed[key] != base.model_dump()[key]}
+        assert len(differing) == 1
+        assert each.config.claims.max_claims == 10
+
+
+def test_the_named_strategies_are_the_published_ones() -> None:
+    variants = expand(Design(strategies=STRATEGIES))
+    sizes = {
+        each.name: (
+            each.config.claims.max_claims,
+            each.config.queries.max_queries,
+            each.config.search.max_results,
+        )
+        for each in variants
+    }
+    assert sizes == {"minimal": (1, 1, 1), "deep": (3, 4, 5), "broad": (10, 1, 2)}
+
+
+def test_a_strategy_overrides_what_is_fixed() -> None:
+    (variant,) = expand(Design(fixed={"max_claims": 9}, strategies={"mine": {"max_claims": 2}}))
+    assert variant.config.claims.max_claims == 2
+
+
+def test_factors_are_tried_around_every_strategy() -> None:
+    design = Design(
+        strategies={"a": {"max_claims": 1}, "b": {"max_claims": 2}},
+        factors=(("max_queries", (5,)),),
+    )
+    assert names(design) == ["a", "a,max_queries=5", "b", "b,max_queries=5"]
+
+
+@given(
+    st.lists(st.integers(1, 50), min_size=1, max_size=4, unique=True),
+    st.lists(st.integers(1, 10), min_size=1, max_size=4, unique=True),
+    st.lists(st.integers(1, 10), max_size=3, unique=True),
+)
+def test_variants_have_distinct_names_and_distinct_settings(
+    claims: list[int], queries: list[int], results: list[int]
+) -> None:
+    design = Design(
+        sweeps=(("max_claims", tuple(claims)), ("max_queries", tuple(queries))),
+        factors=(("max_results", tuple(results)),) if results else (),
+    )
+    variants = expand(design)
+    assert len({each.name for each in variants}) == len(variants) <= count_of(design)
+    assert len({each.config.model_dump_json() for each in variants}) == len(variants)
+
+
+# --- Knobs --------------------------------------------------------------------------------------
+
+
+def test_every_knob_of_a_run_can_be_turned() -> None:
+    for name, knob in knobs().items():
+        if knob.place and knob.default is not None:
+            assert (
+                Variant("v", {name: checked_value(name, knob.default)}).config == FactCheckConfig()
+            )
+
+
+def test_text_becomes_the_type_that_a_knob_has() -> None:
+    assert checked_value("max_claims", "7") == 7
+    assert checked_value("min_margin", "0.5") == 0.5
+    assert checked_value("enough_origins", None) is None
+    assert checked_value("published_before", "2020-01-02") == "2020-01-02"
+    assert checked_value("exclude_domains", "a.org, b.org") == "a.org, b.org"
+    assert Variant("v", {"exclude_domains": "a.org, b.org"}).config.search.exclude_domains == (
+        "a.org",
+        "b.org",
+    )
+
+
+@pytest.mark.parametrize(
+    ("knob", "value"),
+    [("max_claims", 0), ("max_claims", "many"), ("web", "moon"), ("model", ""), ("model", 3)],
+)
+def test_a_value_out_of_range_names_its_knob(knob: str, value: object) -> None:
+    with pytest.raises(KnobError) as caught:
+        checked_value(knob, value)
+    assert knob in caught.value.sentence
+
+
+def test_a_model_for_all_stages_replaces_those_of_the_machine() -> None:
+    machine = Settings(model="gpt-4o", model_claims="gpt-4-turbo")
+    one = settings_of({"model": "gpt-4o-mini"}, machine)
+    assert (one.model, one.model_claims) == ("gpt-4o-mini", None)
+    both = settings_of({"model": "gpt-4o-mini", "model_evidence": "qwen3:8b"}, machine)
+    assert (both.model, both.model_claims, both.model_evidence) == ("gpt-4o-mini", None, "qwen3:8b")
+    stage = settings_of({"model_evidence": "qwen3:8b"}, machine)
+    assert (stage.model, stage.model_claims, stage.model_evidence) == (
+        "gpt-4o",
+        "gpt-4-turbo",
+        "qwen3:8b",
+    )
+    assert (machine.model, machine.model_claims, machine.model_evidence) == (
+        "gpt-4o",
+        "gpt-4-turbo",
+        None,
+    )
+
+
+def test_a_variant_that_names_a_model_means_it() -> None:
+    assert Variant("v", {"model": "gpt-4o"}).reasoners.reasoner == "llm"
+    assert Variant("v", {"max_claims": 1}).reasoners.reasoner == "auto"
+    assert Variant("v", {"reasoner": "embedded"}).reasoners.reasoner == "embedded"
+
+
+# --- Keys ---------------------------------------------------------------------------------------
+
+
+def differing(first: dict[str, str], second: dict[str, str]) -> list[str]:
+    return [stage for stage in STAGES if first[stage] != second[stage]]
+
+
+@pytest.mark.parametrize(
+    ("change", "stage"),
+    [
+        ({"max_claims": 7}, "claims"),
+        ({"max_queries": 7}, "queries"),
+        ({"max_results": 7}, "search_hits"),
+        ({"enough_origins": 2}, "evidence"),
+        ({"min_margin": 0.5}, "verdicts"),
+    ],
+)
+def test_a_knob_changes_its_stage_and_all_that_follow(change: dict[str, int], stage: str) -> None:
+    plain = stage_keys(FactCheckConfig(), **AROUND)
+    turned = stage_keys(Variant("v", change).config, **AROUND)
+    assert differing(plain, turned) == list(STAGES[STAGES.index(stage) :])
+
+
+def test_who_judges_is_a_maker_and_no_knob() -> None:
+    plain = stage_keys(FactCheckConfig(), **AROUND)
+    assert stage_keys(Variant("v", {"reasoner": "embedded"}).config, **AROUND) == plain
+    assert stage_keys(Variant("v", {"web": "miniature"}).config, **AROUND) == plain
+    other = AROUND | {"makers": {"evidence": "another model"}}
+    assert differing(plain, stage_keys(FactCheckConfig(), **other)) == ["evidence", "verdicts"]
+
+
+@pytest.mark.parametrize("other", [{"subject": "another video"}, {"code": "newer code"}])
+def test_the_words_and_the_code_change_everything(other: dict[str, str]) -> None:
+    plain = stage_keys(FactCheckConfig(), **AROUND)
+    assert differing(plain, stage_keys(FactCheckConfig(), **AROUND | other)) == list(STAGES)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from factible_assets.settings import Settings
+from factible_assets.web.app import create_app
+from tests.cli.stored import VIDEO_ID, store_sample
+from tests.web.doubles import Script, listening
+
+TOKEN, OTHER_TOKEN = "a-token-that-is-long-enough", "another-token-that-is-long-enough"
+BOTH = SecretStr(f"{TOKEN}, {OTHER_TOKEN}")
+
+Serve = Callable[..., httpx.Client]
+
+
+def bearer(token: str = TOKEN) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script()
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty data folder, and nothing of the machine's own settings."""
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "home"
+    place.mkdir()
+    return place
+
+
+@pytest.fixture
+def serve(home: Path, script: Script) -> Iterator[Serve]:
+    """Starts the service on a real socket, with settings of its own and scripted workers."""
+    with ExitStack() as stack:
+
+        def start(
+            *, grace_seconds: float = 60.0, address: str = "127.0.0.1", **given: Any
+        ) -> httpx.Client:
+            settings = Settings(home=home, **given)
+            app = create_app(
+                settings, launch=script.launch, grace_seconds=grace_seconds, address=address
+            )
+            return stack.enter_context(listening(app))
+
+        yield start
+
+
+@pytest.fixture
+def published(home: Path) -> str:
+    """The id of a video that was checked and published."""
+    store_sample(home).publish(home / "published.duckdb")
+    return VIDEO_ID

@@ -1,0 +1,591 @@
+"""The desk's pages: what stands on them, how large and how dear they are at 500 videos."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import httpx
+import pytest
+
+from factible_assets.settings import Settings
+from factible_assets.web.models import update
+from tests.chromium import needs_browser
+from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
+from tests.patience import eventually
+from tests.report import samples
+from tests.report.browser import chromium
+from tests.report.page import Page
+from tests.warehouse.samples import write_asset
+from tests.web.conftest import Serve
+from tests.web.desk.many import store_many
+from tests.web.doubles import Script
+from warehouse.bookkeeping import read_actions
+from warehouse.rows import Stamp
+from warehouse.store import Warehouse
+
+CLAIM = samples.claim(0).claim_id
+CLAIM_PATH = f"/desk/videos/{VIDEO_ID}/claims/{CLAIM}"
+MOST_SECONDS, MOST_BYTES = 0.5, 500_000
+
+
+def version(client: httpx.Client, path: str) -> str:
+    """Return the version that the forms of a claim's page carry; empty if there are no forms."""
+    page = client.get(path.removesuffix("/acts"), follow_redirects=True)
+    return str(next(iter(Page(page.text).all("//input[@name='seen']/@value")), ""))
+
+
+def send(client: httpx.Client, path: str, **fields: Any) -> httpx.Response:
+    """Send a form as a browser does from a page of the service, which gives an act its version."""
+    if path.endswith("/acts") and "seen" not in fields:
+        fields |= {"seen": version(client, path)}
+    return client.post(path, data=fields, headers={"Origin": str(client.base_url).rstrip("/")})
+
+
+def test_at_500_videos_every_page_is_small_and_costs_less_than_half_a_second(
+    serve: Serve, home: Path
+) -> None:
+    store_many(home, 500, 3).publish(home / "published.duckdb")
+    client = serve()
+    tabs = ("incomplete", "turned", "uncertain", "unreviewed", "mine", "all")
+    pages = [
+        "/desk",
+        "/desk?page=20",
+        *(f"/desk/queue?tab={tab}" for tab in tabs),
+        "/desk/queue?tab=all&sort=newest&page=150",
+        "/desk/queue?tab=all&corpus=corpus-3&channel=Channel+3&sort=video",
+        "/desk/search?q=honey+jar+vaccine",
+        f"/desk/videos/{VIDEO_ID}",
+        f"/desk/videos/{VIDEO_ID}-7/claims/{CLAIM}-7-1",
+    ]
+    loaded = set()
+    for path in pages:
+        if (page := path.partition("?")[0]) not in loaded:
+            client.get(path)  # What is loaded once is not what a page costs.
+            loaded.add(page)
+        began = time.process_time()
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        assert time.process_time() - began <= MOST_SECONDS, path
+        assert len(answer.content) <= MOST_BYTES, path
+    twins = Page(answer.text).all("//section[@aria-labelledby='twins']//tbody/tr")
+    assert len(twins) == 8
+
+
+def test_the_queue_knows_why_a_claim_needs_a_person(serve: Serve, home: Path) -> None:
+    store = store_sample(home)
+    store_failed_recheck(store)
+    store.publish(home / "published.duckdb")
+    client = serve()
+
+    def claims(query: str) -> list[str]:
+        page = Page(client.get(f"/desk/queue?{query}").text)
+        return [str(link.get("href")) for link in page.all("//tbody//th/a")]
+
+    # The last verdict of the sample is incomplete, and the re-check of the first one failed.
+    incomplete = claims("tab=incomplete")
+    assert len(incomplete) == 2
+    assert CLAIM_PATH in incomplete
+    assert len(claims("tab=unreviewed")) == len(claims("tab=all")) == 5
+    assert claims("tab=all&channel=Nobody") == []
+    assert claims("tab=all&sort=video") == claims("tab=all&sort=nonsense&sort=video")
+    assert claims("tab=nonsense&page=-3&since=tomorrow") == incomplete
+    assert send(client, f"{CLAIM_PATH}/acts", act="note", text="Seen.").status_code == 303
+    assert len(claims("tab=unreviewed")) == 4
+
+
+def test_an_act_is_recorded_with_who_and_why_and_waits_for_the_next_check(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client = serve(reviewer="Ada")
+    done = send(
+        client, f"{CLAIM_PATH}/acts", act="block_source", text="example.org", reason="sells pills"
+    )
+    assert (done.status_code, done.headers["location"]) == (
+        303,
+        f"{CLAIM_PATH}?recorded=waits#review",
+    )
+    page = Page(client.get(done.headers["location"]).text)
+    (said,) = page.all("//section[@class='reviews']//li")
+    words = " ".join(said.text_content().split())
+    assert words.startswith("Reviewed by Ada")
+    assert "blocked example.org" in words
+    assert "sells pills" in words
+    assert "check the claim again" in page.all("//section[@id='review']")[0].text_content()
+
+    wrong = send(client, f"{CLAIM_PATH}/acts", act="block_source", text="example.org")
+    assert wrong.status_code == 422
+    assert "blocked already" in wrong.text
+    assert send(client, f"{CLAIM_PATH}/acts", act="drop_table", text="x").status_code == 422
+    assert send(client, "/desk/videos/nothing/claims/c1/acts", act="note").status_code == 422
+    crowded = send(
+        client, f"{CLAIM_PATH}/acts", **{f"field-{number}": "x" for number in range(200)}
+    )
+    assert crowded.status_code == 422
+    assert "This cannot be done" in crowded.text
+
+
+def test_a_page_says_when_the_warehouse_knows_more_than_it_shows(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client = serve()
+
+    def notices(path: str) -> str:
+        return " ".join(
+            each.text_content() for each in Page(client.get(path).text).all("//p[@role='status']")
+        )
+
+    assert "As of" not in notices("/desk/queue") + notices(CLAIM_PATH)
+    made = (home / "published.duckdb").stat().st_mtime
+    os.utime(home / "warehouse.duckdb", (made + 60, made + 60))  # as a run that goes on leaves it
+    for path in ("/desk", "/desk/queue", f"/desk/videos/{VIDEO_ID}", CLAIM_PATH):
+        assert "A check is going on" in notices(path), path
+
+
+def test_a_claim_comes_before_what_else_is_known_of_its_video(serve: Serve, published: str) -> None:
+    page = Page(serve().get(CLAIM_PATH).text)
+    assert [each.get("id") for each in page.all("//main/section[@id]")] == ["claims", "watch"]
+    (video,) = page.all("//h1/a")
+    assert video.get("href") == f"/desk/videos/{VIDEO_ID}"
+    assert page.all("//title")[0].text_content().startswith(samples.claim(0).text)
+
+
+def test_the_page_of_a_video_names_the_command_that_forgets_it(
+    serve: Serve, published: str
+) -> None:
+    words = f"factible forget -- {VIDEO_ID}"
+    assert words in serve().get(f"/desk/videos/{VIDEO_ID}").text
+    assert words not in serve().get(CLAIM_PATH).text
+
+
+def test_a_check_is_started_followed_and_cancelled(serve: Serve, script: Script) -> None:
+    client = serve()
+    started = send(client, "/desk/checks", link="everyday-beliefs-talk", max_claims="3")
+    assert started.status_code == 303
+    run = started.headers["location"]
+    worker = script.worker()
+    assert worker.order.config.claims.max_claims == 3
+    claims = [samples.claim(number).model_dump(mode="json") for number in (0, 1)]
+    verdict = samples.verdict(0, "refutes").model_dump(mode="json")
+    worker.say(
+        update("claims_extracted", "2 claims.", claims=claims, total_claims=2),
+        update(
+            "verdict_reached",
+            "Refuted.",
+            reached=1,
+            total_claims=2,
+            claim=claims[0],
+            verdict=verdict,
+        ),
+    )
+    eventually(lambda: "Refuted." in client.get(run).text)
+    page = Page(client.get(run).text)
+    states = [item.text_content() for item in page.all("//li/span[@class='state']")]
+    assert ["refuted" in states[0], "being checked" in states[1]] == [True, True]
+    assert page.all("//noscript"), "without scripts the page loads itself again"
+    with client.stream("GET", page.all("//div[@id='run']")[0].get("data-events")) as events:
+        assert events.status_code == 200
+
+    assert send(client, f"{run}/cancel").status_code == 303
+    eventually(lambda: worker.cancelled)
+    assert send(client, "/desk/checks").status_code == 422
+    assert send(client, "/desk/checks", link="https://evil.example/watch").status_code == 404
+
+
+def test_a_transcript_is_checked_against_the_pages_that_come_with_it(
+    serve: Serve, script: Script
+) -> None:
+    client = serve()
+    page = b"<html><title>Honey</title><p>Honey keeps for years in a closed jar.</p></html>"
+    files = [
+        ("transcript", ("../my talk.txt", b"Honey keeps for years in a closed jar.")),
+        ("pages", ("honey.html", page)),
+        ("pages", ("more.txt", b"https://honey.example/\n\nHoney is sweet.")),
+    ]
+    origin = {"Origin": str(client.base_url).rstrip("/")}
+    started = client.post("/desk/checks", data={"title": "On honey"}, files=files, headers=origin)
+    assert started.status_code == 303, started.text
+    order = script.worker().order
+    assert order.config.search.web.startswith("archive:desk-")
+    assert order.config.search.pages_rating == "medium"
+    listed = (Settings(home=order.home).home_corpora / "local.yaml").read_text("utf-8")
+    assert "On honey" in listed
+    assert ".." not in order.video_id
+    refused = client.post(
+        "/desk/checks", files={"transcript": ("x.vtt", b"\x00\xff")}, headers=origin
+    )
+    assert refused.status_code == 422
+
+
+def bring(client: httpx.Client, name: str = "my_talk.txt", **fields: str) -> httpx.Response:
+    """Send the form of a check with a transcript, always the same words."""
+    origin = {"Origin": str(client.base_url).rstrip("/")}
+    file = {"transcript": (name, b"Honey keeps for years in a closed jar.")}
+    return client.post("/desk/checks", data=fields, files=file, headers=origin)
+
+
+def test_a_transcript_that_is_listed_needs_no_title_and_takes_no_other(
+    serve: Serve, script: Script
+) -> None:
+    script.at_once = True
+    client = serve()
+
+    def finished(run: str) -> bool:
+        return "Done." in client.get(run).text
+
+    assert bring(client, title="On honey").status_code == 303
+    for number, name in enumerate(("my_talk.txt", "a copy.txt"), start=1):
+        again = bring(client, name, title=" ")
+        assert again.status_code == 303, again.text
+        worker = script.worker(number)
+        assert worker.order.video_id == script.worker().order.video_id
+        eventually(partial(finished, again.headers["location"]))
+    other = bring(client, title="On bees")
+    assert other.status_code == 422
+    assert "On honey" in other.text
+    assert "Leave the title out" in other.text
+    assert str(worker.order.home) not in other.text
+    assert "--" not in Page(other.text).all("//p[@role='alert']")[0].text_content()
+
+
+def test_a_new_transcript_without_a_title_is_called_as_its_file(
+    serve: Serve, script: Script
+) -> None:
+    assert bring(serve()).status_code == 303
+    order = script.worker().order
+    assert order.video_id.startswith("my-talk-")
+    assert "title: my talk" in (Settings(home=order.home).home_corpora / "local.yaml").read_text()
+
+
+def test_what_is_refused_lists_no_video(serve: Serve, home: Path, script: Script) -> None:
+    client = serve(serve_max_runs=1)
+    assert bring(client, max_claims="99").status_code == 422
+    assert bring(client, title="x" * 301).status_code == 422
+    assert send(client, "/desk/checks", link="everyday-beliefs-talk").status_code == 303
+    assert bring(client).status_code == 429
+    assert not (Settings(home=home).home_corpora / "local.yaml").exists()
+    script.worker().complete()
+    eventually(lambda: bring(client, title="x" * 300).status_code == 303)
+
+
+def test_what_was_recorded_is_said_where_the_check_behind_it_is_refused(
+    serve: Serve, home: Path, script: Script, published: str
+) -> None:
+    client = serve(serve_max_runs=1)
+    assert send(client, "/desk/checks", link=VIDEO_ID).status_code == 303
+    query = {"act": "add_query", "text": "honey jar years", "again": "1"}
+    conflict = send(client, f"{CLAIM_PATH}/acts", **query)
+    script.worker().complete()
+    eventually(lambda: send(client, f"{CLAIM_PATH}/check").status_code == 303)
+    script.worker(1).complete()
+    eventually(
+        lambda: send(client, "/desk/checks", link="everyday-beliefs-talk").status_code == 303
+    )
+    busy = send(client, f"{CLAIM_PATH}/acts", **query | {"text": "honey spoils"})
+    assert (conflict.status_code, busy.status_code) == (409, 429)
+    for refused, why in ((conflict, "is being checked with other settings"), (busy, "at once")):
+        said = Page(refused.text).all("//p[@role='alert']")[0].text_content()
+        assert said.startswith("What you did is recorded. The claim is not checked again now: ")
+        assert why in said
+        assert "/api/" not in said
+    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    assert [each.value for each in acts] == ["honey jar years", "honey spoils"]
+
+
+def test_a_number_or_the_beginning_of_an_id_leads_to_the_page_of_the_claim(
+    serve: Serve, published: str
+) -> None:
+    client = serve()
+    claims = f"/desk/videos/{VIDEO_ID}/claims"
+    paths = {f"{claims}/{samples.claim(number).claim_id}" for number in range(5)}
+    first = client.get(f"{claims}/1")
+    assert first.status_code == 303
+    assert first.headers["location"] in paths
+    assert client.get(CLAIM_PATH[:-2]).headers["location"] == CLAIM_PATH
+    for short in (f"{claims}/1", first.headers["location"][:-2]):
+        noted = send(client, f"{short}/acts", act="note", text=short)
+        assert noted.headers["location"] == f"{first.headers['location']}?recorded=kept#review"
+
+
+def test_the_timeline_of_a_claims_page_leads_to_the_other_claims(
+    serve: Serve, published: str
+) -> None:
+    page = Page(serve().get(CLAIM_PATH).text)
+    marks = page.all("//*[contains(@class, 'timeline')]//@href")
+    glances = page.all("//nav[@class='glance']//@href")
+    assert len(marks) == 5
+    assert sorted(map(str, marks)) == sorted(map(str, glances))
+
+
+@needs_browser
+def test_a_live_verdict_is_said_as_everywhere_else(serve: Serve, script: Script) -> None:
+    client = serve()
+    run = send(client, "/desk/checks", link="everyday-beliefs-talk").headers["location"]
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(f"{client.base_url}{run}".replace("//desk", "/desk"))
+        for number, outcome in enumerate(("unclear", "refutes", "incomplete")):
+            verdict = samples.verdict(number, outcome, basis="embedded")
+            made = {
+                "claim": samples.claim(number).model_dump(mode="json"),
+                "verdict": verdict.model_dump(mode="json"),
+            }
+            event = update("verdict_reached", "Said.", reached=number + 1, total_claims=3, **made)
+            script.worker().say(event)
+        page.wait_for_selector("#claims li >> nth=2")
+        said = [badge.text_content() for badge in page.query_selector_all("#claims .badge")]
+        assert said == ["?unclear", "✕leaning refuted", "!incomplete"]
+        assert page.reload() is not None
+        page.wait_for_selector("#claims li >> nth=2")
+        again = [badge.inner_text() for badge in page.query_selector_all("#claims .badge")]
+        assert ["leaning" in each for each in again] == [False, True, False]
+    script.worker().complete()
+
+
+def test_one_claim_is_checked_again(serve: Serve, script: Script, published: str) -> None:
+    client = serve()
+    started = send(client, f"{CLAIM_PATH}/check")
+    assert started.headers["location"].startswith("/desk/runs/")
+    worker = script.worker()
+    assert (worker.order.video_id, worker.order.claim_id) == (VIDEO_ID, CLAIM)
+    worker.complete()
+    run = started.headers["location"]
+    eventually(lambda: CLAIM_PATH in client.get(run).text)
+
+
+def test_words_are_found_in_claims_and_quotes_by_their_beginnings(
+    serve: Serve, published: str
+) -> None:
+    client = serve()
+    page = Page(client.get("/desk/search?q=HÖNEY+keeping").text)
+    assert page.all(f"//section[@aria-labelledby='found-claims']//a[@href='{CLAIM_PATH}']")
+    assert not Page(client.get("/desk/search?q=unspoken").text).all("//table")
+    assert client.get("/desk/search?q=%F0%9F%90%9D+!!&page=3").status_code == 200
+
+
+def test_a_page_of_what_was_found_that_there_is_not_leads_to_the_first(
+    serve: Serve, published: str
+) -> None:
+    said = Page(serve().get("/desk/search?q=honey&page=100000").text).all("//main")[0]
+    assert "There is no page 100000" in said.text_content()
+    assert "Nothing says" not in said.text_content()
+    assert "/desk/search?q=honey" in said.xpath(".//@href")
+
+
+def test_a_claim_is_taken_away(serve: Serve, published: str) -> None:
+    client = serve(public_url="https://checks.example.org")
+    page = Page(client.get(CLAIM_PATH).text)
+    markdown = client.get(f"{CLAIM_PATH}/claim.md")
+    assert markdown.headers["content-type"].startswith("text/markdown")
+    assert samples.claim(0).text.rstrip(".") in markdown.text
+    (review,) = json.loads(client.get(f"{CLAIM_PATH}/claim-review.json").text)["@graph"]
+    assert review["claimReviewed"] == samples.claim(0).text
+    assert review["url"] == f"https://checks.example.org{CLAIM_PATH}"
+    frame = page.all("//textarea[@id='embed']")[0].text_content()
+    (address,) = re.findall(r'src="https://checks\.example\.org([^"]+)"', frame)
+    card = client.get(address)
+    assert samples.claim(0).text in card.text
+    assert "frame-ancestors *" in card.headers["content-security-policy"]
+    assert "x-frame-options" not in card.headers
+
+
+def test_what_an_older_version_published_is_shown_too(serve: Serve, home: Path) -> None:
+    copy = store_sample(home).publish(home / "published.duckdb")
+    copy.chmod(0o644)
+    with duckdb.connect(str(copy)) as older:
+        older.execute("DELETE FROM schema_migrations WHERE version > 20")
+    client = serve()
+    assert client.get("/desk/queue?tab=all").status_code == 200
+    assert client.get(CLAIM_PATH).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["", "/queue", "/search", f"/videos/{VIDEO_ID}"])
+def test_nothing_but_a_card_may_be_framed(serve: Serve, published: str, path: str) -> None:
+    answer = serve().get(f"/desk{path}")
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["x-frame-options"] == "DENY"
+
+
+def refused_for_its_age(
+    client: httpx.Client, path: str, seen: str, **fields: str
+) -> tuple[Page, dict[str, str]]:
+    """Send a form of an older page; return the page that answers and what its own form sends."""
+    answer = send(client, path, seen=seen, **fields)
+    assert answer.status_code == 409
+    page = Page(answer.text)
+    (form,) = page.all("//form[@class='box']")
+    sends = {each.get("name"): each.get("value") for each in form.xpath(".//input")}
+    sends |= {each.get("name"): each.text for each in form.xpath(".//textarea")}
+    sends |= {each.get("name"): each.get("value") for each in form.xpath(".//button[@name]")}
+    return page, sends
+
+
+def kinds(home: Path) -> list[str]:
+    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    return [act.action for act in acts]
+
+
+def test_a_rewording_made_beside_another_one_waits_for_a_second_press(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client, path = serve(reviewer="Ada"), f"{CLAIM_PATH}/acts"
+    seen = version(client, path)
+    assert send(client, path, act="reword_claim", text="Honey keeps.", seen=seen).status_code == 303
+    mine = {"act": "reword_claim", "text": "Closed honey keeps.", "reason": "Precise."}
+    page, sends = refused_for_its_age(client, path, seen, **mine)
+    assert kinds(home) == ["reword_claim"]
+    assert "Honey keeps." in page.text("//section[@aria-labelledby='now']")
+    assert sends.items() >= mine.items()
+
+    again = client.post(path, data=sends, headers={"Origin": str(client.base_url).rstrip("/")})
+    assert again.status_code == 303
+    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    assert [act.value for act in acts] == ["Honey keeps.", "Closed honey keeps."]
+
+
+def test_a_split_of_a_claim_that_was_reworded_meanwhile_replaces_nothing_unseen(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client, path = serve(reviewer="Ada"), f"{CLAIM_PATH}/acts"
+    seen = version(client, path)
+    send(client, path, act="reword_claim", text="Honey keeps.", seen=seen)
+    parts = "Honey is sweet.\r\nHoney keeps long."
+    _, sends = refused_for_its_age(client, path, seen, act="split_claim", text=parts, again="1")
+    assert sends["text"].split() == parts.split()
+    assert sends["again"] == "1"
+    assert kinds(home) == ["reword_claim"]
+
+
+def test_an_opposite_ruling_is_seen_before_another_one_is_signed(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client, path = serve(reviewer="Ada"), f"{CLAIM_PATH}/acts"
+    seen = version(client, path)
+    first = {"act": "sign", "text": "Supported", "reason": "Two studies say so."}
+    assert send(client, path, seen=seen, **first).status_code == 303
+    mine = {"act": "sign", "text": "Refuted", "reason": "Three studies deny it."}
+    page, sends = refused_for_its_age(client, path, seen, **mine)
+    assert kinds(home) == ["sign"]
+    now = page.text("//section[@aria-labelledby='now']")
+    assert "Supported signed by Ada" in now
+    assert "Two studies say so." in now
+    assert "ruled: Refuted" in page.text("//section[@aria-labelledby='yours']")
+    assert sends.items() >= mine.items()
+    assert send(client, path, **sends).status_code == 303
+    assert kinds(home) == ["sign", "sign"]
+
+
+def test_a_source_is_not_overruled_twice_from_one_state(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client, path = serve(reviewer="Ada"), f"{CLAIM_PATH}/acts"
+    seen = version(client, path)
+    url = samples.evidence(0, "a.example").canonical_url
+    mine = {"act": "overrule_source", "text": url, "reason": "It says so of wine."}
+    assert send(client, path, seen=seen, value="refutes", **mine).status_code == 303
+    page, sends = refused_for_its_age(client, path, seen, value="unclear", **mine)
+    assert f"overruled {url}: refutes" in page.text("//section[@aria-labelledby='now']")
+    assert sends.items() >= (mine | {"value": "unclear"}).items()
+    assert kinds(home) == ["overrule_source"]
+
+
+def test_nothing_is_decided_on_a_verdict_that_a_newer_check_has_replaced(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client, path = serve(), f"{CLAIM_PATH}/acts"
+    seen = version(client, path)
+    store = Warehouse(home / "warehouse.duckdb")
+    rows = [samples.verdict(number, "refutes") for number in range(5)]
+    stamp = Stamp("run-2", datetime(2026, 2, 3, 4, 5, tzinfo=UTC))
+    write_asset(store, "verdicts", VIDEO_ID, rows, stamp=stamp, code_version="test")
+    page, _ = refused_for_its_age(client, path, seen, act="assess", text="supports")
+    assert "A check has reached a new verdict" in page.text("//section[@aria-labelledby='now']")
+    assert "leaning refuted" in page.text("//section[@aria-labelledby='now']")
+    assert send(client, path, seen=seen, act="note", text="Look.").status_code == 303
+    assert kinds(home) == ["note"]
+
+
+def test_a_form_without_its_version_records_nothing(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client = serve()
+    refused_for_its_age(client, f"{CLAIM_PATH}/acts", "", act="drop_claim", reason="Trivial.")
+    assert kinds(home) == []
+
+
+def test_the_words_of_a_form_that_cannot_be_recorded_are_kept(serve: Serve, published: str) -> None:
+    parts = "Honey keeps for years in a closed jar."
+    refused = send(serve(), f"{CLAIM_PATH}/acts", act="split_claim", text=parts, reason="Two.")
+    assert refused.status_code == 422
+    page = Page(refused.text)
+    assert "two parts or more" in page.text("//p[@role='alert']")
+    assert parts in page.text("//textarea[@name='text']")
+
+
+def test_after_an_overruling_no_page_keeps_the_verdict_that_it_contradicts(
+    serve: Serve, published: str
+) -> None:
+    client = serve()
+    url = samples.evidence(0, "a.example").canonical_url
+    mine = {"act": "overrule_source", "text": url, "value": "refutes", "reason": "Of wine."}
+    assert send(client, f"{CLAIM_PATH}/acts", **mine).status_code == 303
+    page = Page(client.get(CLAIM_PATH).text)
+    headline = page.text("//article//p[@class='verdict']")
+    assert "Automatic leaning" not in headline
+    assert "leaning supported before" in headline
+    card = page.all("//a[text()='Card']/@href")[0]
+    assert "supported" not in Page(client.get(str(card)).text).text("//main")
+    listed = client.get("/desk/queue?tab=all").text
+    assert listed.count("before a reviewer decided about a source") == 1
+
+
+def test_the_queue_opens_on_the_first_tab_that_has_a_claim(serve: Serve, home: Path) -> None:
+    store_sample(home, ("supports", "refutes")).publish(home / "published.duckdb")
+    client = serve()
+
+    def tab(query: str = "") -> str:
+        page = Page(client.get(f"/desk/queue{query}").text)
+        return page.text("//nav[@class='tabs']/a[@aria-current]")
+
+    assert tab() == "Unreviewed 2"
+    assert tab("?tab=incomplete") == "Incomplete 0"
+    for number in range(2):
+        path = f"/desk/videos/{VIDEO_ID}/claims/{samples.claim(number).claim_id}/acts"
+        assert send(client, path, act="note", text="Seen.").status_code == 303
+    assert tab() == "All claims 2"
+
+
+def test_a_fresh_home_offers_the_demo_and_the_ways_to_begin_on_every_page(
+    serve: Serve, script: Script
+) -> None:
+    client = serve()
+    for path in ("/desk", "/desk/queue", "/desk/search", "/desk/search?q=honey"):
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        words = Page(answer.text).text("//main")
+        for offered in ("Check the demo talk", "Paste the link", "Upload a transcript"):
+            assert offered in words, path
+    started = send(client, "/desk/checks", demo="1")
+    assert started.status_code == 303
+    order = script.worker().order
+    assert order.video_id == "everyday-beliefs-talk"
+    assert order.config.search.web == "miniature"
+
+
+def test_the_counts_of_a_video_lead_to_its_claims(serve: Serve, published: str) -> None:
+    client = serve()
+    links = [str(each) for each in Page(client.get("/desk").text).all("//tbody//td//a/@href")]
+    assert len(links) == 6
+    report = Page(client.get(f"/desk/videos/{VIDEO_ID}").text)
+    ids = {str(each) for each in report.all("//@id")}
+    assert {link.partition("#")[2] for link in links} <= ids
+    counts = [str(each) for each in report.all("//ul[@class='counts']//a/@href")]
+    assert len(counts) == 5
+    assert {link.removeprefix("#") for link in counts} <= ids

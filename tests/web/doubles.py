@@ -1,0 +1,135 @@
+"""Workers that say what a test wants, and the service around them on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+
+from factible_assets.web.app import build_server, open_door
+from factible_assets.web.models import Order, ProgressUpdate, error_update, update
+from factible_assets.web.runs import Worker
+from tests.patience import eventually
+
+
+class ScriptedWorker(Worker):
+    """A worker that waits for the test's words."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.cancelled = False
+        self.killed = False
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[ProgressUpdate | None] = asyncio.Queue()
+
+    async def updates(self) -> AsyncIterator[ProgressUpdate]:
+        while (event := await self._queue.get()) is not None:
+            yield event
+
+    def say(self, *events: ProgressUpdate) -> None:
+        """Say something, from any thread."""
+        for event in events:
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, event)
+
+    def complete(self) -> None:
+        """Say all that a check without claims says, and go."""
+        run_id = self.order.run_id
+        self.say(
+            update("transcript_extraction", "Reading.", run_id=run_id),
+            update("transcript_complete", "Read.", transcript_length=5),
+            update("claim_extraction", "Looking."),
+            update("claims_extracted", "0 claims.", claims=[], total_claims=0),
+            update("generating_report", "Writing."),
+            update("complete", "Done.", result={"video_id": self.order.video_id}),
+        )
+        self.vanish()
+
+    def vanish(self) -> None:
+        """Go, whatever was said."""
+        self._loop.call_soon_threadsafe(self._queue.put_nowait, None)
+
+    def cancel(self) -> None:
+        if not self.cancelled:
+            self.cancelled = True
+            self.say(error_update("The run was cancelled.", self.order.run_id, cancelled=True))
+            self.vanish()
+
+    def kill(self) -> None:
+        self.killed = True
+        self.vanish()
+
+    async def wait(self) -> int:
+        return 0
+
+
+@dataclass
+class Script:
+    """Launches scripted workers; `at_once` makes each of them complete at once."""
+
+    at_once: bool = False
+    workers: list[ScriptedWorker] = field(default_factory=list)
+
+    async def launch(self, order: Order) -> ScriptedWorker:
+        worker = ScriptedWorker(order)
+        self.workers.append(worker)
+        if self.at_once:
+            worker.complete()
+        return worker
+
+    def worker(self, number: int = 0) -> ScriptedWorker:
+        """Wait until that worker was launched."""
+        eventually(lambda: len(self.workers) > number)
+        return self.workers[number]
+
+
+@contextmanager
+def listening(app: FastAPI) -> Iterator[httpx.Client]:
+    """Serve an app on loopback and yield a client of it."""
+    door = open_door("127.0.0.1", 0)
+    server = build_server(app)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+    thread.start()
+    try:
+        address = f"http://127.0.0.1:{door.getsockname()[1]}"
+        with httpx.Client(base_url=address, timeout=None) as client:
+            yield client
+    finally:
+        server.should_exit = True
+        thread.join()
+        door.close()
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One event as it came over the wire."""
+
+    name: str
+    number: int | None
+    data: dict[str, Any]
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        payload: dict[str, Any] = self.data["data"]
+        return payload
+
+
+def events_of(response: httpx.Response, *, silences: bool = False) -> Iterator[Heard]:
+    """Parse a stream of server-sent events as it comes, without those that break a silence."""
+    fields: dict[str, str] = {}
+    for line in response.iter_lines():
+        assert not line.startswith(":"), "some clients take a comment for an event without data"
+        if line:
+            name, _, value = line.partition(": ")
+            fields[name] = value
+        elif fields:
+            number = int(fields["id"]) if "id" in fields else None
+            if silences or fields["event"] != "still_running":
+                yield Heard(fields["event"], number, json.loads(fields["data"]))
+            fields = {}

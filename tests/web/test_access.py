@@ -1,0 +1,367 @@
+"""What stands between strangers and the service."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import SecretStr
+from starlette.exceptions import HTTPException
+
+from factible_assets.settings import Settings, SettingsError
+from factible_assets.web import access, auth
+from factible_assets.web.app import create_app
+from factible_assets.web.auth import Clients, is_loopback
+from tests.cli.stored import store_sample
+from tests.web.conftest import BOTH, OTHER_TOKEN, TOKEN, Serve, bearer
+from tests.web.doubles import Script, listening
+
+STREAM = "/api/v1/fact-check/stream"
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - refused, which is the point
+BODY = {"video_url": "everyday-beliefs-talk"}
+
+
+def test_beyond_loopback_the_service_needs_a_token(home: Path) -> None:
+    for address in (EVERYWHERE, "192.0.2.7", "::"):
+        with pytest.raises(SettingsError, match="FACTIBLE_SERVE_TOKEN"):
+            create_app(Settings(home=home), address=address)
+
+
+def test_a_short_token_is_no_token(home: Path) -> None:
+    settings = Settings(home=home, serve_token=SecretStr("hunter2"))
+    with pytest.raises(SettingsError, match="at least 16") as refused:
+        create_app(settings)
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "::1"])
+def test_loopback_is_recognised(address: str) -> None:
+    assert is_loopback(address)
+    assert not is_loopback(EVERYWHERE)
+    assert not is_loopback("192.0.2.1")
+
+
+def test_without_the_right_token_nothing_but_health_is_answered(
+    serve: Serve, script: Script
+) -> None:
+    client = serve(serve_token=BOTH)
+    wrong = [{}, bearer("a-token-that-is-long-enougH"), {"Authorization": TOKEN}]
+    wrong += [{"Authorization": "Bearer"}, {"Authorization": f"Basic {TOKEN}"}]
+    for headers in wrong:
+        for path in ("/api/v1/videos", "/openapi.json", "/reports/x", "/nothing", "/api/v1/runs"):
+            refused = client.get(path, headers=headers)
+            assert refused.status_code == 401
+            assert refused.headers["www-authenticate"] == "Bearer"
+            assert TOKEN not in refused.text
+        assert client.post(STREAM, json=BODY, headers=headers).status_code == 401
+    assert client.get("/api/v1/health").json()["status"] == "healthy"
+    assert script.workers == []
+    for token in (TOKEN, OTHER_TOKEN):
+        assert client.get("/api/v1/videos", headers=bearer(token)).status_code == 200
+
+
+def test_a_strangers_body_is_not_even_parsed(serve: Serve) -> None:
+    refused = serve(serve_token=BOTH).post(STREAM, content=b"{")
+    assert refused.status_code == 401
+
+
+def test_a_rebound_name_is_not_answered(serve: Serve) -> None:
+    client = serve(serve_hosts=("checks.example.org",))
+    hosts = ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "", "[::1"]
+    hosts += ["evil.example@127.0.0.1", "127.0.0.1:8000@evil.example", "127.0.0.1/evil"]
+    hosts += ["localhost#evil.example", "localhost?", "[::1]evil.example", "127.0.0.1:999999"]
+    for host in hosts:
+        refused = client.get("/api/v1/videos", headers={"Host": host})
+        assert refused.status_code in {400, 421}, host
+    for host in ("localhost:1", "127.0.0.1", "[::1]:8000", "Checks.Example.org"):
+        assert client.get("/api/v1/videos", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("public", [None, "https://checks.example.org"])
+def test_only_the_whole_origin_of_the_service_is_its_own(
+    serve: Serve, script: Script, public: str | None
+) -> None:
+    script.at_once = True
+    client = serve(serve_hosts=("checks.example.org",), public_url=public)
+    port = client.base_url.port
+
+    def posted(host: str, *origins: str) -> int:
+        headers = [("Host", host), *(("Origin", each) for each in origins)]
+        return client.post(STREAM, json=BODY, headers=headers).status_code
+
+    here, there = f"127.0.0.1:{port}", "checks.example.org"
+    assert posted(here, f"http://{here}") == 200
+    for origin in (f"https://{here}", "http://127.0.0.1", f"http://localhost:{port}", "null", here):
+        assert posted(here, origin) == 403, origin
+    # Behind a proxy with TLS the pages are shown under the public address, and no other.
+    assert posted(there, "https://checks.example.org") == (403 if public is None else 200)
+    assert posted(there, "http://checks.example.org") == (200 if public is None else 403)
+    assert posted(there, "http://checks.example.org:80") == (200 if public is None else 403)
+    # What a browser sends once, and a forger may send twice.
+    assert posted(here, f"http://{here}", "https://evil.example") == 403
+    assert posted(here, "https://evil.example", f"http://{here}") == 403
+
+
+def test_a_page_of_another_site_can_launch_nothing(serve: Serve, script: Script) -> None:
+    client = serve()
+    foreign = client.post(STREAM, json=BODY, headers={"Origin": "https://evil.example"})
+    assert foreign.status_code == 403
+    for content_type in ("text/plain", "application/x-www-form-urlencoded", ""):
+        form = client.post(
+            STREAM, content=b'{"video_url": "x"}', headers={"Content-Type": content_type}
+        )
+        assert form.status_code == 415
+    asked = client.options(
+        STREAM, headers={"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
+    )
+    assert "access-control-allow-origin" not in asked.headers
+    assert script.workers == []
+
+
+def test_a_listed_origin_may_call_the_service(serve: Serve, script: Script) -> None:
+    script.at_once = True
+    origin = "https://app.example.org"
+    client = serve(serve_origins=(f"{origin}/",), serve_token=BOTH)
+    leave = client.options(
+        STREAM,
+        headers={
+            "Origin": origin,
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization,content-type",
+        },
+    )
+    assert leave.headers["access-control-allow-origin"] == origin
+    done = client.post(STREAM, json=BODY, headers={"Origin": origin, **bearer()})
+    assert done.status_code == 200
+    assert done.headers["access-control-allow-origin"] == origin
+
+
+def test_a_large_body_is_refused_however_it_is_sent(serve: Serve, script: Script) -> None:
+    client = serve()
+    large = b'{"video_url": "' + b"x" * 100_000 + b'"}'
+    kind = {"Content-Type": "application/json"}
+    assert client.post(STREAM, content=large, headers=kind).status_code == 413
+    chunks = (large[start : start + 1000] for start in range(0, len(large), 1000))
+    assert client.post(STREAM, content=chunks, headers=kind).status_code == 413
+    assert script.workers == []
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b"null", b"[[[[", b'{"a":NaN}', b""])
+def test_a_body_that_is_no_request_is_answered_with_a_sentence(serve: Serve, body: bytes) -> None:
+    refused = serve().post(STREAM, content=body, headers={"Content-Type": "application/json"})
+    assert refused.status_code in {400, 422}
+    assert refused.json()["detail"].endswith(".")
+
+
+def test_a_method_that_is_not_answered_is_told_which_are(serve: Serve) -> None:
+    client = serve()
+    answered = {
+        "/api/v1/runs/00000000-0000-4000-8000-000000000000": "DELETE, GET, HEAD",
+        "/desk": "GET, HEAD",
+        "/desk/sign-in": "GET, HEAD, POST",
+        "/": "GET, HEAD",
+        "/docs": "GET, HEAD",
+        "/openapi.json": "GET, HEAD",
+    }
+    for path, methods in answered.items():
+        refused = client.put(path)
+        assert (refused.status_code, refused.headers["allow"]) == (405, methods), path
+        assert f"these are: {methods}" in refused.text
+
+
+def test_the_head_of_a_page_can_be_asked_for_alone(serve: Serve) -> None:
+    client = serve()
+    for path in ("/desk", "/docs", "/api/v1/videos"):
+        head = client.head(path)
+        assert (head.status_code, head.content) == (200, b""), path
+        assert head.headers["content-length"] == client.get(path).headers["content-length"]
+
+
+def test_people_on_the_desk_are_refused_on_a_page(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "MOST_FORM_BYTES", 1000)
+    client = serve(serve_requests_per_minute=4)
+    own = {"Origin": str(client.base_url).rstrip("/"), "Accept": "text/html"}
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    large, small = b"link=" + b"x" * 2000, b"link=x"
+    asked = [
+        (413, large, own | form),
+        (415, small, own | {"Content-Type": "text/plain"}),
+        (403, small, own | form | {"Origin": "https://evil.example"}),
+    ]
+    for status, content, headers in asked:
+        refused = client.post("/desk/checks", content=content, headers=headers)
+        assert refused.status_code == status
+        assert refused.headers["content-type"].startswith("text/html"), status
+        assert 'role="alert"' in refused.text
+    for _ in range(3):
+        slowed = client.get("/desk", headers=own)
+    assert slowed.status_code == 429
+    assert 'role="alert"' in slowed.text
+    assert int(slowed.headers["retry-after"]) >= 1
+    program = client.post("/desk/checks", content=large, headers=own | form | {"Accept": "*/*"})
+    assert program.headers["content-type"] == "application/problem+json"
+
+
+def test_wrong_tokens_are_slowed_and_the_right_one_of_before_is_not(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = serve(serve_token=BOTH)
+    assert client.get("/api/v1/videos", headers=bearer()).status_code == 200
+
+    def guess(number: int) -> int:
+        wrong = bearer(f"a-guess-that-is-long-enough-{number}")
+        return client.get("/api/v1/videos", headers=wrong).status_code
+
+    assert [guess(number) for number in range(12)] == [401] * 10 + [429] * 2
+    # A right guess is not told from a wrong one, on no way in.
+    refused = client.get("/api/v1/videos", headers=bearer(OTHER_TOKEN))
+    assert refused.status_code == 429
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+    origin = {"Origin": str(client.base_url).rstrip("/")}
+    form = client.post("/desk/sign-in", data={"token": OTHER_TOKEN}, headers=origin)
+    assert form.status_code == 429
+    # Its holder works on, from where the token was right before.
+    assert client.get("/api/v1/videos", headers=bearer()).status_code == 200
+    later = time.monotonic() + 61
+    monkeypatch.setattr(auth, "time", SimpleNamespace(monotonic=lambda: later, time=time.time))
+    assert client.get("/api/v1/videos", headers=bearer(OTHER_TOKEN)).status_code == 200
+
+
+def test_guesses_from_one_network_count_together_and_from_another_apart(home: Path) -> None:
+    clients = Clients.of(Settings(home=home, serve_token=BOTH), beyond_loopback=False)
+    for number in range(10):
+        assert clients.with_token("a-guess-that-is-wrong", f"2001:db8::{number}") is None
+    with pytest.raises(HTTPException, match="wrong tokens"):
+        clients.with_token(TOKEN, "2001:db8::ffff")
+    assert clients.with_token(TOKEN, "2001:db8:1::1") is not None
+    assert clients.with_token(TOKEN, "192.0.2.1") is not None
+
+
+def test_too_many_requests_are_slowed_down(serve: Serve) -> None:
+    client = serve(serve_requests_per_minute=3)
+    answers = [client.get("/api/v1/videos").status_code for _ in range(4)]
+    assert answers == [200, 200, 200, 429]
+    refused = client.get("/api/v1/videos")
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+
+
+def test_of_too_many_at_once_each_is_answered_or_told_that_the_service_is_busy(
+    home: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "TURN_SECONDS", 1.0)
+    app = create_app(Settings(home=home), launch=script.launch)
+    goes_on, answered = threading.Event(), app.state.house.results.videos
+
+    def slowly(**given: Any) -> Any:
+        goes_on.wait()
+        return answered(**given)
+
+    monkeypatch.setattr(app.state.house.results, "videos", slowly)
+    store_sample(home).publish(home / "published.duckdb")
+    with listening(app) as client, ThreadPoolExecutor(12) as pool:
+        asked = [pool.submit(client.get, "/api/v1/videos") for _ in range(12)]
+        told = [each.result() for each in itertools.islice(as_completed(asked), 8)]
+        assert {each.status_code for each in told} == {503}
+        assert {each.headers["retry-after"] for each in told} == {"1"}
+        assert "Try again" in told[0].json()["detail"]
+        assert client.get("/api/v1/health").status_code == 200
+        page = client.get("/desk", headers={"Accept": "text/html"})
+        assert (page.status_code, 'role="alert"' in page.text) == (503, True)
+        goes_on.set()
+        assert sorted(each.result().status_code for each in asked) == [200] * 4 + [503] * 8
+        assert client.get("/api/v1/videos").status_code == 200
+
+
+def test_quotas_apply_beyond_loopback_where_the_settings_state_none(home: Path) -> None:
+    app = create_app(Settings(home=home, serve_token=BOTH), address=EVERYWHERE)
+    clients = app.state.house.clients
+    assert (clients.videos_per_day, clients.requests_per_minute) == (50, 120)
+    own = create_app(Settings(home=home)).state.house.clients
+    assert (own.videos_per_day, own.requests_per_minute) == (None, None)
+
+
+def test_every_answer_carries_the_security_headers(serve: Serve) -> None:
+    client = serve()
+    answers = [
+        client.get("/api/v1/health"),
+        client.get("/nothing"),
+        client.post(STREAM, json={}),
+        client.get("/api/v1/videos", headers={"Host": "evil.example"}),
+    ]
+    for answer in answers:
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["cache-control"] == "no-store"
+        assert "server" not in answer.headers
+
+
+def test_an_unforeseen_error_shows_nothing_of_itself(
+    home: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = create_app(Settings(home=home), launch=script.launch)
+
+    def fail(**_: object) -> None:
+        raise RuntimeError("the-secret-in-the-message")
+
+    monkeypatch.setattr(app.state.house.results, "videos", fail)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+
+    async def ask() -> httpx.Response:
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            return await client.get("/api/v1/videos")
+
+    answer = asyncio.run(ask())
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    assert "Traceback" not in answer.text
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_raw_request_that_is_no_http_does_not_end_the_service(serve: Serve) -> None:
+    client = serve()
+    place = (client.base_url.host, client.base_url.port or 0)
+    with socket.create_connection(place) as raw:
+        raw.sendall(b"\x16\x03\x01\x02\x00 nonsense\r\n\r\n")
+        raw.recv(100)
+    assert client.get("/api/v1/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [b"", b"GET /api/v1/videos HTTP/1.1\r\nHost:", b"GET /api/v1/health HTTP/1.1\r\n\r\nGET /"],
+)
+def test_a_request_that_never_comes_whole_is_closed(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    monkeypatch.setattr(access, "HEAD_SECONDS", 0.5)
+    client = serve()
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as raw:
+        raw.sendall(begun)
+        with suppress(ConnectionError):
+            while raw.recv(4096):
+                pass
+            # Dripping wins no time: it is closed all the same.
+            raw.sendall(b"x")
+    assert client.get("/api/v1/health").status_code == 200
+
+
+def test_without_a_token_nothing_is_read_for_anybody(serve: Serve, published: str) -> None:
+    client = serve(serve_token=BOTH)
+    unread = f"{STREAM} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as raw:
+        raw.sendall(f"POST {unread}Content-Length: 60000\r\n\r\n".encode())
+        assert b" 401 " in raw.recv(4096), "answered before the body came"
+    assert client.get(f"/reports/{published}").status_code == 401

@@ -1,0 +1,266 @@
+"""What stands between strangers and Dagster's UI; end_to_end/test_ui.py tries the real one."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import multiprocessing
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.types import ASGIApp, Message
+from starlette.websockets import WebSocket
+from uvicorn.config import HTTP_PROTOCOLS
+
+from factible_assets.settings import Settings, SettingsError
+from factible_assets.web import access, dagster_ui
+from factible_assets.web.app import create_app
+from factible_assets.web.dagster_ui import Starting, admission, behind_walls, own_temporary_folder
+from tests.patience import eventually
+from tests.web.conftest import TOKEN, bearer
+
+LOOPBACK = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - refused, which is the point
+
+
+def ui(home: Path, **given: Any) -> ASGIApp:
+    """A stand-in for Dagster's app, behind the access."""
+
+    async def open_socket(websocket: WebSocket) -> None:
+        await websocket.accept()
+        await websocket.close()
+
+    page = Route("/{path:path}", lambda _: PlainTextResponse("yes"), methods=["GET", "POST"])
+    inner = Starlette(routes=[WebSocketRoute("/graphql", open_socket), page])
+    settings = Settings(home=home, **given)
+    admits = admission(settings, LOOPBACK)
+    return behind_walls(inner, admits, create_app(settings, admission=admits))
+
+
+def ask(app: ASGIApp, method: str, path: str, **given: Any) -> httpx.Response:
+    async def asked() -> httpx.Response:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost:3000") as them:
+            return await them.request(method, path, **given)
+
+    return asyncio.run(asked())
+
+
+def first_answer(app: ASGIApp, **headers: str) -> str:
+    """Return what a websocket is told first."""
+    told: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        told.append(message)
+
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "websocket", "path": "/graphql", "headers": encoded, "query_string": b""}
+    asyncio.run(app({**scope, "subprotocols": []}, receive, send))  # type: ignore[arg-type]
+    return str(told[0]["type"])
+
+
+def test_the_ui_answers_its_own_pages(tmp_path: Path) -> None:
+    app = ui(tmp_path)
+    own = {"Origin": "http://localhost:3000"}
+    assert ask(app, "GET", "/assets").text == "yes"
+    assert ask(app, "POST", "/graphql", json={"query": "{version}"}, headers=own).text == "yes"
+    assert first_answer(app, host="localhost:3000", origin=own["Origin"]) == "websocket.accept"
+
+
+def test_no_other_page_and_no_other_name_is_answered(tmp_path: Path) -> None:
+    app = ui(tmp_path)
+    foreign = {"Origin": "http://127.0.0.1:8888"}
+    assert ask(app, "POST", "/graphql", json={"query": "{version}"}, headers=foreign).is_error
+    assert ask(app, "POST", "/graphql?query={version}", headers=foreign).is_error
+    for site in ("cross-site", "same-site"):  # A browser says so, and keeps the origin to itself.
+        unnamed = {"Sec-Fetch-Site": site}
+        asked = ask(app, "POST", "/graphql", json={"query": "{version}"}, headers=unnamed)
+        assert asked.status_code == 403
+    assert ask(app, "POST", "/graphql", content="{version}").status_code == 415
+    # No page says which it is here: an old browser, or a form that a program sends.
+    for path in ("/graphql?query=mutation{x}", "/graphql/?a=b&query=mutation{x}", "/graphql?query"):
+        assert ask(app, "POST", path).status_code == 400
+    assert ask(app, "POST", "/graphql?op=x", json={"query": "{version}"}).text == "yes"
+    assert ask(app, "GET", "/graphql?query=mutation{x}").status_code == 405
+    assert ask(app, "HEAD", "/graphql/?query=mutation{x}").status_code == 405
+    assert ask(app, "GET", "/", headers={"Host": "evil.example"}).status_code == 421
+    assert first_answer(app, host="localhost:3000", origin="http://evil.example") == (
+        "websocket.close"
+    )
+    assert first_answer(app, host="evil.example", origin="http://evil.example") == (
+        "websocket.close"
+    )
+
+
+def test_a_token_is_asked_for_as_a_password(tmp_path: Path) -> None:
+    app = ui(tmp_path, serve_token=SecretStr(TOKEN))
+    refused = ask(app, "GET", "/assets")
+    assert (refused.status_code, refused.headers["www-authenticate"][:5]) == (401, "Basic")
+    assert ask(app, "GET", "/assets", auth=("anybody", TOKEN)).text == "yes"
+    assert ask(app, "GET", "/assets", headers=bearer()).text == "yes"
+    assert ask(app, "GET", "/assets", auth=(TOKEN, "")).status_code == 401
+    assert first_answer(app, host="localhost:3000") == "websocket.close"
+    password = base64.b64encode(f"me:{TOKEN}".encode()).decode()
+    told = first_answer(app, host="localhost:3000", authorization=f"Basic {password}")
+    assert told == "websocket.accept"
+
+
+def test_beyond_this_machine_the_ui_needs_a_token(tmp_path: Path) -> None:
+    admission(Settings(home=tmp_path), "localhost")
+    with pytest.raises(SettingsError, match="FACTIBLE_SERVE_TOKEN"):
+        admission(Settings(home=tmp_path), EVERYWHERE)
+
+
+def test_what_a_working_folder_writes_is_in_the_environment_of_no_process(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (tmp_path / ".env").write_text(f"DAGSTER_HOME={tmp_path}/theirs\nPYTHONPATH={tmp_path}\n")
+    process = [sys.executable, "-m", dagster_ui.__name__, "code", str(os.getpid())]
+    told = subprocess.run(
+        [*process, "instance", "info"],
+        cwd=tmp_path,
+        env={**os.environ, "DAGSTER_HOME": str(mine)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert f"$DAGSTER_HOME: {mine}" in told
+
+
+def test_a_slow_start_says_what_it_waits_for_until_the_ui_answers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Starting, "_FIRST_SECONDS", 0.05)
+    monkeypatch.setattr(Starting, "_NEXT_SECONDS", 0.05)
+    monkeypatch.setattr(Starting, "_LOOK_SECONDS", 0.01)
+    with socket.socket() as reserved:
+        reserved.bind((LOOPBACK, 0))
+        port = reserved.getsockname()[1]
+        starting = Starting(LOOPBACK, port)
+        thread = threading.Thread(target=starting.tell)
+        thread.start()
+        said = ""
+
+        def hears(words: str) -> bool:
+            nonlocal said
+            said += capsys.readouterr().err
+            return words in said
+
+        eventually(lambda: hears("waiting for Dagster to load"))
+        starting.role = "code"
+        eventually(lambda: hears("waiting for the code server, which loads the pipeline"))
+        assert "answers on" not in said
+        reserved.listen()
+        thread.join()
+    assert hears(f"The Dagster UI answers on http://{LOOPBACK}:{port}.")
+
+
+def stay(folder: str, test: Connection) -> None:
+    """Have a temporary folder until the test says otherwise, in a process of its own."""
+    tempfile.tempdir = folder
+    with own_temporary_folder():
+        tempfile.mkdtemp()
+        test.send("ready")
+        test.recv()
+    test.send("ended")
+
+
+def test_what_a_killed_ui_left_among_temporary_files_is_gone_after_the_next_start(
+    tmp_path: Path,
+) -> None:
+    context = multiprocessing.get_context("forkserver")  # which loads Dagster once
+    context.set_forkserver_preload([dagster_ui.__name__])
+
+    @contextmanager
+    def start() -> Iterator[Connection]:
+        here, there = context.Pipe()
+        process = context.Process(target=stay, args=(str(tmp_path), there))
+        process.start()
+        try:
+            assert here.recv() == "ready"
+            yield here
+        finally:
+            process.kill()
+            process.join()
+
+    with start(), start():
+        assert len(list(tmp_path.iterdir())) == 2, "a living one keeps its own"
+    assert len(list(tmp_path.iterdir())) == 2, "both were killed"
+    with start() as last:
+        assert len(list(tmp_path.iterdir())) == 1
+        last.send("end")
+        assert last.recv() == "ended"
+        assert list(tmp_path.iterdir()) == [], "it ended by itself"
+
+
+def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "HEAD_SECONDS", 0.3)
+    import dagster_webserver.cli as dagster_web  # noqa: PLC0415 - a second that no other test needs
+
+    monkeypatch.setattr(dagster_web.cli, "main", lambda _: None)
+    monkeypatch.setitem(HTTP_PROTOCOLS, "auto", "auto")
+    monkeypatch.setattr(dagster_web, "create_app_from_workspace_process_context", None)
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
+    dagster_ui._serve_walled(["--host", LOOPBACK])
+
+    async def talk(websocket: WebSocket) -> None:
+        await websocket.accept()
+        await asyncio.sleep(1.0)
+        await websocket.send_text("still here")
+
+    server = uvicorn.Server(uvicorn.Config(Starlette(routes=[WebSocketRoute("/", talk)])))
+    with socket.create_server((LOOPBACK, 0)) as door:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+        thread.start()
+        place = door.getsockname()
+        with socket.create_connection(place) as half, socket.create_connection(place) as whole:
+            half.sendall(b"GET / HTTP/1.1\r\nHost:")
+            key = base64.b64encode(b"0123456789abcdef")
+            whole.sendall(
+                b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n"
+                b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
+                + key
+                + b"\r\n\r\n"
+            )
+            assert half.recv(100) == b""
+            heard = b""
+            while b"still here" not in heard:
+                part = whole.recv(4096)
+                assert part, "the socket was closed"
+                heard += part
+        server.should_exit = True
+        thread.join()
+
+
+def test_the_desk_stands_beside_dagster_for_those_who_review(tmp_path: Path) -> None:
+    tokens = SecretStr(f"Ada:review:{TOKEN}, root:admin:another-{TOKEN}")
+    settings = Settings(home=tmp_path, serve_token=tokens)
+    admits = admission(settings, LOOPBACK)
+    inner = Starlette(routes=[Route("/{path:path}", lambda _: PlainTextResponse("Dagster"))])
+    app = behind_walls(inner, admits, create_app(settings, admission=admits))
+    assert "Check a video" in ask(app, "GET", "/desk", headers=bearer()).text
+    assert ask(app, "GET", "/api/v1/videos", headers=bearer()).json()["total"] == 0
+    assert ask(app, "GET", "/desk", headers={"Accept": "text/html"}).status_code == 303
+    assert ask(app, "GET", "/assets", headers=bearer()).status_code == 403
+    assert ask(app, "GET", "/assets", headers=bearer(f"another-{TOKEN}")).text == "Dagster"

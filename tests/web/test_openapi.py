@@ -1,0 +1,69 @@
+"""The service against its own description: requests that it allows, and some that it does not."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis.errors import Unsatisfiable
+
+from factible_assets.settings import Settings
+from factible_assets.web.app import create_app
+from tests.cli.stored import store_sample
+from tests.web.doubles import Script
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The service over one checked video, with workers that are done at once."""
+    home: Path = tmp_path_factory.mktemp("described")
+    store_sample(home).publish(home / "published.duckdb")
+    settings = Settings(home=home, serve_max_runs=32, serve_hosts=("testserver",))
+    app = create_app(settings, launch=Script(at_once=True).launch)
+    return schemathesis.openapi.from_asgi("/openapi.json", app)
+
+
+@pytest.mark.parametrize("mode", list(schemathesis.GenerationMode), ids=str)
+def test_every_answer_is_as_described(described: Any, mode: schemathesis.GenerationMode) -> None:
+    asked = set()
+    for found in described.get_all_operations():
+        operation = found.ok()
+
+        @examples(
+            max_examples=4,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=[*HealthCheck],
+        )
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def validate(case: Any) -> None:
+            asked.add(case.operation.label)
+            case.call_and_validate(timeout=None)
+
+        with suppress(Unsatisfiable):  # an operation without parameters has no wrong requests
+            validate()
+    assert "POST /api/v1/fact-check/stream" in asked
+    assert "GET /api/v1/videos/{video_id}" in asked
+
+
+def test_every_route_is_described_with_its_problems(tmp_path: Path) -> None:
+    description = create_app(Settings(home=tmp_path)).openapi()
+    for path, operations in description["paths"].items():
+        for operation in operations.values():
+            assert operation["summary"], path
+            for status, answer in operation["responses"].items():
+                if int(status) >= 400:
+                    assert set(answer["content"]) == {"application/problem+json"}, path
+    request = description["components"]["schemas"]["FactCheckRequest"]["properties"]
+    assert request["max_claims"]["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 20}
+    limits = {
+        name: (request[name]["minimum"], request[name]["maximum"])
+        for name in ("max_queries_per_claim", "max_results_per_query")
+    }
+    assert limits == {"max_queries_per_claim": (1, 5), "max_results_per_query": (1, 10)}

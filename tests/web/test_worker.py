@@ -1,0 +1,85 @@
+"""What a worker makes of what it hears of its run."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.web import worker
+from factible_assets.web.models import PROGRESS, update
+from factible_assets.web.worker import Teller
+from tests.report import samples
+
+
+def told(stream: io.StringIO) -> list[dict[str, object]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_claims_never_come_before_the_transcript_they_come_from() -> None:
+    stream = io.StringIO()
+    teller = Teller(stream, lambda: 42)
+    teller.claims_found([samples.claim(0)])
+    teller.asset_stored("transcripts")
+    steps = [event["step"] for event in told(stream)]
+    assert steps == ["transcript_complete", "claim_extraction", "claims_extracted"]
+    assert told(stream)[0]["data"] == {"transcript_length": 42}
+
+
+def test_a_step_that_is_repeated_is_heard_once() -> None:
+    stream = io.StringIO()
+    teller = Teller(stream, lambda: None)
+    claims = [samples.claim(number) for number in range(2)]
+    for _ in range(2):
+        teller.asset_stored("transcripts")
+        teller.asset_stored("claims")
+        teller.claims_found(claims)
+        for number, claim in enumerate(claims):
+            teller.verdict_reached(claim, samples.verdict(number, "supports"))
+    steps = [event["step"] for event in told(stream)]
+    assert steps.count("claims_extracted") == steps.count("transcript_complete") == 1
+    assert steps.count("verdict_reached") == 2
+    progress = [event["progress"] for event in told(stream)]
+    assert progress == [15, 20, 35, 62, 89]
+
+
+def test_a_listener_that_is_gone_disturbs_no_run() -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    Teller(Gone(), lambda: 1).claims_found([samples.claim(0)])
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+def test_who_hangs_up_after_the_end_of_a_run_cancels_nothing(
+    is_over: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, writer = os.pipe()
+    cancelled = contextlib.nullcontext() if is_over else pytest.raises(KeyboardInterrupt)
+    with os.fdopen(reader) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        with cancelled, worker._interrupted_when_unwanted() as over:
+            with worker._until_the_end(Teller(io.StringIO(), lambda: 1), over):
+                if not is_over:
+                    os.close(writer)
+                    time.sleep(10)
+            os.close(writer)
+            time.sleep(0.2)
+
+
+@given(total=st.integers(0, 50), data=st.data())
+def test_verdicts_lie_between_the_claims_and_the_report(total: int, data: st.DataObject) -> None:
+    counts = sorted(data.draw(st.lists(st.integers(0, max(total, 1)), min_size=1)))
+    told = [update("verdict_reached", "", reached=each, total_claims=total) for each in counts]
+    progress = [event.progress for event in told]
+    assert progress == sorted(progress)
+    assert PROGRESS["claims_extracted"] <= progress[0]
+    assert progress[-1] < PROGRESS["generating_report"]
