@@ -71,9 +71,9 @@ class Connector(Protocol):
     """What a warehouse needs of the store under it: a file, or a lake (lake.py)."""
 
     @property
-    def path(self) -> Path: ...  # noqa: D102
-    def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None: ...  # noqa: D102
-    def connect(  # noqa: D102
+    def path(self) -> Path: ...
+    def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None: ...
+    def connect(
         self, *, read_only: bool = False
     ) -> AbstractContextManager[duckdb.DuckDBPyConnection]: ...
 

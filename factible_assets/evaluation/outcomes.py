@@ -44,8 +44,8 @@ class VideoOutcome(VideoRows):
 class Store(Protocol):
     """The warehouse, as far as outcomes are read from it: the newest sets of each video."""
 
-    def video_ids(self) -> list[str]: ...  # noqa: D102
-    def read_video(self, video_id: str) -> VideoRows: ...  # noqa: D102
+    def video_ids(self) -> list[str]: ...
+    def read_video(self, video_id: str) -> VideoRows: ...
 
 
 def load_outcomes(

@@ -41,7 +41,7 @@ class InferenceModel(Protocol):
     """A natural-language-inference cross-encoder; its name is for metadata."""
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str: ...
 
     def infer(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Inference]:
         """Return the probabilities for each pair of premise and hypothesis."""

@@ -1,0 +1,108 @@
+"""Counts constructions that make English hard to read: headless relative clauses and passives.
+
+The counts are rough on purpose: two patterns over words, no parser. They follow a trend over
+thousands of sentences and cannot judge a single one.
+"""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+# "what" and "whoever" rarely have a head. "who" has one if a word stands right before it in the
+# same clause ("reviewers who sign"), so it counts only after punctuation, a verb or a preposition.
+HEADLESS = re.compile(
+    r"\b(?:what|whatever|whoever|whomever|whichever)\b"
+    r"|(?:^|[.:;,(–—]\s*|\b(?:by|of|to|for|from|with|at|in|on|as|is|are|tells?|says?|knows?|and|or|"
+    r"but|if|than|that|when|while|see|sees|shows?|names?|about) )who\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+IRREGULAR = (
+    "known given taken made kept held left told said seen found done gone drawn shown written read "
+    "sent set built bought brought caught chosen cut driven felt forgotten got heard hidden hit "
+    "laid led lent let lost meant met paid put run sought sold spent split spoken stood sworn "
+    "thought thrown torn understood won worn begun broken borne bound eaten fallen fed flown "
+    "frozen grown hung hurt overruled proven quoted ridden risen shaken shut slept sunk swept "
+    "taught woken"
+).split()
+PASSIVE = re.compile(
+    rf"\b(?:is|are|was|were|be|been|being|gets?|got)(?: (?:not|never|only|also|still|then|thus|"
+    rf"always|[a-z]+ly))? (?:[a-z]+ed|{'|'.join(IRREGULAR)})\b",
+    re.IGNORECASE,
+)
+WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+CODE = re.compile(r"```.*?```|`[^`]*`|https?://\S+", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Count:
+    """The words of some prose, with its headless relative clauses and passives."""
+
+    words: int = 0
+    headless: int = 0
+    passives: int = 0
+
+    def __add__(self, other: "Count") -> "Count":
+        """Count both."""
+        return Count(
+            self.words + other.words,
+            self.headless + other.headless,
+            self.passives + other.passives,
+        )
+
+    def per_thousand(self) -> tuple[float, float]:
+        """Headless relatives and passives in 1,000 words."""
+        words = max(self.words, 1)
+        return 1000 * self.headless / words, 1000 * self.passives / words
+
+
+def count(text: str) -> Count:
+    """Count one text, without the code that it quotes."""
+    prose = CODE.sub(" x ", text)
+    joined = re.sub(r"(?<!\n)\n(?![\n*|#-])[ \t]*", " ", prose)
+    return Count(
+        len(WORD.findall(prose)), len(HEADLESS.findall(joined)), len(PASSIVE.findall(joined))
+    )
+
+
+def prose_of(source: str) -> Iterator[str]:
+    """Yield a module's docstrings (those of attributes too) and its blocks of comments."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            if isinstance(node.value.value, str):
+                yield node.value.value
+    block: list[str] = []
+    last = -2
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            if token.start[0] != last + 1 and block:
+                yield " ".join(block)
+                block = []
+            last = token.start[0]
+            block.append(token.string.lstrip("# "))
+    if block:
+        yield " ".join(block)
+
+
+def count_file(path: Path) -> Count:
+    """Count a Python module's docstrings and comments, or a page whole."""
+    text = path.read_text(encoding="utf-8")
+    parts = prose_of(text) if path.suffix == ".py" else [text]
+    return sum(map(count, parts), Count())
+
+
+if __name__ == "__main__":
+    import sys
+
+    total = Count()
+    for name in sys.argv[1:]:
+        given = Path(name)
+        files = sorted(given.rglob("*.py")) if given.is_dir() else [given]
+        found = sum(map(count_file, files), Count())
+        total += found
+        rates = "headless {:5.1f}  passives {:5.1f}".format(*found.per_thousand())
+        print(f"{found.words:7} words  {rates}  {name}")  # noqa: T201
+    print(f"{total.words:7} words  " + "headless {:5.1f}  passives {:5.1f}".format(*total.per_thousand()))  # noqa: T201
