@@ -21,16 +21,16 @@ HEADLESS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 IRREGULAR = (
-    "known given taken made kept held left told said seen found done gone drawn shown written read "
-    "sent set built bought brought caught chosen cut driven felt forgotten got heard hidden hit "
-    "laid led lent let lost meant met paid put run sought sold spent split spoken stood sworn "
-    "thought thrown torn understood won worn begun broken borne bound eaten fallen fed flown "
-    "frozen grown hung hurt overruled proven quoted ridden risen shaken shut slept sunk swept "
-    "taught woken"
-).split()
+    "known|given|taken|made|kept|held|left|told|said|seen|found|done|gone|drawn|shown|written"
+    "|read|sent|set|built|bought|brought|caught|chosen|cut|driven|felt|forgotten|got|heard"
+    "|hidden|hit|laid|led|lent|let|lost|meant|met|paid|put|run|sought|sold|spent|split|spoken"
+    "|stood|sworn|thought|thrown|torn|understood|won|worn|begun|broken|borne|bound|eaten"
+    "|fallen|fed|flown|frozen|grown|hung|hurt|overruled|proven|quoted|ridden|risen|shaken"
+    "|shut|slept|sunk|swept|taught|woken"
+)
 PASSIVE = re.compile(
     rf"\b(?:is|are|was|were|be|been|being|gets?|got)(?: (?:not|never|only|also|still|then|thus|"
-    rf"always|[a-z]+ly))? (?:[a-z]+ed|{'|'.join(IRREGULAR)})\b",
+    rf"always|[a-z]+ly))? (?:[a-z]+ed|{IRREGULAR})\b",
     re.IGNORECASE,
 )
 WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
@@ -48,9 +48,7 @@ class Count:
     def __add__(self, other: "Count") -> "Count":
         """Count both."""
         return Count(
-            self.words + other.words,
-            self.headless + other.headless,
-            self.passives + other.passives,
+            self.words + other.words, self.headless + other.headless, self.passives + other.passives
         )
 
     def per_thousand(self) -> tuple[float, float]:
@@ -71,9 +69,9 @@ def count(text: str) -> Count:
 def prose_of(source: str) -> Iterator[str]:
     """Yield a module's docstrings (those of attributes too) and its blocks of comments."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            if isinstance(node.value.value, str):
-                yield node.value.value
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield text
     block: list[str] = []
     last = -2
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -94,15 +92,19 @@ def count_file(path: Path) -> Count:
     return sum(map(count, parts), Count())
 
 
+def report(names: list[str]) -> None:
+    """Print the rates of files and folders, and of all of them."""
+    total = Count()
+    for name in [*names, ""]:
+        given = Path(name)
+        files = sorted(given.rglob("*.py")) if name and given.is_dir() else [given] * bool(name)
+        found = sum(map(count_file, files), Count()) if name else total
+        total += found if name else Count()
+        headless, passives = found.per_thousand()
+        print(f"{found.words:7} words  headless {headless:5.1f}  passives {passives:5.1f}  {name}")
+
+
 if __name__ == "__main__":
     import sys
 
-    total = Count()
-    for name in sys.argv[1:]:
-        given = Path(name)
-        files = sorted(given.rglob("*.py")) if given.is_dir() else [given]
-        found = sum(map(count_file, files), Count())
-        total += found
-        rates = "headless {:5.1f}  passives {:5.1f}".format(*found.per_thousand())
-        print(f"{found.words:7} words  {rates}  {name}")  # noqa: T201
-    print(f"{total.words:7} words  " + "headless {:5.1f}  passives {:5.1f}".format(*total.per_thousand()))  # noqa: T201
+    report(sys.argv[1:])
