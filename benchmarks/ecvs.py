@@ -27,7 +27,7 @@ from factible_assets.strategies.calculus import (
     CONSENSUS_BONUS,
     CONSENSUS_SOURCES,
     Confidence,
-    Source,
+    ScoredSource,
     evidence_score,
     evidence_share,
     hedging_density,
@@ -41,14 +41,14 @@ _MANY_NEUTRAL, _COMPLEX, _OPEN = 3, 0.4, 0.5
 _OPPOSED, _OPPOSED_SLOPE, _OPPOSED_FLOOR = 0.3, 0.2, 0.1
 
 
-def weighted_credibility(sources: Sequence[Source]) -> float:
+def weighted_credibility(sources: Sequence[ScoredSource]) -> float:
     """Return Σ C·W / Σ W, decisive sources weighing 1.2 (equations 13, 14); 0 without sources."""
     weights = [1.0 if each.supports is None else DECISIVE for each in sources]
     weighed = zip(sources, weights, strict=True)
     return math.fsum(each.credibility * by for each, by in weighed) / (math.fsum(weights) or 1.0)
 
 
-def agreement(sources: Sequence[Source]) -> float:
+def agreement(sources: Sequence[ScoredSource]) -> float:
     """Return how much the sources agree with the claim, from 0 to 1 (algorithm 4)."""
     support = sum(each.supports is True for each in sources)
     oppose = sum(each.supports is False for each in sources)
@@ -66,7 +66,7 @@ def tone(text: str) -> float:
     return 1.0 - hedging_density(text)
 
 
-def as_written(sources: Sequence[Source], text: str) -> Confidence:
+def as_written(sources: Sequence[ScoredSource], text: str) -> Confidence:
     """Return the calculus of ECVS (equations 10 to 19) over sources and a text that explains them.
 
     The text is the reasoning of whoever judged (section 5.5 does not say which is meant).

@@ -56,7 +56,6 @@ from factible_assets.stages.ports import (
     DomainAges,
     EvidenceDraft,
     Fetcher,
-    Judged,
     PageExcerpt,
     QueryDraft,
     RatingDirectory,
@@ -65,6 +64,7 @@ from factible_assets.stages.ports import (
     Services,
     VerdictDraft,
     Vote,
+    WithCalls,
 )
 from factible_assets.stages.transcript import stored_transcript
 from resources.cache.store import DiskCache
@@ -215,7 +215,7 @@ class FaultyReasoner:
         segments: Sequence[TranscriptSegment],
         *,
         max_claims: int,
-    ) -> Judged[ClaimDrafts]:
+    ) -> WithCalls[ClaimDrafts]:
         """Extract claims; without them there is no verdict to compare, so this never fails."""
         return await self.inner.claims.extract_claims(
             video, transcript, segments, max_claims=max_claims
@@ -223,7 +223,7 @@ class FaultyReasoner:
 
     async def write_queries(
         self, video: Video, claim: Claim, *, max_queries: int
-    ) -> Judged[tuple[QueryDraft, ...]]:
+    ) -> WithCalls[tuple[QueryDraft, ...]]:
         """Word searches, or fail."""
         await self._strike("queries", claim.claim_id)
         return await self.memory.recall(
@@ -233,7 +233,7 @@ class FaultyReasoner:
 
     async def read_evidence(
         self, video: Video, claim: Claim, query: Query, page: PageExcerpt
-    ) -> Judged[EvidenceDraft | None]:
+    ) -> WithCalls[EvidenceDraft | None]:
         """Read a page, or fail."""
         await self._strike("reading", (claim.claim_id, page.canonical_url))
         return await self.memory.recall(
@@ -243,7 +243,7 @@ class FaultyReasoner:
 
     async def judge(
         self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
-    ) -> Judged[VerdictDraft | None]:
+    ) -> WithCalls[VerdictDraft | None]:
         """Reach a verdict, or fail."""
         await self._strike("judging", claim.claim_id)
         return await self.inner.verdicts.judge(video, claim, evidence, vote)

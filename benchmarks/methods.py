@@ -53,11 +53,16 @@ from factible_assets.records import Claim, Query, Stance, Video
 from factible_assets.services.ratings import rating_directory
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.ids import claim_id
-from factible_assets.stages.ports import EvidenceDraft, Judged, PageExcerpt, Reasoner, Services
+from factible_assets.stages.ports import EvidenceDraft, PageExcerpt, Reasoner, Services, WithCalls
 from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.urls import host_of
 from factible_assets.strategies import strategy_named
-from factible_assets.strategies.calculus import Confidence, Source, corrected, domain_credibility
+from factible_assets.strategies.calculus import (
+    Confidence,
+    ScoredSource,
+    corrected,
+    domain_credibility,
+)
 from resources.pages.base import FetchedPage
 from resources.promises import Promise
 from resources.ratings.base import DomainAge, ListedRating
@@ -112,11 +117,11 @@ class ReadOnce:
     def __init__(self, reader: PageReader) -> None:
         self._reader = reader
         self.basis = reader.basis
-        self._read: dict[tuple[str, str, str], Judged[EvidenceDraft | None]] = {}
+        self._read: dict[tuple[str, str, str], WithCalls[EvidenceDraft | None]] = {}
 
     async def read_evidence(
         self, video: Video, claim: Claim, query: Query, page: PageExcerpt
-    ) -> Judged[EvidenceDraft | None]:
+    ) -> WithCalls[EvidenceDraft | None]:
         """Read it, or return what was read before."""
         key = claim.text, page.canonical_url, page.text
         if key not in self._read:
@@ -183,7 +188,7 @@ def calculated(rows: FlowResult, calculus: Callable[..., Confidence]) -> Confide
         if row.status == "ok":
             host = host_of(row.canonical_url)
             believed = domain_credibility(host, listing_of(host, _TIERS)[1])
-            sources.append(Source(believed, _SIDES.get(row.stance or "")))
+            sources.append(ScoredSource(believed, _SIDES.get(row.stance or "")))
             words.append(row.summary or "")
     return calculus(sources, " ".join(words))
 

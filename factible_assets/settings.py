@@ -176,7 +176,7 @@ def variable(field: str) -> str:
 
 
 Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(listed)]
-Place = Annotated[Path, AfterValidator(_place)]
+UserPath = Annotated[Path, AfterValidator(_place)]
 WebAddress = Annotated[str, AfterValidator(_whole_address)]
 ServiceAddress = Annotated[WebAddress, AfterValidator(_without_password)]
 Days = Annotated[float, Field(ge=0, le=36_500)]
@@ -396,7 +396,7 @@ class Settings(BaseSettings):
     prompts: ClassVar[_InHome] = _InHome("prompts")
     home_corpora: ClassVar[_InHome] = _InHome("corpora")
 
-    home: Annotated[Place, SPEAKS] = Field(default_factory=default_home)
+    home: Annotated[UserPath, SPEAKS] = Field(default_factory=default_home)
     lake: Annotated[SecretStr | None, SPEAKS] = None
     lake_data: Annotated[str | None, SPEAKS] = None
     web: Web = "auto"
@@ -416,7 +416,7 @@ class Settings(BaseSettings):
     queries_by: Literal["auto", "embedded", "llm"] = "auto"
     evidence_by: Literal["auto", "plain", "entailment", "labels", "llm"] = "auto"
     verdicts_by: Literal["auto", "template", "llm"] = "auto"
-    models_file: Annotated[Place | None, SPEAKS] = None
+    models_file: Annotated[UserPath | None, SPEAKS] = None
     reasoning_effort: Effort | None = None
     reasoning_effort_claims: Effort | None = None
     reasoning_effort_queries: Effort | None = None
@@ -463,7 +463,9 @@ class Settings(BaseSettings):
     youtube_proxy: Annotated[SecretStr | None, SPEAKS] = None
     webshare_proxy_username: SecretStr | None = None
     webshare_proxy_password: SecretStr | None = None
-    transcript_folders: Annotated[tuple[Place, ...], NoDecode, BeforeValidator(listed), SPEAKS] = ()
+    transcript_folders: Annotated[
+        tuple[UserPath, ...], NoDecode, BeforeValidator(listed), SPEAKS
+    ] = ()
 
     # Where things are really found.
     endpoints: Annotated[

@@ -23,7 +23,7 @@ from factible_assets.pipeline.launchpad import run_config_for
 from factible_assets.pipeline.resources import FactCheckServices, Occasion
 from factible_assets.records import Video
 from factible_assets.runs.experiments.plan import Variant
-from factible_assets.runs.experiments.surroundings import Place, choose
+from factible_assets.runs.experiments.surroundings import Surroundings, choose
 from factible_assets.runs.reusable import input_tags
 from factible_assets.services import reasoning
 from factible_assets.services import web as web_choice
@@ -707,7 +707,7 @@ def test_another_effort_makes_another_answer_and_a_larger_limit_the_same(tmp_pat
     def made(by: Settings) -> tuple[object, str]:
         taken_over = input_tags("everyday-beliefs-talk", by, FactCheckConfig())
         words, choice = transcript("Honey keeps."), choose(variant, by, None)
-        keys = Place(by).keys(variant.config, VIDEO, words, choice)
+        keys = Surroundings(by).keys(variant.config, VIDEO, words, choice)
         return taken_over, keys["claims"]
 
     first, other = made(plain), made(harder)

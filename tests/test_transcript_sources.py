@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from factible_assets.services import transcripts
-from factible_assets.services.transcripts import SOURCES, Source, WantedVideo, find_transcript
+from factible_assets.services.transcripts import (
+    SOURCES,
+    TranscriptSource,
+    WantedVideo,
+    find_transcript,
+)
 from factible_assets.settings import Settings
 from resources.transcripts.base import Cue, Found, Missing, Outage, TimedText, TranscriptAnswer
 from tests.resources.transcripts.fake_youtube import VIDEO
@@ -38,7 +43,7 @@ def suiting(
 @pytest.fixture
 def sources(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def given(*answers: TranscriptAnswer) -> None:
-        table = tuple(Source("one", suiting(answer)) for answer in answers)
+        table = tuple(TranscriptSource("one", suiting(answer)) for answer in answers)
         monkeypatch.setattr(transcripts, "SOURCES", table)
 
     return given

@@ -42,7 +42,7 @@ class Loose(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class JsonItem:
     """One value of a file: its number from 1, its first line from 1, and its text."""
 
     value: Any
@@ -69,17 +69,17 @@ def read_lines(file: Path) -> Iterator[bytes]:
                 return
 
 
-def whole(text: str) -> Item:
+def whole(text: str) -> JsonItem:
     """Decode a text that is one JSON value. Raises PlacedError if it is none."""
     start = _skip(text, 0)
     value, end = _decoded(text, start, 1)
     rest = _skip(text, end)
     if rest < len(text):
         raise _placed(text, rest, "More text follows the JSON value here. Take it out.")
-    return Item(value, 1, text.count("\n", 0, start) + 1, text[start:end])
+    return JsonItem(value, 1, text.count("\n", 0, start) + 1, text[start:end])
 
 
-def items_of_list(text: str) -> Iterator[Item]:
+def items_of_list(text: str) -> Iterator[JsonItem]:
     """Yield the items of one JSON list; PlacedError where it is none, after those before."""
     position = _skip(text, 0)
     if not text.startswith("[", position):
@@ -91,7 +91,7 @@ def items_of_list(text: str) -> Iterator[Item]:
         line, counted = line + text.count("\n", counted, position), position
         number += 1
         value, end = _decoded(text, position, line)
-        yield Item(value, number, line, text[position:end])
+        yield JsonItem(value, number, line, text[position:end])
         position = _skip(text, end)
         if text.startswith(",", position):
             position = _skip(text, position + 1)
@@ -107,7 +107,7 @@ def _placed(text: str, position: int, sentence: str) -> PlacedError:
     return PlacedError(text.count("\n", 0, position) + 1, sentence)
 
 
-def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[Item | FileProblem]:
+def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[JsonItem | FileProblem]:
     """Yield the values of JSON Lines; a line that is none is a problem, and the rest goes on."""
     number = 0
     for line, raw in enumerate(lines, start=1):
@@ -130,10 +130,10 @@ def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[Item | FilePr
         except PlacedError as error:
             yield error.at(file)
         else:
-            yield Item(value, number, line, text)
+            yield JsonItem(value, number, line, text)
 
 
-def validated(model: type[_Model], item: Item, file: Path) -> _Model | list[FileProblem]:
+def validated(model: type[_Model], item: JsonItem, file: Path) -> _Model | list[FileProblem]:
     """Hold an item to a model; every problem names the item and the line of the value."""
     name = item.value.get("claim") if isinstance(item.value, dict) else None
     try:

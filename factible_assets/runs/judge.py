@@ -25,7 +25,7 @@ from factible_assets.errors import FactibleError, first_of
 from factible_assets.evaluation.judging.judge import (
     ANSWER_TOKENS,
     Inquiry,
-    Judged,
+    JudgeOutcome,
     Rubric,
     inquiry,
     judge,
@@ -221,7 +221,7 @@ async def run_judging(
         clients = await stack.enter_async_context(reasoning.model_clients(settings, models))
         client = clients.model(info.name, provider=info.provider)
 
-        async def ask(task: Task) -> Judged:
+        async def ask(task: Task) -> JudgeOutcome:
             account = budget.account(f"the video {task.asked.subject.video_id}")
             # What made no score is asked for anew, not taken from where it is kept.
             model = CachingModel(client, cache, account, renews=task.known is not None)
@@ -240,7 +240,7 @@ async def run_judging(
 async def _ask_all(
     store: Warehouse,
     judging: JudgingPlan,
-    ask: Callable[[Task], Awaitable[Judged]],
+    ask: Callable[[Task], Awaitable[JudgeOutcome]],
     listener: Listener | None,
 ) -> JudgingResult:
     judging_id = uuid4().hex[:16]
@@ -248,7 +248,7 @@ async def _ask_all(
     total, left, failures = len(waiting), 0, 0
     stopped: str | None = None
     done: list[JudgementRow] = []
-    unwritten: list[tuple[JudgementRow, Judged]] = []
+    unwritten: list[tuple[JudgementRow, JudgeOutcome]] = []
 
     async def work() -> None:
         nonlocal left, failures, stopped
@@ -297,8 +297,8 @@ async def _ask_all(
 
 
 def _row(
-    judging_id: str, info: ModelInfo, task: Task, judged: Judged
-) -> tuple[JudgementRow, Judged]:
+    judging_id: str, info: ModelInfo, task: Task, judged: JudgeOutcome
+) -> tuple[JudgementRow, JudgeOutcome]:
     if task.known is not None:
         # What led nowhere before was recorded then, and is not paid again.
         free = {"cost_usd": 0.0}
@@ -330,7 +330,7 @@ def _row(
     return row, judged
 
 
-def _write(store: Warehouse, batch: Sequence[tuple[JudgementRow, Judged]]) -> None:
+def _write(store: Warehouse, batch: Sequence[tuple[JudgementRow, JudgeOutcome]]) -> None:
     calls = [
         {
             "judgement_id": row.judgement_id,

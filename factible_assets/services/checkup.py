@@ -56,7 +56,7 @@ _OFFLINE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PartStatus:
     """What is known of one part. `answers` is None where it was not asked."""
 
     service: str
@@ -71,7 +71,7 @@ class Finding:
         return self.configured and self.answers is False
 
 
-async def examine(settings: Settings, *, network: bool = False) -> list[Finding]:
+async def examine(settings: Settings, *, network: bool = False) -> list[PartStatus]:
     """Look at every part, at all at once; with `network` at what needs no configuration too."""
     async with AsyncExitStack() as stack:
         http = await stack.enter_async_context(search.service_client(settings, retry=_IMPATIENT))
@@ -86,7 +86,7 @@ async def examine(settings: Settings, *, network: bool = False) -> list[Finding]
     )
 
 
-def _advised_offline(findings: list[Finding]) -> list[Finding]:
+def _advised_offline(findings: list[PartStatus]) -> list[PartStatus]:
     """Say what helps a machine without a network: no key and no address does."""
     asked = [each for each in findings if each.service not in _ON_THIS_MACHINE]
     reached = any(each.answers and not each.service.startswith("model ") for each in asked)
@@ -98,13 +98,15 @@ def _advised_offline(findings: list[Finding]) -> list[Finding]:
             replace(each, remedy="Check the network.") if each in lost else each
             for each in findings
         ),
-        Finding("network", True, False, "No name could be resolved: it seems offline.", _OFFLINE),
+        PartStatus(
+            "network", True, False, "No name could be resolved: it seems offline.", _OFFLINE
+        ),
     ]
 
 
 async def _asked(
-    idle: Finding, problem: Callable[[], Awaitable[str | None]], answer: str, *, asks: bool
-) -> Finding:
+    idle: PartStatus, problem: Callable[[], Awaitable[str | None]], answer: str, *, asks: bool
+) -> PartStatus:
     """Ask a service, if it is asked; `problem` becomes what is wrong, None if nothing is."""
     if not asks:
         return idle
@@ -116,15 +118,15 @@ async def _asked(
     except (SetupError, HttpFailureError) as error:
         wrong = str(error)
     if wrong is None:
-        return Finding(idle.service, True, True, answer)
+        return PartStatus(idle.service, True, True, answer)
     remedy = "Correct this, or take its settings out of .env."
-    return Finding(idle.service, True, False, wrong, remedy)
+    return PartStatus(idle.service, True, False, wrong, remedy)
 
 
 # --- This machine -------------------------------------------------------------------------------
 
 
-def _kept_here(settings: Settings) -> list[Finding]:
+def _kept_here(settings: Settings) -> list[PartStatus]:
     withheld = withheld_keys()
     told = (
         f"Not sent, as only a .env in the working folder says where to: {', '.join(withheld)}.",
@@ -132,8 +134,8 @@ def _kept_here(settings: Settings) -> list[Finding]:
     )
     unknown = unknown_variables()
     return [
-        *([Finding("settings", False, None, unknown)] if unknown else []),
-        *([Finding("keys", False, None, *told)] if withheld else []),
+        *([PartStatus("settings", False, None, unknown)] if unknown else []),
+        *([PartStatus("keys", False, None, *told)] if withheld else []),
         _folder("data folder", settings.home, "Set FACTIBLE_HOME to a folder you may write to."),
         _warehouse(settings),
         *_archive(settings.archive),
@@ -141,25 +143,27 @@ def _kept_here(settings: Settings) -> list[Finding]:
     ]
 
 
-def _folder(name: str, place: Path, remedy: str) -> Finding:
+def _folder(name: str, place: Path, remedy: str) -> PartStatus:
     """Try whether a folder can be written, or made; nothing is left behind."""
     existing = next(each for each in (place, *place.parents) if each.exists())
     try:
         if existing == place:
             with tempfile.TemporaryFile(dir=place):
                 pass
-            return Finding(name, True, True, f"{place} can be written.")
+            return PartStatus(name, True, True, f"{place} can be written.")
     except OSError as error:
-        return Finding(name, True, False, f"{place} cannot be written: {error.strerror}.", remedy)
+        return PartStatus(
+            name, True, False, f"{place} cannot be written: {error.strerror}.", remedy
+        )
     if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
-        return Finding(name, True, True, f"{place} is made when it is needed.")
-    return Finding(name, True, False, f"{place} cannot be made in {existing}.", remedy)
+        return PartStatus(name, True, True, f"{place} is made when it is needed.")
+    return PartStatus(name, True, False, f"{place} cannot be made in {existing}.", remedy)
 
 
-def _warehouse(settings: Settings) -> Finding:
+def _warehouse(settings: Settings) -> PartStatus:
     path = settings.warehouse
     if not path.exists():
-        return Finding("warehouse", True, None, "It is made by the first check.")
+        return PartStatus("warehouse", True, None, "It is made by the first check.")
     given = FileConnector(path) if isinstance(path, Path) else path
     connector = replace(given, lock_timeout_seconds=_LOCK_SECONDS)
     try:
@@ -167,78 +171,80 @@ def _warehouse(settings: Settings) -> Finding:
             pass
         if isinstance(connector, FileConnector):
             connector.refuse_damage(thoroughly=True)
-        return Finding("warehouse", True, True, f"{path} can be read.")
+        return PartStatus("warehouse", True, True, f"{path} can be read.")
     except WarehouseError as error:
-        return Finding("warehouse", True, False, str(error))
+        return PartStatus("warehouse", True, False, str(error))
 
 
-def _archive(path: Path) -> Iterator[Finding]:
+def _archive(path: Path) -> Iterator[PartStatus]:
     try:
         if path.exists():
             Archive(path).collections()
-            yield Finding("archive", True, True, f"{path} can be opened.")
+            yield PartStatus("archive", True, True, f"{path} can be opened.")
     except ArchiveError as error:
-        yield Finding("archive", True, False, str(error))
+        yield PartStatus("archive", True, False, str(error))
 
 
-def _rating_sets(settings: Settings) -> Finding:
+def _rating_sets(settings: Settings) -> PartStatus:
     try:
         sets = rating_directory(settings.rating_sets).sets
     except SetupError as error:
-        return Finding("rating sets", True, False, str(error), "Correct it, or remove the file.")
+        return PartStatus("rating sets", True, False, str(error), "Correct it, or remove the file.")
     named = []
     for each in sets:
         day = each.as_of.isoformat() if each.as_of else "undated"
         about = filter(None, (day, f"{len(each.ratings):,}", each.licence))
         named.append(f"{each.name} ({', '.join(about)})")
-    return Finding("rating sets", True, True, f"In order of precedence: {', '.join(named)}.")
+    return PartStatus("rating sets", True, True, f"In order of precedence: {', '.join(named)}.")
 
 
-def _browser(settings: Settings) -> Finding:
+def _browser(settings: Settings) -> PartStatus:
     executable = web.browser_executable(settings)
     if settings.browser == "off":
-        return Finding("browser", False, None, "Switched off (FACTIBLE_BROWSER).")
+        return PartStatus("browser", False, None, "Switched off (FACTIBLE_BROWSER).")
     if find_spec("playwright") is None:
         remedy = "For pages that need scripts: pip install 'factible-assets[browser]'."
-        return Finding("browser", False, None, "The extra is not installed.", remedy)
+        return PartStatus("browser", False, None, "The extra is not installed.", remedy)
     if executable is not None:
         drawn = f"{executable} draws pages that need scripts."
-        return Finding("browser", True, True, drawn, "" if is_sandboxed() else UNSANDBOXED)
+        return PartStatus("browser", True, True, drawn, "" if is_sandboxed() else UNSANDBOXED)
     if settings.browser != "auto":
         sentence = f"There is no browser at {settings.browser}."
-        return Finding("browser", True, False, sentence, "Correct FACTIBLE_BROWSER.")
+        return PartStatus("browser", True, False, sentence, "Correct FACTIBLE_BROWSER.")
     remedy = "For pages that need scripts: apt-get install chromium, or set FACTIBLE_BROWSER."
-    return Finding("browser", False, None, "No Chromium was found.", remedy)
+    return PartStatus("browser", False, None, "No Chromium was found.", remedy)
 
 
-def _reader(settings: Settings) -> Finding:
+def _reader(settings: Settings) -> PartStatus:
     here = reasoning.best_reader(settings)
     sentence = f"Without a large language model, pages are read by {reasoning.READERS[here]}."
     if here == "labels":
-        return Finding("reader", True, True, sentence)
+        return PartStatus("reader", True, True, sentence)
     remedy = "For a small language model that reads pages far better: factible models pull reader."
-    return Finding("reader", here != "plain", here != "plain" or None, sentence, remedy)
+    return PartStatus("reader", here != "plain", here != "plain" or None, sentence, remedy)
 
 
 # --- Services -----------------------------------------------------------------------------------
 
 
-async def _models(settings: Settings, stack: AsyncExitStack) -> list[Finding]:
+async def _models(settings: Settings, stack: AsyncExitStack) -> list[PartStatus]:
     if not reasoning.names_models(settings):
         remedy = "For verdicts by a language model: set OPENAI_API_KEY or FACTIBLE_MODEL."
-        return [Finding("language model", False, None, "The embedded engine judges.", remedy)]
+        return [PartStatus("language model", False, None, "The embedded engine judges.", remedy)]
     try:
         plan = reasoning.plan_models(settings)
         if plan.missing is not None:
             remedy = f"Set {plan.missing}, or name another model."
-            return [Finding("language model", False, None, f"{plan.missing} is not set.", remedy)]
+            return [
+                PartStatus("language model", False, None, f"{plan.missing} is not set.", remedy)
+            ]
         clients = await stack.enter_async_context(reasoning.model_clients(settings, plan))
         made = [clients.model(each.name, provider=each.provider) for each in plan.models]
     except SetupError as error:
-        return [Finding("language model", True, False, str(error), "Correct it in .env.")]
+        return [PartStatus("language model", True, False, str(error), "Correct it in .env.")]
     probes = await asyncio.gather(*(model.probe() for model in made))
     return [
-        Finding(
+        PartStatus(
             f"model {model.model}",
             True,
             probe.ok,
@@ -251,7 +257,7 @@ async def _models(settings: Settings, stack: AsyncExitStack) -> list[Finding]:
 
 def _services(
     settings: Settings, http: HttpClient, *, network: bool
-) -> Iterator[Awaitable[Finding]]:
+) -> Iterator[Awaitable[PartStatus]]:
     """Ask the services of the web, or say of each why it is not asked."""
 
     async def searched(name: SearchProvider) -> str | None:
@@ -278,28 +284,28 @@ def _services(
 
     live = search.search_names(settings)
     for name, provider in search.PROVIDERS.items():
-        idle = Finding(name, False, remedy=provider.remedy)
+        idle = PartStatus(name, False, remedy=provider.remedy)
         yield _asked(idle, partial(searched, name), "It answers a search.", asks=name in live)
-    idle = Finding(
+    idle = PartStatus(
         "prior fact checks",
         False,
         remedy="For what fact-checkers have published: set GOOGLE_FACT_CHECK_API_KEY.",
     )
     if settings.fact_checks == "off":
-        idle = Finding(idle.service, False, None, "Switched off (FACTIBLE_FACT_CHECKS).")
+        idle = PartStatus(idle.service, False, None, "Switched off (FACTIBLE_FACT_CHECKS).")
     answer = "Google's Fact Check Tools answer."
     yield _asked(idle, fact_checks, answer, asks=search.asks_fact_checkers(settings))
     yield asyncio.to_thread(_browser, settings)
     yield asyncio.to_thread(_reader, settings)
-    idle = Finding("jina", False, None, "This machine fetches pages itself.")
+    idle = PartStatus("jina", False, None, "This machine fetches pages itself.")
     yield _asked(idle, jina, "It fetches pages.", asks=settings.pages == "jina")
     remedy = "For copies of pages that are gone: set FACTIBLE_WAYBACK=true."
-    idle = Finding("wayback", False, remedy=remedy)
+    idle = PartStatus("wayback", False, remedy=remedy)
     yield _asked(idle, wayback, "It has copies.", asks=settings.wayback)
-    idle = Finding("youtube", True, None, "It needs no key. To ask it: --network.")
+    idle = PartStatus("youtube", True, None, "It needs no key. To ask it: --network.")
     yield _asked(idle, youtube, "It gives captions.", asks=network)
     has_ages = bool(settings.domain_ages and live)
     words = "They are asked on the live web only, and if FACTIBLE_DOMAIN_AGES allows it."
     words = "They need no key. To ask one: --network." if has_ages else words
-    idle = Finding("domain registries", has_ages, None, words)
+    idle = PartStatus("domain registries", has_ages, None, words)
     yield _asked(idle, registries, "RDAP answers.", asks=has_ages and network)

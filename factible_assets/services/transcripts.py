@@ -54,7 +54,7 @@ class WantedVideo:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TranscriptSource:
     """One source of transcripts."""
 
     name: str
@@ -105,10 +105,10 @@ def _recording(
 
 
 SOURCES: Final = (
-    Source("file", _file, takes_file=lambda path: not is_recording(path)),
-    Source("podcast", _linked_transcript),
-    Source("youtube", _youtube),
-    Source("recording", _recording, takes_file=is_recording, listed_as="media"),
+    TranscriptSource("file", _file, takes_file=lambda path: not is_recording(path)),
+    TranscriptSource("podcast", _linked_transcript),
+    TranscriptSource("youtube", _youtube),
+    TranscriptSource("recording", _recording, takes_file=is_recording, listed_as="media"),
 )
 """All sources, in the order in which they are asked: a person's words before a recogniser's."""
 
@@ -148,7 +148,7 @@ def speech_model(settings: Settings) -> Path | None:
     return next((each for each in found if each is not None), None)
 
 
-def source_of_file(path: Path) -> Source:
+def source_of_file(path: Path) -> TranscriptSource:
     """Return the source that reads a file that a person gives."""
     return next(source for source in SOURCES if source.takes_file(path))
 

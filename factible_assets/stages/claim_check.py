@@ -47,10 +47,10 @@ _LANE_SECONDS = 3.0
 
 Answer = TypeVar("Answer")
 Row = TypeVar("Row", records.Query, records.Search, records.SearchHit, records.Evidence)
-Words: TypeAlias = Callable[[], Awaitable[ports.Judged[tuple[ports.QueryDraft, ...]]]]
+Words: TypeAlias = Callable[[], Awaitable[ports.WithCalls[tuple[ports.QueryDraft, ...]]]]
 """Words the searches for a claim."""
 Reading: TypeAlias = Callable[
-    [records.Query, ports.PageExcerpt], Awaitable[ports.Judged[ports.EvidenceDraft | None] | str]
+    [records.Query, ports.PageExcerpt], Awaitable[ports.WithCalls[ports.EvidenceDraft | None] | str]
 ]
 """Reads a page that a query led to, or says why it is left unread after all."""
 ClaimRows: TypeAlias = tuple[verdict.CaseFile, records.Verdict | None]
@@ -128,9 +128,9 @@ class ClaimCheck:
         with self.watch.time("queries"):
             judged = await self._asked(words or partial(self.worded_queries, config))
         self.services.observer.stage_progressed("queries", self.claim, 1, 1)
-        if isinstance(judged, (ports.Judged, ports.ReasonerRefusalError)):
+        if isinstance(judged, (ports.WithCalls, ports.ReasonerRefusalError)):
             # The claim's own words are a search too, and nobody can decline to use them.
-            drafts = judged.value if isinstance(judged, ports.Judged) else ()
+            drafts = judged.value if isinstance(judged, ports.WithCalls) else ()
             basis = self.services.reasoner.queries.basis
             if any(draft.basis not in {None, basis} for draft in drafts):
                 self.services.observer.remarked(
@@ -153,13 +153,13 @@ class ClaimCheck:
         except ports.ReasonerError as failure:
             self.trace.calls.extend(failure.calls)
             return failure
-        if isinstance(answer, ports.Judged):
+        if isinstance(answer, ports.WithCalls):
             self.trace.calls.extend(answer.calls)
         return answer
 
     async def worded_queries(
         self, config: QueriesConfig
-    ) -> ports.Judged[tuple[ports.QueryDraft, ...]]:
+    ) -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
         """Return the searches as the reasoner words them."""
         return await self.services.reasoner.queries.write_queries(
             self.video, self.claim, max_queries=config.max_queries
@@ -229,7 +229,7 @@ class ClaimCheck:
 
         async def reader(
             query: records.Query, page: ports.PageExcerpt
-        ) -> ports.Judged[ports.EvidenceDraft | None]:
+        ) -> ports.WithCalls[ports.EvidenceDraft | None]:
             return await self.services.reasoner.evidence.read_evidence(
                 self.video, self.claim, query, replace(page, sought=sought)
             )
@@ -367,7 +367,7 @@ class ClaimCheck:
         together = self.config.evidence.together and arrivals is not None
         excerpt = replace(excerpt, arrivals=arrivals, together=together)
         match await self._asked(partial(self._read_unswayed, by, candidate.query, excerpt)):
-            case ports.Judged(value=draft):
+            case ports.WithCalls(value=draft):
                 return page, partial(
                     read_row, self.claim, page=page, read=excerpt, draft=draft, basis=self.basis
                 )
@@ -382,13 +382,13 @@ class ClaimCheck:
 
     async def _read_unswayed(
         self, by: Reading, query: records.Query, excerpt: ports.PageExcerpt
-    ) -> ports.Judged[ports.EvidenceDraft | None] | str:
+    ) -> ports.WithCalls[ports.EvidenceDraft | None] | str:
         """Read a page, and again without the passage that decides if the embedded engine reads.
 
         A language model reads a page in a fence, and a second call would double its price.
         """
 
-        async def again(text: str) -> ports.Judged[ports.EvidenceDraft | None] | str:
+        async def again(text: str) -> ports.WithCalls[ports.EvidenceDraft | None] | str:
             return await by(query, replace(excerpt, text=text))
 
         judged = await by(query, excerpt)
@@ -413,7 +413,7 @@ class ClaimCheck:
         with self.watch.time("verdicts"):
             opinion = await asyncio.to_thread(self.form_opinion, case)
 
-            async def words() -> ports.Judged[ports.VerdictDraft | None] | None:
+            async def words() -> ports.WithCalls[ports.VerdictDraft | None] | None:
                 if not opinion.rows or opinion.doubt is not None:
                     return None
                 return await self.services.reasoner.verdicts.judge(
@@ -421,6 +421,6 @@ class ClaimCheck:
                 )
 
             judged = None if failure else await self._asked(words)
-            if isinstance(judged, ports.Judged):
+            if isinstance(judged, ports.WithCalls):
                 return verdict.conclude(opinion, judged.value)
             return verdict.conclude(opinion, None, failure or judged)

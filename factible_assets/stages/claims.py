@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from factible_assets.config import ClaimsConfig
 from factible_assets.records import Claim, ClaimBasis, ReviewAction, Transcript, TranscriptSegment
 from factible_assets.stages.ids import claim_id, normalise_text
-from factible_assets.stages.localisation import Localiser, Place, similarity
+from factible_assets.stages.localisation import Localiser, TextMatch, similarity
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, clamped
 from factible_assets.stages.reviews import WordedClaim, claims_in_force
 from factible_assets.stages.transcript import Clock, storable
@@ -101,7 +101,9 @@ class _Said:
     ) -> Claim:
         start, end, words = draft.char_start, draft.char_end, _wording(draft)
         if start is not None and end is not None and 0 <= start < end <= len(self._text):
-            place: Place | None = Place(start, end, similarity(words, self._text[start:end]))
+            place: TextMatch | None = TextMatch(
+                start, end, similarity(words, self._text[start:end])
+            )
         else:
             place = self._localiser.locate(words)
         return Claim(

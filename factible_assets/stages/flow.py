@@ -23,7 +23,7 @@ from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.evidence import PageLibrary
 from factible_assets.stages.origins import StoryIndex
-from factible_assets.stages.ports import ClaimDrafts, Judged, ReasonerError, Services
+from factible_assets.stages.ports import ClaimDrafts, ReasonerError, Services, WithCalls
 from factible_assets.stages.prior_fact_checks import look_up
 from factible_assets.stages.progress import ALL_STAGES, Stage, StageTiming, Stopwatch, Trace
 from factible_assets.stages.reliability import RatingBook
@@ -73,7 +73,7 @@ async def extract_claims(
     """
     started = perf_counter()
     if given is not None:
-        judged = Judged(replace(given, refused=0))
+        judged = WithCalls(replace(given, refused=0))
         built = build_claims(given, transcript, segments, None, basis="given")
     else:
         finder, most = services.reasoner.claims, config.max_claims

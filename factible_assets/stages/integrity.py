@@ -70,7 +70,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RuleResult:
     """What one rule found in the rows of one video. Without violations the rule holds.
 
     Of each row that breaks it there is the name, and how.
@@ -121,7 +121,7 @@ def _told(find: Callable[..., Breaches]) -> tuple[str, str]:
 
 def judge(
     assets: Iterable[str], rows: VideoRows, limits: SearchConfig | None = None
-) -> tuple[Finding, ...]:
+) -> tuple[RuleResult, ...]:
     """Hold the rows of some assets against all of their rules. Pure and deterministic.
 
     Assets that are not judged are there to be referred to. Of claims that the video no longer makes
@@ -134,7 +134,7 @@ def judge(
         return " ".join([type(row).__name__, *(str(getattr(row, each)) for each in row.key)])
 
     return tuple(
-        Finding(each, tuple((name(row), problem) for row, problem in each.find(rows)))
+        RuleResult(each, tuple((name(row), problem) for row, problem in each.find(rows)))
         for asset in assets
         for each in rules_of(asset, limits)
     )

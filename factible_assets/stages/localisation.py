@@ -39,7 +39,7 @@ _NOT_SPOKEN = re.compile(r"[^A-Za-z0-9]+")
 _WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\s{_IDEOGRAPHS}]+")
 
 
-class Place(NamedTuple):
+class TextMatch(NamedTuple):
     """A stretch of raw text and how similar it is to what was looked for, from 0.5 to 1."""
 
     char_start: int
@@ -77,7 +77,7 @@ class Localiser:
         lengths = (len(word.folded) + 1 for word in self._words)
         return list(accumulate(lengths, initial=0))
 
-    def locate(self, claim: str) -> Place | None:
+    def locate(self, claim: str) -> TextMatch | None:
         """Return the place most similar to a claim, the earliest of equal ones; None below 0.5.
 
         What stands verbatim in the text scores 1. Otherwise the place runs from the first to the
@@ -86,7 +86,7 @@ class Localiser:
         wanted = claim.strip()
         verbatim = self._text.find(wanted) if wanted else -1
         if verbatim >= 0:
-            return Place(verbatim, verbatim + len(wanted), 1.0)
+            return TextMatch(verbatim, verbatim + len(wanted), 1.0)
         folded = [word.folded for word in _words_of(wanted)]
         if not folded or not self._words:
             return None
@@ -111,7 +111,7 @@ class Localiser:
         if best is None:
             return None
         first, last = best
-        return Place(self._words[first].start, self._words[last - 1].end, best_score)
+        return TextMatch(self._words[first].start, self._words[last - 1].end, best_score)
 
     def _most_promising(
         self, claim: str, shortest: int, longest: int

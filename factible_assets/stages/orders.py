@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from factible_assets.stages.evidence import QuoteFinder, whole_sentences
-from factible_assets.stages.ports import EvidenceDraft, Judged
+from factible_assets.stages.ports import EvidenceDraft, WithCalls
 
-Read: TypeAlias = Callable[[str], Awaitable[Judged[EvidenceDraft | None] | str]]
+Read: TypeAlias = Callable[[str], Awaitable[WithCalls[EvidenceDraft | None] | str]]
 """Reads a text in the place of the page's, or says why it is left unread."""
 
 _SIDES = frozenset({"supports", "refutes"})
@@ -25,8 +25,8 @@ _DISPUTED = "Without the passage that decides, the page says the contrary, so it
 
 
 async def unswayed(
-    judged: Judged[EvidenceDraft | None], text: str, read: Read
-) -> Judged[EvidenceDraft | None]:
+    judged: WithCalls[EvidenceDraft | None], text: str, read: Read
+) -> WithCalls[EvidenceDraft | None]:
     """Return a reading; one that a single passage turns becomes unclear.
 
     `text` is read once more if the reading takes a side: without its quotes, wherever they stand,
@@ -44,11 +44,11 @@ async def unswayed(
     calls = (*judged.calls, *again.calls)
     other = again.value
     if other is None or other.stance not in _SIDES - {draft.stance}:
-        return Judged(draft, calls)
+        return WithCalls(draft, calls)
     unclear = replace(
         draft, stance="unclear", stance_confidence=0.0, ground=None, summary=_DISPUTED
     )
-    return Judged(unclear, calls)
+    return WithCalls(unclear, calls)
 
 
 def _without(quotes: tuple[str, ...], text: str) -> str:

@@ -80,7 +80,7 @@ class BudgetSpentError(ReasonerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged(Generic[Value_co]):
+class WithCalls(Generic[Value_co]):
     """A judgement with the model calls that it took (none for the embedded engine)."""
 
     value: Value_co
@@ -231,7 +231,7 @@ class ClaimFinder(Protocol):
         segments: Sequence[records.TranscriptSegment],
         *,
         max_claims: int,
-    ) -> Judged[ClaimDrafts]:
+    ) -> WithCalls[ClaimDrafts]:
         """Find the check-worthy claims of a transcript, most important first."""
         ...
 
@@ -244,7 +244,7 @@ class QueryWriter(Protocol):
 
     async def write_queries(
         self, video: records.Video, claim: records.Claim, *, max_queries: int
-    ) -> Judged[tuple[QueryDraft, ...]]:
+    ) -> WithCalls[tuple[QueryDraft, ...]]:
         """Word the searches that would find evidence for and against a claim."""
         ...
 
@@ -257,7 +257,7 @@ class EvidenceReader(Protocol):
 
     async def read_evidence(
         self, video: records.Video, claim: records.Claim, query: records.Query, page: PageExcerpt
-    ) -> Judged[EvidenceDraft | None]:
+    ) -> WithCalls[EvidenceDraft | None]:
         """Read what a page says about a claim; None if it does not speak of it."""
         ...
 
@@ -274,7 +274,7 @@ class Judge(Protocol):
         claim: records.Claim,
         evidence: Sequence[records.Evidence],
         vote: Vote,
-    ) -> Judged[VerdictDraft | None]:
+    ) -> WithCalls[VerdictDraft | None]:
         """Word the verdict of a vote over evidence of status ok; None leaves it to the template."""
         ...
 
@@ -286,7 +286,7 @@ class VerdictWriter(Protocol):
         self,
         video: records.Video,
         verdicts: Sequence[tuple[records.Claim, records.Verdict, Sequence[records.Evidence]]],
-    ) -> Judged[Mapping[str, str]]:
+    ) -> WithCalls[Mapping[str, str]]:
         """Return words for complete verdicts, by claim id; a claim may have none.
 
         Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.

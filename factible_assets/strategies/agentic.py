@@ -54,8 +54,8 @@ class _Inquiry:
     waiting: list[int] = field(default_factory=list)
     useful: list[int] = field(default_factory=list)
     reasoned: int = 0
-    thought: investigation.Finding | None = None  # The newest accumulated reasoning
-    conclusion: investigation.Finding | None = None
+    thought: investigation.Reasoning | None = None  # The newest accumulated reasoning
+    conclusion: investigation.Reasoning | None = None
     end: str | None = None  # Why it ended without being settled, in a sentence
     outage: ports.ReasonerOutageError | None = None  # What failed, where that ended it
     escalated: bool = False
@@ -105,7 +105,7 @@ class _Inquiry:
                     raise
                 note.status, note.reason = "skipped", f"The model declined: {refusal.reason}"
             if first and not self.plan.items:
-                own = investigation.Item(check.claim.text, check.claim.text, is_statement=True)
+                own = investigation.PlanItem(check.claim.text, check.claim.text, is_statement=True)
                 self.plan = replace(self.plan, items=(own,))
             note.got = " ".join(self.plan.steps) or "No steps; the claim's own words are searched."
 
@@ -126,7 +126,7 @@ class _Inquiry:
                 return True
         return await self._reason(1)
 
-    async def _retrieve(self, item: investigation.Item) -> None:
+    async def _retrieve(self, item: investigation.PlanItem) -> None:
         """Search for an item, and condense what the pages say of it; no page is read twice."""
         check, known = self.check, {query.query_id for query in self.case.queries}
         draft = ports.QueryDraft(item.query, "direct" if item.is_statement else "context", 1)
@@ -178,8 +178,8 @@ class _Inquiry:
         kind: StepKind,
         technique: str,
         numbers: Sequence[int],
-        question: Callable[..., Awaitable[investigation.Finding]],
-    ) -> investigation.Finding:
+        question: Callable[..., Awaitable[investigation.Reasoning]],
+    ) -> investigation.Reasoning:
         """Have the model weigh some of what was read, and note that as a step."""
         shown = {at: self.pool[at] for at in numbers}
         with self.check.trace.step(kind, technique, f"{len(shown)} sources") as note:
@@ -198,7 +198,7 @@ class _Inquiry:
             self.end = f"It was not settled after {MOST_STEPS} reasoning steps."
         return self.reasoned >= MOST_STEPS
 
-    def _is_settled(self, thought: investigation.Finding) -> bool:
+    def _is_settled(self, thought: investigation.Reasoning) -> bool:
         """Tell whether a label is decided; with `escalate`, not the first that the vote denies."""
         if thought.label == "unproven" or thought.confidence < ENOUGH or not thought.evidence:
             return False

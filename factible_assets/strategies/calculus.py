@@ -51,7 +51,7 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ScoredSource:
     """One piece of evidence (equations 1, 3, 4): from 0 to 1; `supports` is None if neutral."""
 
     credibility: float
@@ -93,7 +93,7 @@ def evidence_share(n: int, credibility: float) -> float:
     return next(met, _SHARE_OTHERWISE)
 
 
-def with_quality_bonus(score: float, sources: Sequence[Source]) -> float:
+def with_quality_bonus(score: float, sources: Sequence[ScoredSource]) -> float:
     """Add 0.05 where two sources are above 0.8, up to 1 (equation 18)."""
     good = sum(each.credibility > _GOOD for each in sources)
     return min(1.0, score + _QUALITY_BONUS) if good >= _GOOD_SOURCES else score
@@ -105,13 +105,13 @@ def percentage(final: float) -> int:
     return max(FLOOR, min(CEILING, math.floor(round(final * 100, 9))))
 
 
-def evidence_score(parts: tuple[float, float, float], sources: Sequence[Source]) -> float:
+def evidence_score(parts: tuple[float, float, float], sources: Sequence[ScoredSource]) -> float:
     """Return the evidence score of volume, credibility and agreement (equations 11, 18)."""
     score = math.fsum(by * part for by, part in zip(WEIGHTS, parts, strict=True))
     return with_quality_bonus(score, sources)
 
 
-def corrected(sources: Sequence[Source], text: str) -> Confidence:
+def corrected(sources: Sequence[ScoredSource], text: str) -> Confidence:
     """Return how sure the side is that most sources take: the calculus without its oddities.
 
     Parameters and shape are those of ECVS. What differs:

@@ -23,18 +23,18 @@ from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.urls import host_of
 from factible_assets.stages.verdict import CaseFile, conclude
 from factible_assets.strategies import calculus
-from factible_assets.strategies.calculus import PREDICTION, SEARCH, Source, claim_class
+from factible_assets.strategies.calculus import PREDICTION, SEARCH, ScoredSource, claim_class
 
 
 async def _check(check: ClaimCheck) -> ClaimRows:
     kind = claim_class(check.claim.text)
     words = SEARCH.get(kind)
 
-    async def worded() -> ports.Judged[tuple[ports.QueryDraft, ...]]:
+    async def worded() -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
         """Word the standard searches, and before them one for the sources of the class."""
         judged = await check.worded_queries(check.config.queries)
         own = (ports.QueryDraft(f"{check.claim.text} {words}", "source", 1),) if words else ()
-        return ports.Judged((*own, *judged.value), judged.calls)
+        return ports.WithCalls((*own, *judged.value), judged.calls)
 
     try:
         with check.trace.step("plan", "claim class", check.claim.text) as note:
@@ -94,14 +94,14 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict:
     return conclude(opinion, draft)
 
 
-def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> Source:
+def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> ScoredSource:
     """Return a source as the calculus sees it: a paper by its citations, else its domain's tier."""
     cited = next((hit.citation_count for hit in case.hits if hit.hit_id == row.hit_id), None)
     host = host_of(row.canonical_url)
     listed = listing_of(host, check.services.ratings)[1]
     by_domain = calculus.domain_credibility(host, listed)
     believed = by_domain if cited is None else calculus.academic_credibility(cited)
-    return Source(believed, {"supports": True, "refutes": False}.get(row.stance or ""))
+    return ScoredSource(believed, {"supports": True, "refutes": False}.get(row.stance or ""))
 
 
 STRATEGY = Strategy(name="confidence", check=_check, in_rounds=True)

@@ -89,13 +89,13 @@ async def _decomposed(
         note.status, note.reason = "skipped", f"{words} {_NO_MODEL}"
         return await check.write_queries()
 
-    async def asked() -> ports.Judged[tuple[ports.QueryDraft, ...]]:
+    async def asked() -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
         talk = model.conversation("questions", "queries", check.video, check.claim)
         most = check.config.queries.max_queries
         told = await ask_questions(talk, most)
         passages.questions = excerpts.distinct_questions(told, most)
         drafts = (ports.QueryDraft(each, "direct", 1) for each in passages.questions)
-        return ports.Judged(tuple(drafts), tuple(talk.calls))
+        return ports.WithCalls(tuple(drafts), tuple(talk.calls))
 
     queries = await check.write_queries(words=asked)
     # A check of known claims again keeps its searches, which are its questions.
@@ -134,7 +134,7 @@ class _Passages:
 
     async def read(
         self, query: Query, page: ports.PageExcerpt
-    ) -> ports.Judged[ports.EvidenceDraft | None] | str:
+    ) -> ports.WithCalls[ports.EvidenceDraft | None] | str:
         """Read what was selected of a page, once all pages of the claim are in."""
         self._texts[page.canonical_url] = page.text
         if page.arrivals is not None:
@@ -164,7 +164,7 @@ class _Passages:
             self._wrong += wrong
             relevance = chosen.score / max(each.score for each in self._selected.values())
             draft = ports.EvidenceDraft("unclear", 0.0, relevance, words, tuple(told.quotes))
-        return ports.Judged(draft, tuple(talk.calls))
+        return ports.WithCalls(draft, tuple(talk.calls))
 
 
 async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFile) -> ClaimRows:

@@ -210,7 +210,7 @@ class RunList(BaseModel):
     limit: int
 
 
-Step = Literal[
+ProgressKind = Literal[
     "transcript_extraction", "transcript_complete", "claim_extraction", "claims_extracted",
     "verdict_reached", "still_running", "generating_report", "complete", "error",
 ]  # fmt: skip
@@ -218,7 +218,7 @@ Step = Literal[
 
 `error` ends a stream at any point; `still_running` breaks a silence at any point."""
 
-PROGRESS: dict[Step, int] = {
+PROGRESS: dict[ProgressKind, int] = {
     "transcript_extraction": 5,
     "transcript_complete": 15,
     "claim_extraction": 20,
@@ -229,7 +229,7 @@ PROGRESS: dict[Step, int] = {
 }
 """How far along a run is, in percent (Factible, section 1.8.3, table 8); verdicts lie between."""
 
-FINAL: frozenset[Step] = frozenset({"complete", "error"})
+FINAL: frozenset[ProgressKind] = frozenset({"complete", "error"})
 """The events that end a stream."""
 
 
@@ -269,7 +269,7 @@ class ProgressUpdate(BaseModel):
         },
     )
 
-    step: Step = Field(description="What has happened.")
+    step: ProgressKind = Field(description="What has happened.")
     message: str = Field(description="The same, as a sentence for a person.")
     progress: int = Field(ge=0, le=100, description="How far along the run is, in percent.")
     data: dict[str, Any] | None = Field(
@@ -282,7 +282,7 @@ class ProgressUpdate(BaseModel):
     )
 
 
-def update(step: Step, message: str, **data: Any) -> ProgressUpdate:
+def update(step: ProgressKind, message: str, **data: Any) -> ProgressUpdate:
     """Return the event of a step; a verdict's `data` say that it is the `reached`-th of how many.
 
     Its progress is fixed by its step, or lies between those of the claims and of the report.

@@ -27,7 +27,7 @@ from factible_assets.errors import NO_ROOM, ExitCode, FactibleError, is_full, le
 from factible_assets.records import Claim, Transcript, Verdict
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import Observer
-from factible_assets.web.models import Order, ProgressUpdate, Step, error_update, update
+from factible_assets.web.models import Order, ProgressKind, ProgressUpdate, error_update, update
 from factible_assets.wording import counted, verdict_words
 from warehouse.errors import WarehouseError
 
@@ -53,7 +53,7 @@ class Teller(Observer):
             self._stream.write(f"{event.model_dump_json()}\n")
             self._stream.flush()
 
-    def tell(self, step: Step, words: str, **data: Any) -> None:
+    def tell(self, step: ProgressKind, words: str, **data: Any) -> None:
         """Send the event of a step."""
         self.send(update(step, words, **data))
 

@@ -79,7 +79,7 @@ Entry: TypeAlias = FetchedPage | NewSearch | str
 """What is to be stored; a sentence says why something cannot be."""
 
 
-class Step(NamedTuple):
+class ImportedEntry(NamedTuple):
     """One entry of a source, how far into the source it stands, and where the source ends."""
 
     entry: Entry
@@ -92,7 +92,7 @@ class Step(NamedTuple):
 # --- JSONL --------------------------------------------------------------------------------------
 
 
-def read_jsonl(path: Path) -> Iterator[Step]:
+def read_jsonl(path: Path) -> Iterator[ImportedEntry]:
     """Yield the entries of a JSONL file, in bytes; ArchiveImportError at the first bad line."""
     with naming(path, ArchiveImportError), legible(), path.open("rb") as file:
         total, done = path.stat().st_size, 0
@@ -106,7 +106,7 @@ def read_jsonl(path: Path) -> Iterator[Step]:
                 except PlacedError as error:
                     error.line = number
                     raise
-                yield Step(entry, done, total, place)
+                yield ImportedEntry(entry, done, total, place)
 
 
 def _entry(content: bytes, place: str) -> Entry:
@@ -211,7 +211,7 @@ _DOCUMENTS = frozenset({".pdf", ".doc", ".docx", ".odt", ".rtf", ".epub", ".mhtm
 """What somebody may take for a page that is read."""
 
 
-def read_folder(folder: Path) -> Iterator[Step]:
+def read_folder(folder: Path) -> Iterator[ImportedEntry]:
     """Yield the saved pages of a folder and its subfolders; `done` and `total` count files.
 
     Read are HTML, plain text, Markdown and JSONL. The address of a page is the one that the
@@ -253,7 +253,7 @@ def read_folder(folder: Path) -> Iterator[Step]:
         else:
             address = quote(f"{place.name}-{mark}/{inside}", errors="replace")
             entry = _saved_page(path, f"https://{LOCAL_HOST}/{address}")
-        yield Step(entry, done, len(files), str(path))
+        yield ImportedEntry(entry, done, len(files), str(path))
 
 
 def _saved_page(path: Path, address: str) -> FetchedPage | str:

@@ -120,7 +120,7 @@ class Archive:
 
     def add_page(self, page: FetchedPage, collection: str) -> bool:
         """Store a page if it is newer, or undated and longer; return whether anything changed."""
-        report = self.store([sources.Step(page, 1, 1)], collection)
+        report = self.store([sources.ImportedEntry(page, 1, 1)], collection)
         return bool(report.added or report.updated)
 
     def import_from(
@@ -132,7 +132,7 @@ class Archive:
 
     def store(
         self,
-        steps: Iterable[sources.Step],
+        steps: Iterable[sources.ImportedEntry],
         collection: str,
         progress: Progress | None = None,
         *,

@@ -84,7 +84,7 @@ class PageReader:
             if page.obstacle == "needs a browser":
                 raise ScriptedPageError(response)
             if page.obstacle is not None:
-                raise hindered(page.obstacle)
+                raise obstacle_error(page.obstacle)
         return page, "scraped"
 
     async def read_html(self, html: str, url: str) -> extract.Extract:
@@ -105,7 +105,7 @@ class PageReader:
                 raise http.UnavailableError(f"broken markup: {type(error).__name__}") from error
 
 
-def hindered(obstacle: Obstacle) -> http.HttpFailureError:
+def obstacle_error(obstacle: Obstacle) -> http.HttpFailureError:
     """Name the failure that an obstacle stands for."""
     match obstacle:
         case "empty":

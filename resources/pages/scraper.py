@@ -52,7 +52,7 @@ from resources.once import Once
 from resources.pages.base import FetchedPage, Via
 from resources.pages.browser import Browser
 from resources.pages.extract import Extract, clean, storable
-from resources.pages.reading import MARKUP, PageReader, ScriptedPageError, hindered
+from resources.pages.reading import MARKUP, PageReader, ScriptedPageError, obstacle_error
 from resources.promises import Promise, held_to
 
 _ACCEPT = "text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.1"
@@ -180,7 +180,7 @@ class PageFetcher(Fetching):
             if extract.obstacle == "needs a browser":
                 raise UnavailableError("the page has no text even with its scripts")
             if extract.obstacle is not None:
-                raise hindered(extract.obstacle)
+                raise obstacle_error(extract.obstacle)
         return replace(
             _page(url, extract, "browser", at_drawn),
             byte_count=len(response.body) + drawn.byte_count,
@@ -404,7 +404,7 @@ class JinaReader(Fetching):
             for each in map(data.get, ("url", "title", "publishedTime"))
         )
         if not text.strip():
-            raise hindered("empty")
+            raise obstacle_error("empty")
         published_on = None
         for read in (parsedate_to_datetime, datetime.fromisoformat):  # as in mail, or ISO 8601
             with suppress(ValueError):

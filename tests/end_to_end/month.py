@@ -20,7 +20,7 @@ from factible_assets.pipeline.schedules import RECHECK_ASSETS, RENEWED
 from factible_assets.records import Claim, LlmCall, Query, Stance, Video
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ids import claim_id
-from factible_assets.stages.ports import Judged, QueryDraft, Reasoner, Services
+from factible_assets.stages.ports import QueryDraft, Reasoner, Services, WithCalls
 from factible_assets.stages.progress import ALL_STAGES
 from resources.cache.answers import CachingFetcher, CachingSearch
 from resources.cache.store import CachePolicy, DiskCache
@@ -158,15 +158,15 @@ class PricedMind(Mind):
 
     async def write_queries(
         self, video: Video, claim: Claim, *, max_queries: int
-    ) -> Judged[tuple[QueryDraft, ...]]:
+    ) -> WithCalls[tuple[QueryDraft, ...]]:
         await self._may_fail("queries", claim.text, "queries", claim)
-        return Judged((QueryDraft(f"evidence on {claim.text}", "direct", 1),))
+        return WithCalls((QueryDraft(f"evidence on {claim.text}", "direct", 1),))
 
     async def read_evidence(
         self, video: Video, claim: Claim, query: Query, page: Any
-    ) -> Judged[Any]:
+    ) -> WithCalls[Any]:
         read = await super().read_evidence(video, claim, query, page)
-        return Judged(read.value, tuple(_priced(call) for call in read.calls))
+        return WithCalls(read.value, tuple(_priced(call) for call in read.calls))
 
 
 def _priced(call: LlmCall) -> LlmCall:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from factible_assets.exchange.json_items import (
     MAX_BYTES,
     MAX_LINE_BYTES,
-    Item,
+    JsonItem,
     items_of_lines,
     items_of_list,
     lines_of,
@@ -47,7 +47,7 @@ def test_every_value_of_a_document_has_its_line(value: object, indent: int | Non
 
 def test_the_line_of_a_nested_value_is_the_one_it_stands_on() -> None:
     text = '{\n "a": [1,\n  {"b": "x]}\\"", "c":\n 2}],\n "d": 3}'
-    item = Item(json.loads(text), 1, 10, text)
+    item = JsonItem(json.loads(text), 1, 10, text)
     wanted = ("a", 1, "b"), ("a", 1, "c"), ("d",), ("a", 1, "none"), ("none",)
     assert item.line_of(*wanted) == [12, 12, 14, 12, 10]
 
@@ -91,8 +91,8 @@ def test_a_text_that_is_no_list_of_json_is_told_with_its_line(
 def test_lines_go_on_after_one_that_is_no_json() -> None:
     raw = [b'\xef\xbb\xbf{"a": 1}\n', b"\n", b"nope\n", b"\xff\n", b"1 2\n", b"2"]
     read = list(items_of_lines(raw, FILE))
-    assert [each.value for each in read if isinstance(each, Item)] == [{"a": 1}, 2]
-    problems = [each for each in read if not isinstance(each, Item)]
+    assert [each.value for each in read if isinstance(each, JsonItem)] == [{"a": 1}, 2]
+    problems = [each for each in read if not isinstance(each, JsonItem)]
     assert [problem.line for problem in problems] == [3, 4, 5]
     assert "UTF-8" in problems[1].sentence
     assert "More than one value" in problems[2].sentence
@@ -106,8 +106,8 @@ def test_a_line_without_end_is_not_read_whole(tmp_path: Path) -> None:
     lines = list(read_lines(file))
     assert [len(line) for line in lines] == [9, MAX_LINE_BYTES + 1]
     first, second = items_of_lines(lines, file)
-    assert isinstance(first, Item)
-    assert not isinstance(second, Item)
+    assert isinstance(first, JsonItem)
+    assert not isinstance(second, JsonItem)
     assert "longer than 4 MB" in second.sentence
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from factible_assets.stages.localisation import MIN_SCORE, Localiser, Place, fold, similarity
+from factible_assets.stages.localisation import MIN_SCORE, Localiser, TextMatch, fold, similarity
 
 TALK = (
     "So today we look at sugar. Many parents believe that sugar makes their children hyperactive, "
@@ -21,7 +21,7 @@ words = st.text(
 texts = st.lists(words, min_size=1, max_size=40).map(" ".join)
 
 
-def locate(text: str, claim: str) -> Place | None:
+def locate(text: str, claim: str) -> TextMatch | None:
     return Localiser(text).locate(claim)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from factible_assets.records import Stance
 from factible_assets.stages.orders import unswayed
-from factible_assets.stages.ports import EvidenceDraft, Judged
+from factible_assets.stages.ports import EvidenceDraft, WithCalls
 
 ARTICLE = "The wall is long and narrow. From the Moon no part of the wall can be seen at all."
 DENIAL = "From the Moon no part of the wall can be seen at all."
@@ -19,14 +19,14 @@ class Reader:
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    async def __call__(self, text: str) -> Judged[EvidenceDraft | None]:
+    async def __call__(self, text: str) -> WithCalls[EvidenceDraft | None]:
         self.texts.append(text)
         said = [each for each in (DENIAL, PLANTED) if each in text]
         if not said:
-            return Judged(None)
+            return WithCalls(None)
         last = max(said, key=text.rfind)
         stance: Stance = "supports" if last == PLANTED else "refutes"
-        return Judged(EvidenceDraft(stance, 0.8, 0.9, "It says so.", (last,), "assertion"))
+        return WithCalls(EvidenceDraft(stance, 0.8, 0.9, "It says so.", (last,), "assertion"))
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,6 @@ from factible_assets.stages.ports import (
     ClaimDraft,
     ClaimDrafts,
     EvidenceDraft,
-    Judged,
     Observer,
     PageExcerpt,
     QueryDraft,
@@ -43,6 +42,7 @@ from factible_assets.stages.ports import (
     Services,
     VerdictDraft,
     Vote,
+    WithCalls,
 )
 from resources.pages.base import FetchedPage
 from resources.promises import Promise
@@ -263,36 +263,36 @@ class Mind:
         segments: Sequence[TranscriptSegment],
         *,
         max_claims: int,
-    ) -> Judged[ClaimDrafts]:
+    ) -> WithCalls[ClaimDrafts]:
         sentences = [part.strip() for part in transcript.text.split(".") if part.strip()]
-        return Judged(ClaimDrafts("A thesis", tuple(ClaimDraft(s, 0.5, 0.5) for s in sentences)))
+        return WithCalls(ClaimDrafts("A thesis", tuple(ClaimDraft(s, 0.5, 0.5) for s in sentences)))
 
     async def write_queries(
         self, video: Video, claim: Claim, *, max_queries: int
-    ) -> Judged[tuple[QueryDraft, ...]]:
+    ) -> WithCalls[tuple[QueryDraft, ...]]:
         await self._may_fail("queries", claim.text, "queries", claim)
-        return Judged(tuple(self.world.queries.get(claim.text, ())), (_call("queries", claim),))
+        return WithCalls(tuple(self.world.queries.get(claim.text, ())), (_call("queries", claim),))
 
     async def read_evidence(
         self, video: Video, claim: Claim, query: Query, page: PageExcerpt
-    ) -> Judged[EvidenceDraft | None]:
+    ) -> WithCalls[EvidenceDraft | None]:
         await self._may_fail("read", page.canonical_url, "evidence", claim)
         for match in _MARKER.finditer(page.text):
             if match[1] == claim.text:
-                return Judged(
+                return WithCalls(
                     EvidenceDraft(
                         _STANCES[match[2]], float(match[3]), 0.8, "Says so.", (match[0],)
                     ),
                     (_call("evidence", claim, page.canonical_url),),
                 )
-        return Judged(None, (_call("evidence", claim, page.canonical_url),))
+        return WithCalls(None, (_call("evidence", claim, page.canonical_url),))
 
     async def judge(
         self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
-    ) -> Judged[VerdictDraft]:
+    ) -> WithCalls[VerdictDraft]:
         await self._may_fail("judge", claim.text, "verdicts", claim)
         votes = Counter(row.stance for row in evidence if row.stance is not None)
-        return Judged(
+        return WithCalls(
             VerdictDraft(votes.most_common(1)[0][0], "high", f"{len(evidence)} sources."),
             (_call("verdicts", claim),),
         )

@@ -19,7 +19,7 @@ from factible_assets.strategies.calculus import (
     SEARCH,
     ClaimClass,
     Confidence,
-    Source,
+    ScoredSource,
     academic_credibility,
     claim_class,
     corrected,
@@ -37,13 +37,13 @@ TIERS = {1: (0.90, 1.00), 2: (0.75, 0.89), 3: (0.55, 0.74), 4: (0.35, 0.54)}
 
 def sources(
     supporting: int = 0, opposing: int = 0, neutral: int = 0, c: float = 0.5
-) -> list[Source]:
+) -> list[ScoredSource]:
     sides = [True] * supporting + [False] * opposing + [None] * neutral
-    return [Source(c, side) for side in sides]
+    return [ScoredSource(c, side) for side in sides]
 
 
 any_sources = st.lists(
-    st.builds(Source, st.floats(0, 1), st.sampled_from([True, False, None])), max_size=20
+    st.builds(ScoredSource, st.floats(0, 1), st.sampled_from([True, False, None])), max_size=20
 )
 any_text = st.lists(st.sampled_from(["honey", "may", "keeps", "possibly", "for", "seems"])).map(
     " ".join
@@ -60,7 +60,7 @@ def test_volume_is_the_square_root_up_to_eight_sources(n: int, mapped: float) ->
 
 def test_decisive_sources_weigh_a_fifth_more_in_the_credibility() -> None:
     # The weighted sum is 1.58, the weights 2.2.
-    mixed = [Source(0.9, True), Source(0.5, None)]
+    mixed = [ScoredSource(0.9, True), ScoredSource(0.5, None)]
     assert weighted_credibility(mixed) == pytest.approx(0.71818, abs=1e-5)
     assert weighted_credibility([]) == 0.0
 
@@ -82,7 +82,9 @@ def test_decisive_sources_weigh_a_fifth_more_in_the_credibility() -> None:
         (sources(supporting=1, neutral=9), 0.1),
     ],
 )
-def test_agreement_follows_its_special_cases(given_sources: list[Source], expected: float) -> None:
+def test_agreement_follows_its_special_cases(
+    given_sources: list[ScoredSource], expected: float
+) -> None:
     assert agreement(given_sources) == pytest.approx(expected)
 
 
@@ -105,10 +107,10 @@ def test_the_share_of_the_evidence_adapts_to_it(n: int, credibility: float, shar
 
 
 def test_two_sources_above_four_fifths_earn_the_quality_bonus() -> None:
-    good = [Source(0.81, None), Source(0.9, None)]
+    good = [ScoredSource(0.81, None), ScoredSource(0.9, None)]
     assert with_quality_bonus(0.5, good) == pytest.approx(0.55)
     assert with_quality_bonus(0.98, good) == 1.0
-    assert with_quality_bonus(0.5, [*good[:1], Source(0.8, True)]) == 0.5
+    assert with_quality_bonus(0.5, [*good[:1], ScoredSource(0.8, True)]) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ def test_the_percentage_is_cut_to_its_bounds(final: float, percent: int) -> None
 
 
 def test_a_whole_case_is_worked_through_by_hand() -> None:
-    case = [Source(0.95, True), Source(0.82, True), Source(0.5, None)]
+    case = [ScoredSource(0.95, True), ScoredSource(0.82, True), ScoredSource(0.5, None)]
     found = as_written(case, "Honey keeps for years, which tests of old jars may show.")
     # Volume: the root of 3/8. Credibility: 2.624 over 3.4. Agreement: 2/3 and the bonus.
     assert found.volume == pytest.approx(0.612372, abs=1e-6)
@@ -156,14 +158,14 @@ def test_oddity_no_source_at_all_is_moderate_confidence() -> None:
 
 @given(any_sources, any_text)
 def test_oddity_the_lower_half_of_the_scale_is_never_reached(
-    found: list[Source], text: str
+    found: list[ScoredSource], text: str
 ) -> None:
     assert 48 <= as_written(found, text).percent <= 95
 
 
 def test_oddity_another_good_supporting_source_can_lower_the_result() -> None:
-    two = [Source(0.75, True), Source(0.75, True)]
-    three = [*two, Source(0.72, True)]
+    two = [ScoredSource(0.75, True), ScoredSource(0.75, True)]
+    three = [*two, ScoredSource(0.72, True)]
     hedged = ""
     assert as_written(three, hedged).final < as_written(two, hedged).final
 
@@ -173,7 +175,7 @@ def test_oddity_a_source_for_the_claim_scores_below_one_against_it() -> None:
 
 
 @given(any_sources, any_text)
-def test_both_variants_stay_within_their_bounds(found: list[Source], text: str) -> None:
+def test_both_variants_stay_within_their_bounds(found: list[ScoredSource], text: str) -> None:
     for each in (as_written(found, text), corrected(found, text)):
         assert 15 <= each.percent <= 95
         parts = (
@@ -189,17 +191,19 @@ def test_both_variants_stay_within_their_bounds(found: list[Source], text: str) 
 
 @given(any_sources, any_text, st.floats(0, 1))
 def test_the_corrected_variant_rises_with_a_source_for_the_leading_side_and_falls_with_one_against(
-    found: list[Source], text: str, credibility: float
+    found: list[ScoredSource], text: str, credibility: float
 ) -> None:
     support, oppose = (sum(each.supports is side for each in found) for side in (True, False))
     before, leads = corrected(found, text).final, support >= oppose
-    assert corrected([*found, Source(credibility, leads)], text).final >= before - 1e-12
+    assert corrected([*found, ScoredSource(credibility, leads)], text).final >= before - 1e-12
     if abs(support - oppose) > 1:
-        assert corrected([*found, Source(credibility, not leads)], text).final <= before + 1e-12
+        assert (
+            corrected([*found, ScoredSource(credibility, not leads)], text).final <= before + 1e-12
+        )
 
 
 @given(any_sources, st.permutations(range(6)))
-def test_the_order_of_sources_does_not_matter(found: list[Source], order: list[int]) -> None:
+def test_the_order_of_sources_does_not_matter(found: list[ScoredSource], order: list[int]) -> None:
     few = (found + sources(neutral=6))[:6]
     turned = [few[place] for place in order]
     assert as_written(few, "").final == pytest.approx(as_written(turned, "").final)

@@ -14,7 +14,7 @@ from factible_assets.records import Claim
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.ports import Reasoner
 from factible_assets.strategies import strategy_named
-from factible_assets.strategies.calculus import Source, corrected
+from factible_assets.strategies.calculus import ScoredSource, corrected
 from tests.reasoners.llm.scripted import staged
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
 from tests.strategies.test_raw_evidence import Told, broken_rules
@@ -74,7 +74,7 @@ async def test_the_confidence_of_a_verdict_is_that_of_the_calculus() -> None:
     world.results[extra] = world.results[HEALTH.text]
     (verdict,) = (await checked(world, HEALTH)).verdicts
     # The first is a paper with more than a hundred citations, the others are in no tier.
-    sources = [Source(0.90, True), Source(0.5, True), Source(0.5, True)]
+    sources = [ScoredSource(0.90, True), ScoredSource(0.5, True), ScoredSource(0.5, True)]
     assert verdict.confidence_score == corrected(sources, verdict.summary).percent / 100
     assert verdict.confidence in {"low", "medium"}
 

@@ -264,7 +264,7 @@ class Inquiry:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgeOutcome:
     """What came of one question. `score` and `quote` are None unless the outcome is ok."""
 
     outcome: CallOutcome
@@ -282,7 +282,7 @@ def inquiry(subject: Subject, rubric: Rubric) -> Inquiry:
     return Inquiry(subject, rubric, prompt, parts, ids.content_hash(content))
 
 
-async def judge(model: StageModel, asked: Inquiry) -> Judged:
+async def judge(model: StageModel, asked: Inquiry) -> JudgeOutcome:
     """Ask for a score. A failure of the service is an outcome, not an exception.
 
     Raises BudgetExhaustedError: A ceiling does not allow the question; nothing was judged.
@@ -310,12 +310,12 @@ async def judge(model: StageModel, asked: Inquiry) -> Judged:
         last = failure.calls[-1].outcome if failure.calls else "infra_error"
         outcome = "infra_error" if last == "ok" else last
         reason = plain(failure.reason) or "The service gave no reason."
-        return Judged(outcome, reason, calls=tuple(calls))
+        return JudgeOutcome(outcome, reason, calls=tuple(calls))
     if quote is None:
         reason = "The judge quoted twice what stands nowhere in the material."
-        return Judged("invalid", reason, calls=tuple(calls))
+        return JudgeOutcome("invalid", reason, calls=tuple(calls))
     reason = clip(plain(answer.reason), REASON_WORDS) or "No reason was given."
-    return Judged("ok", reason, answer.score, quote, tuple(calls))
+    return JudgeOutcome("ok", reason, answer.score, quote, tuple(calls))
 
 
 def found(quote: str, subject: Subject) -> str | None:

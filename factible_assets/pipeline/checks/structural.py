@@ -20,7 +20,7 @@ import dagster as dg
 from factible_assets.config import SearchConfig
 from factible_assets.pipeline.partitions import videos
 from factible_assets.rows import VideoRows
-from factible_assets.stages.integrity import Finding, judge, rules_of
+from factible_assets.stages.integrity import RuleResult, judge, rules_of
 from factible_assets.wording import cell, table
 
 INTEGRITY = "integrity"
@@ -80,7 +80,7 @@ def judged(
     return results, dg.Failure(sentence, allow_retries=False)
 
 
-def _result(asset: str, findings: Sequence[Finding]) -> dg.AssetCheckResult:
+def _result(asset: str, findings: Sequence[RuleResult]) -> dg.AssetCheckResult:
     broken = [finding for finding in findings if finding.violations]
     refuses = any(finding.refuses for finding in findings)
     metadata: dict[str, dg.MetadataValue] = {
@@ -108,7 +108,7 @@ def _result(asset: str, findings: Sequence[Finding]) -> dg.AssetCheckResult:
     )
 
 
-def _sentence(finding: Finding) -> str:
+def _sentence(finding: RuleResult) -> str:
     (row, problem), more = finding.violations[0], len(finding.violations) - 1
     others = f" and {more} more" if more else ""
     return f"{row}: {problem}{others}."

@@ -34,25 +34,25 @@ class EmbeddedReasoner:
         segments: Sequence[records.TranscriptSegment],
         *,
         max_claims: int,
-    ) -> ports.Judged[ports.ClaimDrafts]:
+    ) -> ports.WithCalls[ports.ClaimDrafts]:
         """Find the check-worthy claims of a transcript, most important first."""
         found = await self._workers.run(
             lambda: extract_claims(
                 video, transcript, segments, max_claims=max_claims, embedder=self._embedder
             )
         )
-        return ports.Judged(found)
+        return ports.WithCalls(found)
 
     async def write_queries(
         self, video: records.Video, claim: records.Claim, *, max_queries: int
-    ) -> ports.Judged[tuple[ports.QueryDraft, ...]]:
+    ) -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
         """Word the searches that would find evidence for and against a claim."""
         written = await self._workers.run(
             lambda: write_queries(
                 claim, embedder=self._embedder, video=video, max_queries=max_queries
             )
         )
-        return ports.Judged(written)
+        return ports.WithCalls(written)
 
     async def judge(
         self,
@@ -60,6 +60,6 @@ class EmbeddedReasoner:
         claim: records.Claim,
         evidence: Sequence[records.Evidence],
         vote: ports.Vote,
-    ) -> ports.Judged[ports.VerdictDraft]:
+    ) -> ports.WithCalls[ports.VerdictDraft]:
         """Word the verdict of the vote from a template."""
-        return ports.Judged(await asyncio.to_thread(draft_verdict, evidence, vote))
+        return ports.WithCalls(await asyncio.to_thread(draft_verdict, evidence, vote))

@@ -19,7 +19,7 @@ from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.llm import queries
 from factible_assets.reasoners.llm.calls import ONES_FAULT, Conversation, StageModel
 from factible_assets.reasoners.llm.claims import WINDOWS, Windowing, find_claims
-from factible_assets.reasoners.llm.evidence import Source, begin_showing, read_alone
+from factible_assets.reasoners.llm.evidence import ReadingTask, begin_showing, read_alone
 from factible_assets.reasoners.llm.joint import JointReader
 from factible_assets.reasoners.llm.prompts import load_prompt
 from factible_assets.reasoners.llm.quotes import side_of_quote
@@ -78,7 +78,7 @@ class LlmReasoner:
         segments: Sequence[records.TranscriptSegment],
         *,
         max_claims: int,
-    ) -> ports.Judged[ports.ClaimDrafts]:
+    ) -> ports.WithCalls[ports.ClaimDrafts]:
         """Find the check-worthy claims of a transcript, most important first, with their searches.
 
         A long transcript is read in overlapping windows, which are merged. A small model may write
@@ -104,11 +104,11 @@ class LlmReasoner:
             with suppress(ports.ReasonerRefusalError):
                 found = await asyncio.to_thread(find, video, transcript, segments)
                 drafts = replace(drafts, claims=found.claims, basis="embedded")
-        return ports.Judged(drafts, tuple(talk.calls))
+        return ports.WithCalls(drafts, tuple(talk.calls))
 
     async def write_queries(
         self, video: records.Video, claim: records.Claim, *, max_queries: int
-    ) -> ports.Judged[tuple[ports.QueryDraft, ...]]:
+    ) -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
         """Word the searches that would find evidence for and against a claim.
 
         A claim that a model found comes with its searches. A claim that a small model cannot word
@@ -122,7 +122,7 @@ class LlmReasoner:
             if not outage.calls or outage.calls[-1].outcome not in ONES_FAULT:
                 raise
             drafts = queries.plain_queries(video, claim, count)
-        return ports.Judged(drafts, tuple(talk.calls))
+        return ports.WithCalls(drafts, tuple(talk.calls))
 
     async def read_evidence(
         self,
@@ -130,21 +130,21 @@ class LlmReasoner:
         claim: records.Claim,
         query: records.Query,
         page: ports.PageExcerpt,
-    ) -> ports.Judged[ports.EvidenceDraft | None]:
+    ) -> ports.WithCalls[ports.EvidenceDraft | None]:
         """Read what a page says about a claim; None if it does not speak of it.
 
         The page is read alone, unless it says that it may be read together with others of its
         claim. The query is only recorded.
         """
         shown = begin_showing(claim, page, self._limits.page)
-        source = Source(video, claim, query, page, shown)
+        source = ReadingTask(video, claim, query, page, shown)
         if page.together and not page.sought:
             return await self._joint.read(source)
         talk = self._about([source])
         draft = await read_alone(talk, source, self._side_of)
-        return ports.Judged(draft, tuple(talk.calls))
+        return ports.WithCalls(draft, tuple(talk.calls))
 
-    def _about(self, sources: Sequence[Source]) -> Conversation:
+    def _about(self, sources: Sequence[ReadingTask]) -> Conversation:
         first = sources[0]
         name = "condense" if first.page.sought else "evidence"
         talk = self.conversation(name, "evidence", first.video, first.claim)
@@ -164,19 +164,19 @@ class LlmReasoner:
         claim: records.Claim,
         evidence: Sequence[records.Evidence],
         vote: ports.Vote,
-    ) -> ports.Judged[ports.VerdictDraft | None]:
+    ) -> ports.WithCalls[ports.VerdictDraft | None]:
         """Return None: the vote decides, and its own template words the verdict."""
-        return ports.Judged(None)
+        return ports.WithCalls(None)
 
     async def word_verdicts(
         self,
         video: records.Video,
         verdicts: Sequence[tuple[records.Claim, records.Verdict, Sequence[records.Evidence]]],
-    ) -> ports.Judged[Mapping[str, str]]:
+    ) -> ports.WithCalls[Mapping[str, str]]:
         """Word the verdicts of a video in one call; see `stages.ports.VerdictWriter`."""
         talk = Conversation(self._models["verdicts"], load_prompt("verdict"), "verdicts", video)
         words = await word_verdicts(talk, verdicts, self._limits.sources)
-        return ports.Judged(words, tuple(talk.calls))
+        return ports.WithCalls(words, tuple(talk.calls))
 
 
 @asynccontextmanager

@@ -60,7 +60,7 @@ _BEFORE = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ReadingTask:
     """One page, the claim that it is read for and its video, and the query that found it.
 
     `shown` is worked out while other pages are still on their way. It is None if the page says
@@ -148,7 +148,7 @@ def is_silent(claim: str, page: PageExcerpt, sentences: Sequence[PageSentence]) 
 
 
 async def read_alone(
-    talk: Conversation, source: Source, side_of: QuoteReader
+    talk: Conversation, source: ReadingTask, side_of: QuoteReader
 ) -> EvidenceDraft | None:
     """Ask what a page says of a claim; None if it does not speak of it.
 
@@ -161,7 +161,7 @@ async def read_alone(
     return await settle(talk, source, shown, reading, side_of)
 
 
-def _material(source: Source, shown: ShownPage) -> Material:
+def _material(source: ReadingTask, shown: ShownPage) -> Material:
     material: dict[str, Piece | Sequence[Piece]] = {"source": shown.pieces()}
     if source.page.sought:
         material["sought"] = ("Looked for:\n", Data("looked for", source.page.sought))
@@ -169,7 +169,11 @@ def _material(source: Source, shown: ShownPage) -> Material:
 
 
 async def settle(
-    talk: Conversation, source: Source, shown: ShownPage, reading: Reading, side_of: QuoteReader
+    talk: Conversation,
+    source: ReadingTask,
+    shown: ShownPage,
+    reading: Reading,
+    side_of: QuoteReader,
 ) -> EvidenceDraft | None:
     """Hold a reading against its page; None if the page does not speak of the claim.
 
@@ -200,7 +204,7 @@ _CONTRARY = "the sentence that you named first says the contrary"
 
 
 def _checked(
-    source: Source, shown: ShownPage, reading: Reading, *, side_of: QuoteReader
+    source: ReadingTask, shown: ShownPage, reading: Reading, *, side_of: QuoteReader
 ) -> tuple[list[str], str | None]:
     """Return the quotes of a reading, the best first, and the problem with it, if there is one."""
     offered = shown.quotes(reading.sentences)

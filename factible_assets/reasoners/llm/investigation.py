@@ -56,7 +56,7 @@ def trust(row: Evidence) -> Trust:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class PlanItem:
     """One entry of a plan's lists: what is looked for, and the words that are searched.
 
     A statement of the claim is verified as it stands.
@@ -72,11 +72,11 @@ class Plan:
     """How a claim is checked. `steps` are sentences; no item repeats another one."""
 
     steps: tuple[str, ...]
-    items: tuple[Item, ...]
+    items: tuple[PlanItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Reasoning:
     """What evidence comes to. Only numbers that were shown are in it.
 
     `invented` counts those that were cited and do not exist. `confidence` is 1 to 5.
@@ -114,9 +114,11 @@ async def make_plan(
         if search_words(each.query or each.information_needed)
     ]
     offered = [
-        *(Item(clip(each, _ITEM_WORDS), search_words(each), True) for each in statements),
+        *(PlanItem(clip(each, _ITEM_WORDS), search_words(each), True) for each in statements),
         *(
-            Item(clip(sought or plain(query), _ITEM_WORDS), search_words(query or sought), False)
+            PlanItem(
+                clip(sought or plain(query), _ITEM_WORDS), search_words(query or sought), False
+            )
             for sought, query in needed[:LIST_ITEMS]
         ),
     ]
@@ -142,7 +144,7 @@ async def make_plan(
 
 async def reason(
     talk: Conversation, plan: Plan, evidence: Mapping[int, Evidence], *, accumulated: bool = False
-) -> Finding:
+) -> Reasoning:
     """Reason over numbered evidence by the plan: over what has just come in, or all that was kept.
 
     `evidence` of the finding is what the reasoning needs, or what the label rests on.
@@ -159,12 +161,12 @@ async def reason(
     shown, invented = _existing(answer.useful, evidence)
     lines = [f"{plain(each.step)}: {plain(each.analysis)}" for each in answer.steps[:_PLAN_STEPS]]
     words = " ".join([plain(answer.understanding), *(clip(line, _STEP_WORDS) for line in lines)])
-    return Finding(words, shown, answer.label, answer.confidence, invented=invented)
+    return Reasoning(words, shown, answer.label, answer.confidence, invented=invented)
 
 
 async def explain(
-    talk: Conversation, plan: Plan, evidence: Mapping[int, Evidence], so_far: Finding
-) -> Finding:
+    talk: Conversation, plan: Plan, evidence: Mapping[int, Evidence], so_far: Reasoning
+) -> Reasoning:
     """Conclude, in key points that each cite evidence which exists; others are left out.
 
     A label other than unproven that no key point bears is not believed, nor are its words.
@@ -187,7 +189,7 @@ async def explain(
         if cited:
             points.append((clip(plain(each.point), _STEP_WORDS), cited))
     borne = bool(points) or answer.label == "unproven"
-    return Finding(
+    return Reasoning(
         words=clip(plain(answer.reasoning), _SUMMARY_WORDS) if borne else "",
         evidence=tuple(dict.fromkeys(number for _, cited in points for number in cited)),
         label=answer.label if borne else "unproven",

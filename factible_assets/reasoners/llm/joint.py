@@ -19,30 +19,30 @@ from functools import partial
 
 from factible_assets.reasoners.llm.answers import Reading, ReadingsAnswer, SourceReading
 from factible_assets.reasoners.llm.calls import ONES_FAULT, Conversation
-from factible_assets.reasoners.llm.evidence import ShownPage, Source, read_alone, settle
+from factible_assets.reasoners.llm.evidence import ReadingTask, ShownPage, read_alone, settle
 from factible_assets.reasoners.llm.prompts import Piece
 from factible_assets.records import LlmCall
 from factible_assets.stages.evidence import MIXED_UP
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import (
     EvidenceDraft,
-    Judged,
     QuoteReader,
     ReasonerError,
     ReasonerOutageError,
     ReasonerRefusalError,
+    WithCalls,
 )
 from resources.llm.base import ModelRequest, RememberingModel
 from resources.once import Once
 
 _FRAME_TOKENS, _READING_TOKENS = 100, 220
 
-Outcome = Judged[EvidenceDraft | None] | ReasonerError
+Outcome = WithCalls[EvidenceDraft | None] | ReasonerError
 
 
 @dataclass(eq=False, slots=True)
 class _Group:
-    waiting: list[Source] = field(default_factory=list)
+    waiting: list[ReadingTask] = field(default_factory=list)
     outcomes: Once[dict[int, Outcome]] = field(default_factory=Once)
     """By the identity of each source; asked for once for all who wait."""
 
@@ -55,13 +55,13 @@ class JointReader:
     calls, in whichever order they arrive. `converse` opens a conversation about some sources.
     """
 
-    converse: Callable[[Sequence[Source]], Conversation]
+    converse: Callable[[Sequence[ReadingTask]], Conversation]
     side_of: QuoteReader
     size: int
     patience: float
     _open: dict[str, _Group] = field(default_factory=dict)
 
-    async def read(self, source: Source) -> Judged[EvidenceDraft | None]:
+    async def read(self, source: ReadingTask) -> WithCalls[EvidenceDraft | None]:
         """Read a page with others of its claim.
 
         Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
@@ -97,15 +97,15 @@ class JointReader:
         parts = await asyncio.gather(*map(self._read_group, groups))
         return {key: each for part in parts for key, each in part.items()}
 
-    async def _read_alone(self, source: Source) -> Outcome:
+    async def _read_alone(self, source: ReadingTask) -> Outcome:
         talk = self.converse([source])
         try:
             draft = await read_alone(talk, source, self.side_of)
         except (ReasonerOutageError, ReasonerRefusalError) as failure:
             return failure
-        return Judged(draft, tuple(talk.calls))
+        return WithCalls(draft, tuple(talk.calls))
 
-    async def _read_group(self, sources: Sequence[Source]) -> dict[int, Outcome]:
+    async def _read_group(self, sources: Sequence[ReadingTask]) -> dict[int, Outcome]:
         """Read some pages in one call, and those alone that it told nothing of.
 
         The calls that pages share are recorded with the first of them.
@@ -113,7 +113,7 @@ class JointReader:
         talk = self.converse(sources)
         seen = [(source, await source.shown) for source in sources]
         outcomes: dict[int, Outcome] = {
-            id(source): Judged(None) for source, shown in seen if shown is None
+            id(source): WithCalls(None) for source, shown in seen if shown is None
         }
         pages = [(source, shown) for source, shown in seen if shown is not None]
         kept = [(id(source), await self._kept(talk, shown)) for source, shown in pages]
@@ -136,7 +136,9 @@ class JointReader:
             _add_calls(outcomes, id(pages[0][0]), talk.calls)
         return outcomes
 
-    async def _settled(self, source: Source, shown: ShownPage, reading: Reading | None) -> Outcome:
+    async def _settled(
+        self, source: ReadingTask, shown: ShownPage, reading: Reading | None
+    ) -> Outcome:
         if reading is None:
             return await self._read_alone(source)
         talk = self.converse([source])
@@ -144,10 +146,10 @@ class JointReader:
             draft = await settle(talk, source, shown, reading, self.side_of)
         except (ReasonerOutageError, ReasonerRefusalError) as failure:
             return failure
-        return Judged(draft, tuple(talk.calls))
+        return WithCalls(draft, tuple(talk.calls))
 
     async def _asked_together(
-        self, talk: Conversation, asked: Sequence[tuple[Source, ShownPage]]
+        self, talk: Conversation, asked: Sequence[tuple[ReadingTask, ShownPage]]
     ) -> dict[int, Reading]:
         """Ask about several pages; return the readings, none if the pages were mixed up.
 
@@ -208,8 +210,8 @@ class JointReader:
 
 def _add_calls(outcomes: dict[int, Outcome], key: int, calls: Sequence[LlmCall]) -> None:
     outcome = outcomes[key]
-    if isinstance(outcome, Judged):
-        outcomes[key] = Judged(outcome.value, (*calls, *outcome.calls))
+    if isinstance(outcome, WithCalls):
+        outcomes[key] = WithCalls(outcome.value, (*calls, *outcome.calls))
     else:
         outcome.calls = (*calls, *outcome.calls)
 

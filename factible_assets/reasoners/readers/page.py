@@ -17,7 +17,7 @@ from factible_assets.reasoners.readers.base import Ground, Reading, ReadingOutag
 from factible_assets.reasoners.readers.page_text import PageSentence, is_statement
 from factible_assets.reasoners.readers.passages import Selection, select_passages
 from factible_assets.records import Stance
-from factible_assets.stages.ports import EvidenceDraft, Judged, PageExcerpt, ReasonerOutageError
+from factible_assets.stages.ports import EvidenceDraft, PageExcerpt, ReasonerOutageError, WithCalls
 from resources.llm.base import ModelCall
 
 LEAST_RELEVANCE = 0.36
@@ -63,7 +63,7 @@ class PageReader:
 
     async def read_evidence(
         self, video: records.Video, claim: records.Claim, query: records.Query, page: PageExcerpt
-    ) -> Judged[EvidenceDraft | None]:
+    ) -> WithCalls[EvidenceDraft | None]:
         """Read what a page says about a claim; None if it does not speak of it.
 
         Quotes are exact substrings of the page's text. Words of the search snippet are never
@@ -76,7 +76,7 @@ class PageReader:
             )
         )
         if selection.relevance < _LEAST_ASKED:
-            return Judged(None)
+            return WithCalls(None)
 
         def rows(calls: Sequence[ModelCall], version: str) -> tuple[records.LlmCall, ...]:
             return tuple(
@@ -106,7 +106,7 @@ class PageReader:
             selection.relevance < LEAST_RELEVANCE if bearing is None else bearing < _LEAST_BEARING
         )
         if said.stance == "unclear" and is_off_topic:
-            return Judged(None, rows(said.calls, said.prompt_version))
+            return WithCalls(None, rows(said.calls, said.prompt_version))
         quotes, nearness = await self._workers.run(
             lambda: self._quotes(text, page.text, said, selection)
         )
@@ -121,7 +121,7 @@ class PageReader:
             quotes=quotes,
             ground=said.ground,
         )
-        return Judged(draft, rows(said.calls, said.prompt_version))
+        return WithCalls(draft, rows(said.calls, said.prompt_version))
 
     def _quotes(
         self, claim: str, text: str, said: Reading, selection: Selection

@@ -31,7 +31,7 @@ from factible_assets.runs.experiments.runner import Ledger, experiment_file
 from factible_assets.runs.experiments.surroundings import (
     Choice,
     NoWordsError,
-    Place,
+    Surroundings,
     choose,
     words_of,
 )
@@ -120,7 +120,7 @@ def estimate(
     """
     file = experiment_file(settings, experiment.name)
     ledger = Ledger(experiment.name, file) if file.exists() and not fresh else None
-    work = _Work(settings, ledger, Place(settings), _recorded(settings))
+    work = _Work(settings, ledger, Surroundings(settings), _recorded(settings))
     words = {}
     for listed in experiment.videos:
         video_id = listed.video.video_id
@@ -163,7 +163,7 @@ class _Work:
 
     settings: Settings
     ledger: Ledger | None
-    place: Place
+    place: Surroundings
     usage: Mapping[tuple[str, str], Tokens]
     taken: dict[tuple[str, str], tuple[int, Tokens]] = field(default_factory=dict)
     models: dict[str, ModelInfo] = field(default_factory=dict)

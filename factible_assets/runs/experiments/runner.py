@@ -224,7 +224,7 @@ def run_experiment(
     }
     if missing := [sentence for each in choices.values() for sentence in each.missing]:
         raise SetupError(missing[0])
-    place, slots = surroundings.Place(settings), asyncio.Semaphore(jobs)
+    place, slots = surroundings.Surroundings(settings), asyncio.Semaphore(jobs)
 
     async def on_video(listed: CorpusVideo, ledger: Ledger) -> list[VariantOutcome]:
         video_id = listed.video.video_id

@@ -96,7 +96,7 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choi
     return Choice(own, wishes, made_by, models, web, tuple(missing))
 
 
-class Place:
+class Surroundings:
     """The machine of one experiment; what does not change while it runs is read once."""
 
     def __init__(self, settings: Settings) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from factible_assets.evaluation.judging.judge import (
     ANSWER_TOKENS,
     RUBRICS,
-    Judged,
+    JudgeOutcome,
     Subject,
     found,
     inquiry,
@@ -59,7 +59,7 @@ async def asked(
     of: Subject | None = None,
     dialect: Dialect = "openai",
     budget: Budget | None = None,
-) -> Judged:
+) -> JudgeOutcome:
     server.on(CHAT[dialect], *behaviours)
     (rubric,) = rubrics([criterion])
     with TemporaryDirectory() as folder:

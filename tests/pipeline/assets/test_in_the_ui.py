@@ -9,7 +9,7 @@ from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.pipeline.assets.common import launcher_of
 from factible_assets.pipeline.assets.transcripts import DUE_TAG, found_or_failure, video_or_failure
 from factible_assets.services import transcripts
-from factible_assets.services.transcripts import Source
+from factible_assets.services.transcripts import TranscriptSource
 from factible_assets.settings import Settings
 from resources.transcripts.base import Missing, Outage, TranscriptAnswer
 from tests.evaluation.test_charts import INLINE_CHARACTERS
@@ -61,7 +61,7 @@ class _Silent:
 def test_a_run_that_a_source_failed_is_tagged_as_due_and_one_without_captions_is_not(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, answer: TranscriptAnswer, due: str | None
 ) -> None:
-    source = Source("silent", lambda video, settings: _Silent(answer))
+    source = TranscriptSource("silent", lambda video, settings: _Silent(answer))
     monkeypatch.setattr(transcripts, "SOURCES", (source,))
     result = pipeline.materialize(assets=("transcripts",))
     assert not result.success

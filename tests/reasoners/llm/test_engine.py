@@ -7,7 +7,7 @@ import pytest
 
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.reasoners.llm.prompts import load_prompt
-from factible_assets.stages.ports import Judged, ReasonerOutageError, ReasonerRefusalError
+from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError, WithCalls
 from resources.llm.base import ModelCall, ModelOutageError, RefusedError
 from tests.reasoners.llm.material import (
     CLAIM,
@@ -34,7 +34,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "evidence": READING,
     "verdicts": {"verdicts": [{"claim": 1, "words": "They refute it."}]},
 }
-JUDGEMENTS: dict[str, Callable[[LlmReasoner], Awaitable[Judged[Any]]]] = {
+JUDGEMENTS: dict[str, Callable[[LlmReasoner], Awaitable[WithCalls[Any]]]] = {
     "claims": lambda mind: mind.extract_claims(
         VIDEO, transcript("Some words were said."), (), max_claims=3
     ),

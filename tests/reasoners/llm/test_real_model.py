@@ -16,7 +16,7 @@ import pytest
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
 from factible_assets.records import LlmCall
-from factible_assets.stages.ports import Judged, ReasonerOutageError
+from factible_assets.stages.ports import ReasonerOutageError, WithCalls
 from tests.real_model import WHY_SKIPPED, client, served
 from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VERDICT, VIDEO, row, transcript
 
@@ -41,14 +41,14 @@ async def mind(address: str) -> AsyncIterator[LlmReasoner]:
         yield LlmReasoner(dict.fromkeys(ANSWER_TOKENS, stage))
 
 
-async def calls_of(judgement: Awaitable[Judged[Any]]) -> Sequence[LlmCall]:
+async def calls_of(judgement: Awaitable[WithCalls[Any]]) -> Sequence[LlmCall]:
     try:
         return (await judgement).calls
     except ReasonerOutageError as outage:
         return outage.calls
 
 
-Ask = Callable[[LlmReasoner], Awaitable[Judged[Any]]]
+Ask = Callable[[LlmReasoner], Awaitable[WithCalls[Any]]]
 
 JUDGEMENTS: dict[str, Ask] = {
     "claims": lambda mind: mind.extract_claims(VIDEO, transcript(_TALK), [], max_claims=1),

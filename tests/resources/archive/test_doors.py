@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from factible_assets.stages.ports import Fetcher
-from resources.archive.sources import NewSearch, Step
+from resources.archive.sources import ImportedEntry, NewSearch
 from resources.archive.store import Archive, ArchivedWeb, ArchivingFetcher, is_fictional
 from resources.pages.base import FetchedPage
 from resources.promises import Promise
@@ -87,7 +87,7 @@ async def test_which_pages_are_left_out_can_be_chosen(archive: Archive) -> None:
 
 async def test_a_page_that_is_not_there_is_absent_and_no_outage(archive: Archive) -> None:
     hit = FoundHit(1, "Only a hit", "https://hit.org/a", "snippet")
-    archive.store([Step(NewSearch("q", None, (hit,)), 1, 1)], "w")
+    archive.store([ImportedEntry(NewSearch("q", None, (hit,)), 1, 1)], "w")
     unknown = await ArchivedWeb(archive).fetch("https://nowhere.org/")
     known = await ArchivedWeb(archive).fetch("https://hit.org/a")
     assert (unknown.outcome, known.outcome) == ("absent", "absent")
@@ -134,7 +134,7 @@ async def test_a_search_of_the_archive_keeps_to_every_restriction_that_it_can(
         FoundHit(1, "salt", "https://left-out.org/a", "salt"),
         FoundHit(2, "s", "https://b.org", ""),
     )
-    archive.store([Step(NewSearch("salt", None, hits), 1, 1)], "w")
+    archive.store([ImportedEntry(NewSearch("salt", None, hits), 1, 1)], "w")
 
     async def found(limit: int = 9, **restrictions: Any) -> set[str]:
         (answer,) = await ArchivedWeb(archive).search(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.archive.sources import ArchiveError, ArchiveImportError, NewSearch, Step
+from resources.archive.sources import ArchiveError, ArchiveImportError, ImportedEntry, NewSearch
 from resources.archive.store import Archive, match_expression, query_key
 from resources.pages.base import FetchedPage
 from resources.search.base import FoundHit, SearchRequest
@@ -34,7 +34,7 @@ def urls(archive: Archive, query: str, *collections: str, **wishes: Any) -> list
 
 
 def keep(archive: Archive, recorded: NewSearch) -> None:
-    archive.store([Step(recorded, 1, 1)], "w")
+    archive.store([ImportedEntry(recorded, 1, 1)], "w")
 
 
 def page(name: str, text: str, **more: Any) -> FetchedPage:

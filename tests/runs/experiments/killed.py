@@ -16,7 +16,7 @@ import pytest
 
 from factible_assets.records import Claim, Evidence, Video
 from factible_assets.runs.experiments import runner, surroundings
-from factible_assets.stages.ports import Judged, VerdictDraft, Vote
+from factible_assets.stages.ports import VerdictDraft, Vote, WithCalls
 from tests.runs.experiments import material
 
 VARIANTS = """
@@ -35,7 +35,7 @@ class DyingMind(material.CountingMind):
 
     async def judge(
         self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
-    ) -> Judged[VerdictDraft]:
+    ) -> WithCalls[VerdictDraft]:
         judged = await super().judge(video, claim, evidence, vote)
         if sum(n for (kind, _), n in self.world.asked.items() if kind == "judge") == 4:
             os.kill(os.getpid(), signal.SIGKILL)

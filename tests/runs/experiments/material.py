@@ -18,12 +18,12 @@ from factible_assets.settings import Settings
 from factible_assets.stages.ports import (
     ClaimDraft,
     ClaimDrafts,
-    Judged,
     Observer,
     QueryDraft,
     Reasoner,
     ReasonerOutageError,
     Services,
+    WithCalls,
 )
 from tests.stages.world import Directory, Engine, Hit, Mind, Registry, Web, World, own_words, says
 
@@ -107,11 +107,11 @@ class CountingMind(Mind):
         segments: Sequence[TranscriptSegment],
         *,
         max_claims: int,
-    ) -> Judged[ClaimDrafts]:
+    ) -> WithCalls[ClaimDrafts]:
         if await self.world.work("claims", video.video_id):
             raise ReasonerOutageError("the model is overloaded")
         drafts = tuple(ClaimDraft(text, 0.9, 0.9) for text in CLAIMS[:max_claims])
-        return Judged(ClaimDrafts("A thesis", drafts))
+        return WithCalls(ClaimDrafts("A thesis", drafts))
 
 
 @dataclass
