@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     StrategyName: TypeAlias = str
 else:
     _FILES = Path(__file__).with_name("strategies").glob("[a-z]*.py")
-    StrategyName = Literal[tuple(sorted(file.stem for file in _FILES))]
-    """The strategies: each is a module in strategies/."""
+    StrategyName = Literal[
+        tuple(sorted(file.stem for file in _FILES if "\nSTRATEGY = " in file.read_text("utf-8")))
+    ]
+    """The strategies: the modules in strategies/ that define `STRATEGY`."""
 
 ReasonerKnob = Annotated[
     Literal["auto", "embedded", "llm"],
