@@ -1,30 +1,25 @@
-"""Where things are kept and which services have a key: what belongs to a machine, not to a run.
+"""The settings of this machine: data folder, keys, defaults. config.py has the options of one run.
 
-What belongs here: paths, keys and machine-wide defaults, read from the environment and from
-`.env`. What does not: the knobs of one run (config.py), what is in the files that are named here.
+The sources, weakest first: defaults, `.env` beside workspace.yaml, `.env` in the working folder,
+`.env` in the data folder, environment variables, arguments. `.env.example` describes them all.
 
-Later sources win: defaults, `.env` beside workspace.yaml, `.env` in the working directory,
-environment variables, arguments. Every variable is described in `.env.example`.
-
-A folder that one works in may be somebody else's. So what a `.env` there says of endpoints,
-programs, nightly re-checks and deletion counts only with the user's word, given once as direnv's
-`allow` is and remembered by digest in the user's own configuration folder; and no key of the
-environment goes to an endpoint that such a file alone names.
+A working folder may come from a stranger. So addresses, programs, schedules and deletion come
+from the environment, or from the `.env` of a data folder that the environment names. A warning
+names the variables that were left out elsewhere.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
+import logging
 import os
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -40,8 +35,6 @@ from pydantic import (
 )
 from pydantic_settings import (
     BaseSettings,
-    DotEnvSettingsSource,
-    EnvSettingsSource,
     InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
@@ -148,10 +141,8 @@ def _place(path: Path) -> Path:
         raise ValueError("no user is called what follows its ~; write the whole path") from error
 
 
-SPEAKS: Final = "speaks"
-"""Marks who is sent something, what is run, spent or deleted by itself, and who is let in."""
-
-_HARMLESS = frozenset({("browser", "auto"), ("browser", "off"), ("recheck_schedule", "off")})
+RESTRICTED: Final = "not from a working folder"
+"""Marks the settings that name an address or a program, spend, delete, or let somebody in."""
 
 _WITHOUT_PREFIX = frozenset(
     {
@@ -193,39 +184,6 @@ class SettingsError(FactibleError):
     code = ExitCode.ENVIRONMENT
 
 
-def read_words(path: Path) -> str:
-    """Return the text of a file, whatever bytes are in it."""
-    return path.read_text(encoding="utf-8", errors="replace")
-
-
-# --- The user's word for what a working folder says ----------------------------------------------
-
-
-def is_trusted(file: Path, content: str) -> bool:
-    """Tell whether the user has allowed this content of this file."""
-    try:
-        return _digest(file, content) in _store().read_text(encoding="utf-8").split()
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
-def allow(file: Path, content: str) -> None:
-    """Remember that the user has allowed this content of this file."""
-    if not is_trusted(file, content):
-        _store().parent.mkdir(parents=True, exist_ok=True)
-        with _store().open("a", encoding="utf-8") as allowed:
-            allowed.write(f"{_digest(file, content)}\n")
-
-
-def _store() -> Path:
-    folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(folder) / "factible" / "trusted"
-
-
-def _digest(file: Path, content: str) -> str:
-    return hashlib.sha256(f"{file.resolve()}\0{content}".encode("utf-8", "replace")).hexdigest()
-
-
 def project_root() -> Path | None:
     """Return the nearest folder from the working one upward that holds a workspace.yaml."""
     here = Path.cwd().resolve()
@@ -237,120 +195,90 @@ def default_home() -> Path:
     return (project_root() or Path.cwd()) / "data"
 
 
-@dataclass(frozen=True, slots=True)
-class FolderFile:
-    """What a `.env` says: values by field, as they are written; `speaking` need the user's word."""
-
-    path: Path
-    values: Mapping[str, str]
-    speaking: Mapping[str, str]
-
-    @property
-    def content(self) -> str:
-        """What the user's word is given for: any other value of these asks for it again."""
-        return json.dumps(self.speaking)
+def _env_files(home: Path) -> list[Path]:
+    """Return the `.env` files that are there, the strongest first."""
+    folders = (home, Path.cwd(), project_root() or Path.cwd())
+    files = dict.fromkeys(folder.resolve() / ".env" for folder in folders)
+    return [file for file in files if file.is_file()]
 
 
-def folder_files() -> list[FolderFile]:
-    """Read the `.env` files of the working folder, the later one winning.
+def _read_env_file(path: Path) -> dict[str, str]:
+    """Return the variables of a `.env` by their names in capitals, without empty ones.
 
-    Raises:
-        SettingsError: One is not UTF-8, has a line on a setting that cannot be read, or writes
-            `${OTHER}`, which would carry a key of the environment to wherever the file says.
+    Raises SettingsError: The file is not UTF-8, a line on a setting is not NAME=VALUE, or a setting
+    is written as `${OTHER}`, which would copy a key of the environment into it.
     """
-    folders = [folder for folder in (project_root(), Path.cwd().resolve()) if folder is not None]
-    fields = Settings.model_fields
-    known = {variable(name) for name in fields}
-    speaks = {name for name, field in fields.items() if SPEAKS in field.metadata}
-    read = []
-    for path in dict.fromkeys(folder / ".env" for folder in folders):
-        if not path.is_file():
-            continue
-        try:
-            source = DotEnvSettingsSource(Settings, env_file=path)
-        except UnicodeDecodeError as error:
-            line = error.object[: error.start].count(b"\n") + 1
+    settings = {variable(name) for name in Settings.model_fields}
+    try:
+        text = path.read_text("utf-8-sig")  # Windows may put a byte order mark first
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise SettingsError(
+            f"{path}:{line}: The file is not UTF-8 here. Save it as UTF-8."
+        ) from error
+    values = {}
+    for binding in parse_stream(io.StringIO(text)):
+        name, value, words = (binding.key or "").upper(), binding.value, binding.original.string
+        if binding.error and not settings.isdisjoint(re.findall(r"\w+", words.upper())):
             raise SettingsError(
-                f"{path}:{line}: The file is not UTF-8 here. Save it as UTF-8."
-            ) from error
-        for binding in parse_stream(io.StringIO(path.read_text("utf-8-sig"))):
-            name, value, words = binding.key or "", binding.value, binding.original.string
-            if binding.error and not known.isdisjoint(re.findall(r"\w+", words.upper())):
-                raise SettingsError(
-                    f"{path}:{binding.original.line}: The line cannot be read as NAME=VALUE.",
-                    "Close its quotation marks, or correct it.",
-                )
-            if name.upper() in known and value and "${" in value:
-                raise SettingsError(
-                    f"{path} writes {name} by naming another variable (${{…}}), which is not read.",
-                    "Write the value itself, or set the variable in the environment.",
-                )
-        values = _by_field(source())
-        speaking = {
-            name: value
-            for name, value in sorted(values.items())
-            if name in speaks and (name, value) not in _HARMLESS
-        }
-        read.append(FolderFile(path, values, speaking))
-    return read
-
-
-def _by_field(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return raw values by the names of their fields, which variables may have others than."""
-    names = {variable(name): name for name in Settings.model_fields}
-    return {names.get(key, key): value for key, value in given.items()}
-
-
-def _surroundings(given: Mapping[str, Any], environment: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the environment and the files of the working folder together, with care.
-
-    Raises SettingsError: A file says what it needs the user's word for, and does not have it.
-    """
-    mine = {**environment, **given}
-    written: dict[str, Any] = {}
-    for file in folder_files():
-        unheard = [name for name in file.speaking if name not in mine]
-        if unheard and not is_trusted(file.path, file.content):
-            raise SettingsError(
-                f"{file.path} says where data is sent, what is run or what is deleted "
-                f"({', '.join(map(variable, unheard))}), and you have not allowed that yet. "
-                "Look at it, then run here: factible trust"
+                f"{path}:{binding.original.line}: The line cannot be read as NAME=VALUE.",
+                "Close its quotation marks, or correct it.",
             )
-        written.update(file.values)
-    withheld = _withheld(environment, written, mine)
-    return {**written, **{key: each for key, each in environment.items() if key not in withheld}}
+        if name in settings and value and "${" in value:
+            raise SettingsError(
+                f"{path} sets {name} to another variable (${{…}}), which factible does not read.",
+                "Write the value itself, or set the variable in the environment.",
+            )
+        if value:
+            values[name] = value
+    return values
 
 
-def _withheld(
-    environment: Mapping[str, Any], written: Mapping[str, str], mine: Mapping[str, Any]
-) -> list[str]:
-    """Return the keys of the environment whose endpoint only a file of the folder names."""
-    # Where each key is sent: the setting, and the service in it, which bears its name.
-    services = {f"{name}_api_key": ("endpoints", f"{name}=") for name in get_args(Endpoint)}
-    places = {"openai_api_key": ("openai_base_url", ""), **services}
-    return [
-        key
-        for key, (setting, service) in places.items()
-        if key in environment
-        and setting in written
-        and setting not in mine
-        and service in written[setting]
-    ]
+def _from_env_files(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the `.env` files by field; `given` come from stronger sources.
+
+    Working folders lose their restricted settings. A warning names those that nothing else sets.
+    """
+    fields = Settings.model_fields
+    try:
+        home = Path(given.get("home") or default_home()).expanduser().resolve()
+    except (RuntimeError, ValueError):  # the field's validator says what is wrong with it
+        home = default_home().resolve()
+    found: dict[str, Any] = {}
+    for file in _env_files(home):
+        written = _read_env_file(file)
+        values = {name: written[variable(name)] for name in fields if variable(name) in written}
+        if file.parent != home or not is_named(home):
+            restricted = [name for name in values if RESTRICTED in fields[name].metadata]
+            values = {name: value for name, value in values.items() if name not in restricted}
+            left_out = [variable(name) for name in restricted if name not in {**given, **found}]
+            if left_out:
+                _warn(
+                    f"{file}: left out {', '.join(left_out)}. The .env of a working folder sets no "
+                    "addresses, programs, schedules or deletion. Set them in the environment, or "
+                    "in the .env of a data folder that FACTIBLE_HOME names in the environment."
+                )
+        found = {**values, **found}
+    return found
 
 
-def withheld_keys() -> list[str]:
-    """Return the variables of the environment that are not sent to where only a `.env` says."""
-    environment = _by_field(EnvSettingsSource(Settings)())
-    written = {name: value for file in folder_files() for name, value in file.values.items()}
-    return [variable(key) for key in _withheld(environment, written, environment)]
+@cache
+def _warn(sentence: str) -> None:
+    """Say a sentence on stderr, once per process."""
+    logging.getLogger(__name__).warning(sentence)
+
+
+def is_named(home: Path) -> bool:
+    """Tell whether the user chose this data folder; the default one belongs to a working folder."""
+    return bool(os.environ.get("FACTIBLE_HOME")) or home.resolve() != default_home().resolve()
 
 
 def unknown_variables() -> str:
-    """Say which variables bear the name of a setting and are none, and what may be meant."""
-    from resources.lines import did_you_mean  # noqa: PLC0415 - only who starts something asks
+    """Return a sentence on each variable that is named like a setting and is none."""
+    from resources.lines import did_you_mean  # noqa: PLC0415 - for the commands that start a check
 
     known = [variable(name) for name in Settings.model_fields]
-    files = [DotEnvSettingsSource(Settings, env_file=file.path).env_vars for file in folder_files()]
+    files = map(_read_env_file, _env_files(load_settings().home))
     names = {name.upper() for given in (os.environ, *files) for name in given}
     return " ".join(
         f"{name!r} is no setting. {did_you_mean(name, known, 'See .env.example.')}"
@@ -376,8 +304,6 @@ class Settings(BaseSettings):
         alias_generator=AliasGenerator(validation_alias=variable),
         # Else HOME, by the name of a field, would be the data folder.
         env_prefix="FACTIBLE_",
-        # What Windows puts first is no part of the first name.
-        env_file_encoding="utf-8-sig",
         env_ignore_empty=True,
         extra="ignore",
         frozen=True,
@@ -396,15 +322,15 @@ class Settings(BaseSettings):
     prompts: ClassVar[_InHome] = _InHome("prompts")
     home_corpora: ClassVar[_InHome] = _InHome("corpora")
 
-    home: Annotated[UserPath, SPEAKS] = Field(default_factory=default_home)
-    lake: Annotated[SecretStr | None, SPEAKS] = None
-    lake_data: Annotated[str | None, SPEAKS] = None
+    home: Annotated[UserPath, RESTRICTED] = Field(default_factory=default_home)
+    lake: Annotated[SecretStr | None, RESTRICTED] = None
+    lake_data: Annotated[str | None, RESTRICTED] = None
     web: Web = "auto"
 
     # Language models.
     openai_api_key: SecretStr | None = None
-    openai_base_url: Annotated[WebAddress | None, SPEAKS] = Field(None, repr=False)
-    ollama_host: Annotated[str | None, SPEAKS] = Field(None, repr=False)
+    openai_base_url: Annotated[WebAddress | None, RESTRICTED] = Field(None, repr=False)
+    ollama_host: Annotated[str | None, RESTRICTED] = Field(None, repr=False)
     model: str | None = None
     model_claims: str | None = None
     model_queries: str | None = None
@@ -416,7 +342,7 @@ class Settings(BaseSettings):
     queries_by: Literal["auto", "embedded", "llm"] = "auto"
     evidence_by: Literal["auto", "plain", "entailment", "labels", "llm"] = "auto"
     verdicts_by: Literal["auto", "template", "llm"] = "auto"
-    models_file: Annotated[UserPath | None, SPEAKS] = None
+    models_file: Annotated[UserPath | None, RESTRICTED] = None
     reasoning_effort: Effort | None = None
     reasoning_effort_claims: Effort | None = None
     reasoning_effort_queries: Effort | None = None
@@ -438,7 +364,7 @@ class Settings(BaseSettings):
     # Search, and prior fact checks.
     search: Annotated[tuple[SearchProvider, ...], NoDecode, BeforeValidator(listed)] = ()
     serper_api_key: SecretStr | None = None
-    searxng_url: Annotated[ServiceAddress | None, SPEAKS] = Field(None, repr=False)
+    searxng_url: Annotated[ServiceAddress | None, RESTRICTED] = Field(None, repr=False)
     semantic_scholar_api_key: SecretStr | None = None
     perplexity_api_key: SecretStr | None = None
     fact_checks: Literal["auto", "off"] = "auto"
@@ -451,54 +377,54 @@ class Settings(BaseSettings):
     # Pages and domains.
     pages: Literal["direct", "jina"] = "direct"
     jina_api_key: SecretStr | None = None
-    browser: Annotated[str, SPEAKS] = "auto"
+    browser: Annotated[str, RESTRICTED] = "auto"
     robots: bool = True
     wayback: bool = False
     domain_ages: bool = True
-    whois: Annotated[tuple[str, int] | None, NoDecode, BeforeValidator(_address), SPEAKS] = None
+    whois: Annotated[tuple[str, int] | None, NoDecode, BeforeValidator(_address), RESTRICTED] = None
 
     # YouTube, and transcripts of other videos.
     languages: Listed = Field(("en", "en-US"), min_length=1)
     translate: bool = False
-    youtube_proxy: Annotated[SecretStr | None, SPEAKS] = None
+    youtube_proxy: Annotated[SecretStr | None, RESTRICTED] = None
     webshare_proxy_username: SecretStr | None = None
     webshare_proxy_password: SecretStr | None = None
     transcript_folders: Annotated[
-        tuple[UserPath, ...], NoDecode, BeforeValidator(listed), SPEAKS
+        tuple[UserPath, ...], NoDecode, BeforeValidator(listed), RESTRICTED
     ] = ()
 
     # Where things are really found.
     endpoints: Annotated[
-        dict[Endpoint, ServiceAddress], NoDecode, BeforeValidator(_paired), SPEAKS
+        dict[Endpoint, ServiceAddress], NoDecode, BeforeValidator(_paired), RESTRICTED
     ] = Field({}, repr=False)
     hosts: Annotated[
         dict[str, Annotated[tuple[str, int], BeforeValidator(_address)]],
         NoDecode,
         BeforeValidator(_paired),
-        SPEAKS,
+        RESTRICTED,
     ] = {}
-    model_hub: Annotated[WebAddress, SPEAKS] = "https://huggingface.co"
+    model_hub: Annotated[WebAddress, RESTRICTED] = "https://huggingface.co"
 
     # What is kept, and how long.
     cache_search_days: Days = 1
     cache_page_days: Days = 1
     cache_model_days: Days = 90
     cache_age_days: Days = 180
-    cache_megabytes: Annotated[int, SPEAKS] = Field(1024, ge=1, le=10**6)
+    cache_megabytes: Annotated[int, RESTRICTED] = Field(1024, ge=1, le=10**6)
     retention_cron: Cron = "30 4 * * 0"
-    retention_text_days: Annotated[Days, SPEAKS] = Field(180, ge=1)
-    retention_cache_days: Annotated[Days, SPEAKS] = 90
-    retention_run_days: Annotated[Days, SPEAKS] = Field(90, ge=1)
+    retention_text_days: Annotated[Days, RESTRICTED] = Field(180, ge=1)
+    retention_cache_days: Annotated[Days, RESTRICTED] = 90
+    retention_run_days: Annotated[Days, RESTRICTED] = Field(90, ge=1)
 
     # Re-checks and notifications.
-    recheck_schedule: Annotated[Literal["on", "off"], SPEAKS] = "off"
+    recheck_schedule: Annotated[Literal["on", "off"], RESTRICTED] = "off"
     recheck_cron: Cron = "0 2 * * *"
     recheck_timezone: str = "UTC"
     recheck_videos: int = Field(20, ge=0, le=10**6)
-    recheck_cost_usd: Annotated[Dollars | None, SPEAKS] = 1.0
+    recheck_cost_usd: Annotated[Dollars | None, RESTRICTED] = 1.0
     recheck_batch_hours: float = Field(0, ge=0, le=72)
     recheck_min_age_days: float = Field(7, ge=0, le=3650)
-    notify_url: Annotated[SecretStr | None, SPEAKS] = None
+    notify_url: Annotated[SecretStr | None, RESTRICTED] = None
 
     # Reviews.
     reviewer: str | None = None
@@ -506,10 +432,10 @@ class Settings(BaseSettings):
     ruling_scale: str = "factible"
 
     # The HTTP service and what links to it.
-    public_url: Annotated[WebAddress | None, SPEAKS] = None
-    serve_token: Annotated[SecretStr | None, SPEAKS] = None
-    serve_hosts: Annotated[Listed, SPEAKS] = ()
-    serve_origins: Annotated[Listed, SPEAKS] = ()
+    public_url: Annotated[WebAddress | None, RESTRICTED] = None
+    serve_token: Annotated[SecretStr | None, RESTRICTED] = None
+    serve_hosts: Annotated[Listed, RESTRICTED] = ()
+    serve_origins: Annotated[Listed, RESTRICTED] = ()
     serve_max_runs: int = Field(2, ge=1, le=32)
     serve_videos_per_day: int | None = Field(None, ge=0)
     serve_requests_per_minute: int | None = Field(None, ge=1)
@@ -549,11 +475,11 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read `.env` beside workspace.yaml too, so that every subfolder has the same settings."""
         del dotenv_settings, file_secret_settings
-        given, environment = _by_field(init_settings()), _by_field(env_settings())
-        around = InitSettingsSource(settings_cls, _surroundings(given, environment))
-        return init_settings, around
+        fields = {variable(name): name for name in settings_cls.model_fields}
+        environment = {fields.get(name, name): value for name, value in env_settings().items()}
+        files = _from_env_files({**environment, **init_settings()})
+        return init_settings, InitSettingsSource(settings_cls, {**files, **environment})
 
     def secret(self, field: str) -> str:
         """Return what a setting holds, a secret too; nothing if it is not set."""
@@ -562,30 +488,27 @@ class Settings(BaseSettings):
 
     @property
     def own_models(self) -> Path | None:
-        """The user's models and prices, which say where keys are sent; None if there are none.
+        """The user's file of models and prices, None if there is none.
 
-        Raises SettingsError: The data folder is the working folder's, and nobody allowed the file.
+        Raises SettingsError: The environment does not name the data folder that holds it.
         """
-        if self.models_file is not None:
-            return self.models_file
-        path = self.home / "models.yaml"
+        return self.models_file or self.own_file("models.yaml")
+
+    def own_file(self, name: str) -> Path | None:
+        """Return a file of the data folder that may name addresses or code, None if there is none.
+
+        Raises SettingsError: It lies in the working folder's data folder, which the user did not
+        name, so a stranger may have written it.
+        """
+        path = self.home / name
         if not path.is_file():
             return None
-        self.require_trust(path)
+        if not is_named(self.home):
+            raise SettingsError(
+                f"{path} may name addresses or code, and lies in a data folder that nobody named.",
+                f"If the file is yours, set FACTIBLE_HOME={self.home} in the environment.",
+            )
         return path
-
-    def require_trust(self, path: Path) -> None:
-        """Let a file of the data folder have its say, if that is the user's or they allowed it.
-
-        Raises SettingsError: The data folder is the working folder's, and nobody allowed the file.
-        """
-        is_chosen = "FACTIBLE_HOME" in os.environ or self.home != default_home()
-        if is_chosen or is_trusted(path, read_words(path)):
-            return
-        raise SettingsError(
-            f"{path} says where data is sent or what is run, and you have not allowed that yet. "
-            "Look at it, then run here: factible trust"
-        )
 
     @property
     def ollama_url(self) -> str | None:

@@ -6,9 +6,8 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from typer.testing import CliRunner
+from pydantic import SecretStr
 
-from factible_assets.cli.main import app
 from factible_assets.runs.launch import prepare_instance, serve_ui
 from factible_assets.settings import Settings, SettingsError, load_settings
 
@@ -19,7 +18,6 @@ EXAMPLE = Path(__file__).resolve().parent.parent / ".env.example"
 def _a_machine_without_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, field in Settings.model_fields.items():
         monkeypatch.delenv(str(field.validation_alias or f"FACTIBLE_{name.upper()}"), raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
 
 
@@ -223,17 +221,17 @@ def test_a_data_folder_that_is_given_wins_over_the_environment(
 # --- What a working folder says -------------------------------------------------------------------
 
 
-def trust_here() -> None:
-    assert CliRunner().invoke(app, ["trust"]).exit_code == 0
-
-
-def test_a_dotenv_with_keys_alone_needs_nobodys_word(tmp_path: Path) -> None:
+def test_a_dotenv_sets_keys_and_plain_values(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     shown = EXAMPLE.read_text(encoding="utf-8")
     keys = re.sub(r"^#([A-Z_]+_API_KEY)=$", r"\1=a-key", shown, flags=re.MULTILINE)
-    (tmp_path / ".env").write_text(keys + "FACTIBLE_BROWSER=auto\n", encoding="utf-8-sig")
+    (tmp_path / ".env").write_text(f"{keys}\nfactible_web=archive\n", encoding="utf-8-sig")
     settings = load_settings()
     assert settings.openai_api_key is not None
     assert settings.jina_api_key is not None
+    assert settings.web == "archive"
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize(
@@ -257,53 +255,50 @@ def test_a_dotenv_with_keys_alone_needs_nobodys_word(tmp_path: Path) -> None:
         "FACTIBLE_CACHE_MEGABYTES=1",
     ],
 )
-def test_an_endpoint_a_program_or_what_is_done_by_night_needs_the_users_word_once(
-    tmp_path: Path, line: str
+@pytest.mark.parametrize("folder", [".", "data"])
+def test_a_working_folder_sets_no_address_program_schedule_or_deletion(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, line: str, folder: str
 ) -> None:
-    variable = line.partition("=")[0].upper()
-    (tmp_path / ".env").write_text(f"SERPER_API_KEY=mine\n{line}\n")
-    with pytest.raises(SettingsError, match=rf"\.env.*{variable}.*factible trust") as refused:
-        load_settings()
-    assert "evil" not in str(refused.value)
-    trust_here()
-    assert load_settings().serper_api_key is not None
-    # Another key is no other endpoint; another endpoint is, and so is the same in another folder.
-    (tmp_path / ".env").write_text(f"SERPER_API_KEY=another\n{line}\n")
-    load_settings()
-    (tmp_path / ".env").write_text(f"{line}2\n")
-    with pytest.raises(SettingsError, match="factible trust"):
-        load_settings()
+    (tmp_path / folder).mkdir(exist_ok=True)
+    (tmp_path / folder / ".env").write_text(f"SERPER_API_KEY=mine\n{line}\n")
+    unset = Settings(home=tmp_path / "data", serper_api_key=SecretStr("mine"))
+    for given in (None, tmp_path / "data"):
+        assert load_settings(given) == unset
+    (sentence,) = caplog.messages
+    assert line.partition("=")[0].upper() in sentence
+    assert "evil" not in sentence
 
 
-def test_what_the_environment_says_needs_no_word(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_warning_names_the_variables_that_were_left_out_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / ".env").write_text("OPENAI_BASE_URL=http://evil.example/v1\n")
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://mine.example/v1")
-    assert load_settings().openai_base_url == "http://mine.example/v1"
-
-
-def test_a_key_of_the_environment_never_goes_where_only_a_file_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dotenv = (
-        "OPENAI_BASE_URL=http://gate.example/v1\nFACTIBLE_ENDPOINTS=serper=http://gate.example\n"
+    (tmp_path / ".env").write_text(
+        "OPENAI_BASE_URL=http://a.example\nOLLAMA_HOST=b\nFACTIBLE_BROWSER=/srv/b\n"
     )
-    (tmp_path / ".env").write_text(dotenv)
-    trust_here()
-    for name in ("OPENAI_API_KEY", "SERPER_API_KEY", "JINA_API_KEY"):
-        monkeypatch.setenv(name, "of-the-environment")
+    monkeypatch.setenv("OLLAMA_HOST", "mine.example")
+    load_settings()
+    assert load_settings().ollama_host == "mine.example"
+    (sentence,) = caplog.messages
+    assert "left out OPENAI_BASE_URL, FACTIBLE_BROWSER." in sentence
+    assert "FACTIBLE_HOME" in sentence
+
+
+def test_the_dotenv_of_a_named_data_folder_sets_everything_and_wins_over_working_folders(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / ".env").write_text("OPENAI_BASE_URL=http://evil.example\nFACTIBLE_WEB=archive\n")
+    (home / ".env").write_text("OPENAI_BASE_URL=http://mine.example\nFACTIBLE_WEB=live\n")
+    monkeypatch.setenv("FACTIBLE_HOME", "home")
     settings = load_settings()
-    assert settings.openai_base_url == "http://gate.example/v1"
-    assert (settings.openai_api_key, settings.serper_api_key) == (None, None)
-    assert settings.jina_api_key is not None, "nobody redirects it"
-    told = CliRunner().invoke(app, ["doctor"]).stdout
-    assert "OPENAI_API_KEY, SERPER_API_KEY" in " ".join(told.split())
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://gate.example/v1")
-    assert load_settings().openai_api_key is not None
+    assert (settings.openai_base_url, settings.web) == ("http://mine.example", "live")
+    assert caplog.messages == []
+    monkeypatch.setenv("FACTIBLE_WEB", "miniature")
+    assert load_settings().web == "miniature"
 
 
-def test_files_of_a_data_folder_in_the_working_folder_need_the_users_word(
+def test_files_that_name_code_count_only_in_a_data_folder_that_the_user_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "data"
@@ -311,17 +306,19 @@ def test_files_of_a_data_folder_in_the_working_folder_need_the_users_word(
     dagster.parent.mkdir(parents=True)
     models.write_text("providers: []\n")
     dagster.write_text("run_launcher: {module: evil, class: Evil}\n")
+    (home / ".env").touch()
     for given in (None, home):
-        with pytest.raises(SettingsError, match=r"models\.yaml.*factible trust"):
+        with pytest.raises(SettingsError, match=r"models\.yaml.*FACTIBLE_HOME="):
             _ = load_settings(given).own_models
-        with pytest.raises(SettingsError, match=r"dagster\.yaml.*factible trust"):
+        with pytest.raises(SettingsError, match=r"dagster\.yaml.*FACTIBLE_HOME="):
             prepare_instance(load_settings(given))
-    trust_here()
+        models.rename(home / "aside")
+        with pytest.raises(SettingsError, match=r"\.env .*FACTIBLE_HOME="):
+            serve_ui(load_settings(given), host="127.0.0.1", port=3000)
+        (home / "aside").rename(models)
+    monkeypatch.setenv("FACTIBLE_HOME", str(home))
     assert load_settings().own_models == models
     prepare_instance(load_settings())
-    monkeypatch.setenv("FACTIBLE_HOME", str(home))
-    models.write_text("providers: [] # changed by the user, who named the folder\n")
-    assert load_settings().own_models == models
 
 
 def test_nothing_is_written_through_a_link_of_a_working_folder(
@@ -366,7 +363,7 @@ def test_a_dotenv_cannot_name_a_key_of_the_environment_as_its_own_value(
     monkeypatch.setenv("OPENAI_API_KEY", "canary-key")
     dotenv = tmp_path / ".env"
     dotenv.write_text("FACTIBLE_REVIEWER=${OPENAI_API_KEY}\nOTHER=${HOME}\n")
-    with pytest.raises(SettingsError, match=r"\.env writes FACTIBLE_REVIEWER") as refused:
+    with pytest.raises(SettingsError, match=r"\.env sets FACTIBLE_REVIEWER") as refused:
         load_settings()
     assert "canary" not in str(refused.value)
     dotenv.write_text("FACTIBLE_REVIEWER=$5 reviewer\nOTHER=${HOME}\n")

@@ -1,10 +1,4 @@
-"""`factible doctor`, `trust`, `cache`, `models`, `restore`, `retention`, `migrate`: this machine.
-
-What belongs here: arguments, tables, the question before a download and its progress. What does
-not: asking the services (services/checkup.py), which files ask for the user's word (settings.py),
-the cache (resources/cache), fetching models (resources/models) and using them (reasoners/embedded),
-copying and moving (warehouse/publication.py, upkeep.py), what is old (pipeline/schedules.py).
-"""
+"""`factible doctor`, `cache`, `models`, `restore`, `retention`, `migrate`: this machine."""
 
 from __future__ import annotations
 
@@ -30,15 +24,7 @@ from typer import Argument, Exit, Option, Typer, confirm
 
 from factible_assets.cli.output import note, result, stderr, table
 from factible_assets.errors import ExitCode, FactibleError, UsageError
-from factible_assets.settings import (
-    Settings,
-    allow,
-    default_home,
-    folder_files,
-    load_settings,
-    read_words,
-    variable,
-)
+from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, in_bytes, plain
 from resources.cache.store import DiskCache
 from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
@@ -87,32 +73,6 @@ def doctor(
         note(f"Set up, and not working: {', '.join(broken)}.")
         raise Exit(ExitCode.FAILED)
     note("Everything that is set up works.")
-
-
-def trust() -> None:
-    """Allow what files in the working folder say of endpoints, programs, nights and who is let in.
-
-    Asked for once per content: a changed endpoint asks again. Keys need no word, and keys of the
-    environment are never sent to an endpoint that only such a file names.
-
-    Example: factible trust
-    """
-    allowed = []
-    for file in folder_files():
-        if file.speaking:
-            allow(file.path, file.content)
-            allowed.append((file.path, ", ".join(map(variable, file.speaking))))
-    home = default_home()
-    for path in (home / "models.yaml", home / "dagster" / "dagster.yaml"):
-        if path.is_file():
-            allow(path, read_words(path))
-            allowed.append((path, "the whole file"))
-    result(
-        [{"file": path, "allowed": what} for path, what in allowed],
-        *(f"{plain(str(path))}: {what}" for path, what in allowed),
-    )
-    if not allowed:
-        note("Nothing in this folder needs to be allowed.")
 
 
 def _open_cache() -> DiskCache:

@@ -65,7 +65,6 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "This machine": {
         "doctor": ("machine.doctor", "Say what is set up, what answers, and what to do."),
-        "trust": ("machine.trust", "Allow what files in the working folder say."),
         "cache": ("machine.cache_app", "Answers kept between runs: searches, pages, model calls."),
         "completion": ("arguments.completion", "Print the script of completion for a shell."),
         "models": (

@@ -89,7 +89,7 @@ _OWN_TEMPLATES = {
     # That of the version before, which is replaced.
     "a53dddd54d82131ebc00bdd65d41c72cdaa4afb854ecd4bcd0085ddd3df8af1c",
 }
-"""Such a file may name code of any kind; these are no reason to ask the user about it."""
+"""Such a file may name code of any kind; these two name none but ours."""
 
 _TICK_SECONDS = 0.2
 """How soon a signal is acted upon."""
@@ -110,7 +110,7 @@ _BEFORE = {dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING}
 def prepare_instance(settings: Settings) -> Path:
     """Create the folder of the Dagster instance where it is missing, and return it.
 
-    Raises SettingsError: Its dagster.yaml is no file, or the working folder's and not allowed.
+    Raises SettingsError: Its dagster.yaml is no file, or may be a stranger's (Settings.own_file).
     """
     folder = settings.dagster_home
     target = folder / "dagster.yaml"
@@ -118,7 +118,7 @@ def prepare_instance(settings: Settings) -> Path:
         raise SettingsError(f"{target} is a named pipe. Move it away: it is written anew.")
     found = _template_of(target) if target.exists() else None
     if found is not None and found not in _OWN_TEMPLATES:
-        settings.require_trust(target)
+        settings.own_file("dagster/dagster.yaml")
     elif found != _template_of(_INSTANCE_TEMPLATE):
         write_whole(target, _INSTANCE_TEMPLATE.read_bytes())
     return folder
@@ -253,10 +253,10 @@ class OpenEventLog(dagster_internals.SqliteEventLogStorage):
 def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
     """Replace this process by the Dagster UI and daemon over this data folder.
 
-    Raises SettingsError: The data folder is the working folder's, and has files that nobody
-    allowed.
+    Raises SettingsError: The data folder has files that may be a stranger's (Settings.own_file).
     """
-    _ = settings.own_models  # The processes below take the data folder for the user's choice.
+    for name in ("models.yaml", ".env"):
+        settings.own_file(name)  # The processes below see a data folder that the environment names.
     environment = {
         **os.environ,
         "DAGSTER_HOME": str(prepare_instance(settings)),

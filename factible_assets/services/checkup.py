@@ -22,7 +22,7 @@ from typing import Any
 
 from factible_assets.services import reasoning, search, web
 from factible_assets.services.ratings import rating_directory
-from factible_assets.settings import SearchProvider, Settings, unknown_variables, withheld_keys
+from factible_assets.settings import SearchProvider, Settings, unknown_variables
 from resources.archive.sources import ArchiveError
 from resources.archive.store import Archive
 from resources.errors import SetupError
@@ -127,15 +127,9 @@ async def _asked(
 
 
 def _kept_here(settings: Settings) -> list[PartStatus]:
-    withheld = withheld_keys()
-    told = (
-        f"Not sent, as only a .env in the working folder says where to: {', '.join(withheld)}.",
-        "Set the address in the environment too, or write the key into .env.",
-    )
     unknown = unknown_variables()
     return [
         *([PartStatus("settings", False, None, unknown)] if unknown else []),
-        *([PartStatus("keys", False, None, *told)] if withheld else []),
         _folder("data folder", settings.home, "Set FACTIBLE_HOME to a folder you may write to."),
         _warehouse(settings),
         *_archive(settings.archive),
