@@ -35,7 +35,8 @@ from factible_assets.stages.origins import StoryIndex, label_origins
 from factible_assets.stages.ports import RatingDirectory
 from factible_assets.stages.reliability import rate
 from factible_assets.stages.urls import canonical_url, domain_of
-from factible_assets.stages.verdict import DEFINITE, agreeing_origins, decide, tally
+from factible_assets.stages.verdict import agreeing_origins, decide, tally
+from factible_assets.stances import DEFINITE
 
 DRAWS = 50
 _STORIES = StoryIndex({})

@@ -30,7 +30,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 from zlib import crc32
 
 import bpe_openai
@@ -43,6 +43,7 @@ from factible_assets.records import Claim, Query, Stance
 from factible_assets.stages.evidence import QuoteFinder, whole_sentences
 from factible_assets.stages.ids import claim_id
 from factible_assets.stages.ports import Arrivals, PageExcerpt
+from factible_assets.stances import STANCES
 from resources.llm.answers import strict_schema
 from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest
 from tests.reasoners.llm.scripted import staged
@@ -115,7 +116,7 @@ def _recorded(prompt: re.Match[str], output: Any, number: int, size: int) -> Rec
     url = f"https://source-{number}.example/"
     page = PageExcerpt(url, prompt["title"], prompt["snippet"], prompt["text"])
     said = answer.get("overall_stance")
-    stances: dict[str, Stance] = {each: each for each in get_args(Stance)}
+    stances: dict[str, Stance] = {each: each for each in STANCES}
     stance = stances.get(str(said), "unclear")
     return Recorded(prompt["claim"], page, stance, answer.get("key_quote") or "", size)
 

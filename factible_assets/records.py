@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 import resources.images.base as images
 import resources.ratings.base as domains
+from factible_assets import stances
 from resources.llm.base import ModelCall
 from resources.pages.base import Via
 from resources.transcripts.base import TranscriptKind
@@ -40,8 +41,8 @@ done, because a service failed; `reason` says which and how. `skipped`: not atte
 that `reason` names. An outage is never data: only `ok` rows carry a stance.
 """
 
-Stance = Literal["supports", "refutes", "mixed", "unclear"]
-"""How evidence, or a verdict, stands to a claim."""
+Stance = stances.Stance
+"""The stance of evidence, or of a verdict, to a claim."""
 Rating = domains.Rating
 SourceClass = domains.SourceClass
 MatchKind = images.MatchKind
@@ -634,9 +635,9 @@ class ReviewAction(Record, table="review_actions", assets=""):
             raise ValueError(f"{self.action} needs words")
         if (self.action in _WORDED) != (self.query_id is not None):
             raise ValueError("exactly the words of a query have a query_id")
-        if self.action == "assess" and self.value not in {None, *get_args(Stance)}:
+        if self.action == "assess" and self.value not in {None, *stances.STANCES}:
             raise ValueError("an assessment is a stance, or none")
-        given = (*get_args(Stance), *get_args(Rating), None)
+        given = (*stances.STANCES, *get_args(Rating), None)
         if self.action == "overrule_source" and self.value not in given:
             raise ValueError("a source is overruled with a stance, a rating or none")
         if self.action == "sign" and (self.value is None) != (self.stance is None):

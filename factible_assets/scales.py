@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Final, get_args
 
 from factible_assets.records import Confidence, Stance, Veracity
+from factible_assets.stances import STANCES
 
 AVERITEC: Final[Mapping[str, Stance]] = {
     "Supported": "supports",
@@ -78,7 +79,7 @@ _WORDS: Final[Mapping[Stance, str]] = {
 """How a rating in words begins, in the order in which they are tried: "partly true" is mixed."""
 _LEAD: Final = "(?:rated |is |was |it is |this is |as )?"
 _EVERY_LABEL: Final[Mapping[str, Stance]] = {
-    **{each: each for each in get_args(Stance)},
+    **{each: each for each in STANCES},
     **AVERITEC,
     **FEVER,
     **VERACITY,

@@ -17,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
+from factible_assets.stances import STANCES, Stance
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of, watch_url
 
 if TYPE_CHECKING:
@@ -31,12 +32,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
 _UNSHOWN = re.compile("[\\s\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
 """Space, and what moves a terminal's cursor or turns text round."""
 
-STANCE_WORDS: Mapping[str, str] = {
-    "supports": "supported",
-    "refutes": "refuted",
-    "mixed": "mixed",
-    "unclear": "unclear",
-}
+STANCE_WORDS: Mapping[str, str] = {name: each.word for name, each in STANCES.items()}
 """How a verdict's stance is said of its claim."""
 
 UNJUDGED, INCOMPLETE = "unjudged", "incomplete"
@@ -47,15 +43,14 @@ OUTCOME_WORDS: Mapping[str, str] = {
 }
 """Every outcome that a claim can have, in the order of the summaries."""
 
-GLYPHS: Mapping[str, str] = dict(zip(OUTCOME_WORDS, "✓✕≈?!·", strict=True))
+GLYPHS: Mapping[str, str] = {
+    **{name: each.glyph for name, each in STANCES.items()},
+    INCOMPLETE: "!",
+    UNJUDGED: "·",
+}
 """A mark beside each outcome's colour, for eyes and paper that do not tell the colours apart."""
 
-GROUP_WORDS: Mapping[records.Stance, str] = {
-    "supports": "For the claim",
-    "refutes": "Against the claim",
-    "mixed": "Says both",
-    "unclear": "Takes no clear side",
-}
+GROUP_WORDS: Mapping[Stance, str] = {name: each.heading for name, each in STANCES.items()}
 
 VIA_WORDS: Mapping[records.RetrievedVia, str] = {
     "scraped": "page text",

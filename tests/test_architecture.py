@@ -43,6 +43,7 @@ ROOT_MODULES = {
     "rows",
     "scales",
     "settings",
+    "stances",
     "wording",
 }
 SQL = re.compile(r"\s*(SELECT\s|INSERT INTO\s|DELETE FROM\s|UPDATE \w+ SET\s|WITH \w+ AS\s|COPY\s)")

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from factible_assets.records import Stance, Veracity
+from factible_assets.records import Stance, Veracity, Verdict
 from factible_assets.scales import (
     AVERITEC,
     FEVER,
@@ -20,6 +20,12 @@ from factible_assets.scales import (
     stance_of_rating,
     veracity_of,
 )
+from factible_assets.stances import STANCES
+
+
+def test_every_stance_has_a_label_and_a_column_of_the_verdict() -> None:
+    assert tuple(STANCES) == get_args(Stance)
+    assert {each.column for each in STANCES.values()} <= Verdict.model_fields.keys()
 
 
 def test_the_six_levels_rise_from_refuting_to_supporting() -> None:

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from factible_assets.errors import FULL_DISK, NO_ROOM, ExitCode, FactibleError, is_full
+from factible_assets.stances import STANCES
 from factible_assets.wording import number, plain, verdict_words
 
 if TYPE_CHECKING:  # loaded by who prints them; help and documents need none
@@ -50,11 +51,8 @@ _WIDTH = 160
 NARROW = 110
 """Screens below this have no room for a column each; what belongs together stands in one cell."""
 
-STYLES = {
-    "supports": "green",
-    "refutes": "red",
-    "mixed": "yellow",
-    "unclear": "default",
+STYLES: dict[str, str] = {
+    **{name: each.style for name, each in STANCES.items()},
     "incomplete": "magenta",
 }
 

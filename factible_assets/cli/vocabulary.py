@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from typing import Any
 
 import duckdb
 
 from factible_assets.errors import FactibleError
-from factible_assets.records import Stance
+from factible_assets.stances import STANCES
 from factible_assets.wording import STANCE_WORDS, plain
 from resources.statements import statements
 
@@ -58,12 +58,12 @@ def refuse_unknown_stances(query: str, parameters: Mapping[str, Any]) -> None:
         } - own
         column = next((each for each in columns if f"_{each}".endswith("_stance")), None)
         for word in _words(compared, parameters) if column else ():
-            if word not in get_args(Stance):
+            if word not in STANCES:
                 meant = _ROWS_SAY.get(word.casefold())
                 hint = f"Write '{meant}'" if meant else "Write one of its values"
                 raise FactibleError(
                     f"The column {column} never holds '{plain(word, 40)}'.",
-                    f"{hint}; the stances are {', '.join(get_args(Stance))}. A verdict without one "
+                    f"{hint}; the stances are {', '.join(STANCES)}. A verdict without one "
                     "has NULL.",
                 )
 

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from factible_assets.records import METHOD
+from factible_assets.stances import STANCES
 
 if TYPE_CHECKING:  # those who draw a few bars need not load what computes figures
     from factible_assets.evaluation.scoring import Evaluation
@@ -27,11 +28,10 @@ _BAR = 130
 _PLOT = 100
 _MOST_POINTS = 8
 _PALETTE = {
-    "supports": "#287d3c",
-    "supported": "#287d3c",
-    "refutes": "#b3261e",
-    "refuted": "#b3261e",
-    "mixed": "#b26a00",
+    label: each.colour
+    for each in STANCES.values()
+    for label in (each.name, each.word)
+    if each.colour
 }
 _LINES = ("#0072b2", "#d55e00", "#009e73")
 _INK, _OTHER, _MEASURED = "#777", "#999", "#36c"

@@ -39,6 +39,7 @@ from factible_assets.files import report_name
 from factible_assets.records import Basis, Claim, ReviewAction, Stance, Verdict
 from factible_assets.report.data import ReportData, source_links
 from factible_assets.scales import stance_of_rating
+from factible_assets.stances import STANCES
 from factible_assets.wording import STANCE_WORDS, moment_url, sureness, verdict_words
 from resources.lines import FileProblem, Place, PlacedError, shown
 
@@ -69,7 +70,6 @@ SCALE: Final = (
     "Rating scale: 1 refuted, 2 mixed (good evidence on both sides, or true for some only), 3 "
     "supported; unclear has no number."
 )
-_VALUES: Final[Mapping[Stance, int]] = {"refutes": 1, "mixed": 2, "supports": 3}
 _SOURCE_TYPES: Final[Mapping[Basis, str]] = {
     "embedded": "https://schema.org/AlgorithmicMediaDigitalSource",
     "labels": "https://schema.org/TrainedAlgorithmicMediaDigitalSource",
@@ -418,9 +418,10 @@ def _review(
 
 def _rating(stance: Stance, words: str, explanation: str) -> dict[str, Any]:
     rating = {"@type": "Rating", "alternateName": words, "ratingExplanation": explanation}
-    if stance not in _VALUES:
+    weight = STANCES[stance].weight
+    if weight is None:
         return rating
-    return {**rating, "ratingValue": _VALUES[stance], "worstRating": 1, "bestRating": len(_VALUES)}
+    return {**rating, "ratingValue": weight + 2, "worstRating": 1, "bestRating": 3}
 
 
 def _citations(data: ReportData, claim: Claim, stance: Stance) -> Iterator[dict[str, Any]]:

@@ -29,6 +29,7 @@ from factible_assets.exchange.claims import Stated, StatedClaim
 from factible_assets.exchange.json_items import Loose, items_of_lines, validated
 from factible_assets.records import Stance
 from factible_assets.scales import CLIMATE_FEVER_UNKNOWN, FEVER, label_of, stance_of
+from factible_assets.stances import SIDES
 from resources.lines import FileProblem
 
 _INTEGER: Final = re.compile(r"0|[1-9][0-9]{0,14}")
@@ -74,7 +75,7 @@ class _Fever(Loose):
             PassageEntry(
                 source=page,
                 place=None if sentence is None else str(sentence),
-                stance=stance if stance in {"supports", "refutes"} else None,
+                stance=stance if stance in SIDES else None,
             )
             for page, sentence in dict.fromkeys(pointers)
         ]

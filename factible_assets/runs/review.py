@@ -36,6 +36,7 @@ from factible_assets.stages.ids import claim_id, query_id, review_action_id
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.stages.search import is_the_video
 from factible_assets.stages.urls import UnusableUrlError, canonical_url, host_of, public_suffix
+from factible_assets.stances import STANCES
 from factible_assets.wording import STANCE_WORDS, plain
 from resources.statements import statements
 from warehouse.bookkeeping import known_claims, read_actions
@@ -77,7 +78,7 @@ _SHORTEST_PREFIX = 4
 _TURN_SECONDS = 60
 
 _SCALES: Final[Mapping[str, Mapping[str, records.Stance]]] = {
-    "factible": {STANCE_WORDS[each].capitalize(): each for each in get_args(records.Stance)},
+    "factible": {STANCE_WORDS[each].capitalize(): each for each in STANCES},
     "averitec": AVERITEC,
     "fever": FEVER,
     "veracity": VERACITY,
@@ -461,7 +462,7 @@ def _opinion(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) 
         whose = file.settings.organisation
         return {"value": label, "stance": stance, "target": scale.name, "organisation": whose}
     _refuse(
-        given.lower() not in get_args(records.Stance),
+        given.lower() not in STANCES,
         f"{plain(given, 40)!r} is no assessment.",
         "Give supports, refutes, mixed or unclear; none takes yours back.",
     )
@@ -514,7 +515,7 @@ def _source(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) -
             "Give the URL of one as it is listed.",
         )
         value = plain(wish.value or "").lower().replace(" ", "_")
-        stances, ratings = get_args(records.Stance), get_args(records.Rating)
+        stances, ratings = STANCES, get_args(records.Rating)
         _refuse(
             value not in {*stances, *ratings, "none"},
             f"{plain(value, 40)!r} overrules nothing.",

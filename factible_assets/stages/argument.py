@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from factible_assets.records import Evidence, Stance
 from factible_assets.stages.verdict import by_stance, weight
+from factible_assets.stances import SIDES, STANCES
 from factible_assets.wording import counted, publisher, source_words
 
 _HEARD_CHARACTERS = 400
@@ -26,14 +27,6 @@ _ORDER: Mapping[str, tuple[Stance, ...]] = {
     "unclear": ("supports", "refutes", "mixed", "unclear"),
 }
 """Whose voices an argument needs, by outcome: what decided, then what stands against it."""
-
-_SAYS: Mapping[Stance, tuple[str, str]] = {
-    "supports": ("bears the claim out", "seems to bear the claim out"),
-    "refutes": ("contradicts the claim", "seems to contradict the claim"),
-    "mixed": ("speaks both for and against it", "seems to speak both for and against it"),
-    "unclear": ("comes closest", "comes closest"),
-}
-"""What a source does, as a model or a person read it, and as the embedded engine did."""
 
 _LEADS: Mapping[tuple[str, Stance], str] = {
     ("supports", "refutes"): "Against that,",
@@ -97,7 +90,7 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
     told = by_stance(row for row in evidence if row.status == "ok")
     sides = {side: told[side] for side in _ORDER.get(outcome, ()) if told[side]}
     heard = list(sides)
-    is_divided = {"supports", "refutes"} <= sides.keys()
+    is_divided = sides.keys() >= SIDES
     if outcome == "mixed" and "mixed" in heard:
         heard.remove("mixed")
         heard = heard if is_divided else ["mixed", *heard]
@@ -121,7 +114,7 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
         if len(words) > _HEARD_CHARACTERS:
             words = f"{words[:_HEARD_CHARACTERS].rsplit(maxsplit=1)[0]} …"
         lead = "" if outcome == "mixed" and not is_divided else _LEADS.get((outcome, side), "")
-        says = _SAYS[side][_only_seems(row)]
+        says = STANCES[side].seems if _only_seems(row) else STANCES[side].source
         voices.append(Voice(side, lead, row, says, words, row.quote is not None))
     return Argument(tuple(voices), _balance(outcome, sides))
 
@@ -138,7 +131,7 @@ def _balance(outcome: str, sides: Mapping[Stance, Collection[Evidence]]) -> str 
             many = f"None of the {silent} sources on its subject was read as taking a side."
             lone = "The one source on its subject was not read as taking a side."
             return many if silent > 1 else lone
-        is_divided = {"supports", "refutes"} <= sides.keys()
+        is_divided = sides.keys() >= SIDES
         much = "The two sides weigh too much alike" if is_divided else "That weighs too little"
         return f"{much} to settle it."
     own: Stance = "supports" if outcome == "supports" else "refutes"

@@ -12,17 +12,18 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
 from factible_assets.config import SearchConfig
-from factible_assets.records import Claim, Query, Record, Stance, Verdict
+from factible_assets.records import Claim, Query, Record, Verdict
 from factible_assets.rows import VideoRows
 from factible_assets.stages import ids
 from factible_assets.stages.search import identity_of, is_reupload, is_the_video
 from factible_assets.stages.transcript import Clock
 from factible_assets.stages.urls import domain_of, published_at
+from factible_assets.stances import STANCES
 
 _ROUNDING = 1e-6
 _SLACK_SECONDS = 10.0
@@ -420,8 +421,7 @@ def verdicts_count_their_evidence(rows: VideoRows) -> Breaches:
     """The numbers of a verdict are those of the evidence that it rests on."""
     stances = Counter((row.claim_id, row.stance) for row in rows.evidence if row.status == "ok")
     for verdict in rows.verdicts:
-        counts = (verdict.supporting, verdict.refuting, verdict.mixed, verdict.unclear)
-        for stance, count in zip(get_args(Stance), counts, strict=True):
-            there = stances[verdict.claim_id, stance]
+        for stance, label in STANCES.items():
+            count, there = getattr(verdict, label.column), stances[verdict.claim_id, stance]
             if count != there:
                 yield verdict, f"it counts {count} sources as {stance}, and there are {there}"

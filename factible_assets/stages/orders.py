@@ -16,11 +16,11 @@ from typing import TypeAlias
 
 from factible_assets.stages.evidence import QuoteFinder, whole_sentences
 from factible_assets.stages.ports import EvidenceDraft, WithCalls
+from factible_assets.stances import SIDES
 
 Read: TypeAlias = Callable[[str], Awaitable[WithCalls[EvidenceDraft | None] | str]]
 """Reads a text in the place of the page's, or says why it is left unread."""
 
-_SIDES = frozenset({"supports", "refutes"})
 _DISPUTED = "Without the passage that decides, the page says the contrary, so it takes no side."
 
 
@@ -33,7 +33,7 @@ async def unswayed(
     and the sentences around them. Raises the errors of `read`.
     """
     draft = judged.value
-    if draft is None or draft.stance not in _SIDES:
+    if draft is None or draft.stance not in SIDES:
         return judged
     rest = _without(draft.quotes, text)
     if rest == text or not rest.strip():
@@ -43,7 +43,7 @@ async def unswayed(
         return judged
     calls = (*judged.calls, *again.calls)
     other = again.value
-    if other is None or other.stance not in _SIDES - {draft.stance}:
+    if other is None or other.stance not in SIDES - {draft.stance}:
         return WithCalls(draft, calls)
     unclear = replace(
         draft, stance="unclear", stance_confidence=0.0, ground=None, summary=_DISPUTED

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 from factible_assets import records
 from factible_assets.config import VerdictsConfig
@@ -34,6 +34,7 @@ from factible_assets.stages.origins import StoryIndex, independent_weight
 from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
 from factible_assets.stages.voice import speaks_for
 from factible_assets.stages.witnesses import Witness, chance
+from factible_assets.stances import DEFINITE, SIDES, STANCES
 from factible_assets.wording import counted as numbered
 
 UNIT = 1_000_000
@@ -47,9 +48,6 @@ This project's choice: the order and rough distance of Factible's scores (sectio
 lower half cut down, as sources known to be unreliable are no half as good a witness."""
 SATURATION = 3
 """Sources after which more of the same add nothing (Factible, table 5)."""
-DEFINITE: frozenset[records.Stance] = frozenset({"supports", "refutes", "mixed"})
-"""Stances that say something ("actionable" in Factible, table 5)."""
-_STANCE_ORDER: tuple[records.Stance, ...] = get_args(records.Stance)
 _HIGH, _MEDIUM = 0.7, 0.4
 """Confidence scores from which the words high and medium are used. This project's choice: with
 all sources agreeing, two full reliable origins are medium and three are high."""
@@ -76,7 +74,7 @@ def bundle(evidence: Iterable[records.Evidence]) -> tuple[records.Evidence, ...]
     for row in sorted(
         (row for row in evidence if row.status == "ok"),
         key=lambda row: (
-            _STANCE_ORDER.index(row.stance or "unclear"),
+            list(STANCES).index(row.stance or "unclear"),
             -RATING_ORDER[row.rating],
             -row.rating_score,
             row.title,
@@ -94,7 +92,7 @@ def by_stance(
 ) -> dict[records.Stance, tuple[records.Evidence, ...]]:
     """Group a bundle by stance; every stance has an entry."""
     held = tuple(rows)
-    return {stance: tuple(row for row in held if row.stance == stance) for stance in _STANCE_ORDER}
+    return {stance: tuple(row for row in held if row.stance == stance) for stance in STANCES}
 
 
 def quality(rows: Sequence[records.Evidence]) -> float:
@@ -373,7 +371,7 @@ def _as_witnesses(
     of one story are one witness, the surest one. If missing sources leave the score open, it stays
     at most the vote's own.
     """
-    if basis != "labels" or vote.stance not in {"supports", "refutes"}:
+    if basis != "labels" or vote.stance not in SIDES:
         return vote
     surest: dict[str, records.Evidence] = {}
     for row in sorted(rows, key=lambda row: row.stance_confidence or 0.0):
@@ -446,10 +444,7 @@ def conclude(
         reasoner_stance=draft.stance if draft else None,
         disagreement=draft is not None and draft.stance != vote.stance,
         evidence_quality=quality(opinion.rows),
-        supporting=len(sides["supports"]),
-        refuting=len(sides["refutes"]),
-        mixed=len(sides["mixed"]),
-        unclear=len(sides["unclear"]),
+        **{each.column: len(sides[each.name]) for each in STANCES.values()},
         independent_origins=opinion.origins,
         missing=statuses.count("infra_error") + sum(map(_is_unread, case.evidence)),
         basis=opinion.basis,
@@ -478,7 +473,7 @@ def decided_by(
     if draft.stance != verdict.vote_stance:
         read = sum((verdict.supporting, verdict.refuting, verdict.mixed, verdict.unclear))
         sentence = (
-            f"The sources, as the model weighed them, {_SAID[draft.stance][0]}: "
+            f"The sources, as the model weighed them, {STANCES[draft.stance].sources}: "
             f"{numbered(read, 'was', 'were')} read."
         )
         summary = _with_words(sentence, draft, draft.stance)
@@ -534,15 +529,6 @@ def _gaps(case: CaseFile) -> list[str]:
     return gaps
 
 
-_SAID: Mapping[records.Stance, tuple[str, str]] = {
-    "supports": ("support the claim", "for it"),
-    "refutes": ("refute the claim", "against it"),
-    "mixed": ("speak for the claim and against it", "both ways"),
-    "unclear": ("do not settle the claim", "without settling it"),
-}
-"""What the sources do by the label, and how one of them was read."""
-
-
 def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) -> str:
     """Return the words of a verdict, which speak for its label alone.
 
@@ -560,11 +546,11 @@ def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) ->
         return draft.summary  # built from the label, too (argument.py)
     sides = by_stance(rows)
     counts = ", ".join(
-        f"{len(sides[each])} {how}" for each, (_, how) in _SAID.items() if sides[each]
+        f"{len(sides[each.name])} {each.read}" for each in STANCES.values() if sides[each.name]
     )
     origins = "one origin" if opinion.origins == 1 else f"{opinion.origins} independent origins"
     voted = (
-        f"The sources, weighed by their reliability, {_SAID[vote.stance][0]}: "
+        f"The sources, weighed by their reliability, {STANCES[vote.stance].sources}: "
         f"{numbered(len(rows), 'source')} of {origins} were read, {counts}."
     )
     return _with_words(voted, draft, vote.stance)

@@ -31,7 +31,8 @@ from factible_assets.stages.flow import Strategy
 from factible_assets.stages.progress import Note
 from factible_assets.stages.queries import build_queries
 from factible_assets.stages.reviews import corrected_queries
-from factible_assets.stages.verdict import DEFINITE, CaseFile, conclude, confidence_of, decided_by
+from factible_assets.stages.verdict import CaseFile, conclude, confidence_of, decided_by
+from factible_assets.stances import DEFINITE
 
 BATCH = 3
 """New evidence from which temporary reasoning begins (section IV-C, step 3)."""

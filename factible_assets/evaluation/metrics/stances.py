@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from factible_assets.evaluation.figures import Ratio
-from factible_assets.records import Stance
 from factible_assets.scales import LEVELS
+from factible_assets.stances import STANCES
 
-STANCES: Final[tuple[Stance, ...]] = ("supports", "refutes", "mixed", "unclear")
 BINS: Final = 10
 
 
@@ -103,7 +102,7 @@ def confusion_matrix(judgements: Sequence[Judgement]) -> Confusion:
     judged = answered(judgements)
     pairs = Counter((each.gold, each.predicted) for each in judged)
     rows = tuple(tuple(pairs[gold, predicted] for predicted in STANCES) for gold in STANCES)
-    return Confusion(STANCES, rows, len(judgements) - len(judged))
+    return Confusion(tuple(STANCES), rows, len(judgements) - len(judged))
 
 
 def brier(judgements: Sequence[Judgement]) -> Ratio:

@@ -34,7 +34,7 @@ from factible_assets.pipeline.checks.verdict_changes import (
 from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA
 from factible_assets.pipeline.partitions import videos
 from factible_assets.pipeline.warehouse import WarehouseResource
-from factible_assets.records import Claim, Evidence, PriorFactCheck, Rating, Search, Stance, Video
+from factible_assets.records import Claim, Evidence, PriorFactCheck, Rating, Search, Video
 from factible_assets.rows import Materialization, VideoRows
 from factible_assets.services.reasoning import fitting_strategy, model_registry
 from factible_assets.settings import SearchProvider
@@ -42,6 +42,7 @@ from factible_assets.stages import reviews
 from factible_assets.stages.flow import FlowResult, check_claims, with_others
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES, LogObserver, Stage
+from factible_assets.stances import STANCES
 from factible_assets.wording import STANCE_WORDS, rows_table
 from warehouse import bookkeeping
 from warehouse.rows import Stamp
@@ -375,7 +376,7 @@ def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict
             "evidence": _table("evidence", claims=claims, evidence=read),
             **_chart(
                 "stances of the evidence",
-                counted([each.stance or "" for each in read], get_args(Stance)),
+                counted([each.stance or "" for each in read], tuple(STANCES)),
             ),
             **_chart(
                 "ratings of the sources", counted([each.rating for each in read], get_args(Rating))

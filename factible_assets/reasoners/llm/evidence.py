@@ -42,7 +42,7 @@ from factible_assets.reasoners.readers.page_text import PageSentence, page_sente
 from factible_assets.reasoners.readers.passages import bm25_scores
 from factible_assets.records import Claim, Query, Video
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt, QuoteReader
-from factible_assets.stages.verdict import DEFINITE
+from factible_assets.stances import DEFINITE
 
 SUMMARY_WORDS = 60
 _MOST_QUOTES = 3
