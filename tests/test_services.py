@@ -423,7 +423,7 @@ async def test_a_ceiling_stops_the_models_before_they_are_asked(
 async def test_a_recheck_asks_in_batches_if_that_is_wanted_and_a_check_never(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: MisbehavingServer
 ) -> None:
-    hasty = partial(Batching, company_seconds=0.01, look_seconds=0.01)
+    hasty = partial(Batching, gather_seconds=0.01, poll_seconds=0.01)
     monkeypatch.setattr(backend, "Batching", hasty)
     lines = {"OPENAI_API_KEY": CANARY_KEY, "FACTIBLE_RECHECK_BATCH_HOURS": "1"}
     for name, value in (lines | {"FACTIBLE_MODEL": batches.MODEL}).items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,7 +81,7 @@ def open_label_model(
         SetupError: The model's provider is unknown, or its key cannot be used.
     """
     from resources.cache.answers import CachingModel
-    from resources.llm.labels import LabelModel, open_labels
+    from resources.llm.labels import LabelModel
 
     if model.folder is not None:
         from resources.llm.local import LocalServer, local_model
@@ -91,6 +91,7 @@ def open_label_model(
         opened = local_model(model.name, model.identity, server)
     else:
         from factible_assets.services.reasoning import model_registry
+        from resources.llm.clients import ModelClients
 
         registry = model_registry(settings)
         name, _, rest = model.name.partition("/")
@@ -99,11 +100,13 @@ def open_label_model(
             if name in registry.providers
             else registry.model(model.name)
         )
-        provider = registry.provider(info.provider)
-        addresses = {"openai": settings.openai_base_url, "ollama": settings.ollama_url}
-        address = addresses.get(provider.name) or provider.base_url
-        keys = {"openai": settings.openai_api_key, **settings.model_api_keys}
-        opened = open_labels(info, replace(provider, base_url=address), keys.get(provider.name))
+        given = {"openai": settings.openai_base_url, "ollama": settings.ollama_url}
+        clients = ModelClients(
+            registry,
+            keys={"openai": settings.openai_api_key, **settings.model_api_keys},
+            base_urls={name: address for name, address in given.items() if address},
+        )
+        opened = clients.model(info.name, provider=info.provider)
     stack.push_async_callback(opened.aclose)
     return LabelModel(CachingModel(opened, cache, budget), model.name)
 

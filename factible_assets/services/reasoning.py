@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from factible_assets.reasoners.readers.base import StanceReader
     from factible_assets.reasoners.readers.entailment import OnnxInference
     from resources.llm.backend import Batching
-    from resources.llm.structured import ModelClients
+    from resources.llm.clients import ModelClients
 
 DEFAULT_MODEL = "gpt-6-luna"
 """The model of all stages where only a key is set: OpenAI's for much work at little cost."""
@@ -184,8 +184,8 @@ def model_clients(
     settings: Settings, plan: ModelPlan, batches: Batching | None = None
 ) -> ModelClients:
     """Return the clients of the planned models; use them with `async with`."""
+    from resources.llm.clients import ModelClients
     from resources.llm.prompt import PromptFolder
-    from resources.llm.structured import ModelClients
 
     own = {"openai": settings.openai_api_key} if settings.openai_api_key is not None else {}
     kept = PromptFolder(settings.prompts, settings.keep_prompts)

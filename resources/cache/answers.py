@@ -321,14 +321,14 @@ class CachingModel:
                 return base.ModelAnswer(value)
         made: dict[str | None, base.ModelCall] = {}
 
-        async def spent(call: base.ModelCall) -> None:
+        async def on_call(call: base.ModelCall) -> None:
             made[call.request_id] = call
             if not (call.input_tokens or call.output_tokens):
                 del made[call.request_id]  # it was turned away, and cost nothing
             await self._keep(key, None, (*calls, *made.values()))
 
         try:
-            answer = await self._model.complete(request, budget=self._budget, spent=spent)
+            answer = await self._model.complete(request, budget=self._budget, on_call=on_call)
         except base.ModelError as error:
             restored = _beside(error.calls, restored)
             if restored and not isinstance(error, base.BudgetExhaustedError):

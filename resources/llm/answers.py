@@ -1,10 +1,7 @@
-"""The shape of an answer: as a schema for the server, and from what a model wrote to a value of it.
+"""The JSON Schema of an answer, and reading an answer that should conform to it.
 
-What belongs here: the schema that every server takes, finding the JSON in an answer, validating it,
-and wording what was wrong with it for the model. What does not: asking again (structured.py).
-
-Models without enforced output wrap JSON in prose, in code fences, or in the thoughts before it.
-An answer that holds several different valid values is not valid: nobody could say which is meant.
+Models without enforced output wrap JSON in prose, in code fences, or put their thoughts before it.
+An answer with several different valid values is invalid, because its meaning is ambiguous.
 """
 
 from __future__ import annotations
@@ -20,16 +17,14 @@ from pydantic_core import from_json
 from resources.llm.base import Answer
 
 _THOUGHTS = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-"""Templates that open the thoughts themselves leave only their end in the answer."""
-_MOST_ERRORS = 8
-_MOST_CHARACTERS = 200
-_MOST_CANDIDATES = 200
-
-
+"""Chat templates that open the thoughts themselves leave only the closing tag in the answer."""
+_MAX_ERRORS = 8
+_MAX_SHOWN = 200
+_MAX_CANDIDATES = 200
 _KEPT = ("type", "enum", "anyOf", "items", "description")
 _RANGES = (
     ("minimum", "at least {}"),
-    # So pydantic writes the bounds of a field that has a validator before them.
+    # Pydantic's form for the bounds of a field with a validator before them.
     ("ge", "at least {}"),
     ("le", "at most {}"),
     ("min_length", "at least {} of them"),
@@ -40,10 +35,8 @@ _RANGES = (
     ("minItems", "at least {} of them"),
     ("maxItems", "at most {} of them"),
 )
-
-
-_MOST_CHARACTERS_OF_A_STRING, _MOST_ITEMS = 600, 24
-"""Bounds of a bounded schema where a type has none of its own."""
+_MAX_STRING, _MAX_ITEMS = 600, 24
+"""Limits in a bounded schema for types without limits of their own."""
 
 
 def strict_schema(
@@ -51,15 +44,13 @@ def strict_schema(
 ) -> Mapping[str, Any]:
     """Return a type's JSON Schema in the subset that every server enforces.
 
-    All properties are required and no others allowed; what else a field must keep to is validated
-    afterwards, ranges being told in words
-    (https://platform.openai.com/docs/guides/structured-outputs#supported-schemas). Titles and the
-    docstrings of types are left out: they are our own, and paid for with every question.
+    It requires all properties and forbids others. Ranges become words in the descriptions; the
+    caller validates them (https://platform.openai.com/docs/guides/structured-outputs). It leaves
+    out titles and the docstrings of types, because every question would pay for them.
 
-    A `bounded` schema also says how long every string and list may be, for servers that hold a
-    model to that while it writes: small models run in circles otherwise. The lists of the answer
-    itself have at most `most` items. Raises TypeError for a mapping or a tuple, for which there is
-    no strict schema.
+    A `bounded` schema limits every string and list, for servers that enforce such limits while the
+    model writes: small models repeat themselves endlessly otherwise. `most` limits the answer's own
+    lists. Raises TypeError for mappings and tuples, which have no strict schema.
     """
     strict: dict[str, Any] = _strict(output_type.model_json_schema(), bounded)
     for each in strict["properties"].values():
@@ -78,14 +69,14 @@ def _strict(node: Any, bounded: bool) -> Any:
     node = {"anyOf": node["oneOf"], **node} if "oneOf" in node else node
     node = {"enum": [node["const"]], **node} if "const" in node else node
     if "prefixItems" in node or "allOf" in node or node.get("additionalProperties"):
-        raise TypeError(f"There is no strict schema for {json.dumps(node)[:_MOST_CHARACTERS]}.")
+        raise TypeError(f"There is no strict schema for {json.dumps(node)[:_MAX_SHOWN]}.")
     kept = {name: _strict(node[name], bounded) for name in _KEPT if name in node}
     if "$defs" in node:
         kept["$defs"] = {name: _strict(each, bounded) for name, each in node["$defs"].items()}
     if bounded and node.get("type") == "string" and "enum" not in node:
-        kept["maxLength"] = node.get("maxLength", _MOST_CHARACTERS_OF_A_STRING)
+        kept["maxLength"] = node.get("maxLength", _MAX_STRING)
     elif bounded and node.get("type") == "array":
-        kept["maxItems"] = node.get("maxItems", _MOST_ITEMS)
+        kept["maxItems"] = node.get("maxItems", _MAX_ITEMS)
     ranges = ", ".join(words.format(node[name]) for name, words in _RANGES if name in node)
     if ranges:
         kept["description"] = "; ".join(filter(None, (node.get("description"), ranges)))
@@ -99,11 +90,11 @@ def _strict(node: Any, bounded: bool) -> Any:
 
 
 class UnreadableAnswerError(ValueError):
-    """An answer of the wrong shape. The text says what is wrong, for the model and for people."""
+    """An answer of the wrong shape. The message tells the model and the user why."""
 
 
 def read_answer(text: str | None, output_type: type[Answer]) -> Answer:
-    """Read the value in an answer; UnreadableAnswerError if it holds none, or several."""
+    """Read the value in an answer; UnreadableAnswerError if it has none, or several."""
     if not text or not text.strip():
         raise UnreadableAnswerError("The answer was empty.")
     try:
@@ -128,9 +119,9 @@ def read_answer(text: str | None, output_type: type[Answer]) -> Answer:
 
 
 def read_beginning(text: str, output_type: type[Answer]) -> Answer | None:
-    """Read what is whole of an answer that was cut off in its last list; None if that is no answer.
+    """Read the complete items of an answer that breaks off in its last list; None if invalid.
 
-    The item in which it was cut off is left out, unless nothing but its end was missing.
+    It drops the incomplete last item, unless that lacks only its closing brackets.
     """
     try:
         begun = from_json(text[max(0, text.find("{")) :], allow_partial=True)
@@ -150,10 +141,10 @@ def read_beginning(text: str, output_type: type[Answer]) -> Answer | None:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """Yield every outermost JSON object in a text, at most a few hundred tries of it."""
+    """Yield the outermost JSON objects in a text, after a limited number of tries."""
     decoder = json.JSONDecoder()
     position, tries = text.find("{"), 0
-    while position >= 0 and tries < _MOST_CANDIDATES:
+    while position >= 0 and tries < _MAX_CANDIDATES:
         tries += 1
         try:
             _, end = decoder.raw_decode(text, position)
@@ -168,15 +159,15 @@ def _worded(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     lines = [
         f"{'.'.join(str(step) for step in problem['loc']) or 'the answer'}: "
-        f"{problem['msg'][:_MOST_CHARACTERS]}"
-        for problem in problems[:_MOST_ERRORS]
+        f"{problem['msg'][:_MAX_SHOWN]}"
+        for problem in problems[:_MAX_ERRORS]
     ]
     more = len(problems) - len(lines)
     return "; ".join(lines) + (f"; and {more} more problems" if more else "")
 
 
 def shape_instruction(schema: object) -> str:
-    """Word what a server that enforces nothing has to be told in the prompt."""
+    """Return the instruction for a server that enforces no schema."""
     return (
         "Answer with one JSON object and nothing else: no prose, no code fence. "
         f"It must conform to this JSON Schema:\n{json.dumps(schema, ensure_ascii=False)}"
@@ -184,5 +175,5 @@ def shape_instruction(schema: object) -> str:
 
 
 def correction(problem: str, schema: object) -> str:
-    """Word what is wrong with an answer, for the model that gave it."""
+    """Tell a model what is wrong with its answer."""
     return f"Your answer cannot be used: {problem}.\nCorrect it. {shape_instruction(schema)}"

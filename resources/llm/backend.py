@@ -1,15 +1,13 @@
-"""What a model's server is to its client: it is asked once, and answers or fails.
+"""The base of all model backends: one request to one server, and what its failures mean.
 
-What belongs here: the base of all backends, the values that cross their door, what a server's
-failure means whatever its dialect, and keeping keys out of sentences. What does not: any wire
-format (openai.py, ollama.py), asking again (structured.py).
-
-The wordings of context errors are those of OpenAI, vLLM, llama.cpp, its Python binding, and Ollama.
+It also removes keys from error messages. The patterns for context errors cover OpenAI, vLLM,
+llama.cpp and its Python binding, and Ollama.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -17,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import uuid4
 
 import httpx
@@ -26,46 +24,46 @@ from pydantic import SecretStr
 from resources.errors import SetupError
 from resources.http import RetryPolicy, failed_handshake, retry_after_seconds
 from resources.llm.answers import strict_schema
-from resources.llm.base import AnswerMode, ModelRequest
+from resources.llm.base import AnswerMode, ModelRequest, NextToken, Token
 from resources.llm.prompt import Message
 from resources.llm.registry import ModelInfo, ProviderInfo
 
 
 @dataclass(frozen=True, slots=True)
 class CallPolicy:
-    """How patient a model's client is. Times in seconds."""
+    """Retries and time limits of a model's client. Times in seconds."""
 
     retry: RetryPolicy = RetryPolicy(  # noqa: RUF009 - frozen
         attempts=5, first_delay_seconds=1.0, max_delay_seconds=20.0, max_retry_after_seconds=60.0
     )
     patience_seconds: float = 180.0
-    """No attempt begins later than this after the first one failed."""
+    """No attempt begins later than this after the first attempt."""
     connect_seconds: float = 10.0
     write_seconds: float = 30.0
     answer_seconds: float = 180.0
-    """From sending to the last byte; models answer all at once, so silence is no sign."""
+    """From sending to the last byte. Models answer all at once, so silence proves nothing."""
     validation_retries: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Batching:
-    """How requests wait that are asked in batches. Times in seconds.
+    """How batches of requests work. Times in seconds.
 
-    `folder` is where it is written down which batch a request is in. A batch is waited for so long,
-    begins so long after its last request, and is looked at so often.
+    `folder` records which batch each request is in. A batch starts `gather_seconds` after its last
+    request. A run polls it every `poll_seconds` and gives up after `wait_seconds`.
     """
 
     folder: Path
     wait_seconds: float
-    company_seconds: float = 15.0
-    look_seconds: float = 30.0
+    gather_seconds: float = 15.0
+    poll_seconds: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as a server reported them, and what it says that they cost; None for what it left out.
+    """Tokens and cost as the server reported them; None for missing values.
 
-    Output tokens include thoughts, input tokens include cached ones.
+    Output tokens include thoughts. Input tokens include cached ones.
     """
 
     input_tokens: int | None = None
@@ -77,7 +75,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server answered. `refusal` is its sentence, if it declined."""
+    """A server's answer. `refusal` is its explanation if it declined."""
 
     text: str | None
     finish: Literal["stop", "length", "refused"] = "stop"
@@ -87,7 +85,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Whether a model can be used right now, in a sentence for a person."""
+    """Whether a model is usable right now, and a sentence about that for a person."""
 
     ok: bool
     sentence: str
@@ -95,13 +93,15 @@ class Probe:
 
 @dataclass(eq=False)
 class BackendError(Exception):
-    """A request without a reply. `reason` is a sentence that ends without a full stop.
+    """A request without a reply. `reason` is a sentence without a full stop.
 
-    What is `passing` may succeed if repeated, `lasting` will not, `adapted` is asked otherwise, now
-    that the backend has learnt something about the server; `context`: the prompt was too long;
-    `refused`: the server's filter declined. `lost`: the server may have worked on it, and billed
-    it. `crowded`: it is asked too much at once (429, or no answer in time). `pause` is in seconds,
-    `window` and `prompt_tokens` are what the server reads and was given.
+    `passing`: a repeated request may succeed. `lasting`: it will not. `adapted`: the backend has
+    learnt something about the server and will word the next request differently. `context`: the
+    prompt was too long. `refused`: the server's filter declined.
+
+    `lost`: the server may have processed and billed the request. `crowded`: it had too many
+    requests at once (429, or no answer in time). `pause` is in seconds. `window` and
+    `prompt_tokens` are the server's limit and its count.
     """
 
     kind: Literal["passing", "lasting", "adapted", "context", "refused"]
@@ -115,11 +115,11 @@ class BackendError(Exception):
 
 
 class Backend(ABC):
-    """One server and model, asked once at a time and without retries.
+    """One model of one server; sends single requests without retries.
 
-    `host` is the server, for sentences; `base_url` its address without credentials. `info` is the
-    model, named as the server calls it, and `policy` how long the server is waited for. A key that
-    cannot be sent in a header is a SetupError, which does not repeat it.
+    `host` names the server in messages; `base_url` is its address without credentials. `info.name`
+    is the server's own name for the model. Raises SetupError, without showing the key, for a key
+    that a header cannot carry.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Backend(ABC):
             "connect": self.policy.connect_seconds,
             "read": self.policy.answer_seconds,
             "write": self.policy.write_seconds,
-            "pool": None,  # who waits for a connection of its own has all the time
+            "pool": None,  # the rate limiter already bounds the number of connections
         }
         url = httpx.URL(provider.base_url)
         self.host = url.netloc.decode("ascii")
@@ -150,59 +150,55 @@ class Backend(ABC):
         self._key = SecretStr(value) if value else None
         self._secrets: tuple[SecretStr | None, ...] = (self._key,)
         self._batching = batching
-        self._begin()
-        self._client: Any = self._open()
+        self._prepare()
+        self._client: Any = self._make_client()
 
     def schema(self, request: ModelRequest[Any]) -> Mapping[str, Any]:
-        """Return the schema of a request's answer, as this server is sent it."""
         bounded = self._provider.bounds_lists
         return strict_schema(request.output_type, bounded=bounded, most=request.most)
 
     @abstractmethod
-    def _begin(self) -> None:
-        """Make ready what this kind of server needs."""
+    def _prepare(self) -> None:
+        """Set up the state of this kind of backend, before its client exists."""
 
     @abstractmethod
-    def _open(self) -> Any:
-        """Make a client."""
+    def _make_client(self) -> Any: ...
 
+    @abstractmethod
     def mode(self, output_type: type[Any]) -> AnswerMode:
-        """Return the strictest mode that the server is not known to reject for this type."""
-        return "json_schema"
+        """Return the strictest mode that the server has not rejected for this type."""
 
     def cut_to(self, counted: int, expected: int) -> int | None:
-        """Return the window that the server cut a prompt to without a word; None if it did not.
+        """Return the window if the server silently cut the prompt to fit it, else None.
 
-        `counted` are the prompt's tokens as the server counted them, `expected` as estimated here.
+        `counted` is the server's count of the prompt's tokens, `expected` our estimate.
         """
         return None
 
     def request_id(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> str:
-        """Return a name for a request: the same one only where it is sent and billed once."""
+        """Return an id for a request. Two requests share it only if the server bills them once."""
         return uuid4().hex
 
     @abstractmethod
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> Reply:
-        """Send these messages once; BackendError if there is no reply.
+        """Send these messages once. Raises BackendError if there is no reply.
 
-        The request's `max_tokens` are those of thoughts and answer together, and its `effort` is
-        one that the model takes.
+        The request's `max_tokens` include thoughts, and the model supports its `effort`.
         """
 
     @abstractmethod
     async def probe(self) -> Probe:
-        """Say whether the server answers and knows the model."""
+        """Find out whether the server answers and knows the model; BackendError if not."""
 
     async def aclose(self) -> None:
-        """Close the client."""
         await self._client.close()
 
     def _clean(self, text: str) -> str:
-        """Return what a server said on one line, without keys, and not endless."""
+        """Return a server's message on one line, shortened and without keys."""
         for secret in filter(None, self._secrets):
             text = text.replace(secret.get_secret_value(), "…")
         return one_line(text)
@@ -210,7 +206,7 @@ class Backend(ABC):
     def _status_error(
         self, body: ErrorBody, headers: Mapping[str, str], remedy: str
     ) -> BackendError:
-        """Sort an error status. `remedy`: what to check if address or model are not found."""
+        """Classify an error status. `remedy`: the advice if address or model are unknown."""
         status, said = body.status, self._clean(body.message)
         what = f": {said.rstrip('.')}" if said else ""
         if body.context_exceeded:
@@ -227,9 +223,9 @@ class Backend(ABC):
             )
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
             return BackendError(
-                "lasting", f"it sends elsewhere (status {status}); {remedy} in the settings"
+                "lasting", f"it redirects elsewhere (status {status}); {remedy} in the settings"
             )
-        # What a person can put right is named without the server's words: they may hold the key.
+        # Without the server's own words, which may repeat the key.
         broke = status == HTTPStatus.PAYMENT_REQUIRED or {body.code, body.type} & _NO_CREDIT
         known = {
             401: "it refused the API key (status 401); check the key",
@@ -238,7 +234,7 @@ class Backend(ABC):
         }.get(status)
         if broke or known:
             return BackendError("lasting", _BROKE if broke else known or "")
-        # Status 200 is an error in a success that names no status of its own.
+        # Status 200: an error in a successful answer that names no status of its own.
         if status in {*_PASSING, HTTPStatus.OK} or (
             status >= HTTPStatus.INTERNAL_SERVER_ERROR and status not in _LASTING_5XX
         ):
@@ -249,10 +245,10 @@ class Backend(ABC):
         return BackendError("lasting", f"it rejected the request (status {status}){what}")
 
     def _broken(self, error: BaseException, cause: BaseException | None = None) -> BackendError:
-        """Sort a broken connection. Nothing of the library's own words is repeated: they hold keys.
+        """Classify a broken connection, without the library's words, which may contain keys.
 
-        `cause` is what broke, if that is not the error: it goes by the names of its classes, which
-        are the same in both versions of the library for HTTP.
+        `cause` is the underlying error, if any. Only class names count, because they are the same
+        in both versions of the HTTP library.
         """
         handshake = failed_handshake(error)
         if handshake is not None:
@@ -271,14 +267,30 @@ class Backend(ABC):
 
 
 def one_line(text: str) -> str:
-    """Return a server's words on one line, and not endless."""
+    """Return a server's words on one line, shortened."""
     flat = " ".join(text.split())
     return flat if len(flat) <= _SHOWN else f"{flat[: _SHOWN - 1]}…"
 
 
-def malformed(what: str) -> BackendError:
-    """Name an answer that is not in the protocol's form. It may have been billed."""
-    return BackendError("passing", f"its answer is no {what}", lost=True)
+def malformed(expected: str) -> BackendError:
+    """Return the error for an answer that breaks the protocol. The server may bill it."""
+    return BackendError("passing", f"its answer is no {expected}", lost=True)
+
+
+def next_token(alternatives: Sequence[tuple[str, float]], usage: Usage) -> Reply:
+    """Return tokens and their log-probabilities as JSON of `NextToken`; BackendError if none."""
+    if not alternatives:
+        raise BackendError("lasting", NO_PROBABILITIES, usage=usage)
+    tokens = [Token(text=text, probability=min(1.0, math.exp(log))) for text, log in alternatives]
+    return Reply(NextToken(tokens=tokens).model_dump_json(), usage=usage)
+
+
+ALTERNATIVES: Final = 20
+"""How many alternatives of a token a backend requests. OpenAI and vLLM give no more."""
+NO_PROBABILITIES: Final = (
+    "it gives no probabilities of tokens (logprobs), so it cannot read by labels; llama.cpp, vLLM, "
+    "Ollama from 0.12.11, and OpenAI's models that do not reason give them"
+)
 
 
 # --- What a failure means -----------------------------------------------------------------------
@@ -300,7 +312,7 @@ _STATUS_OF_TYPE = {
     "rate_limit_exceeded": 429,
     "overloaded_error": 529,
 }
-"""Documented types and codes of errors (OpenAI, Anthropic) that gateways pass on without status."""
+"""Documented error types and codes (OpenAI, Anthropic) that gateways pass on without a status."""
 _LASTING_5XX = frozenset({501, 505})
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _CONTEXT = re.compile(
@@ -330,7 +342,7 @@ _ERROR_STATUS = re.compile("[45][0-9]{2}")
 
 
 def _carried(content: Any) -> Any:
-    """Return the error in an answer: its own, or that of its only choice; None without one."""
+    """Return the error of an answer or of its first choice; None without one."""
     if not isinstance(content, dict):
         return None
     choices = content.get("choices")
@@ -339,10 +351,10 @@ def _carried(content: Any) -> Any:
 
 
 class ErrorBody:
-    """What an error answer said: `{"error": {...}}`, `{"error": "..."}`, `{"message": …}`, text.
+    """An error answer: `{"error": {...}}`, `{"error": "..."}`, `{"message": …}`, or text.
 
-    What it did not say in a known form is empty, None or false. `flagged`: a moderation before the
-    model stopped the prompt, as OpenRouter words it.
+    Missing values are empty, None or false. `flagged`: moderation stopped the prompt before it
+    reached the model (OpenRouter).
     """
 
     def __init__(self, status: int, body: bytes) -> None:
@@ -369,9 +381,9 @@ class ErrorBody:
 
     @classmethod
     def in_success(cls, body: bytes) -> ErrorBody | None:
-        """Return the error that an answer of status 200 carries; None if it carries none.
+        """Return the error inside an answer of status 200, or None.
 
-        Its status is the one that the error names, in a number or by its type; else 200.
+        The error names its status by a number or by its type; otherwise the status is 200.
         """
         try:
             content = json.loads(body)
@@ -388,7 +400,6 @@ class ErrorBody:
 
     @property
     def context_exceeded(self) -> bool:
-        """Whether the prompt was too long for the model."""
         return (
             self.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
             or bool({self.code, self.type} & _CONTEXT_CODES)
@@ -397,7 +408,7 @@ class ErrorBody:
 
 
 tls_context = cache(httpx.create_ssl_context)
-"""Loads the trusted authorities once: that takes longer than everything else about a client.
+"""Loads the trusted authorities once, because that is the slowest step in making a client.
 
-For clients of HTTP/1.1 alone, since connections write the protocols that they offer into it.
-SSL_CERT_FILE and SSL_CERT_DIR are honoured."""
+For clients of HTTP/1.1 alone, because connections write the protocols they offer into the context.
+It honours SSL_CERT_FILE and SSL_CERT_DIR."""

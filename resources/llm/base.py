@@ -1,11 +1,7 @@
-"""What a language model is asked and what it answers: requests, answers, calls, and errors.
+"""The values and the protocol between a caller and a language model: requests, answers, errors.
 
-What belongs here: the shapes that cross the door between a caller and a model client, and the
-protocol of that door. What does not: any provider's wire format (openai.py, ollama.py), how an
-answer is got (structured.py), prices (registry.py), ceilings (limits.py).
-
-Every HTTP request that was sent to a server is one `ModelCall`, the failed ones included. An
-answer carries its calls, and so does every error: what was paid for is never lost.
+Every HTTP request to a server is one `ModelCall`, failed ones included. Answers and errors both
+carry their calls, so that no cost is lost.
 """
 
 from __future__ import annotations
@@ -22,28 +18,29 @@ from pydantic import BaseModel, ConfigDict, Field
 Answer = TypeVar("Answer", bound=BaseModel)
 
 CallOutcome = Literal["ok", "invalid", "truncated", "refused", "infra_error"]
-AnswerMode = Literal["json_schema", "json_object", "text"]
-"""How the shape was asked for: enforced by the server, JSON only, or by words alone."""
+AnswerMode = Literal["json_schema", "json_object", "text", "next_token"]
+"""How the server shapes the answer: by an enforced schema, as some JSON, or not at all; or as the
+alternatives for one token."""
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
-"""How hard a reasoning model is to think before it answers, from least to most."""
+"""How hard a reasoning model thinks before it answers, from least to most."""
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a prompt. A trimmable piece may lose its end when the window is too small."""
+    """A piece of a prompt. A trimmable piece may lose its end if the window is too small."""
 
     text: str
     trimmable: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
-    """How questions are asked, whatever they ask.
+class CallOptions:
+    """Options of a request that do not depend on its question.
 
-    `max_tokens` bounds the answer; thoughts have room of their own, `thought_tokens`, as much as
-    the effort needs if it is None. `temperature` is 0 to 2. `effort` None leaves it to what is
-    usual for the model. `remedy` is what to raise where the answer has no room, for sentences.
+    `max_tokens` limits the answer. Thoughts have their own limit, `thought_tokens`; None allows
+    the effort's usual number. `temperature` is 0 to 2. With `effort` None the model's usual effort
+    applies. `remedy` completes the error message if the answer exceeds its limit.
     """
 
     max_tokens: int
@@ -55,12 +52,11 @@ class Manner:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelRequest(Manner, Generic[Answer]):
-    """One question, and the type that its answer must have.
+class ModelRequest(CallOptions, Generic[Answer]):
+    """One question, and the type of its answer.
 
-    Of the user's `parts` the trimmable ones (a page, say) give way to the context window. `most`
-    bounds the lists of the answer where the server can hold a model to it. `examples` are questions
-    with their answers, which the model is shown as turns before its own.
+    `parts` form the user's message. `most` limits the length of the answer's lists if the server
+    can enforce that. `examples` are questions with answers; the model sees them as earlier turns.
     """
 
     system: str
@@ -71,9 +67,9 @@ class ModelRequest(Manner, Generic[Answer]):
 
     @property
     def fingerprint(self) -> str:
-        """The SHA-256, in hexadecimal, of what in the request changes its answer, but the model.
+        """The SHA-256, in hexadecimal, of everything here that changes the answer.
 
-        A whole answer is the same under any limit: raising one asks nothing anew.
+        Token limits are not part of it: a complete answer is the same under any limit.
         """
         content = [
             self.system,
@@ -87,19 +83,31 @@ class ModelRequest(Manner, Generic[Answer]):
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+class Token(BaseModel, frozen=True):
+    """One alternative for the next token, and its probability in [0, 1]."""
+
+    text: str
+    probability: float = Field(ge=0, le=1)
+
+
+class NextToken(BaseModel, frozen=True):
+    """The likeliest alternatives for the next token."""
+
+    tokens: list[Token]
+
+
 class ModelCall(BaseModel):
-    """One request to a model's server, and what came of it: in the ledger, a row says whose.
+    """One request to a model's server, its cost and its outcome.
 
-    Tokens are those that the server reported; `output_tokens` include `thought_tokens`, None where
-    it does not tell them apart, and `input_tokens` include `cached_tokens`, read from the
-    provider's own cache. Without `usage_reported` the tokens and the cost are estimated: where
-    the answer was lost, of what was read alone, and 0 for a request that was turned away; without
-    `price_known` the cost is 0 for want of a figure. Latency is in seconds, without the waiting for
-    a slot, a rate limit or a retry.
+    The server reported the tokens. `output_tokens` include `thought_tokens` (None if the server
+    does not count them apart); `input_tokens` include `cached_tokens`, read from the provider's
+    cache. Without `usage_reported`, tokens and cost are estimates: of the input alone if the answer
+    was lost, and 0 for a rejected request. Without `price_known` the cost is 0. Latency is in
+    seconds; it excludes waiting for a slot, a rate limit or a retry.
 
-    `request_id` is the request's own, wherever the call is told of again. A `cache_hit` was made by
-    an earlier question: nothing was sent, and the cost is what it once was. `trimmed_characters`
-    were left out of the request; what is `batched` went into a batch, at half the price.
+    `request_id` identifies the request in every report. A `cache_hit` is an earlier call: nothing
+    was sent, and the cost is the original one. `trimmed_characters` counts the characters that the
+    request left out; a `batched` request costs half the price.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -123,50 +131,48 @@ class ModelCall(BaseModel):
     request_id: str | None = Field(default_factory=lambda: uuid4().hex)
 
     def as_cache_hit(self) -> Self:
-        """Return the call as one that was made earlier: it keeps its id and its cost."""
         return self.model_copy(update={"cache_hit": True, "latency_seconds": 0.0})
 
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer(Generic[Answer]):
-    """A valid answer, and all the calls that it took, the last of which is the good one."""
+    """A valid answer, and all calls it took; the last call is the successful one."""
 
     value: Answer
     calls: tuple[ModelCall, ...] = field(default=())
 
 
-Spent = Callable[[ModelCall], Awaitable[None]]
-"""Told of each request before it is sent, as if its answer were lost, and again if it came to
-nothing; both times by the same `request_id`."""
+OnCall = Callable[[ModelCall], Awaitable[None]]
+"""Receives each request before it is sent, recorded as if its answer were lost, and again, with the
+same `request_id`, if it led to no answer."""
 
 
 class LanguageModel(Protocol):
-    """A model that answers in the shape that it is asked for."""
+    """A model that answers in the requested shape."""
 
     async def complete(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
-        """Ask until the answer is valid, or until it is clear that there will be none.
+        """Ask until the answer is valid, or until further requests are pointless.
 
-        Raises a ModelError that says why there is none: ModelOutageError, RefusedError,
-        ContextTooLongError, BudgetExhaustedError, or the base alone for an answer that had no room
-        even when it got more, or no valid shape even after corrections.
+        Raises a ModelError: ModelOutageError, RefusedError, ContextTooLongError,
+        BudgetExhaustedError, or ModelError itself for an answer that stayed too long or invalid.
         """
 
 
 @runtime_checkable
 class RememberingModel(Protocol):
-    """A model that keeps answers, also such as came as a part of the answer to another question."""
+    """A model that stores answers, including parts of an answer to another question."""
 
     async def recall(self, request: ModelRequest[Answer]) -> Answer | None:
-        """Return the kept answer to a question, None if there is none; nothing is asked."""
+        """Return the stored answer to a question, or None. Sends no request."""
 
     async def remember(self, request: ModelRequest[Answer], value: Answer) -> None:
-        """Keep an answer to a question, whose calls were reported elsewhere."""
+        """Store an answer to a question. Another request reported its calls."""
 
 
 class ModelError(Exception):
-    """No answer. `reason` is a sentence for a person without secrets; `calls` is what was tried.
+    """No answer. `reason` is a sentence for a person, without secrets; `calls` are the attempts.
 
-    `lasting`: asking again would end in the same way, until somebody changes something.
+    `lasting`: a repeated request would fail in the same way until somebody changes something.
     """
 
     lasting = True
@@ -180,18 +186,18 @@ class ModelError(Exception):
 
 
 class ModelOutageError(ModelError):
-    """The service failed; another time, or with other settings, it may answer."""
+    """The service failed. It may answer later, or with other settings."""
 
     lasting = False
 
 
 class RefusedError(ModelError):
-    """The model, or the filter before it, declined to answer."""
+    """The model or the service's content filter declined to answer."""
 
 
 class ContextTooLongError(ModelError):
-    """The prompt does not fit into the model's context window, trimmed as far as it may be."""
+    """The prompt exceeds the model's context window, even after trimming."""
 
 
 class BudgetExhaustedError(ModelError):
-    """A ceiling on cost or tokens does not allow the next call."""
+    """A limit on cost does not allow the next call."""

@@ -1,13 +1,8 @@
-"""How fast, how many at once, and for how much a provider may be asked.
+"""Limits on requests to a provider: rates, concurrency, and budgets in dollars.
 
-What belongs here: limits on requests and tokens per minute and on concurrency, shared by all
-models of a provider; ceilings on cost, per run and per account within a run (say, a video). What
-does not: what a call costs (registry.py), when to ask, and when to ask again (structured.py).
-
-A call's highest possible cost is reserved before it is sent and settled by its real usage
-afterwards. A call that fits only once the calls in flight have settled waits for them, so that
-concurrency does not change what a budget allows. A request whose answer was lost may have been
-billed: its whole reservation stays spent.
+A budget reserves a call's highest possible cost before the call and settles it afterwards. A call
+that fits only after calls in flight have settled waits for them, so that concurrency does not
+change which calls a budget allows. A lost answer may cost money: its whole reservation stays spent.
 """
 
 from __future__ import annotations
@@ -24,10 +19,10 @@ from resources.llm.base import BudgetExhaustedError
 
 
 @dataclass(slots=True, eq=False)
-class Turn:
-    """The right to send one request at a moment. `tokens` are expected, then what it took.
+class Permit:
+    """Permission to send one request at a moment. `tokens` are first expected, then actual.
 
-    `refused`: the provider said that it is asked too much.
+    Set `refused` if the provider reports too many requests.
     """
 
     moment: float
@@ -36,13 +31,13 @@ class Turn:
 
 
 class RateLimiter:
-    """Hands out turns in the order of asking. One per provider, shared by its models in one loop.
+    """Gives permits in the order of the requests. All models of a provider share one per loop.
 
-    Rates are None for no limit; tokens are input and output together. `max_concurrent` requests
-    are under way at most: halved by a turn that was refused, one more after as many answers as
-    there are slots, as TCP avoids congestion (RFC 5681, section 3.1). `minute_seconds` is the
-    length of the minute that rates are counted over. `slots` is asked once, before the first turn,
-    how many requests the server takes at once, so that none waits inside the server.
+    Rates are None for no limit; tokens are input and output together. At most `max_concurrent`
+    requests are in flight. A refused permit halves that number; it grows by one after as many
+    answers as it allows, like congestion avoidance in TCP (RFC 5681, section 3.1). Rates count over
+    `minute_seconds`. Before the first permit the limiter calls `slots`, which may lower
+    `max_concurrent` to the server's own limit.
     """
 
     def __init__(
@@ -57,15 +52,15 @@ class RateLimiter:
         self._requests = requests_per_minute or math.inf
         self._tokens = tokens_per_minute or math.inf
         self._minute = minute_seconds
-        self._turns: list[Turn] = []
+        self._permits: list[Permit] = []
         self._not_before = 0.0
         self._most, self._free = max_concurrent, asyncio.Semaphore(max_concurrent)
-        # Slots that are withheld for a while, that will be once they are free, and answers since.
+        # Slots now withheld, slots to withhold when they become free, and answers since then.
         self._withheld = self._owed = self._answered = 0
         self._slowed_at = 0.0
         self._slots, self._learning = slots, asyncio.Lock()
 
-    async def _learn(self) -> None:
+    async def _apply_slots(self) -> None:
         async with self._learning:
             find, self._slots = self._slots, None
             most = await find() if find is not None else None
@@ -74,26 +69,26 @@ class RateLimiter:
                 self._most -= 1
 
     @asynccontextmanager
-    async def turn(self, tokens: int) -> AsyncIterator[Turn]:
-        """Wait for a turn, and hold a slot while it lasts; the request may take so many tokens."""
-        await self._learn()
+    async def permit(self, tokens: int) -> AsyncIterator[Permit]:
+        """Wait for a permit for at most `tokens`, and hold a slot until the block ends."""
+        await self._apply_slots()
         await self._free.acquire()
-        turn = self._book(tokens, time.monotonic())
+        permit = self._book(tokens, time.monotonic())
         try:
             try:
-                await asyncio.sleep(max(0.0, turn.moment - time.monotonic()))
-                # The provider may have asked for a pause since the turn was booked.
+                await asyncio.sleep(max(0.0, permit.moment - time.monotonic()))
+                # The provider may have asked for a pause in the meantime.
                 await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
             except BaseException:
-                self._turns = [each for each in self._turns if each is not turn]
+                self._permits = [each for each in self._permits if each is not permit]
                 raise
-            yield turn
-            self._answered += not turn.refused
+            yield permit
+            self._answered += not permit.refused
             if self._withheld and self._answered >= self._most - self._withheld:
                 self._answered, self._withheld = 0, self._withheld - 1
                 self._free.release()
         finally:
-            if turn.refused and turn.moment >= self._slowed_at:
+            if permit.refused and permit.moment >= self._slowed_at:
                 self._owed += (self._most - self._withheld - self._owed) // 2
                 self._slowed_at, self._answered = time.monotonic(), 0
             if self._owed:
@@ -102,38 +97,38 @@ class RateLimiter:
                 self._free.release()
 
     def pause(self, seconds: float) -> None:
-        """Give no turn for so many seconds, because the provider said so."""
+        """Give no permit for so many seconds, at the provider's request."""
         self._not_before = max(self._not_before, time.monotonic() + seconds)
 
-    def _book(self, tokens: float, now: float) -> Turn:
-        """Book the first moment at which the minute before it has room for one request more.
+    def _book(self, tokens: float, now: float) -> Permit:
+        """Reserve the first moment at which the preceding minute has room for this request.
 
-        One that is larger than the limit would never fit: it goes alone.
+        A request larger than the limit would never fit, so it goes alone.
         """
-        turn = Turn(max(now, self._not_before), min(tokens, self._tokens))
+        permit = Permit(max(now, self._not_before), min(tokens, self._tokens))
         if self._requests == self._tokens == math.inf:
-            return turn
-        self._turns = [each for each in self._turns if each.moment > now - self._minute]
-        if self._turns:  # in the order of asking
-            turn.moment = max(turn.moment, self._turns[-1].moment)
-        before = [each for each in self._turns if each.moment > turn.moment - self._minute]
+            return permit
+        self._permits = [each for each in self._permits if each.moment > now - self._minute]
+        if self._permits:  # first come, first served
+            permit.moment = max(permit.moment, self._permits[-1].moment)
+        before = [each for each in self._permits if each.moment > permit.moment - self._minute]
         while before and (
             len(before) >= self._requests
-            or sum(each.tokens for each in before) + turn.tokens > self._tokens
+            or sum(each.tokens for each in before) + permit.tokens > self._tokens
         ):
-            turn.moment = max(turn.moment, before.pop(0).moment + self._minute)
-        self._turns.append(turn)
-        return turn
+            permit.moment = max(permit.moment, before.pop(0).moment + self._minute)
+        self._permits.append(permit)
+        return permit
 
 
-# --- Ceilings -----------------------------------------------------------------------------------
+# --- Budgets -----------------------------------------------------------------------------------
 
 _SLACK = 1e-9  # Dollars by which sums of binary fractions may be off.
 
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """The most US dollars to spend, from 0; None for no limit. `setting` is what raises it."""
+    """The most US dollars to spend; None for no limit. `setting` names the setting to raise."""
 
     usd: float | None = None
     setting: str = "the budget"
@@ -141,18 +136,17 @@ class Ceiling:
 
 @dataclass(slots=True)
 class Reservation:
-    """Dollars that are set aside for one call. `spent` is all of them until somebody says less."""
+    """Dollars reserved for one call. `spent` starts at the full amount; the caller may lower it."""
 
     spent: float
 
 
 class Budget:
-    """The budget of a run. `account` gives the budget of one part of it, which counts to both.
+    """The budget of a run, with accounts for its parts; spending counts in both.
 
-    Safe to use from several tasks, event loops and threads. `name` is for sentences, as in "the
-    budget of NAME"; `ceiling` is what all calls together may take, `per_account` those of each
-    account. `spent` are the US dollars of the `calls` that are settled, lost answers at their whole
-    reservation.
+    Several tasks, event loops and threads may use it. `name` completes messages: "the budget of
+    NAME". `ceiling` limits all calls together, `per_account` those of each account. `spent` are
+    the US dollars of the settled `calls`, with lost answers at their whole reservation.
     """
 
     def __init__(
@@ -168,7 +162,7 @@ class Budget:
         self._per_account = per_account or Ceiling()
         self._accounts: dict[str, Budget] = {}
         self._reserved = 0.0
-        # An account shares its run's lock, and those who wait for a reservation to end.
+        # An account shares its run's lock and list of waiting tasks.
         self._lines: tuple[Budget, ...] = (self, run) if run else (self,)
         self._lock: threading.Lock = run._lock if run else threading.Lock()
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = (
@@ -176,7 +170,6 @@ class Budget:
         )
 
     def account(self, name: str) -> Budget:
-        """Return the account of this name, the same one each time."""
         with self._lock:
             if name not in self._accounts:
                 self._accounts[name] = Budget(name, self._per_account, run=self)
@@ -184,10 +177,10 @@ class Budget:
 
     @asynccontextmanager
     async def reserve(self, usd: float | None) -> AsyncIterator[Reservation]:
-        """Set dollars aside, waiting for the calls in flight if they fit only beside them.
+        """Reserve dollars; wait for calls in flight if there is only enough after they settle.
 
-        Raises BudgetExhaustedError if they would pass a ceiling even if all in flight came to
-        nothing, or if there is a ceiling and `usd` is None: the price is not known.
+        Raises BudgetExhaustedError if there would not be enough even if they cost nothing, or if
+        there is a ceiling and the price is unknown (`usd` None).
         """
         amount = usd or 0.0
         while settled := self._set_aside(usd):
@@ -203,13 +196,13 @@ class Budget:
                     line.calls += 1
                 waiting = self._waiting[:]
                 self._waiting.clear()
-            # Each in whichever thread's loop it waits.
+            # Each task waits in its own thread's loop.
             for loop, settled in waiting:
                 if not loop.is_closed():
                     loop.call_soon_threadsafe(settled.set)
 
     def _set_aside(self, usd: float | None) -> asyncio.Event | None:
-        """Return what to wait for, None if the dollars are set aside."""
+        """Reserve dollars, or return an event to wait for."""
         amount = usd or 0.0
         with self._lock:
             for line in self._lines:

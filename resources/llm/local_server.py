@@ -1,18 +1,15 @@
 """The process that serves one model file to all runs of a data folder.
 
-Starting llama.cpp's server (of the wheel xllamacpp), publishing its address, and ending it with its
-last user belong here. Starting this process and asking it do not (local.py). Nothing here is
-imported by a user of the model, and nothing but the standard library is needed until it loads.
+There are two processes: a keeper, and the llama.cpp server (of the wheel xllamacpp) that it starts.
+Loading a model blocks all threads of a Python process, for minutes on a busy machine, so the keeper
+must be separate. Three kernel locks, which a process loses however it ends, show what is alive:
 
-Two processes: a keeper, and the server that it starts. Loading a model blocks all threads of a
-Python process, for minutes on a busy machine, so that the keeper has to be another one. Three locks
-of the kernel, which a process loses however it ends, say what is alive:
+- The keeper holds `server.lock`; if it is free, there is no server. The file has the address as
+  JSON once the model is loaded.
+- All users share `users.lock`. If the keeper can take it exclusively, nobody uses the model.
+- The server reads its standard input, a pipe from the keeper. It ends with the keeper.
 
-- `server.lock` is the keeper's. Whoever finds it free knows that there is no server. Once the model
-  is loaded it holds the address as JSON.
-- `users.lock` is shared by all users. The keeper tries to take it for itself; if it can, nobody
-  uses the model any more.
-- The server reads its standard input, a pipe of the keeper. It ends with the keeper.
+Users of the model import nothing from xllamacpp.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ _PATIENCE_SECONDS = 5.0
 def keep(weights: Path, folder: Path, linger_seconds: float, threads: int, slots: int) -> int:
     """Serve a model until it has had no user for `linger_seconds`; return an exit status.
 
-    Returns 0 at once if another process serves it.
+    Returns 0 at once if another process already serves it.
     """
     lock = _take(folder / LOCK)
     if lock is None:
@@ -58,7 +55,7 @@ def keep(weights: Path, folder: Path, linger_seconds: float, threads: int, slots
     ) as server:
         assert server.stdin is not None  # noqa: S101 - for the type checker
         try:
-            # The key goes through the pipe: command lines are seen by everybody.
+            # The key goes through the pipe, because everybody can see command lines.
             server.stdin.write(f"{key}\n")
             server.stdin.flush()
             threading.Thread(
@@ -73,7 +70,7 @@ def keep(weights: Path, folder: Path, linger_seconds: float, threads: int, slots
 
 
 def _wait(server: subprocess.Popen[str], users: Path, linger_seconds: float) -> None:
-    """Wait until the server has ended, or has had no users for so long."""
+    """Wait until the server ends or has had no users for `linger_seconds`."""
     unused_since: float | None = None
     with users.open("ab") as file:
         while server.poll() is None:
@@ -85,22 +82,22 @@ def _wait(server: subprocess.Popen[str], users: Path, linger_seconds: float) -> 
                 now = time.monotonic()
                 unused_since = unused_since or now
                 if now - unused_since >= linger_seconds:
-                    return  # still locked: no user comes while this one ends
+                    return  # keep the lock: no new user while the server ends
                 fcntl.flock(file, fcntl.LOCK_UN)
             time.sleep(_POLL_SECONDS)
 
 
-def _publish(said: IO[str], lock: IO[bytes], key: str, slots: int) -> None:
-    url = said.readline().strip()
+def _publish(output: IO[str], lock: IO[bytes], key: str, slots: int) -> None:
+    url = output.readline().strip()
     if url:
         lock.write(json.dumps({"url": url, "key": key, "slots": slots}).encode())
         lock.flush()
 
 
 def _take(path: Path) -> IO[bytes] | None:
-    """Lock a file for this process; None if another one holds it.
+    """Lock a file for this process; None if another process holds it.
 
-    It is tried for some seconds, because whoever looks whether it is locked holds it for a moment.
+    It retries for some seconds, because a process that tests the lock holds it for a moment.
     """
     file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
     until = time.monotonic() + _PATIENCE_SECONDS
@@ -126,7 +123,7 @@ def _leave(*_: Any) -> None:
 def serve(weights: Path, threads: int, slots: int) -> int:
     """Load a model, print the address, and serve until standard input ends."""
     key = sys.stdin.readline().strip()
-    import xllamacpp  # noqa: PLC0415 - the keeper needs it not
+    import xllamacpp  # noqa: PLC0415 - the keeper does not need it
 
     params: Any = xllamacpp.CommonParams()
     params.model.path, params.hostnames, params.port = str(weights), ["127.0.0.1"], 0

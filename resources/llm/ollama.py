@@ -1,16 +1,12 @@
-"""Models behind Ollama's own protocol.
+"""Models behind Ollama's own protocol, /api/chat.
 
-What belongs here: the wire format of /api/chat with a JSON Schema as `format`. What does not:
-retries, limits, budgets, validation (structured.py).
+Ollama also speaks the OpenAI protocol, but only its own can set the size of the context. Without it
+a server reads 4,096 tokens or fewer and silently drops the beginning of longer prompts. If a prompt
+exceeds the size that is set, the server keeps half of the window, which its token count reveals.
 
-Ollama's own protocol is used, and not the OpenAI protocol that it speaks too, because only here can
-the size of the context be set: without it a server reads 4,096 tokens or fewer, whatever the model
-could, and drops the beginning of longer prompts without a word. Of a prompt that is longer still, a
-server keeps half of the window, which its count of tokens shows.
-
-Some models ignore `format` while they are kept from thinking, and some always. An answer that is no
-JSON object shows it: the server is then asked without a word about thinking, and then without
-`format`, with the schema in the prompt. What was learnt so is kept for the process.
+Some models ignore `format` while thinking is off; some always ignore it. An answer that is no JSON
+object reveals that. The backend then says nothing about thinking, and at last sends no `format` but
+the schema in the prompt. It remembers this for the life of the process.
 """
 
 from __future__ import annotations
@@ -29,15 +25,15 @@ from pydantic import SecretStr
 
 from resources.llm import backend
 from resources.llm.answers import UnreadableAnswerError, read_answer
-from resources.llm.base import AnswerMode, Effort, ModelRequest
+from resources.llm.base import AnswerMode, Effort, ModelRequest, NextToken
 from resources.llm.prompt import Message
 
 DEFAULT_CONTEXT: Final = 16_384
-"""Tokens. The whole window of a long-context model would fill a small machine's memory."""
+"""Tokens. The full window of a long-context model would fill a small machine's memory."""
 _FAILED = 300
 _LEAST_WINDOW = 2_048
 _KEPT_TOKENS = 8
-"""More than a cut prompt's count exceeds half of the window: it keeps its first tokens as well."""
+"""A cut prompt has up to this many tokens more than half of the window: Ollama keeps its first."""
 _LEVELS: Final[dict[Effort, Literal["low", "medium", "high"]]] = {
     "minimal": "low",
     "low": "low",
@@ -49,14 +45,14 @@ _LEVELS: Final[dict[Effort, Literal["low", "medium", "high"]]] = {
 
 
 class _StatusError(Exception):
-    """An error, with the headers that the library's own exception leaves out."""
+    """An error status with its headers, which the library's own exception leaves out."""
 
     def __init__(self, response: httpx.Response, body: backend.ErrorBody) -> None:
         super().__init__(f"status {response.status_code}")
         self.headers, self.body = response.headers, body
 
 
-FAILURES = (
+_FAILURES = (
     _StatusError,
     httpx.HTTPError,
     httpx.StreamError,
@@ -76,14 +72,14 @@ async def _raise_for_status(response: httpx.Response) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A way of asking: whether something is said about thinking, and whether a format is sent."""
+    """Whether a request mentions thinking, and whether it sends a format."""
 
     thinks: bool
     formats: bool
 
 
 def _is_object(text: str | None, request: ModelRequest[Any]) -> bool:
-    """Tell whether an answer is what an enforced format leads to, or can be used all the same."""
+    """Tell whether an answer follows the format, or is at least readable."""
     if (text or "").lstrip().startswith("{"):
         return True
     with suppress(UnreadableAnswerError):
@@ -95,13 +91,13 @@ def _is_object(text: str | None, request: ModelRequest[Any]) -> bool:
 class OllamaBackend(backend.Backend):
     """One model of an Ollama server, named as `ollama list` shows it.
 
-    The context is the same in every request: another makes the server load the model anew. A key is
-    for hosted servers; the library falls back on OLLAMA_API_KEY.
+    Every request sets the same context size, because another makes the server reload the model. A
+    key is for hosted servers; the library falls back on OLLAMA_API_KEY.
     """
 
     _client: ollama.AsyncClient
 
-    def _begin(self) -> None:
+    def _prepare(self) -> None:
         context = min(DEFAULT_CONTEXT, self.info.context_window or DEFAULT_CONTEXT)
         self.info = replace(self.info, context_window=context)
         ambient = os.environ.get("OLLAMA_API_KEY")
@@ -109,14 +105,15 @@ class OllamaBackend(backend.Backend):
         self._ways = [_Way(True, True), _Way(False, True), _Way(True, False)]
 
     def mode(self, output_type: type[Any]) -> AnswerMode:
-        """Return what was learnt of the model; see Backend.mode."""
+        if output_type is NextToken:
+            return "next_token"
         return "json_schema" if self._ways[0].formats else "text"
 
     def cut_to(self, counted: int, expected: int) -> int | None:
-        """Recognise the counts of a cut prompt: half of the window, or all of it.
+        """Recognise the token count of a cut prompt: half of the window, or all of it.
 
-        A window smaller than the one that was asked for is the model's own. It is a power of two,
-        and only believed in if the prompt was expected to exceed it.
+        The model's own window may be smaller than the one we set. It is a power of two, and counts
+        only if the prompt should have exceeded it.
         """
         windows = [own := self.info.context_window or DEFAULT_CONTEXT]
         smaller = _LEAST_WINDOW
@@ -131,9 +128,10 @@ class OllamaBackend(backend.Backend):
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> backend.Reply:
-        """Send one request; see Backend.ask."""
+        if mode == "next_token":
+            return await self._next_token(messages)
         formats = mode == "json_schema"
-        # Another request may have learnt meanwhile that there is no such way any more.
+        # Another request may have learnt in the meantime that this way does not work.
         known = (way for way in self._ways if way.formats == formats)
         way = next(known, _Way(False, formats))
         try:
@@ -149,34 +147,43 @@ class OllamaBackend(backend.Backend):
                     **({} if request.seed is None else {"seed": request.seed}),
                 },
             )
-        except FAILURES as error:
+        except _FAILURES as error:
             failure = self._adapt(error, way) or self._failure(error, "chat answer")
             raise failure from None
-        reply = backend.Reply(
-            answer.message.content,
-            "length" if answer.done_reason == "length" else "stop",
-            # Fully cached prompts are left out of the count by some versions.
-            usage=backend.Usage(answer.prompt_eval_count or None, answer.eval_count),
-        )
-        is_silent = not reply.text and not answer.message.thinking
-        if (
-            way.formats
-            and reply.finish == "stop"
-            and not (is_silent or _is_object(reply.text, request))
-        ):
+        text, cut = answer.message.content, answer.done_reason == "length"
+        reply = backend.Reply(text, "length" if cut else "stop", usage=_usage(answer))
+        is_silent = not text and not answer.message.thinking
+        if way.formats and not (cut or is_silent or _is_object(text, request)):
             self._leave(way)
             if way is not self._ways[0]:
                 reason = "the model ignored the format; asked again otherwise"
                 raise backend.BackendError("adapted", reason, lost=True, usage=reply.usage)
         return reply
 
+    async def _next_token(self, messages: Sequence[Message]) -> backend.Reply:
+        """Ask for one token with its alternatives, which Ollama gives from 0.12.11."""
+        try:
+            answer = await self._client.chat(
+                model=self.info.name,
+                messages=messages,
+                think=False,
+                logprobs=True,
+                top_logprobs=backend.ALTERNATIVES,
+                options={"temperature": 1.0, "num_predict": 1, "num_ctx": self.info.context_window},
+            )
+        except _FAILURES as error:
+            raise self._failure(error, "chat answer") from None
+        first = (answer.logprobs or [])[:1]
+        listed = [each for token in first for each in token.top_logprobs or []]
+        return backend.next_token([(each.token, each.logprob) for each in listed], _usage(answer))
+
     def _leave(self, way: _Way) -> None:
-        """Go on to the next way of asking, unless another request already has."""
+        """Change to the next way of asking, unless another request already has."""
         if way is self._ways[0] and len(self._ways) > 1:
             del self._ways[0]
 
     def _adapt(self, error: Exception, way: _Way) -> backend.BackendError | None:
-        """Learn from a rejection that the model is told nothing about thinking."""
+        """Learn from a rejection not to mention thinking."""
         if not isinstance(error, _StatusError) or error.body.status != HTTPStatus.BAD_REQUEST:
             return None
         if not way.thinks or not re.search(r"\bthink", error.body.message):
@@ -189,9 +196,9 @@ class OllamaBackend(backend.Backend):
         )
 
     def _think(self, effort: Effort | None) -> bool | Literal["low", "medium", "high"]:
-        """Return what /api/chat is told: a level where the model has several, else on or off.
+        """Return the value of `think`: a level if the model has several, else on or off.
 
-        Off is said to all others too: a model that thinks unasked would spend the answer's room.
+        Off is explicit, because a model that thinks unasked would use up the answer's tokens.
         """
         if effort is None or effort == "none":
             return False
@@ -207,11 +214,10 @@ class OllamaBackend(backend.Backend):
         return self._broken(error)
 
     async def probe(self) -> backend.Probe:
-        """Ask for the list of models on the server."""
         try:
             listed = await self._client.list()
             names = {model.model for model in listed.models}
-        except FAILURES as error:
+        except _FAILURES as error:
             raise self._failure(error, "list of models") from None
         name = self.info.name
         if not {name, f"{name}:latest"} & names:
@@ -219,7 +225,7 @@ class OllamaBackend(backend.Backend):
             return backend.Probe(False, f"{self.host} answers, but has no model {name}. {remedy}")
         return backend.Probe(True, f"{self.host} answers and has {name}.")
 
-    def _open(self) -> ollama.AsyncClient:
+    def _make_client(self) -> ollama.AsyncClient:
         key = {"Authorization": f"Bearer {self._key.get_secret_value()}"} if self._key else {}
         return ollama.AsyncClient(
             host=self._provider.base_url,
@@ -229,3 +235,8 @@ class OllamaBackend(backend.Backend):
             timeout=httpx.Timeout(**self._timeouts),
             event_hooks={"response": [_raise_for_status]},
         )
+
+
+def _usage(answer: ollama.ChatResponse) -> backend.Usage:
+    # Some versions leave fully cached prompts out of the count.
+    return backend.Usage(answer.prompt_eval_count or None, answer.eval_count)

@@ -1,14 +1,11 @@
 """Models behind the OpenAI protocol: OpenAI, Azure, OpenRouter, vLLM, llama.cpp, gateways.
 
-What belongs here: the wire format of chat completions, and what a server does not support. What
-does not: retries, limits, budgets, validation (structured.py).
+Answers follow a strict JSON Schema (`response_format`). For a server that rejects it, the backend
+falls back to JSON, then to plain text, with the schema in the prompt; it also leaves out parameters
+that the server rejects. It remembers these lessons for the life of the process.
 
-Answers are asked for with `response_format` of type json_schema and a strict schema. A server that
-rejects that is asked for JSON, then for plain text, with the schema in the prompt; a parameter that
-it rejects is left out. What was learnt so is kept for the process.
-
-Reasoning models count their thoughts into `max_completion_tokens`, take no `max_tokens`, and most
-of them no temperature; then a seed would fix nothing either, and is left out with it.
+Reasoning models count their thoughts into `max_completion_tokens` and accept no `max_tokens`. Most
+accept no temperature; without it a seed would fix nothing, so the request leaves out both.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from pydantic import AliasPath, BaseModel, Field, ValidationError, model_validat
 
 from resources.llm import backend
 from resources.llm.answers import strict_schema
-from resources.llm.base import AnswerMode, ModelRequest
+from resources.llm.base import AnswerMode, ModelRequest, NextToken
 from resources.llm.prompt import Message
 
 _NEXT_MODE: Final[dict[AnswerMode, AnswerMode]] = {
@@ -37,18 +34,18 @@ _UNSUPPORTED = re.compile(
     re.IGNORECASE,
 )
 _LIMITS: Final = ("max_tokens", "max_completion_tokens")
+_TEMPLATE: Final = "chat_template_kwargs"
+_OPTIONAL: Final = (_TEMPLATE, "temperature", "seed", "reasoning_effort", "maxItems", "maxLength")
 _NO_SUCH_MODEL: Final = frozenset({"model_not_found", "invalid_model", "model_not_available"})
 _SHAPE = re.compile(
     r"response_format|json_schema|structured output|grammar|\bschema\b", re.IGNORECASE
 )
-_OTHER_DOOR = re.compile(r"\bv1/(?:responses|completions)\b")
+_OTHER_INTERFACE = re.compile(r"\bv1/(?:responses|completions)\b")
 _NO_CHAT = "OperationNotSupported"
-"""Azure's code for a model that chat completions do not serve."""
+"""Azure's error code for a model without chat completions."""
 _REJECTIONS = frozenset(
     {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
 )
-
-
 _CACHED = AliasPath("prompt_tokens_details", "cached_tokens")
 _THOUGHTS = AliasPath("completion_tokens_details", "reasoning_tokens")
 
@@ -68,7 +65,7 @@ class _Message(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _join(cls, message: Any) -> Any:
-        """Join content that comes in parts: its texts, without thoughts, and its refusals."""
+        """Join content in parts: texts, without thoughts, and refusals."""
         if not isinstance(message, dict) or not isinstance(parts := message.get("content"), list):
             return message
         typed = [
@@ -88,9 +85,18 @@ class _Message(BaseModel):
         return {"content": joined["text"] or None, "refusal": refusal}
 
 
-class _Completion(BaseModel):
-    """The part of a chat completion that is read; servers differ in the rest."""
+class _Alternative(BaseModel):
+    token: str
+    logprob: float
 
+
+class _Alternatives(BaseModel):
+    listed: list[_Alternative] | None = Field(
+        None, validation_alias=AliasPath("choices", 0, "logprobs", "content", 0, "top_logprobs")
+    )
+
+
+class _Completion(BaseModel):
     message: _Message | None = Field(None, validation_alias=AliasPath("choices", 0, "message"))
     finish: str | None = Field(None, validation_alias=AliasPath("choices", 0, "finish_reason"))
     usage: Any = None
@@ -99,14 +105,14 @@ class _Completion(BaseModel):
 class OpenAIBackend(backend.Backend):
     """One model of a server that speaks the OpenAI protocol.
 
-    At Azure the model's name is the deployment's. `base_url` goes up to and with the version, as in
-    https://api.openai.com/v1; with an `api_version`, for Azure's older addresses, it is the
+    At Azure the model's name is the deployment's. The provider's `base_url` includes the version,
+    as in https://api.openai.com/v1; with an `api_version` (Azure's older addresses) it is the
     resource's address.
     """
 
     _client: openai.AsyncOpenAI
 
-    def _begin(self) -> None:
+    def _prepare(self) -> None:
         self._model = self.info.name
         self._modes: dict[type[Any], AnswerMode] = {}
         self._omitted = set(self.info.refuses)
@@ -114,13 +120,12 @@ class OpenAIBackend(backend.Backend):
         self._limits_tried = {self._limit_name}
 
     def mode(self, output_type: type[Any]) -> AnswerMode:
-        """Return what was learnt of the server; see Backend.mode."""
-        return self._modes.get(output_type, "json_schema")
+        default: AnswerMode = "next_token" if output_type is NextToken else "json_schema"
+        return self._modes.get(output_type, default)
 
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> backend.Reply:
-        """Send one request; see Backend.ask."""
         try:
             raw = await self._client.chat.completions.with_raw_response.create(
                 **self._body(messages, request, mode)
@@ -153,9 +158,14 @@ class OpenAIBackend(backend.Backend):
             "temperature": request.temperature,
             "seed": request.seed if samples else None,
             "reasoning_effort": request.effort,
-            self._limit_name: request.max_tokens,
+            self._limit_name: 1 if mode == "next_token" else request.max_tokens,
             "response_format": formats.get(mode),
         }
+        if mode == "next_token":
+            wanted |= {"logprobs": True, "top_logprobs": backend.ALTERNATIVES}
+            if _TEMPLATE not in self._omitted and self.host != "api.openai.com":
+                # llama.cpp and vLLM then keep a model from opening its answer with thoughts.
+                wanted["extra_body"] = {_TEMPLATE: {"enable_thinking": False}}
         return {
             name: value
             for name, value in wanted.items()
@@ -169,7 +179,7 @@ class OpenAIBackend(backend.Backend):
         request: ModelRequest[Any],
         mode: AnswerMode,
     ) -> backend.Reply:
-        """Read an answer of status 200. Gateways put errors into some, which are raised."""
+        """Read an answer of status 200; raise the error that a gateway may have put into it."""
         try:
             completion = _Completion.model_validate_json(content)
         except ValidationError:
@@ -190,11 +200,13 @@ class OpenAIBackend(backend.Backend):
             error.usage = told
             raise error
         if ended == "error":
-            # So OpenRouter ends an answer that its provider broke off.
+            # OpenRouter's mark for an answer that its provider broke off.
             raise backend.BackendError("passing", "the answer broke off", lost=True, usage=told)
         refusal = said.refusal
         if ended == "content_filter":
             refusal = refusal or "the service's content filter stopped the answer"
+        if mode == "next_token" and not refusal:
+            return backend.next_token(_alternatives(content), usage)
         finish: Literal["stop", "length", "refused"] = "refused" if refusal else "stop"
         return backend.Reply(
             said.content, "length" if ended == "length" else finish, refusal, usage
@@ -220,7 +232,7 @@ class OpenAIBackend(backend.Backend):
         request: ModelRequest[Any] | None,
         mode: AnswerMode,
     ) -> backend.BackendError:
-        other = _OTHER_DOOR.search(body.message)
+        other = _OTHER_INTERFACE.search(body.message)
         if HTTPStatus.BAD_REQUEST <= body.status < HTTPStatus.INTERNAL_SERVER_ERROR and (
             other or body.code == _NO_CHAT
         ):
@@ -241,17 +253,20 @@ class OpenAIBackend(backend.Backend):
     def _adapt(
         self, body: backend.ErrorBody, request: ModelRequest[Any], mode: AnswerMode
     ) -> str | None:
-        """Learn from a rejection what the server does not take; None if that was not why."""
+        """Learn from a rejection what the server does not accept; None if it teaches nothing."""
         vendor, slash, name = self._model.partition("/")
         unknown = body.status == HTTPStatus.NOT_FOUND and self._model in body.message
         if (unknown or body.code in _NO_SUCH_MODEL) and slash and vendor == "openai":
-            # Gateways and collections of models want the vendor in front; OpenAI itself does not.
+            # Gateways want the vendor in front of the name; OpenAI itself does not.
             self._model = name
             return f"the server knows no {vendor}/{name}; asked again for {name}"
-        nobody = body.status == HTTPStatus.NOT_FOUND and "requested parameters" in body.message
-        if body.status not in _REJECTIONS and not nobody:
+        no_provider = body.status == HTTPStatus.NOT_FOUND and "requested parameters" in body.message
+        if body.status not in _REJECTIONS and not no_provider:
             return None
-        about = f"{body.param} {body.message}"
+        if mode == "next_token" and (
+            self._rejects("logprobs", body) or self._rejects("top_logprobs", body)
+        ):
+            raise backend.BackendError("lasting", backend.NO_PROBABILITIES)
         other = _LIMITS[self._limit_name == _LIMITS[0]]
         if other not in self._limits_tried and (
             f"Use '{other}'" in body.message or self._rejects(self._limit_name, body)
@@ -259,12 +274,12 @@ class OpenAIBackend(backend.Backend):
             self._limits_tried.add(other)
             self._limit_name = other
             return f"the server wants the limit as {other}; asked again so"
-        for parameter in ("temperature", "seed", "reasoning_effort", "maxItems", "maxLength"):
+        for parameter in _OPTIONAL:
             if parameter not in self._omitted and self._rejects(parameter, body):
                 self._omitted.add(parameter)
                 return f"the server does not take {parameter}; asked again without"
         following = _NEXT_MODE.get(mode)
-        if following is None or not (nobody or _SHAPE.search(about)):
+        if following is None or not (no_provider or _SHAPE.search(f"{body.param} {body.message}")):
             return None
         if self.mode(request.output_type) == mode:
             self._modes[request.output_type] = following
@@ -277,7 +292,6 @@ class OpenAIBackend(backend.Backend):
         return bool(named and (sampled or _UNSUPPORTED.search(f"{body.code} {body.message}")))
 
     async def probe(self) -> backend.Probe:
-        """Ask for the list of models, which costs nothing."""
         try:
             raw = await self._client.models.with_raw_response.list()
             listed = {each["id"] for each in json.loads(raw.http_response.content)["data"]}
@@ -289,20 +303,20 @@ class OpenAIBackend(backend.Backend):
         except (ValueError, TypeError, LookupError):
             raise backend.malformed("list of models") from None
         if self._model not in listed:
-            # Gateways and Azure list other names than they serve: no reason to call it broken.
+            # Gateways and Azure list other names than they serve, so this is no failure.
             return backend.Probe(
                 True, f"{self.host} answers; {self._model} is not among its listed models."
             )
         return backend.Probe(True, f"{self.host} answers and lists {self._model}.")
 
-    def _open(self) -> openai.AsyncOpenAI:
+    def _make_client(self) -> openai.AsyncOpenAI:
         timeout = httpx2.Timeout(**self._timeouts)
         # A redirect would carry the prompt, and at Azure the key, to another host.
         transport = openai.DefaultAsyncHttpxClient(
             timeout=timeout, follow_redirects=False, verify=backend.tls_context()
         )
         given: dict[str, Any] = {
-            # Local servers want no key, and the library wants one.
+            # Local servers need no key, but the library does.
             "api_key": self._key.get_secret_value() if self._key else "none",
             "max_retries": 0,
             "timeout": timeout,
@@ -314,6 +328,14 @@ class OpenAIBackend(backend.Backend):
             if version
             else openai.AsyncOpenAI(base_url=address, **given)
         )
-        # The library loads its parts when they are named: not in the first answer's time.
+        # The library loads its parts on first use: not during the first request.
         _ = client.chat.completions.with_raw_response
         return client
+
+
+def _alternatives(content: bytes) -> list[tuple[str, float]]:
+    try:
+        listed = _Alternatives.model_validate_json(content).listed or []
+    except ValidationError:
+        return []
+    return [(each.token, each.logprob) for each in listed]

@@ -1,8 +1,6 @@
-"""Prompts that fit: how many tokens a text is likely to take, and what gives way if too many.
+"""Fitting prompts into a context window, and storing prompts and answers for audit.
 
-What belongs here: the estimate, learnt from the usage that servers report, the trimming of the
-parts that a caller allows to be trimmed, and prompts and answers kept for audit. What does not:
-what a prompt says.
+The token estimate learns from the usage that servers report.
 """
 
 from __future__ import annotations
@@ -21,23 +19,22 @@ from resources.llm.base import ModelCall, Part
 _log = logging.getLogger(__name__)
 
 TRIM_MARK = " […]"
-"""Stands where a trimmable part was cut, so that the model knows that there was more."""
+"""Marks a cut, so that the model knows that the text continues."""
 
 _FIRST_GUESS = 3.0
-"""Bytes per token before anything is learnt: fewer than prose has in most languages."""
+"""Bytes per token before the first lesson: fewer than prose has in most languages."""
 _REMEMBERED = 64
-_SMALLEST_LESSON = 400  # Bytes. In shorter prompts the chat template weighs too much to learn from.
+_SMALLEST_LESSON = 400  # Bytes. In shorter prompts the chat template distorts the ratio.
 _MARGIN = 0.95
-_MESSAGE_TOKENS = 8  # What a chat template adds per message, generously.
-_LEAST_ROOM = 32  # Tokens. A part that is cut to less says nothing any more.
-
+_MESSAGE_TOKENS = 8  # A generous estimate of the chat template's tokens per message.
+_LEAST_ROOM = 32  # Tokens. A shorter rest of a part is useless.
 
 Message: TypeAlias = Mapping[str, str]
 """One turn: its role (system, user, assistant) and content, as both protocols word it."""
 
 
 class TokenScale:
-    """How many bytes a token of one model stands for: the fewest that were seen of late.
+    """Estimates the tokens of a text by the smallest recent ratio of bytes to tokens.
 
     The estimate errs on the side of too many tokens.
     """
@@ -47,34 +44,31 @@ class TokenScale:
 
     @property
     def bytes_per_token(self) -> float:
-        """The estimate, at least 1."""
         return max(1.0, min(self._seen) * _MARGIN) if self._seen else _FIRST_GUESS
 
     def learn(self, size: int, tokens: int) -> None:
-        """Take in how many tokens a server counted for a prompt of so many bytes in UTF-8."""
+        """Learn from a server's count of the tokens of a prompt; `size` is in UTF-8 bytes."""
         if size >= _SMALLEST_LESSON and tokens > 0:
             self._seen.append(size / tokens)
 
     def tokens(self, size: int, messages: int = 0) -> int:
-        """Estimate the tokens of so many bytes in so many messages."""
         return int(size / self.bytes_per_token) + 1 + messages * _MESSAGE_TOKENS
 
 
 def size_of(messages: Sequence[Message]) -> int:
-    """Return the bytes of all contents in UTF-8."""
     return sum(len(message["content"].encode("utf-8")) for message in messages)
 
 
 def sendable(text: str) -> str:
-    """Replace lone surrogates, which no UTF-8 can carry. The length stays the same."""
+    """Replace lone surrogates, which UTF-8 cannot encode. The length stays the same."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def fit(parts: Sequence[Part], room: int, scale: TokenScale) -> tuple[str, int] | None:
-    """Join the parts, cutting the ends of the trimmable ones in proportion where need be.
+    """Join the parts, and cut the ends of the trimmable ones in proportion if necessary.
 
-    Returns the text, and how many characters of its trimmable parts were left out; None if it does
-    not fit however much is cut. `room` are tokens by the scale's estimate.
+    Returns the text and the number of characters left out; None if too little of the trimmable
+    parts would remain. `room` is in tokens by the scale's estimate.
     """
     whole = "".join(part.text for part in parts)
     allowed = int(room * scale.bytes_per_token)
@@ -94,16 +88,16 @@ def fit(parts: Sequence[Part], room: int, scale: TokenScale) -> tuple[str, int] 
         content = part.text.encode()
         kept = content[: int(len(content) * (left / trimmable))].decode("utf-8", "ignore")
         end = max(kept.rfind(" "), kept.rfind("\n"))
-        kept = kept[:end] if end > len(kept) * 0.9 else kept  # to a whole word where one ends near
+        kept = kept[:end] if end > len(kept) * 0.9 else kept  # to the end of a word if one is near
         lost += len(part.text) - len(kept)
         texts.append(kept + TRIM_MARK)
     return "".join(texts), lost
 
 
 class PromptFolder:
-    """Prompts and answers for audit: a file for each request, a folder for each day.
+    """Stores prompts and answers for audit: a file per request, a folder per day.
 
-    For this user alone. `days` are those for which they are kept; 0 keeps nothing.
+    Only this user can read them. They stay for `days` days; 0 stores nothing.
     """
 
     def __init__(self, path: Path, days: float = 0) -> None:
@@ -111,9 +105,9 @@ class PromptFolder:
         self._days = days
 
     def keep(self, call: ModelCall, messages: Sequence[Message], answer: str | None) -> None:
-        """Write down what was asked and answered, as REQUEST_ID.json. Call it off the event loop.
+        """Write a prompt and its answer to REQUEST_ID.json. Blocking.
 
-        An answer that was paid for is not lost because the disk is full: that is logged.
+        A full disk is only logged, because the answer is paid for.
         """
         if not self._days:
             return
@@ -129,14 +123,14 @@ class PromptFolder:
             file.touch(mode=0o600)
             file.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
         except OSError as error:
-            _log.warning("A prompt could not be kept in %s: %s.", self._path, error.strerror)
+            _log.warning("A prompt could not be stored in %s: %s.", self._path, error.strerror)
 
     def forget(
         self, request_ids: Collection[str], sentences: Collection[str], *, dry_run: bool = False
     ) -> int:
-        """Remove what was kept of some requests, and of those that hold one of some sentences.
+        """Delete the files of these requests, and files that contain one of these sentences.
 
-        Returns how many there were; with `dry_run` they stay.
+        Returns their number. With `dry_run` they stay.
         """
         written = [json.dumps(each, ensure_ascii=False)[1:-1] for each in sentences]
         kept = [
@@ -149,7 +143,7 @@ class PromptFolder:
         return len(kept)
 
     def trim(self) -> None:
-        """Remove the days that are over: without a wish to keep, all of them."""
+        """Delete the folders of expired days: all of them if `days` is 0."""
         oldest = (datetime.now(UTC) - timedelta(days=self._days)).date()
         for folder in self._path.glob("????-??-??"):
             try:

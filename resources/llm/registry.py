@@ -1,8 +1,6 @@
-"""Which models there are: who serves them, how much they read, how they think, what they cost.
+"""The registry of models and providers: addresses, context windows, efforts and prices.
 
-What belongs here: reading the registry's YAML files, looking a model up, and pricing a call; and
-what services cost that are no models. What does not: keys (structured.py is handed
-them), ceilings (limits.py), the figures (models.yaml beside this, which says how to extend it).
+It reads models.yaml beside this file, which explains how to extend it, and files of the same form.
 """
 
 from __future__ import annotations
@@ -23,29 +21,28 @@ from resources.lines import naming, read_document
 from resources.llm.base import EFFORTS, Effort
 
 PROJECT_MODELS = Path(__file__).with_name("models.yaml")
-"""The registry that comes with the project."""
+"""The project's own registry."""
 
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 _MILLION = 1_000_000
 CHARACTERS_PER_TOKEN = 4
-"""Of English text, roughly; for estimates where no call was recorded."""
+"""Of English text, roughly; for estimates without recorded calls."""
 _STRICT = ConfigDict(extra="forbid")
 
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 def _free(nothing: dict[str, float]) -> BeforeValidator:
-    """Return what reads the word free as a price of nothing."""
     return BeforeValidator(lambda written: nothing if written == "free" else written)
 
 
 class RegistryError(SetupError):
-    """A model or provider that is not in the registry."""
+    """The registry does not list a model or provider."""
 
 
 @dataclass(frozen=True, slots=True, config=_STRICT)
 class Price:
-    """US dollars per million tokens. Cached input costs as much as other input if not given."""
+    """US dollars per million tokens. By default cached input costs as much as other input."""
 
     input: Dollars
     output: Dollars
@@ -59,18 +56,17 @@ class Price:
         return (dollars + output_tokens * self.output) / _MILLION
 
     def times(self, factor: float) -> Price:
-        """Return a share of the price."""
         cached = None if self.cached_input is None else self.cached_input * factor
         return Price(self.input * factor, self.output * factor, cached)
 
 
 @dataclass(frozen=True, slots=True, config=_STRICT)
 class ModelInfo:
-    """A model. `context_window` in tokens, prompt and answer together; None where unknown.
+    """A model. `context_window` is in tokens, prompt and answer together; None if unknown.
 
-    `efforts` are how hard it can be made to think, from least to most: empty if it does not, None
-    where unknown. `refuses` are parameters that it rejects. `as_of` is the price's day.
-    `batched`: it is asked in batches, and its price is that of batches.
+    `efforts` are the supported efforts of thinking, from least to most: empty if it does not think,
+    None if unknown. `refuses` are parameters that it rejects. `as_of` is the price's day.
+    `batched`: its requests go into batches, and the price is that of batches.
     """
 
     name: str
@@ -87,28 +83,28 @@ class ModelInfo:
 
     @property
     def price_known(self) -> bool:
-        """Whether calls can be priced. A free model has a known price: nothing."""
+        """Whether there is a price. A free model has a known price: 0."""
         return self.price is not None
 
     def effort(self, wish: Effort | None) -> Effort | None:
-        """Return the effort that comes nearest to a wish; None if none should be sent.
+        """Return the supported effort nearest to a wish; None to send no effort.
 
-        Without a wish: low, or of a model that cannot choose it the least. A model that nobody
-        listed is sent the wish as it is.
+        Without a wish it is low, or the model's least. A model with unknown efforts gets the wish
+        unchanged.
         """
         if not self.efforts:
             return wish if self.efforts is None else None
         if wish is None:
             return "low" if "low" in self.efforts else self.efforts[0]
-        # Kept from least to most, so that of two that are as near the lesser one is taken.
+        # The order from least to most makes the lesser of two equally near efforts win.
         return min(self.efforts, key=lambda each: abs(EFFORTS.index(each) - EFFORTS.index(wish)))
 
 
 @dataclass(frozen=True, slots=True, config=_STRICT)
 class ProviderInfo:
-    """A provider: whose protocol it speaks, where, how fast it may be asked and takes to answer.
+    """A provider: its protocol, address, rate limits and time limit.
 
-    `api_version` is set for Azure's older addresses; `base_url` is then the resource's.
+    `api_version` is for Azure's older addresses; `base_url` is then the resource's.
     """
 
     name: str
@@ -119,10 +115,10 @@ class ProviderInfo:
     tokens_per_minute: Annotated[int, Field(ge=1)] | None = None
     max_concurrent: Annotated[int, Field(ge=1, le=1_024)] = 16
     answer_seconds: Annotated[float | None, Field(gt=0, le=86_400)] = None
-    """How long an answer is waited for; None: as `CallPolicy` has it."""
+    """The time limit of an answer; None: that of `CallPolicy`."""
     bounds_lists: bool = False
-    """Whether the schema says how many items a list may have. Small models go on and on without it;
-    Azure refuses such a schema, and OpenAI prepares each new one for seconds."""
+    """Whether the schema limits the length of lists. Small models may never end a list without it.
+    Azure rejects such a schema, and OpenAI takes seconds to prepare each new one."""
 
 
 class _Service(BaseModel):
@@ -140,7 +136,7 @@ class _File(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _named(cls, written: Any) -> Any:
-        """Give each entry its name; a model has the file's day, and does not think unless said."""
+        """Add each entry's name, and a model's defaults: the file's day, and no thinking."""
         if not isinstance(written, dict):
             return written
         of_models = {"efforts": (), "as_of": written.get("as_of")}
@@ -155,9 +151,9 @@ class _File(BaseModel):
 
 
 class ModelRegistry:
-    """The models and providers of registry files, by name, and what services cost.
+    """The models, providers and services of registry files, by name.
 
-    `services` are US dollars per request, by the service's name; what is not listed is not known.
+    `services` has the US dollars per request of search services and readers, if known.
     """
 
     def __init__(self) -> None:
@@ -169,7 +165,7 @@ class ModelRegistry:
     def load(cls, *paths: Path) -> ModelRegistry:
         """Read registry files. An entry replaces the entry of the same name in earlier files.
 
-        Raises SetupError for what cannot be read, or has no meaning here.
+        Raises SetupError for an unreadable or invalid file.
         """
         registry = cls()
         for path in paths:
@@ -184,7 +180,7 @@ class ModelRegistry:
         return registry
 
     def provider(self, name: str, where: str = "") -> ProviderInfo:
-        """Look a provider up; RegistryError, with the nearest name and `where`, if it is none."""
+        """Look up a provider. RegistryError, with the nearest name and `where`, if unknown."""
         if name not in self.providers:
             raise RegistryError(
                 f"There is no provider {name!r}{_nearest(name, self.providers)}{where}. Known are "
@@ -193,12 +189,12 @@ class ModelRegistry:
         return self.providers[name]
 
     def model(self, name: str, *, provider: str | None = None) -> ModelInfo:
-        """Look a model up, by its name or that of its snapshot (gpt-5-mini-2025-08-07).
+        """Look up a model by its name or that of its snapshot (gpt-5-mini-2025-08-07).
 
-        With a provider named, any model will do: one that is not listed has no known price and
-        window, and a listed one at another provider loses its price. Gateways call models
-        VENDOR/NAME and pass the vendor's price on: openai/gpt-4o at the provider openai is gpt-4o.
-        Raises RegistryError if the provider is unknown, or the model is and no provider is named.
+        With a `provider` the model may be unlisted; its price and window are then unknown. A model
+        that the registry lists for another provider loses its price. Gateways call models
+        VENDOR/NAME and pass on the vendor's price: openai/gpt-4o at the provider openai is gpt-4o.
+        Raises RegistryError for an unknown provider, or an unknown model without a provider.
         """
         listed = self._listed(name)
         if provider is None:
@@ -219,7 +215,7 @@ class ModelRegistry:
         return replace(listed, name=name, provider=provider, price=None, as_of=None)
 
     def nearest(self, name: str) -> str:
-        """Return a question whether a similar name was meant; nothing if the name is listed."""
+        """Return "did you mean …?" for an unlisted name with a similar one, else nothing."""
         return "" if self._listed(name) else _nearest(name, self.models)
 
     def _listed(self, name: str) -> ModelInfo | None:

@@ -18,7 +18,7 @@ from factible_assets.reasoners.llm.wording import plain
 from factible_assets.records import CallStage, Claim, LlmCall, Query, Video
 from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
 from resources.llm import base
-from resources.llm.base import LanguageModel, Manner, ModelCall, ModelRequest, Part
+from resources.llm.base import CallOptions, LanguageModel, ModelCall, ModelRequest, Part
 
 ONES_FAULT = frozenset({"truncated", "invalid"})
 """Outcomes of a call that the question itself may be the reason for, not the service."""
@@ -34,8 +34,8 @@ class PromptTooLongOutageError(ReasonerOutageError):
 
 
 @dataclass(frozen=True, slots=True)
-class StageModel(Manner):
-    """The model of one stage, and the manner in which it is asked.
+class StageModel(CallOptions):
+    """The model of one stage, and the options of its calls.
 
     `language` is the code of the language in which it writes for its reader; None: the claim's.
     """
@@ -56,9 +56,9 @@ class StageModel(Manner):
 
         A list of the answer may have `most` items.
         """
-        manner = {each.name: getattr(self, each.name) for each in fields(Manner)}
-        manner["max_tokens"] = max_tokens or self.max_tokens
-        return ModelRequest(system, parts, output_type, most, **manner)
+        options = {each.name: getattr(self, each.name) for each in fields(CallOptions)}
+        options["max_tokens"] = max_tokens or self.max_tokens
+        return ModelRequest(system, parts, output_type, most, **options)
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from pydantic import BaseModel
 
-from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Spent
+from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, OnCall
 from resources.llm.limits import Budget
 from resources.llm.structured import StructuredModel
 from resources.pages.base import FetchedPage
@@ -117,12 +117,12 @@ class CountingModel(StructuredModel):
         request: ModelRequest[Answer],
         *,
         budget: Budget | None = None,
-        spent: Spent | None = None,
+        on_call: OnCall | None = None,
     ) -> ModelAnswer[Answer]:
         self.asked += 1
-        for call in self.spends if spent is not None else ():
-            assert spent is not None
-            await spent(call)
+        for call in self.spends if on_call is not None else ():
+            assert on_call is not None
+            await on_call(call)
         await asyncio.sleep(self.pause)
         value = self.answer(budget)
         assert isinstance(value, request.output_type)

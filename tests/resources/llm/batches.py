@@ -21,8 +21,8 @@ from resources.cache.answers import CachingModel
 from resources.cache.store import DiskCache
 from resources.llm.backend import Batching
 from resources.llm.base import ModelAnswer
+from resources.llm.clients import ModelClients
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry
-from resources.llm.structured import ModelClients
 from tests.resources.llm import vendors
 from tests.resources.llm.servers import CANARY, GOOD, PATIENT, Leaning, ask, fail, openai_answer
 from tests.servers import Behaviour, Exchange, MisbehavingServer, respond, respond_json
@@ -159,7 +159,7 @@ async def asked_together(
     port: int, folder: Path, *questions: str, seconds: float = 20.0
 ) -> list[ModelAnswer[Leaning] | BaseException]:
     """Ask questions through the cache and in batches."""
-    batching = Batching(folder / "batches", seconds, company_seconds=0.05, look_seconds=0.03)
+    batching = Batching(folder / "batches", seconds, gather_seconds=0.05, poll_seconds=0.03)
     async with AsyncExitStack() as stack:
         clients = await stack.enter_async_context(
             ModelClients(

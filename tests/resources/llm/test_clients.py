@@ -6,8 +6,8 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from resources.llm.base import ModelOutageError, ModelRequest, Part
+from resources.llm.clients import ModelClients
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry, RegistryError
-from resources.llm.structured import ModelClients
 from tests.resources.llm.servers import CANARY, CHAT, PATIENT, ask, bodies, say
 from tests.servers import MisbehavingServer, hang
 
@@ -77,26 +77,6 @@ async def test_a_list_is_bounded_where_the_server_holds_a_model_to_it(
     (ollama,) = (body["format"] for body in bodies(server, "ollama"))
     most = [each["properties"]["searches"].get("maxItems") for each in (own, ollama, *others)]
     assert most == [2, 2, None, None]
-
-
-async def test_an_azure_address_of_the_older_kind_names_deployment_and_version(
-    server: MisbehavingServer, tmp_path: Path
-) -> None:
-    own = tmp_path / "models.yaml"
-    own.write_text(
-        "providers:\n"
-        f"  azure: {{protocol: openai, base_url: 'http://127.0.0.1:{server.port}',"
-        " api_version: 2024-10-21}\n"
-        "models: {my-deployment: {provider: azure, context_window: 8000}}\n"
-    )
-    server.on("*", say("openai"))
-    registry = ModelRegistry.load(PROJECT_MODELS, own)
-    async with ModelClients(registry, keys={"azure": SecretStr(CANARY)}, policy=PATIENT) as models:
-        await models.model("my-deployment").complete(ask())
-    (asked,) = server.asked
-    assert asked.path == "/openai/deployments/my-deployment/chat/completions"
-    assert asked.target.endswith("?api-version=2024-10-21")
-    assert asked.headers["api-key"] == CANARY
 
 
 async def test_a_slow_machine_is_waited_for_as_long_as_its_provider_is_listed_with(

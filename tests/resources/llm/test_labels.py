@@ -6,7 +6,6 @@ import asyncio
 import json
 import math
 from collections.abc import Mapping
-from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -14,9 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from resources.llm.base import ModelAnswer, ModelError, ModelOutageError, ModelRequest, Part
-from resources.llm.labels import LabelChances, LabelModel, NextToken, Token, open_labels
-from resources.llm.registry import ModelInfo, Price, ProviderInfo
+from resources.llm.base import (
+    ModelAnswer,
+    ModelError,
+    ModelOutageError,
+    ModelRequest,
+    NextToken,
+    Part,
+    Token,
+)
+from resources.llm.clients import ModelClients
+from resources.llm.labels import LabelChances, LabelModel
+from resources.llm.registry import PROJECT_MODELS, ModelRegistry
 from tests.resources.llm.servers import (
     CANARY,
     PATIENT,
@@ -59,10 +67,13 @@ async def ask(
     server: MisbehavingServer, dialect: Dialect = "openai", *, together: int = 1
 ) -> LabelChances:
     root = f"http://127.0.0.1:{server.port}"
-    provider = ProviderInfo(dialect, dialect, f"{root}/v1" if dialect == "openai" else root)
-    info = ModelInfo("small", dialect, 4_096, Price(0.0, 0.0))
-    async with aclosing(open_labels(info, provider, SecretStr(CANARY), PATIENT)) as model:
-        label_model = LabelModel(model, "small")
+    async with ModelClients(
+        ModelRegistry.load(PROJECT_MODELS),
+        keys={dialect: SecretStr(CANARY)},
+        base_urls={"openai": f"{root}/v1", "ollama": root},
+        policy=PATIENT,
+    ) as clients:
+        label_model = LabelModel(clients.model("small", provider=dialect), "small")
         parts = [(Part(f"Claim: it is so {number}"),) for number in range(together)]
         found = await asyncio.gather(*(label_model.ask("Judge.", each, LABELS) for each in parts))
         return found[0]

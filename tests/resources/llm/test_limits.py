@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.http import retry_after_seconds
-from resources.llm.limits import RateLimiter, Turn
+from resources.llm.limits import Permit, RateLimiter
 from tests.resources.llm.servers import CHAT, PATIENT, ask, bound, fail, say
 from tests.servers import Behaviour, Exchange, MisbehavingServer, hang
 
@@ -27,12 +27,12 @@ def test_no_minute_ever_holds_more_than_its_limits(
     limiter = RateLimiter(
         requests_per_minute=requests, tokens_per_minute=tokens, minute_seconds=1.0
     )
-    now, booked = 1.0, list[Turn]()
+    now, booked = 1.0, list[Permit]()
     for pause, amount in asks:
         now += pause / 8
         booked.append(limiter._book(amount, now))
-    for turn in booked:
-        within = [each for each in booked if turn.moment - 1.0 < each.moment <= turn.moment]
+    for permit in booked:
+        within = [each for each in booked if permit.moment - 1.0 < each.moment <= permit.moment]
         assert sum(each.tokens for each in within) <= tokens
         assert len(within) <= requests
 
@@ -42,7 +42,7 @@ async def test_requests_beyond_the_rate_wait_for_the_window_to_pass() -> None:
     moments: list[float] = []
 
     async def one() -> None:
-        async with limiter.turn(1):
+        async with limiter.permit(1):
             moments.append(time.monotonic())
 
     # From before the first turn was booked: on a busy machine a turn is noticed late.
@@ -56,9 +56,9 @@ async def test_requests_beyond_the_rate_wait_for_the_window_to_pass() -> None:
 async def test_tokens_beyond_the_rate_wait_and_real_usage_frees_them() -> None:
     limiter = RateLimiter(tokens_per_minute=100, minute_seconds=24 * 3600.0)
     for _ in range(10):
-        async with limiter.turn(90) as turn:
-            turn.tokens = 1
-    entering = limiter.turn(95).__aenter__()
+        async with limiter.permit(90) as permit:
+            permit.tokens = 1
+    entering = limiter.permit(95).__aenter__()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(entering, 0.05)
 
@@ -69,10 +69,10 @@ async def test_a_refusal_halves_what_is_asked_at_once_and_answers_bring_it_back(
 
     async def one(*, refused: bool) -> None:
         nonlocal under_way
-        async with limiter.turn(1) as turn:
+        async with limiter.permit(1) as permit:
             under_way += 1
             await waits.wait()
-            turn.refused = refused
+            permit.refused = refused
         under_way -= 1
 
     async def given(*, refused: bool) -> int:
@@ -96,21 +96,21 @@ async def test_a_refusal_halves_what_is_asked_at_once_and_answers_bring_it_back(
 async def test_a_request_larger_than_the_limit_goes_alone_instead_of_never() -> None:
     limiter = RateLimiter(tokens_per_minute=100, minute_seconds=0.05)
     for _ in range(2):
-        async with limiter.turn(5_000):
+        async with limiter.permit(5_000):
             pass
 
 
 async def test_a_cancelled_wait_gives_its_turn_back() -> None:
     limiter = RateLimiter(requests_per_minute=1, max_concurrent=5, minute_seconds=600)
-    async with limiter.turn(1) as first:
+    async with limiter.permit(1) as first:
         pass
 
     async def wait() -> None:
-        async with limiter.turn(1):
+        async with limiter.permit(1):
             pass
 
     waiting = asyncio.create_task(wait())
-    while len(limiter._turns) < 2:  # noqa: ASYNC110 - until its turn is booked
+    while len(limiter._permits) < 2:  # noqa: ASYNC110 - until its turn is booked
         await asyncio.sleep(0.001)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)

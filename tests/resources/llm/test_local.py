@@ -189,7 +189,7 @@ async def test_a_model_that_cannot_be_loaded_is_named_with_what_was_said(weights
 async def test_loading_that_takes_long_is_waited_for_and_reported(
     weights: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("resources.llm.local._SAID_EVERY_SECONDS", 0.5)
+    monkeypatch.setattr("resources.llm.local._REPORT_SECONDS", 0.5)
     write(weights, "2")
     async with model_of(serving(weights)) as model:
         await ask(model)

@@ -60,7 +60,7 @@ both = pytest.mark.parametrize("dialect", ["openai", "ollama"])
 
 
 @both
-async def test_a_valid_answer_comes_with_real_usage_cost_and_latency(
+async def test_a_valid_answer_has_usage_cost_and_latency(
     server: MisbehavingServer, dialect: Dialect
 ) -> None:
     server.on(CHAT[dialect], say(dialect, usage=(1_000, 50), after=0.02))
@@ -77,7 +77,7 @@ async def test_a_valid_answer_comes_with_real_usage_cost_and_latency(
 
 
 @both
-async def test_zero_temperature_the_seed_the_limit_and_the_schema_are_sent(
+async def test_the_request_has_temperature_seed_limit_and_schema(
     server: MisbehavingServer, dialect: Dialect
 ) -> None:
     server.on(CHAT[dialect], say(dialect))
@@ -117,7 +117,7 @@ async def test_zero_temperature_the_seed_the_limit_and_the_schema_are_sent(
         ("", "empty"),
     ],
 )
-async def test_an_invalid_answer_is_asked_for_again_with_the_error_shown(
+async def test_an_invalid_answer_is_corrected_once_with_its_error(
     server: MisbehavingServer, dialect: Dialect, wrong: str, hint: str
 ) -> None:
     if dialect == "ollama" and wrong and not wrong.startswith("{"):
@@ -148,7 +148,7 @@ async def test_an_answer_that_stays_invalid_is_given_up_after_one_correction(
 
 
 @both
-async def test_an_answer_at_its_length_limit_gets_more_room_once(
+async def test_a_cut_off_answer_gets_a_higher_limit_once(
     server: MisbehavingServer, dialect: Dialect
 ) -> None:
     cut = say(dialect, '{"stance": "ref', finish="length")
@@ -220,12 +220,12 @@ SILENT = {"hang", "slow drip"}
     ],
     ids=["words", "line breaks", "counting on", "no object"],
 )
-async def test_a_cut_off_answer_that_runs_in_circles_is_given_no_more_room(
+async def test_an_answer_in_a_loop_gets_no_higher_limit(
     server: MisbehavingServer, dialect: Dialect, answer: str
 ) -> None:
     server.on(CHAT[dialect], say(dialect, answer, finish="length"))
     async with bound(server, dialect) as model:
-        with pytest.raises(ModelError, match=r"200 tokens, saying the same again") as caught:
+        with pytest.raises(ModelError, match="200 tokens, because it repeats itself") as caught:
             await model.complete(ask())
     assert [call.outcome for call in caught.value.calls] == ["truncated"]
 
@@ -235,7 +235,7 @@ class Searches(BaseModel):
 
 
 @both
-async def test_what_was_listed_before_an_answer_ran_in_circles_is_kept(
+async def test_the_items_before_a_loop_are_kept(
     server: MisbehavingServer, dialect: Dialect
 ) -> None:
     first = '{"stance": "refutes", "score": 7, "note": "a"}, '
@@ -251,7 +251,7 @@ async def test_what_was_listed_before_an_answer_ran_in_circles_is_kept(
 
 
 @both
-async def test_a_cut_off_list_of_pages_that_say_nothing_is_given_more_room(
+async def test_a_long_list_of_empty_pages_is_no_loop_and_gets_a_higher_limit(
     server: MisbehavingServer, dialect: Dialect
 ) -> None:
     pages = "".join(f'{{"page": {each}, "stance": "unclear", "quote": ""}}, ' for each in range(20))
@@ -304,7 +304,7 @@ LASTING: dict[str, tuple[Behaviour, str]] = {
     "no credit": (fail(429, "You exceeded your quota.", code="insufficient_quota"), "no credit"),
     "payment": (fail(402), "no credit"),
     "bad request": (fail(400, f"Bad thing, {CANARY}."), "rejected the request"),
-    "redirect": (redirect("http://127.0.0.1:9/elsewhere"), "sends elsewhere"),
+    "redirect": (redirect("http://127.0.0.1:9/elsewhere"), "redirects elsewhere"),
     "payment in a success": (
         respond_json({"error": {"message": "Insufficient credits", "code": 402}}),
         "no credit",
@@ -333,7 +333,7 @@ LASTING: dict[str, tuple[Behaviour, str]] = {
 
 
 @pytest.mark.parametrize("fault", LASTING)
-async def test_what_asking_again_cannot_heal_is_said_at_once_with_its_remedy(
+async def test_a_lasting_failure_names_its_remedy_without_a_retry(
     server: MisbehavingServer, fault: str
 ) -> None:
     behaviour, words = LASTING[fault]
@@ -382,7 +382,7 @@ async def test_a_refusal_in_parts_is_a_refusal(server: MisbehavingServer) -> Non
             await model.complete(ask())
 
 
-async def test_a_missing_ollama_model_is_said_with_the_command_that_fetches_it(
+async def test_a_missing_ollama_model_names_the_command_that_fetches_it(
     server: MisbehavingServer,
 ) -> None:
     server.on(CHAT["ollama"], fail(404, "model 'qwen-test' not found", dialect="ollama"))
@@ -418,7 +418,7 @@ async def test_a_failed_tls_handshake_is_said_at_once(dialect: Dialect) -> None:
     [{"Retry-After-Ms": "150", "Retry-After": "3600"}, {"Retry-After": "0.15"}],
     ids=["milliseconds", "seconds"],
 )
-async def test_a_wait_that_the_server_asks_for_is_kept_by_all_who_ask_it(
+async def test_every_request_respects_the_pause_the_server_asks_for(
     server: MisbehavingServer, dialect: Dialect, headers: dict[str, str]
 ) -> None:
     server.on(CHAT[dialect], fail(429, headers=headers, dialect=dialect), say(dialect))
@@ -433,17 +433,15 @@ async def test_a_wait_that_the_server_asks_for_is_kept_by_all_who_ask_it(
     assert min(later) - began >= 0.15
 
 
-async def test_a_wait_that_is_too_long_is_an_outage_and_no_second_request(
-    server: MisbehavingServer,
-) -> None:
+async def test_too_long_a_pause_is_an_outage_without_a_retry(server: MisbehavingServer) -> None:
     server.on(CHAT["openai"], fail(429, headers={"Retry-After": "3600"}))
     async with bound(server) as model:
-        with pytest.raises(ModelOutageError, match="left alone for 3,600 seconds"):
+        with pytest.raises(ModelOutageError, match="pause of 3,600 seconds"):
             await model.complete(ask())
     assert len(server.asked) == 1
 
 
-async def test_patience_ends_by_the_clock_too(server: MisbehavingServer) -> None:
+async def test_retries_end_after_a_total_time(server: MisbehavingServer) -> None:
     server.on(CHAT["openai"], fail(503, headers={"Retry-After": "0.2"}))
     async with bound(server, policy=replace(PATIENT, patience_seconds=0.1)) as model:
         with pytest.raises(ModelOutageError, match=r"\(1 attempt\)"):
@@ -452,7 +450,7 @@ async def test_patience_ends_by_the_clock_too(server: MisbehavingServer) -> None
 
 
 @both
-async def test_usage_that_a_server_leaves_out_is_estimated_and_said_to_be(
+async def test_missing_usage_is_estimated_and_marked(
     server: MisbehavingServer, dialect: Dialect
 ) -> None:
     server.on(CHAT[dialect], say(dialect, usage=None))
@@ -481,7 +479,7 @@ async def test_cached_tokens_cost_their_own_price(server: MisbehavingServer) -> 
     assert call.cost_usd == pytest.approx((200 * 1.0 + 800 * 0.5 + 10 * 2.0) / 1e6)
 
 
-async def test_a_model_without_a_price_never_passes_for_free(server: MisbehavingServer) -> None:
+async def test_a_call_without_a_price_is_marked(server: MisbehavingServer) -> None:
     server.on(CHAT["openai"], say("openai"))
     async with bound(server, price=None) as model:
         (call,) = (await model.complete(ask())).calls
@@ -491,7 +489,7 @@ async def test_a_model_without_a_price_never_passes_for_free(server: Misbehaving
 # --- What a server does not support --------------------------------------------------------------
 
 
-async def test_a_server_without_structured_outputs_is_asked_in_json_mode_from_then_on(
+async def test_a_server_without_schemas_gets_json_mode_from_then_on(
     server: MisbehavingServer,
 ) -> None:
     def choose(sent: dict[str, Any]) -> Behaviour:
@@ -508,7 +506,7 @@ async def test_a_server_without_structured_outputs_is_asked_in_json_mode_from_th
     assert '"stance"' in bodies(server)[1]["messages"][0]["content"]
 
 
-async def test_a_server_without_any_response_format_is_asked_in_words(
+async def test_a_server_without_response_formats_gets_the_schema_in_the_prompt(
     server: MisbehavingServer,
 ) -> None:
     def choose(sent: dict[str, Any]) -> Behaviour:
@@ -536,7 +534,7 @@ PROSE = "I think that it is refuted."
         (lambda sent: "format" in sent, [(False, True), (None, True), (False, False)]),
     ],
 )
-async def test_an_ollama_model_that_ignores_the_format_is_asked_otherwise_from_then_on(
+async def test_an_ollama_model_that_ignores_the_format_gets_other_requests_from_then_on(
     server: MisbehavingServer,
     ignores: Callable[[dict[str, Any]], bool],
     asked: list[tuple[bool | None, bool]],
@@ -555,7 +553,7 @@ async def test_an_ollama_model_that_ignores_the_format_is_asked_otherwise_from_t
     assert says_schema != asked[-1][1], "the schema is in the prompt where no format is sent"
 
 
-async def test_an_ollama_model_that_takes_no_word_on_thinking_is_sent_none(
+async def test_an_ollama_model_that_rejects_think_gets_requests_without_it(
     server: MisbehavingServer,
 ) -> None:
     def choose(sent: dict[str, Any]) -> Behaviour:
@@ -727,9 +725,7 @@ async def test_a_low_count_of_a_prompt_in_the_servers_cache_is_no_cut(
     assert [call.outcome for call in answer.calls] == ["ok"]
 
 
-async def test_text_that_no_encoding_can_carry_is_sent_all_the_same(
-    server: MisbehavingServer,
-) -> None:
+async def test_lone_surrogates_are_replaced_before_sending(server: MisbehavingServer) -> None:
     server.on(CHAT["openai"], say("openai"))
     async with bound(server) as model:
         await model.complete(ask("half a pair \ud83d here"))

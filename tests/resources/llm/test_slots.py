@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from factible_assets.services.reasoning import model_clients, plan_models
 from factible_assets.settings import Settings
-from resources.llm.slots import slots_of
+from resources.llm.clients import slots_of
 from tests.resources.llm.servers import CHAT, ask, say
 from tests.servers import Exchange, MisbehavingServer, respond, respond_json
 

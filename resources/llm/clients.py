@@ -1,0 +1,139 @@
+"""Opens models by name, with one rate limiter for each provider."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from functools import partial
+from urllib.parse import urlsplit
+
+import httpx
+from pydantic import SecretStr
+
+from resources.llm import backend
+from resources.llm.limits import RateLimiter
+from resources.llm.prompt import PromptFolder
+from resources.llm.registry import ModelInfo, ModelRegistry, ProviderInfo
+from resources.llm.structured import StructuredModel
+
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+_LOCAL_CONCURRENT, _LOCAL_ANSWER_SECONDS = 8, 600.0
+"""Limits for a server on this machine, if neither the registry nor the server states any."""
+_MAX_BATCH = 50_000
+_SLOTS_SECONDS, _SLOTS_KEPT_SECONDS = 5.0, 600.0
+_KNOWN_SLOTS: dict[str, tuple[float, int | None]] = {}
+
+
+class ModelClients(AbstractAsyncContextManager["ModelClients"]):
+    """Opens each model once, and closes all of them at exit.
+
+    `keys`, and `base_urls` that replace the registry's, are by the provider's name. With `batches`,
+    OpenAI's models work in batches.
+    """
+
+    def __init__(
+        self,
+        registry: ModelRegistry,
+        *,
+        keys: Mapping[str, SecretStr | None] | None = None,
+        base_urls: Mapping[str, str] | None = None,
+        policy: backend.CallPolicy | None = None,
+        kept: PromptFolder | None = None,
+        batches: backend.Batching | None = None,
+    ) -> None:
+        self._registry, self._keys, self._base_urls = registry, keys or {}, base_urls or {}
+        self._policy, self._kept, self._batches = policy or backend.CallPolicy(), kept, batches
+        self._limiters: dict[str, RateLimiter] = {}
+        self._models: dict[tuple[str, str], StructuredModel] = {}
+
+    async def __aexit__(self, *_: object) -> None:
+        for model in self._models.values():
+            await model.aclose()
+
+    def model(self, name: str, *, provider: str | None = None) -> StructuredModel:
+        """Return a model, the same object each time.
+
+        Raises RegistryError for an unknown model or provider (see `ModelRegistry.model`), and
+        SetupError if a header cannot carry the provider's key.
+        """
+        info = self._registry.model(name, provider=provider)
+        key = (info.provider, info.name)
+        if key not in self._models:
+            self._models[key] = self._open(info, self._provider(info))
+        return self._models[key]
+
+    def _provider(self, info: ModelInfo) -> ProviderInfo:
+        listed = self._registry.provider(info.provider)
+        address = self._base_urls.get(listed.name, listed.base_url)
+        provider = replace(listed, base_url=address)
+        if address == listed.base_url or urlsplit(address).hostname not in _LOOPBACK:
+            return provider
+        seconds = listed.answer_seconds
+        if self._policy == backend.CallPolicy():
+            seconds = seconds or _LOCAL_ANSWER_SECONDS
+        return replace(
+            provider,
+            max_concurrent=min(listed.max_concurrent, _LOCAL_CONCURRENT),
+            answer_seconds=seconds,
+            # A model with a price belongs to a service behind a gateway.
+            bounds_lists=listed.bounds_lists or not info.price_known,
+        )
+
+    def _open(self, info: ModelInfo, provider: ProviderInfo) -> StructuredModel:
+        # Late imports: the libraries take seconds to load, and most runs need only one.
+        given = (info, provider, self._keys.get(provider.name), self._policy)
+        server: backend.Backend
+        if provider.protocol == "ollama":
+            from resources.llm.ollama import OllamaBackend  # noqa: PLC0415
+
+            server = OllamaBackend(*given)
+        elif self._batches and not provider.api_version:
+            from resources.llm.openai_batch import OpenAIBatches  # noqa: PLC0415
+
+            server = OpenAIBatches(*given, self._batches)
+            limiter = RateLimiter(max_concurrent=_MAX_BATCH)
+            return StructuredModel(server, limiter=limiter, kept=self._kept)
+        else:
+            from resources.llm.openai import OpenAIBackend  # noqa: PLC0415
+
+            server = OpenAIBackend(*given)
+        may_have_slots = provider.protocol == "openai" and not provider.api_version
+        limiter = self._limiters.setdefault(
+            provider.name,
+            RateLimiter(
+                requests_per_minute=provider.requests_per_minute,
+                tokens_per_minute=provider.tokens_per_minute,
+                max_concurrent=provider.max_concurrent,
+                slots=partial(slots_of, provider.base_url) if may_have_slots else None,
+            ),
+        )
+        return StructuredModel(server, limiter=limiter, kept=self._kept)
+
+
+async def slots_of(base_url: str) -> int | None:
+    """Return how many requests a llama.cpp server on this machine handles at once; None if unknown.
+
+    Further requests would wait inside the server, and that would count as answering time. Other
+    machines are not asked. The result is valid for ten minutes; every failure is None.
+    """
+    address = urlsplit(base_url)
+    if address.hostname not in _LOOPBACK:
+        return None
+    now, known = time.monotonic(), _KNOWN_SLOTS.get(address.netloc)
+    if known is None or now - known[0] > _SLOTS_KEPT_SECONDS:
+        slots = await _ask_slots(f"{address.scheme}://{address.netloc}")
+        known = _KNOWN_SLOTS[address.netloc] = now, slots
+    return known[1]
+
+
+async def _ask_slots(address: str) -> int | None:
+    try:
+        async with httpx.AsyncClient(timeout=_SLOTS_SECONDS, follow_redirects=False) as client:
+            answer = await client.get(f"{address}/props")
+            properties = answer.json() if answer.is_success else {}
+    except (httpx.HTTPError, ValueError):
+        return None
+    slots = properties.get("total_slots") if isinstance(properties, dict) else None
+    return slots if isinstance(slots, int) and slots >= 1 else None
