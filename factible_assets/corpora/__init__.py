@@ -1,1 +1,1 @@
-"""Corpora: which videos there are, and what is known of them. Data lives in `corpora/*.yaml`."""
+"""Reads, validates and writes corpora: the YAML files that list videos and their annotations."""

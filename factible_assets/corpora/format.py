@@ -1,8 +1,4 @@
-"""The format of a corpus file, entry by entry.
-
-What belongs here: the models of what is written, the rules of one entry, the JSON Schema. What
-does not: files and lines (reading.py), YAML (lines.py).
-"""
+"""The format of a corpus file: the models of its entries, their rules, and the JSON Schema."""
 
 from __future__ import annotations
 
@@ -23,7 +19,7 @@ _ID_RULE = "letters, digits, hyphens, underscores and single dots, at most 128"
 
 
 class CorpusError(FactibleError):
-    """A corpus cannot be read or written. The message names the file, the line and the remedy."""
+    """A corpus cannot be read or written. The message names file, line and remedy."""
 
 
 def _lower(value: object) -> object:
@@ -31,18 +27,18 @@ def _lower(value: object) -> object:
 
 
 class Entry(BaseModel):
-    """The base of everything that is written in a corpus file: strict about its keys."""
+    """Base of all corpus models. Refuses unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 GivenStance = Annotated[Stance | None, BeforeValidator(_lower)]
 AnswerKind = Literal["extractive", "abstractive", "boolean", "unanswerable"]
-"""How an answer was made from its source (AVeriTeC, arXiv:2305.13117, section 3)."""
+"""The kind of an answer in relation to its source (AVeriTeC, arXiv:2305.13117, section 3)."""
 
 
 class AnswerEntry(Entry):
-    """An annotator's answer to a question, with the source that it rests on."""
+    """An annotator's answer to a question, with its source."""
 
     text: str = Field(description="The answer; yes or no for a boolean one.")
     kind: Annotated[AnswerKind | None, BeforeValidator(_lower)] = Field(
@@ -62,7 +58,7 @@ class QuestionEntry(Entry):
 
 
 class PassageEntry(Entry):
-    """A passage that annotators judged the claim by."""
+    """A passage that annotators used to judge the claim."""
 
     source: str = Field(min_length=1, description="The URL or the title of the page.")
     text: str | None = Field(
@@ -78,7 +74,7 @@ GivenScore = Annotated[int, Field(ge=0, le=2)]
 
 
 class ClaimEntry(Entry):
-    """A claim that a person found in the video, with what that person concluded."""
+    """An annotated claim of the video."""
 
     text: str = Field(min_length=1, description="The claim, in a sentence of its own.")
     checkable: bool = Field(default=True, description="Whether evidence could decide it.")
@@ -110,7 +106,7 @@ class ClaimEntry(Entry):
 
 
 class PublishedClaimEntry(ClaimEntry):
-    """A claim in the layout in which an evaluation was published, under the keys of that."""
+    """A claim in the layout of a published evaluation, with its keys."""
 
     text: str = Field(min_length=1, validation_alias="claim_text")
     checkable: bool = Field(default=True, validation_alias="is_checkable")
@@ -125,8 +121,6 @@ Link = Annotated[str, Field(pattern=r"^https?://\S{3,2000}$")]
 
 
 class VideoEntry(Entry):
-    """One video of a corpus file."""
-
     id: str | None = Field(
         default=None, description=f"The partition key: {_ID_RULE}. Derived from a YouTube url."
     )
@@ -193,7 +187,7 @@ class VideoEntry(Entry):
 
     @property
     def video_id(self) -> str:
-        """The partition key: the given id, else the one in the YouTube URL."""
+        """The partition key: the given id, or the id in the YouTube URL."""
         derived = None
         if self.url is not None:
             try:
@@ -213,8 +207,6 @@ class VideoEntry(Entry):
 
 
 class CorpusFile(Entry):
-    """A whole corpus file."""
-
     corpus: str | None = Field(default=None, description="The name; by default the file's.")
     description: str | None = None
     web: Web = Field(default="auto", description=SearchConfig.model_fields["web"].description)
@@ -227,7 +219,7 @@ class CorpusFile(Entry):
 
 
 def is_usable_id(video_id: str) -> bool:
-    """Tell whether an id can be a partition key and a file name on every system."""
+    """Tell whether an id works as a partition key and as a file name on every system."""
     return (
         _VIDEO_ID.fullmatch(video_id) is not None
         and ".." not in video_id
@@ -236,10 +228,7 @@ def is_usable_id(video_id: str) -> bool:
 
 
 def corpus_json_schema() -> str:
-    """Return the JSON Schema of a corpus file, for editors that check while one types.
-
-    It is the text of `corpora/corpus.schema.json`.
-    """
+    """Return the JSON Schema of a corpus file, the text of `corpora/corpus.schema.json`."""
     schema = CorpusFile.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "Corpus"

@@ -1,13 +1,9 @@
-"""Imports the layout in which an annotated evaluation of YouTube videos was published.
-
-What belongs here: that layout. What does not: the corpus format (format.py).
+"""Imports a published evaluation of annotated YouTube videos.
 
 The layout: `videos.csv` (video_id, slug, category, kind), `ground_truth/VIDEO.yaml` (claims with
-claim_text, is_checkable, importance, verdict) and `runs/SETTING/DATE_TIME_VIDEO/outputs.json`
-(the transcript under final_output.transcript_data).
-
-Everything is copied out into the destination, which is the user's own folder: the licence of such
-data may forbid to pass it on.
+claim_text, is_checkable, importance, verdict) and `runs/SETTING/DATE_TIME_VIDEO/outputs.json` (the
+transcript under final_output.transcript_data). The import copies everything into the user's own
+folder, because the licence of such data may forbid redistribution.
 """
 
 from __future__ import annotations
@@ -30,20 +26,19 @@ _INDEX: Final = "videos.csv"
 _TRUTHS: Final = "ground_truth"
 _RUNS: Final = "runs"
 _KINDS: Final = {"misinfo": "misinformation"}
-"""Short forms of the layout, and the words of the paper's table."""
+"""Short names in the layout, and the words of the paper's table."""
 
 
 def read_published(
     folder: Path, name: str, web: str, listing: CorporaReading | None
 ) -> tuple[CorpusFile, dict[str, bytes], list[str]]:
-    """Return a published folder as a corpus of a name, and what had to be left out of it.
+    """Return a published folder as a corpus, its transcripts (`NAME/VIDEO.json`), and the problems.
 
-    Between them stand the transcripts, as segment lists in `NAME/`. A video without one is listed
-    if it is annotated; its transcript is then asked of YouTube. Without `videos.csv`, the
-    annotations say which videos there are. `web` says where evidence is looked for, `listing` may
-    know what the folder does not say of a video.
+    A video without a transcript is listed if it has annotations; a check then asks YouTube for its
+    captions. Without `videos.csv`, the annotations determine the videos. `web` is where checks look
+    for evidence. `listing` fills in details that the folder lacks.
 
-    Raises CorpusError: if the layout is not that one.
+    Raises CorpusError if the folder has another layout.
     """
     left_out: list[str] = []
     read = [(path, load_ground_truth(path)) for path in sorted((folder / _TRUTHS).glob("*.yaml"))]
@@ -120,7 +115,7 @@ def _listed_rows(index: Path) -> dict[str, Mapping[str, str]]:
 
 
 def _transcript_of(folder: Path, video_id: str) -> TimedText | None:
-    # No pattern with the id in it: an id may contain what patterns read as syntax.
+    # Not a glob with the id: an id may contain pattern characters.
     runs = sorted(
         path
         for path in (folder / _RUNS).glob("*/*/outputs.json")
@@ -130,7 +125,7 @@ def _transcript_of(folder: Path, video_id: str) -> TimedText | None:
         try:
             transcript = read_transcript(path)
         except TranscriptError:
-            # Runs that failed have none; another run of the same video has.
+            # A failed run has no transcript, but another run of the video may have one.
             continue
         if transcript.cues:
             return transcript

@@ -1,18 +1,12 @@
-"""Reads corpus files, and says of everything that cannot be used where it stands and why.
+"""Reads corpus files and reports every problem with its place and remedy.
 
-What belongs here: files, folders, entries that refer to other files, and rules over several
-entries. What does not: rules of one entry (format.py), writing (writing.py).
+An unreadable file is a problem, never an empty corpus. So check `CorporaReading.problems` before
+you treat a missing video as removed. An entry with a problem is left out, and the other entries
+stay; a problem of the file leaves out the whole file.
 
-A file that cannot be read is a problem with a place, never an empty corpus: who watches the
-folders must look at `CorporaReading.problems` before concluding that a video is gone. Within a
-file, an entry with a problem is withheld and the other entries stay; a problem of the file as a
-whole withholds the file.
-
-An `on_demand` corpus lists videos that exist without asking anybody to check them: `find` knows
-them, `videos` does not yield them, and an entry elsewhere takes their place without a word.
-
-Annotations may also arrive by themselves: every file in the folder `ground_truth/` beside corpus
-files belongs to the video that it names, and is merged into that video's entry when it is read.
+Videos of an `on_demand` corpus are found by `find`, but `videos` does not yield them, and an entry
+in another corpus takes precedence. Annotations may also be in the folder `ground_truth/` next to
+corpus files: each file there is merged into the video that it names.
 """
 
 from __future__ import annotations
@@ -33,29 +27,29 @@ from resources.transcripts.youtube_ids import is_video_id, watch_url
 SUFFIXES: Final = (".yaml", ".yml")
 
 GROUND_TRUTH_FOLDER: Final = "ground_truth"
-"""The folder beside corpus files whose files are merged into the videos that they name."""
+"""The folder next to corpus files with annotations in separate files."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusVideo:
-    """One usable entry, as it is written and with its paths resolved."""
+    """One valid entry, with resolved paths."""
 
     entry: VideoEntry
     video: Video
     web: str
     transcript: Path | None
     claims: tuple[ClaimEntry, ...] | None
-    """The annotated claims; None if the video is not annotated, empty if it makes none."""
+    """The annotated claims. None: not annotated. Empty: the video makes no claim."""
     file: Path
     line: int
     media: Path | None = None
-    """The recording, or a picture of it."""
+    """The recording, or a picture of the video."""
 
     @property
     def given_claims(self) -> ClaimDrafts | None:
-        """The claims that are checked as they are listed; None if they are to be found.
+        """The claims to check as they are; None if the pipeline extracts claims.
 
-        A claim without an annotated importance has full importance: it was listed to be checked.
+        A claim without an annotated importance has importance 1.
         """
         if not self.entry.claims_are_given or self.claims is None:
             return None
@@ -76,7 +70,7 @@ class CorpusVideo:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The usable entries of one file."""
+    """The valid entries of one file."""
 
     name: str
     description: str | None
@@ -88,43 +82,42 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class CorporaReading:
-    """Everything that was read, and everything that could not be."""
+    """The corpora and problems of some folders."""
 
     corpora: tuple[Corpus, ...] = ()
     problems: tuple[FileProblem, ...] = ()
     ignored: tuple[Path, ...] = ()
-    """YAML files in the folders that are no corpora, such as rating sets."""
+    """Other YAML files in the folders, such as rating sets."""
 
     def videos(self) -> Iterator[CorpusVideo]:
-        """Return every usable entry, except those of corpora that are read on demand."""
+        """Return every entry except those of on-demand corpora."""
         return (entry for each in self.corpora if not each.on_demand for entry in each.videos)
 
     def everything(self) -> Iterator[CorpusVideo]:
-        """Return every usable entry, those on demand last."""
+        """Return every entry, on-demand ones last."""
         ordered = sorted(self.corpora, key=lambda each: each.on_demand)
         return (entry for corpus in ordered for entry in corpus.videos)
 
     def find(self, video_id: str) -> CorpusVideo | None:
-        """Return the entry of one video, also one that is known on demand."""
+        """Return the entry of one video, including on-demand ones."""
         return next(
             (entry for entry in self.everything() if entry.video.video_id == video_id), None
         )
 
     def corpus(self, name: str) -> Corpus | None:
-        """Return the corpus of a name."""
         return next((corpus for corpus in self.corpora if corpus.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
 class GroundTruth:
-    """Annotated claims that stand in a file of their own."""
+    """Annotated claims from a separate file."""
 
     claims: tuple[ClaimEntry, ...] = ()
     video_id: str | None = None
     video_title: str | None = None
     duration_seconds: float | None = None
     line: int = 1
-    """Where the file names its video."""
+    """The line that names the video."""
     problems: tuple[FileProblem, ...] = ()
 
 
@@ -132,11 +125,11 @@ class GroundTruth:
 
 
 def load_corpora(folders: Iterable[Path]) -> CorporaReading:
-    """Read every corpus file in some folders. Never raises: what fails is a problem.
+    """Read every corpus file in some folders. Never raises: failures become problems.
 
-    Files are read in the order of the folders and of their names; of two entries for one video
-    the first counts and the second is a problem, except that an entry on demand gives way. A
-    folder that is not there holds no files. Annotations in `ground_truth/` are merged in.
+    Files are read in the order of the folders and of their names. If two entries name one video,
+    the first counts and the second is a problem; an on-demand entry gives way silently. A missing
+    folder has no files. Annotations in `ground_truth/` are merged in.
     """
     read: list[Corpus] = []
     truths: list[Path] = []
@@ -172,13 +165,13 @@ def load_corpora(folders: Iterable[Path]) -> CorporaReading:
 
 
 def load_corpus(file: Path) -> CorporaReading:
-    """Read one corpus file. Never raises: what fails is a problem."""
+    """Read one corpus file. Never raises: failures become problems."""
     try:
         document = read_document(file)
     except PlacedError as error:
         return CorporaReading(problems=(error.at(file),))
-    # YAML of another kind, such as a rating set, is told from a corpus with a misspelt key; an
-    # experiment names videos, too.
+    # Distinguish a corpus with a misspelt key from other YAML, such as a rating set. An experiment
+    # has the key `videos`, too.
     data = document.data
     if isinstance(data, dict) and data:
         near = (difflib.get_close_matches(key, ("corpus", "videos"), cutoff=0.7) for key in data)
@@ -190,7 +183,7 @@ def load_corpus(file: Path) -> CorporaReading:
 
 
 def yaml_files(folder: Path) -> list[Path]:
-    """Return the YAML files in a folder, by name; of a folder that is not there none."""
+    """Return the YAML files in a folder, sorted by name; none if the folder is missing."""
     files = folder.iterdir() if folder.exists() else ()
     return sorted(
         path
@@ -200,7 +193,7 @@ def yaml_files(folder: Path) -> list[Path]:
 
 
 def _yaml_files(folder: Path, problems: list[FileProblem]) -> list[Path]:
-    """Return the YAML files in a folder, and note what kept them from being listed."""
+    """Return the YAML files in a folder, and report if it cannot be listed."""
     try:
         return yaml_files(folder)
     except OSError as error:
@@ -212,7 +205,7 @@ def _yaml_files(folder: Path, problems: list[FileProblem]) -> list[Path]:
 def _ground_truth(
     files: Sequence[Path], entries: Mapping[str, CorpusVideo], problems: list[FileProblem]
 ) -> dict[str, tuple[ClaimEntry, ...]]:
-    """Return the annotations that lie beside the corpora, by the video that they name."""
+    """Return the annotations in separate files, by video."""
     annotated: dict[str, tuple[ClaimEntry, ...]] = {}
     for file in files:
         truth = load_ground_truth(file)
@@ -261,7 +254,7 @@ class _Reader(EntryReader):
         is_whole = head is not None and not self.problems
         head = head or CorpusFile()
         name = head.corpus or self.file.stem
-        # The entries of a withheld file are read too, so that all problems are told at once.
+        # Read the entries of a rejected file too, to report all problems at once.
         places: dict[str, Place] = {}
         videos = [
             self._video(("videos", index), name, head.web, places)
@@ -326,7 +319,7 @@ class _Reader(EntryReader):
         )
 
     def _usable(self, place: Place) -> VideoEntry | None:
-        """Return an entry; of a wrong one what it refers to, which is looked up all the same."""
+        """Return an entry. For an invalid entry, still check the files that it refers to."""
         before, data = len(self.problems), self.document.at(place)
         entry = self.entry(VideoEntry, data, place)
         if entry is not None or not isinstance(data, dict):
@@ -361,7 +354,7 @@ class _Reader(EntryReader):
         if name is None:
             return None
         path = self.file.parent / name
-        # The file of a corpus may be somebody else's: it cannot have any file of this machine read.
+        # A corpus may come from a stranger: it must not reach other files of this machine.
         if not path.resolve().is_relative_to(self.file.parent.resolve()):
             words = f"{name!r} leads out of the folder of this file. Put the file that is meant "
             self.report(place, f"{words}there.")
@@ -374,7 +367,7 @@ class _Reader(EntryReader):
         return None
 
     def report_repeated_claims(self, claims: Iterable[tuple[Place, ClaimEntry]]) -> None:
-        """Report the claims that stand before in the same words."""
+        """Report claims that repeat an earlier one."""
         first: dict[str, Place] = {}
         for place, claim in claims:
             earlier = first.setdefault(normalise_text(claim.text), place)
@@ -386,19 +379,19 @@ class _Reader(EntryReader):
 
 _FILES: Final = ("transcript", "media", "ground_truth")
 _REFERRING: Final = ("id", "url", *_FILES)
-"""What an entry says of other things, which is looked up whatever else is wrong with it."""
+"""The keys that refer to other things; they are checked even if the entry is invalid."""
 
 _OF_VIDEO: Final = (Video.model_fields.keys() & VideoEntry.model_fields.keys()) - {"title", "url"}
-"""What an entry says of its video in the words of the record."""
+"""The keys of an entry that the record of its video has, too."""
 
 
 # --- Ground truth in a file of its own ----------------------------------------------------------
 
 
 def load_ground_truth(file: Path) -> GroundTruth:
-    """Read annotated claims, in a corpus file's form or in the published one.
+    """Read annotated claims from a corpus-style or a published file.
 
-    Never raises: what fails is a problem, and the claims are then not to be used.
+    Never raises: failures become problems, and the claims are then not usable.
     """
     try:
         document = read_document(file)

@@ -1,12 +1,8 @@
-"""Writes whole corpora; adds a video to a file and takes one out, and leaves the rest as it is.
+"""Writes corpora, adds a video to a corpus file and removes one.
 
-What belongs here: which video a person means, what makes one impossible to list, the place and the
-form of entries, replacing files atomically. What does not: reading (reading.py), transcripts
-(resources), asking for the details (cli/corpus.py, pipeline/sensors.py).
-
-An entry is inserted and cut out as text, so that comments, order and style of the rest stay. What
-comes out is read again before it replaces the file: it must say what the file said before, with the
-entry or without it.
+Entries are inserted and cut as text, so that comments, order and style of the file stay. Before the
+result replaces the file, it is read again: its content must be the old one with or without that
+entry.
 """
 
 from __future__ import annotations
@@ -37,15 +33,15 @@ from resources.transcripts.youtube_ids import (
 
 _TURN_SECONDS: Final = 30
 _WIDTH: Final = 92
-# Written in C, it is many times faster than the other, which takes minutes for large data sets.
+# The C dumper is many times faster; the other takes minutes for large data sets.
 _Dumper: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 LOCAL_CORPUS = "local.yaml"
-"""The corpus in the data folder that lists what a person added without naming a file."""
+"""The corpus in the data folder for videos that a person added without naming a file."""
 
 TRANSCRIPTS, _MEDIA = "transcripts", "recordings"
-"""The folders beside a corpus file with the transcripts and recordings that were added to it."""
+"""The folders next to a corpus file for added transcripts and recordings."""
 _LINK = re.compile(
     r"(?:[a-z][a-z0-9+.-]*://|(?:www\.|m\.|music\.)?(?:youtube(?:-nocookie)?\.com|youtu\.be)/)",
     re.IGNORECASE,
@@ -55,11 +51,11 @@ _AROUND = " \t\r\n<>()[]{}\"'\u2018\u2019\u201c\u201d\u00ab\u00bb.,;:!?"
 
 
 def bare_id(target: str) -> str:
-    """Return the id that a YouTube link names, everything else as it is.
+    """Return the id in a YouTube link; return any other text unchanged.
 
-    Raises NotAVideoLinkError: If it is a link, and not to a YouTube video.
+    Raises NotAVideoLinkError if it is a link, but not to a YouTube video.
     """
-    # A link is pasted with what stood around it, and with marks of text that nobody sees.
+    # People paste a link with surrounding punctuation and invisible characters.
     seen = (each for each in target if each.isprintable() or each.isspace())
     link = "".join(seen).strip(_AROUND)
     if not _LINK.match(link):
@@ -82,18 +78,18 @@ def list_new_video(
     media: Path | None = None,
     **details: str | None,
 ) -> VideoEntry:
-    """List a video in a corpus file, its transcript or recording copied beside it.
+    """List a video in a corpus file, and copy its transcript or recording next to it.
 
-    The file is created if it is not there, and keeps what it holds. The video is a YouTube link or
-    id, or an id of one's own, which needs a transcript or a recording (`media`). The language of a
-    transcript is taken over unless `details` (fields of VideoEntry) have one. In the `listing` of
-    what is listed anywhere, an entry on demand gives way. Returns the entry.
+    The file is created if necessary and keeps its content. `video` is a YouTube link or id, or an
+    id of your own, which needs a transcript or a recording (`media`). The transcript's language
+    applies unless `details` (fields of VideoEntry) has one. An on-demand entry in `listing` gives
+    way. Returns the entry.
 
     Raises:
-        NotAVideoLinkError: it is a link, and to no video.
-        CorpusError: it is listed already, has no transcript, a detail cannot be used, or the file
-            cannot be written.
-        TranscriptError: the transcript is none.
+        NotAVideoLinkError: `video` is a link, but not to a video.
+        CorpusError: the video is listed already or has no transcript, a detail is invalid, or the
+            file cannot be written.
+        TranscriptError: the file is no transcript.
     """
     # Readers of caption files load only where one is read.
     from resources.transcripts.file import read_transcript  # noqa: PLC0415
@@ -131,13 +127,13 @@ def list_new_video(
 
 
 def add_video(file: Path, entry: VideoEntry) -> str:
-    """Append a video to a corpus file, which is created if it is not there; return the id.
+    """Append a video to a corpus file, create the file if necessary, and return the video's id.
 
-    Paths in the entry are relative to the file. Processes that add to one file take turns, so that
-    none puts its entry on top of what another has just replaced.
+    Paths in the entry are relative to the file. A lock keeps two processes from overwriting each
+    other.
 
-    Raises CorpusError: if the video is listed already in this file or beside it, if the file or the
-    entry has a problem, or if it cannot be written. The file is then as it was.
+    Raises CorpusError and leaves the file unchanged if the video is already listed in this folder,
+    the file or the entry has a problem, or the file cannot be written.
     """
     target = file.resolve()
     with _writable(target):
@@ -145,7 +141,7 @@ def add_video(file: Path, entry: VideoEntry) -> str:
         with FileLock(target.with_name(f".{target.name}.lock"), timeout=_TURN_SECONDS):
             reading = load_corpora([target.parent])
             listed = reading.find(entry.video_id)
-            # An entry on demand gives way, but not to a second one in its own file.
+            # An on-demand entry gives way, but not to a second one in its own file.
             if listed is not None and (listed in reading.videos() or listed.file == target):
                 raise CorpusError(f"{_listed(listed)} Edit that entry instead.")
             before = _bytes_of(target)
@@ -156,12 +152,12 @@ def add_video(file: Path, entry: VideoEntry) -> str:
 
 
 def remove_video(file: Path, video_id: str) -> tuple[Path, ...]:
-    """Take a video out of a corpus file; return the files beside it that only this video named.
+    """Remove a video from a corpus file; return the files that only this video named.
 
-    Those are its transcript, its media and its annotations; they are not removed.
+    These are its transcript, media and annotations; the caller decides whether to delete them.
 
-    Raises CorpusError: if the file does not list the video, or it cannot be taken out without
-    changing other entries, or the file cannot be written. The file is then as it was.
+    Raises CorpusError and leaves the file unchanged if the file does not list the video, if
+    removing it would change other entries, or if the file cannot be written.
     """
     target = file.resolve()
     with (
@@ -197,7 +193,7 @@ def _files_of(entry: Any) -> set[str]:
 
 
 def _without_entry(target: Path, before: bytes, number: int, video_id: str) -> bytes:
-    """Return the file without an item of its list of videos; its lines alone are cut out."""
+    """Return the file without one item of its list of videos."""
     root: Any = yaml.compose(before.decode("utf-8-sig"), Loader=_Loader)
     videos: Any = next(value for key, value in root.value if key.value == "videos")
     by_hand = CorpusError(
@@ -206,14 +202,14 @@ def _without_entry(target: Path, before: bytes, number: int, video_id: str) -> b
     )
     if videos.flow_style:
         raise by_hand
-    # As the reader of YAML counts them: splitlines knows more ends of lines.
+    # Split as YAML counts lines; splitlines knows more line ends.
     lines = re.split(rb"(?<=\n)", before)
     keys = [key for key, _ in root.value]
     position = [key.value for key in keys].index("videos")
     following = [*videos.value[number + 1 :][:1], *keys[position + 1 :][:1]]
     first = videos.value[number].start_mark.line
     end = following[0].start_mark.line if following else len(lines)
-    # Comments and blank lines before what follows belong to it.
+    # Comments and blank lines before the next entry belong to it.
     margin = rb" {0,%d}#" % videos.start_mark.column
     while end > first + 1 and (not lines[end - 1].strip() or re.match(margin, lines[end - 1])):
         end -= 1
@@ -244,7 +240,7 @@ def _writable(target: Path) -> Iterator[None]:
 
 
 def _write(target: Path, content: bytes) -> None:
-    """Put content into a file in one step, so that no reader sees half of it; its rights stay."""
+    """Replace a file in one step, so that no reader sees half of it. Keeps its permissions."""
     with _writable(target):
         mode = target.stat().st_mode if target.exists() else None
         write_whole(target, content, mode=mode)
@@ -257,7 +253,7 @@ def _listed(video: CorpusVideo) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WrittenCorpus:
-    """A corpus that was written, and a sentence for everything that had to be left out of it."""
+    """A written corpus, and a sentence for each omitted item."""
 
     file: Path
     name: str
@@ -277,12 +273,11 @@ def write_corpus(
 ) -> WrittenCorpus:
     """Write `destination/NAME.yaml` and the transcripts that it names.
 
-    Writing the same again changes nothing. `beside` are the files that its entries name, by their
-    path relative to the destination; with `replace` one with other content is overwritten.
+    A repeated call changes nothing. `beside` holds the files of the entries, by their path relative
+    to the destination. With `replace`, files with other content are overwritten.
 
-    Raises CorpusError: if the corpus has no entry or is too large for one file, if a different
-    corpus of that name or another entry for one of its videos is there, or if the place cannot be
-    written.
+    Raises CorpusError if the corpus is empty or too large for one file, if another corpus of that
+    name or another entry for one of its videos exists, or if the place cannot be written.
     """
     file = destination / f"{corpus.corpus}.yaml"
     if not corpus.videos:
@@ -308,7 +303,7 @@ def write_corpus(
             raise CorpusError(f"{_listed(listed)} Remove that entry, or leave the video out.")
     for name, data in beside.items():
         _write(destination / name, data)
-    # Last, so that no corpus is ever seen that names files which are not there.
+    # Last, so that no reader sees a corpus without its files.
     _write(file, content)
     return WrittenCorpus(
         file=file,
@@ -333,7 +328,7 @@ def _bytes_of(target: Path) -> bytes | None:
 
 def _with_entry(target: Path, before: bytes | None, entry: VideoEntry) -> bytes:
     values = entry.model_dump(mode="json", exclude_defaults=True)
-    # A whole number of seconds is written without its zero.
+    # Write whole seconds without the decimal zero.
     plain = {
         key: int(each) if isinstance(each, float) and each.is_integer() else each
         for key, each in values.items()
@@ -354,8 +349,8 @@ def _with_entry(target: Path, before: bytes | None, entry: VideoEntry) -> bytes:
 
 
 def _inserted(target: Path, text: str, item: str) -> str:
-    """Return the text of the file with one more item in its list of videos."""
-    # The text was read as a corpus before: it is a mapping, and its depth is small.
+    """Return the file's text with one more item in its list of videos."""
+    # The text has been read as a corpus: it is a shallow mapping.
     root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
     lines = text.rstrip("\n").split("\n")
     keys = [key.value for key, _ in root.value]
@@ -375,7 +370,7 @@ def _inserted(target: Path, text: str, item: str) -> str:
     indent = videos.start_mark.column if is_list and videos.value else 2
     end = len(lines)
     if position + 1 < len(keys):
-        # The comments and blank lines before the next key belong to it.
+        # The comments and blank lines before the next key belong to that key.
         end = root.value[position + 1][0].start_mark.line
         while end > 0:
             line = lines[end - 1]
@@ -388,7 +383,7 @@ def _inserted(target: Path, text: str, item: str) -> str:
 
 
 def _check_result(target: Path, before: bytes | None, after: bytes, video_id: str) -> None:
-    """Refuse what does not say what the file said before, and one video more."""
+    """Verify that the new text equals the old one plus one video."""
     earlier, now = (_parsed(target, text or b"") for text in (before, after))
     videos, added = (list(each.pop("videos", None) or []) for each in (earlier, now))
     if now != earlier or added[:-1] != videos or len(added) != len(videos) + 1:

@@ -1,12 +1,8 @@
-"""Data that others wrote, read into corpora; and what is known here, written for others.
-
-What belongs here: one module per format, of pure functions from text to entries and back. What
-does not: which file is meant and where it goes (importing.py, cli/), the corpus format (corpora/).
-"""
+"""Imports other formats into corpora and exports results; one module per format."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 ImportFormat = Literal["auto", "published", "corpus", "averitec", "fever", "claimreview", "csv"]
-"""What can be imported; auto tells the others apart by name and beginning."""
+"""The importable formats. `auto` recognises a format by file name and first characters."""

@@ -1,15 +1,11 @@
-"""AVeriTeC's JSON: real-world claims with questions, answers and source URLs.
+"""Reads and writes AVeriTeC's JSON: real-world claims with questions, answers and source URLs.
 
-What belongs here: that form: read, and written of annotated claims and of results. What does not:
-the corpus format.
-
-Source of the form: Schlichtkrull, Guo and Vlachos 2023, arXiv:2305.13117, section 3, and the data
-set's own files: a list of objects with claim, label, justification, claim_date (day-month-year),
+The format is a list of objects with claim, label, justification, claim_date (day-month-year),
 speaker, original_claim_url, fact_checking_article, reporting_source, claim_types,
-fact_checking_strategies and questions, each question with answers that name their source.
-
-Carried both ways: everything that is named above, and archived copies of sources. Not carried,
-because nothing here uses it: location_ISO_code, required_reannotation, cached_original_claim_url.
+fact_checking_strategies and questions; each question has answers that name their source
+(Schlichtkrull, Guo and Vlachos 2023, arXiv:2305.13117, section 3, and the data set's files). Import
+and export keep all of these and the archived copies of sources. They drop location_ISO_code,
+required_reannotation and cached_original_claim_url, because nothing here uses them.
 """
 
 from __future__ import annotations
@@ -42,7 +38,7 @@ _TYPES: Final = (
     "Causal Claim",
     "Position Statement",
 )
-"""Claim types (arXiv:2305.13117, table 2); all other tags of a claim are strategies."""
+"""Claim types (arXiv:2305.13117, table 2); a claim's other tags are strategies."""
 
 _STRATEGIES: Final = (
     "Written Evidence",
@@ -62,7 +58,7 @@ UNANSWERED: Final = "No answer could be found."
 
 
 def day_of(text: str) -> date:
-    """Read a day, day first or as ISO 8601; ValueError: it is none, and how to write one."""
+    """Read a date, day first or ISO 8601. Raises ValueError with the expected form."""
     match = _DAY_FIRST.fullmatch(text.strip())
     try:
         if match:
@@ -73,7 +69,6 @@ def day_of(text: str) -> date:
 
 
 def day_words(day: date | None) -> str | None:
-    """Write a day as the data set does."""
     return f"{day:%d-%m-}{day.year:04}" if day else None
 
 
@@ -103,7 +98,7 @@ Day = Annotated[
 
 
 class _Answer(Loose):
-    """An answer; its fields are named as the corpus format names them, its keys as the data set."""
+    """An answer. Field names follow the corpus format, aliases follow the data set."""
 
     text: str = Field(alias="answer")
     kind: Kind = Field(None, alias="answer_type")
@@ -132,7 +127,6 @@ class _Claim(Loose):
     questions: tuple[_Question, ...] = ()
 
     def written(self, **others: Any) -> dict[str, Any]:
-        """Return the item as the data set writes it; an explanation only where there is one."""
         item = self.model_dump(by_alias=True)
         for answer in (answer for each in item["questions"] for answer in each["answers"]):
             if answer["boolean_explanation"] is None:
@@ -141,11 +135,11 @@ class _Claim(Loose):
 
 
 _OF_CLAIM: Final = {"text", "reasoning", "speaker", "appeared_at", "review_url"}
-"""What a claim of the corpus format has under the same name."""
+"""The fields of a claim that have the same name in the corpus format."""
 
 
 def read_averitec(text: str, file: Path) -> Stated:
-    """Read AVeriTeC's JSON. Never raises: what cannot be used is a problem with its line."""
+    """Read AVeriTeC's JSON. Never raises: unusable items become problems with a line."""
     try:
         for item in items_of_list(text):
             given = validated(_Claim, item, file)
@@ -166,7 +160,7 @@ def read_averitec(text: str, file: Path) -> Stated:
 
 
 def write_averitec(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> str:
-    """Return annotated claims of a corpus in AVeriTeC's form; without a stance, without a label."""
+    """Return annotated claims in AVeriTeC's form. A claim without a stance has no label."""
     items = []
     for listed, claim in claims:
         video = listed.video
@@ -184,10 +178,11 @@ def write_averitec(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> str:
 
 
 def averitec_of_results(checked: Iterable[ReportData]) -> Export:
-    """Write complete verdicts as AVeriTeC's claims: label, justification, questions, answers.
+    """Return complete verdicts as AVeriTeC claims: label, justification, questions, answers.
 
-    A query is a question, and each quote found by it an extractive answer with its source URL; a
-    query that found none is unanswerable. Incomplete verdicts have no label and are left out.
+    A query becomes a question, and each of its quotes an extractive answer with its source URL. A
+    query without a quote is unanswerable. Incomplete verdicts have no label, so the result omits
+    them.
     """
     return exported(checked, _result, _dumped)
 
@@ -202,7 +197,7 @@ def _result(
         for query in data.queries
         if query.claim_id == claim.claim_id and query.status == "ok"
     }
-    # A verdict that outlived a failed re-check rests on quotes of queries that are no more.
+    # If a verdict outlived a failed re-check, the queries of its quotes no longer exist.
     others: list[dict[str, Any]] = []
     quoted = [
         row for row in data.evidence if row.claim_id == claim.claim_id and row.quote is not None
@@ -234,7 +229,7 @@ def _result(
         "channel": data.video.channel,
         "questions": questions,
     }
-    # Not AVeriTeC's: that no person made this, and where it comes from.
+    # AVeriTeC has no keys for the software's authorship and origin.
     return _Claim.model_validate(given).written(
         made_by=SOFTWARE,
         disclaimer=DISCLAIMER,

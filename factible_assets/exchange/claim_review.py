@@ -1,18 +1,14 @@
-"""ClaimReview, the mark-up in which fact-checkers publish: read, and written.
+"""Reads and writes ClaimReview, the mark-up of published fact-checks (schema.org/ClaimReview).
 
-What belongs here: finding reviews in JSON-LD and what each says; reviews of results and of
-annotations as JSON-LD. What does not: the corpus format, where files go (cli/report.py).
+Google requires a claimReviewed, a reviewRating with an alternateName or a number, and a url.
+Publishers put reviews alone, in a list, in @graph, in a DataFeed, or as the mainEntity of a page.
+The reader follows an @id to another node of the same file and fetches nothing.
 
-Source of the form: schema.org/ClaimReview, and what Google documents of it as required: a
-claimReviewed, a reviewRating with an alternateName or a number, a url. Reviews are found wherever
-publishers put them: alone, in a list, in @graph, in a DataFeed, as the mainEntity of a page. An
-@id that refers to another node of the same file is followed; nothing is ever fetched.
-
-A review of a result says of itself that a machine made it: its author is the software with its
-version, `digitalSourceType` is schema.org's mark for it, the disclaimer says so in words, and
-`identifier` carries the basis of the verdict. An incomplete verdict is no rating and is never
-written as one. A claim on which a person signed a ruling is that person's review: the rating, its
-words and the author are theirs, and the machine's verdict stands beside it among the identifiers.
+A written review states that a machine made it: its author is the software with its version,
+`digitalSourceType` has schema.org's value for it, a disclaimer says so in words, and `identifier`
+holds the basis of the verdict. An incomplete verdict is no rating, so it gives no review. If a
+person signed a ruling, the review is theirs: rating, words and author come from the ruling, and
+`identifier` holds the machine's verdict.
 """
 
 from __future__ import annotations
@@ -83,7 +79,7 @@ _BASIS_WORDS: Final[Mapping[Basis, str]] = {
 
 
 def read_claim_reviews(text: str, file: Path) -> Stated:
-    """Read every ClaimReview of a JSON-LD file. Never raises: what cannot be used is a problem."""
+    """Read every ClaimReview of a JSON-LD file. Never raises: unusable items become problems."""
     try:
         document = whole(text)
     except PlacedError as error:
@@ -110,7 +106,7 @@ class _Graph(dict[str, Mapping[str, Any]]):
     """The nodes of a document by their @id."""
 
     def node(self, value: Any) -> Mapping[str, Any]:
-        """Return the node that a value is or refers to; an empty one if it is none."""
+        """Return the node itself, or the node that it refers to, or an empty one."""
         for _ in range(_MAX_REFERENCES):
             if isinstance(value, list):
                 value = value[0] if value else None
@@ -126,7 +122,7 @@ class _Graph(dict[str, Mapping[str, Any]]):
 
 
 def _nodes(value: Any) -> Iterator[tuple[Place, Mapping[str, Any]]]:
-    """Yield every object of a document in order, by a loop that no depth overflows."""
+    """Yield every object of a document in order. A loop, because recursion could overflow."""
     waiting: list[tuple[Place, Any]] = [((), value)]
     seen = 0
     while waiting and seen < _MAX_NODES:
@@ -143,7 +139,7 @@ def _nodes(value: Any) -> Iterator[tuple[Place, Mapping[str, Any]]]:
 
 
 def _reviews(value: Any) -> Iterator[tuple[Place, Mapping[str, Any]]]:
-    """Yield the reviews that stand where publishers put them, not inside other reviews."""
+    """Yield the reviews in the places where publishers put them, not inside other reviews."""
     for place, node in _nodes(value):
         kinds = node.get("@type")
         names = [
@@ -198,9 +194,9 @@ def _stated(node: Mapping[str, Any], graph: _Graph, line: int) -> StatedClaim:
 
 
 def _text(value: Any) -> str | None:
-    """Return the text of a value that may be a list of texts or carry a language.
+    """Return the text of a value that may be a list of texts or a language map.
 
-    Entities of HTML are decoded, twice where a publisher encoded them twice.
+    It decodes HTML entities twice, because some publishers encode them twice.
     """
     for _ in range(_MAX_REFERENCES):
         if isinstance(value, list):
@@ -209,7 +205,7 @@ def _text(value: Any) -> str | None:
             value = value.get("@value")
     if not isinstance(value, str):
         return None
-    # Half a surrogate pair is no character, and no file could hold it.
+    # Half a surrogate pair is no character, and no file can store it.
     whole_characters = value.encode("utf-8", "replace").decode()
     for _ in range(2):
         whole_characters = _ENTITY.sub(_decoded, whole_characters)
@@ -243,7 +239,7 @@ def _number(value: Any) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """Rated claims as a document, and how many claims were left out of it."""
+    """A document of rated claims, and the number of claims without a rating."""
 
     text: str
     count: int
@@ -258,10 +254,10 @@ def exported(
     *,
     only: str | None = None,
 ) -> Export:
-    """Make an item of every claim that is rated, in the order in which the videos make the claims.
+    """Build one item per rated claim, in the order of the claims in their videos.
 
-    `make` takes the verdict and the signed ruling of a claim, and makes nothing where neither is a
-    rating, as an incomplete verdict is none; what is left out is counted.
+    `make` gets the verdict and the signed ruling of a claim. It returns None if neither is a
+    rating, and the result counts that claim as left out.
     """
     items: list[dict[str, Any]] = []
     incomplete = unjudged = 0
@@ -283,16 +279,16 @@ def exported(
 def reviews_of_results(
     checked: Iterable[ReportData], *, base_url: str | None = None, only: str | None = None
 ) -> Export:
-    """Write the complete verdicts of checked videos, and the rulings on them, as reviews.
+    """Return reviews of the complete verdicts of videos and of the rulings on them.
 
-    Each points to its claim in the HTML report, which is published below the base, or to where
-    `{video}` and `{claim}` in the base lead; without one to reports beside the file.
+    With a `base` URL, each review links to its claim in the report below that URL, or to the URL
+    with `{video}` and `{claim}` filled in. Without it, links are relative to the reports' folder.
     """
     return exported(checked, partial(_review, base_url), _document, only=only)
 
 
 def reviews_of_corpus(name: str, claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Export:
-    """Write annotated claims as reviews by their annotators; without a stance there is none."""
+    """Return annotated claims as reviews by their annotators. Claims without a stance give none."""
     nodes: list[dict[str, Any]] = []
     unjudged = 0
     for listed, claim in claims:
@@ -330,7 +326,7 @@ def _person(name: str | None) -> dict[str, str] | None:
 def _document(nodes: list[dict[str, Any]]) -> str:
     document = {"@context": "https://schema.org", "@graph": nodes}
     text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-    # It is pasted into <script type="application/ld+json">, which stored text must not close.
+    # Pages embed this in <script type="application/ld+json">; stored text must not close that tag.
     return text.replace("<", "\\u003c")
 
 
@@ -341,7 +337,7 @@ def _review(
     verdict: Verdict | None,
     ruling: ReviewAction | None,
 ) -> dict[str, Any] | None:
-    """Return the review of who signed a ruling, with the machine's verdict beside it, else its."""
+    """Return the signed ruling as a review, or the machine's verdict if there is no ruling."""
     named: dict[str, str | float | None] = {"video_id": claim.video_id, "claim_id": claim.claim_id}
     if ruling is not None:
         stance: Stance = ruling.stance or "unclear"
@@ -360,7 +356,7 @@ def _review(
             named["machine_basis"] = verdict.basis
     elif verdict is not None and verdict.stance is not None:
         stance = verdict.stance
-        # A failed re-check does not renew the verdict that it leaves in place.
+        # A failed re-check keeps the old verdict, with its old date.
         outlived = data.outlived.get(claim.claim_id)
         sure = f"{verdict.confidence} confidence, " if sureness(verdict) else ""
         words = f"{verdict_words(verdict).capitalize()} ({sure}automatic)"
@@ -394,7 +390,7 @@ def _review(
         "@type": "Claim",
         "text": claim.text,
         "inLanguage": video.language,
-        # A label such as A or SPEAKER_01 names nobody.
+        # A label such as A or SPEAKER_01 is not a name.
         "author": _person(claim.speaker if re.match(r"\D{2,}\Z", claim.speaker or "") else None),
         "datePublished": _day(video.published_on),
         "appearance": _known(appearance),
@@ -425,7 +421,7 @@ def _rating(stance: Stance, words: str, explanation: str) -> dict[str, Any]:
 
 
 def _citations(data: ReportData, claim: Claim, stance: Stance) -> Iterator[dict[str, Any]]:
-    """Yield the quotes that a rating rests on; what settles nothing speaks for unclear alone."""
+    """Yield the quotes behind a rating. Only an unclear verdict cites quotes without a stance."""
     quoted = [
         row
         for row in data.evidence

@@ -1,16 +1,13 @@
-"""Claims without a video, and how they become a corpus.
+"""Turns stated claims without a video into a corpus, and reads a table of such claims.
 
-What belongs here: what every format of stated claims has in common, and the simplest of them: a
-table with one claim a row. What does not: formats of data sets.
+The columns of a table, in any order and case: `claim` (required), `date` (2026-01-31, the date
+limit of the evidence), `label` (of any scale in scales.py), `speaker`, `language` and `id`. The
+reader ignores other columns.
 
-The columns of a table, in any order and case: `claim`; and where known `date` (2026-01-31: sources
-from that day on are left out), `label` (of any scale of scales.py), `speaker`, `language`
-and `id`. Others are passed over.
-
-One claim is one entry, with the claim as its whole transcript and as its given claim: it is checked
-as it is worded, and nothing is extracted from it. The day on which the claim was made is the
-entry's date limit, because what was published later may be the fact-check itself (AVeriTeC,
-arXiv:2305.13117, calls that a temporal leak); claims grouped by speaker would share one.
+Each claim becomes one entry. The claim is its whole transcript and its given claim, so factible
+checks it word for word. The date of the claim is the entry's date limit, because a later page may
+be the fact-check itself (a temporal leak: AVeriTeC, arXiv:2305.13117). Claims grouped by speaker
+would share one date limit.
 """
 
 from __future__ import annotations
@@ -43,10 +40,10 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class StatedClaim:
-    """One claim of a data set: what was claimed, and what annotators found.
+    """One claim of a data set with its annotations.
 
-    `key` is the data set's own id; without one, an id is derived from what was claimed by whom
-    and when. `channel` is where the claim was published.
+    `key` is the data set's own id; without one, the id is a hash of claim, speaker and date.
+    `channel` is the publisher of the claim.
     """
 
     claim: ClaimEntry
@@ -58,16 +55,16 @@ class StatedClaim:
 
 
 Stated: TypeAlias = Iterator[StatedClaim | FileProblem]
-"""What a file says, and what in it cannot be used, in its order."""
+"""The claims and problems of a file, in file order."""
 
 
 def corpus_of_claims(
     name: str, stated: Iterable[StatedClaim], file: Path, *, web: str, limit: int | None = None
 ) -> tuple[CorpusFile, dict[str, bytes], list[FileProblem]]:
-    """Turn claims into a corpus: one entry per claim, with the claim as its transcript.
+    """Turn claims into a corpus with one entry per claim.
 
-    Returns it with the transcripts by file name, and what could not be used. Ids begin with its
-    name; `file` is where the claims stand, for the problems.
+    Returns the corpus, its transcripts by file name, and the problems. Ids start with the corpus
+    name. `file` appears in the problems.
     """
     entries: dict[str, VideoEntry] = {}
     first_lines: dict[str, int | None] = {}
@@ -109,10 +106,10 @@ def corpus_of_claims(
 
 
 def _transcript_of(text: str) -> tuple[str, str]:
-    """Return suffix and content of a transcript file that says a claim.
+    """Return suffix and content of a transcript file for one claim.
 
-    The format of a transcript is told by its content, so a claim that begins with a brace could
-    pass for another format: such claims are written as JSON, which is read as nothing else.
+    The transcript reader recognises formats by content. A claim that starts with a brace could look
+    like another format, so such claims are written as JSON.
     """
     with suppress(PlacedError):
         if parse_transcript(text.encode(), ".txt").plain_text is not None:
@@ -121,7 +118,7 @@ def _transcript_of(text: str) -> tuple[str, str]:
 
 
 def _key(one: StatedClaim) -> str:
-    """Return a name that is no YouTube id: it follows a dot, which those never contain."""
+    """Return a name that cannot be a YouTube id, because it contains a dot."""
     if one.key is not None:
         safe = _UNSAFE.sub("-", one.key)[:40].strip("-")
         if safe == one.key:
@@ -136,7 +133,7 @@ def _key(one: StatedClaim) -> str:
 
 
 def read_claim_list(text: str, file: Path) -> Stated:
-    """Read a table of claims; a row may be a problem. PlacedError: there is no column `claim`."""
+    """Read a table of claims and problems. Raises PlacedError if there is no column `claim`."""
     delimiter = max((",", ";", "\t"), key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text), delimiter=delimiter, strict=True)
     header: Sequence[str] = ()

@@ -1,16 +1,11 @@
-"""FEVER-style JSON Lines: one claim per line, with a label and the passages that decide it.
+"""Reads and writes FEVER-style JSON Lines: one claim per line, with a label and its passages.
 
-What belongs here: FEVER's form and Climate-FEVER's, in both directions. What does not: the corpus
-format.
-
-Sources of the forms: FEVER (Thorne et al. 2018, arXiv:1803.05355): id, claim, label and evidence,
-a list of sets of [annotation, evidence, page, sentence]. Climate-FEVER (Diggelmann et al. 2020,
-arXiv:2012.00614): claim_id, claim, claim_label and evidences, each with article, evidence (the
-sentence), evidence_id and evidence_label.
-
-Carried both ways: ids, claims, labels, pages, sentence numbers, texts and labels of passages. Not
-carried: votes, entropies, annotation numbers, `verifiable` (it follows from the label), and which
-sentences of FEVER form a set that decides only together.
+FEVER (Thorne et al. 2018, arXiv:1803.05355) has id, claim, label and evidence, a list of sets of
+[annotation, evidence, page, sentence]. Climate-FEVER (Diggelmann et al. 2020, arXiv:2012.00614) has
+claim_id, claim, claim_label and evidences, each with article, evidence (the sentence), evidence_id
+and evidence_label. Import and export keep ids, claims, labels, pages, sentence numbers, texts and
+labels of passages. They drop votes, entropies, annotation numbers, `verifiable` (it follows from
+the label), and the grouping of FEVER's sentences into sets.
 """
 
 from __future__ import annotations
@@ -64,7 +59,7 @@ class _Fever(Loose):
 
     def passages(self) -> list[PassageEntry]:
         stance = stance_of(self.label, FEVER) if self.label else None
-        # A pointer without a page belongs to a claim on which nothing was found.
+        # A pointer without a page belongs to a claim without evidence.
         pointers = [
             (str(each[_PAGE]), each[_SENTENCE] if len(each) > _SENTENCE else None)
             for group in self.evidence
@@ -100,9 +95,9 @@ class _ClimateFever(Loose):
 
 
 def read_fever(lines: Iterable[bytes], file: Path) -> Stated:
-    """Read JSON Lines in FEVER's or Climate-FEVER's form, told apart line by line.
+    """Read JSON Lines in FEVER's or Climate-FEVER's form, recognised line by line.
 
-    What cannot be used is a problem. PlacedError: the lines cannot be read from the file.
+    Unusable lines become problems. Raises PlacedError if the file is unreadable.
     """
     for item in items_of_lines(lines, file):
         if isinstance(item, FileProblem):
@@ -126,12 +121,12 @@ def read_fever(lines: Iterable[bytes], file: Path) -> Stated:
 
 
 def write_fever(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Iterator[str]:
-    """Yield annotated claims as lines: Climate-FEVER's form where passages have text, else FEVER's.
+    """Yield annotated claims as lines, in Climate-FEVER's form if passages have text, else FEVER's.
 
     A claim without a stance has no label, as in FEVER's test set.
     """
     for number, (listed, claim) in enumerate(claims):
-        # The data set's own id where the entry's id carries it, else the position.
+        # Use the data set's own id if the entry's id contains it, else the position.
         _, dot, own = listed.video.video_id.rpartition(".")
         key = own if dot else str(number)
         if any(passage.text is not None for passage in claim.passages):
@@ -165,5 +160,5 @@ def _climate_label(stance: Stance) -> str:
 
 
 def _number(text: str | None) -> int | str | None:
-    """Write a number as such where that loses nothing, as FEVER does."""
+    """Return a numeric id as a number if that loses nothing, as FEVER does."""
     return int(text) if text is not None and _INTEGER.fullmatch(text) else text

@@ -1,9 +1,4 @@
-"""Importing: which format a path has, and the corpus that comes of it.
-
-What belongs here: telling formats apart, reading a path with the right reader, writing the corpus.
-What does not: the formats (the other modules), Dagster (pipeline/sensors.py), arguments
-(cli/corpus.py).
-"""
+"""Recognises the format of a path and imports it as a corpus."""
 
 from __future__ import annotations
 
@@ -49,14 +44,13 @@ def import_corpus(
     replace: bool = False,
     listing: CorporaReading | None = None,
 ) -> WrittenCorpus:
-    """Write a corpus file, and the transcripts that it names, from data of another form.
+    """Import a file or a published folder: write a corpus file and its transcripts.
 
-    `path` is a file, or a folder of the published layout, and names the corpus if nothing does.
-    Evidence is looked for on `web`, else in the archive for published runs and on auto for the
-    rest; `listing` may know what the path does not say of a video. A `limit` is for claims alone.
+    The corpus gets the name of `path` unless another is given. `web` is where checks look for
+    evidence; the default is the archive for published runs and auto for everything else. `listing`
+    fills in details that the path lacks. `limit` applies only to data sets of claims.
 
-    Raises CorpusError: nothing can be imported; the message names the file, the line and the
-    remedy.
+    Raises CorpusError if nothing can be imported, with file, line and remedy.
     """
     given = detect(path) if form == "auto" else form
     named = _name(name, path)
@@ -97,14 +91,14 @@ def import_corpus(
     more = len(problems) - _MAX_TOLD
     if not corpus.videos:
         _refuse(path, problems)
-    # A large file may have a million.
+    # A large file may have a million problems.
     left_out = [str(problem) for problem in problems[:_MAX_TOLD]]
     left_out += [f"{more:,} more problems like these."] if more > 0 else []
     return write_corpus(destination, corpus, beside, left_out, replace=replace)
 
 
 def detect(path: Path) -> ImportFormat:
-    """Tell what a path holds, by name and beginning; CorpusError: nothing, or nothing known."""
+    """Recognise the format of a path. Raises CorpusError if it is unknown."""
     if path.is_dir():
         return "published"
     try:
@@ -158,9 +152,9 @@ def _refuse(path: Path, problems: Sequence[FileProblem]) -> NoReturn:
 def _read_listing(
     path: Path, name: str | None, web: str | None
 ) -> tuple[CorpusFile, dict[str, bytes], list[str]]:
-    """Return a corpus file and its transcripts; nothing of it is left out.
+    """Return a corpus file and its transcripts unchanged.
 
-    What it lists on demand is then listed for good; ground truth of other files is written in.
+    The import lists its on-demand videos permanently and includes ground truth from other files.
     """
     reading = load_corpus(path)
     if reading.problems or not reading.corpora:

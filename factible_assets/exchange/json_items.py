@@ -1,11 +1,8 @@
-"""JSON and JSON Lines as items with the line on which each stands.
+"""Reads JSON and JSON Lines safely, as items with their line numbers.
 
-What belongs here: reading hostile or huge JSON safely, and finding the line of a value. What does
-not: what the values mean (the modules of the formats).
-
-Values are decoded by the standard library's C parser, item by item; lines inside an item are looked
-up only where something is wrong with it. Whatever the nesting, no stack overflows: the C parser
-refuses what is too deep, and finding lines is a loop.
+The standard library's C parser decodes the values item by item. The line numbers inside an item are
+computed only for a problem. Deep nesting cannot overflow the stack: the C parser refuses it, and
+the search for lines is a loop.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from resources.lines import FileProblem, Place, PlacedError, legible, problem_words, shown
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Larger files of JSON are refused; JSON Lines are read line by line and may be larger."""
+"""Larger JSON files are refused. JSON Lines are read line by line and may be larger."""
 
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
 _MAX_PROBLEMS: Final = 20
@@ -33,17 +30,14 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class Loose(BaseModel):
-    """An object of a data set; keys that are not used here are passed over.
-
-    Its fields may be named otherwise than the data set's keys, which are then their aliases.
-    """
+    """An object of a data set. Unknown keys are ignored; aliases hold the data set's own names."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
 
 @dataclass(frozen=True, slots=True)
 class JsonItem:
-    """One value of a file: its number from 1, its first line from 1, and its text."""
+    """One value of a file: its number and first line, both from 1, and its text."""
 
     value: Any
     number: int
@@ -51,7 +45,7 @@ class JsonItem:
     text: str
 
     def line_of(self, *places: Place) -> list[int]:
-        """Return the lines of values inside the item, or of the nearest value around each."""
+        """Return the lines of values inside the item, or of the nearest enclosing value."""
         around = [[place[:length] for length in range(len(place), 0, -1)] for place in places]
         lines = lines_of(self.text, self.line, {each for nearest in around for each in nearest})
         return [
@@ -61,7 +55,7 @@ class JsonItem:
 
 
 def read_lines(file: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, hardly longer than MAX_LINE_BYTES; PlacedError: unreadable."""
+    """Yield the lines of a file, cut near MAX_LINE_BYTES. Raises PlacedError."""
     with legible(), file.open("rb") as stream:
         while line := stream.readline(MAX_LINE_BYTES + 1):
             yield line
@@ -70,7 +64,7 @@ def read_lines(file: Path) -> Iterator[bytes]:
 
 
 def whole(text: str) -> JsonItem:
-    """Decode a text that is one JSON value. Raises PlacedError if it is none."""
+    """Decode a text that is one JSON value. Raises PlacedError otherwise."""
     start = _skip(text, 0)
     value, end = _decoded(text, start, 1)
     rest = _skip(text, end)
@@ -80,7 +74,7 @@ def whole(text: str) -> JsonItem:
 
 
 def items_of_list(text: str) -> Iterator[JsonItem]:
-    """Yield the items of one JSON list; PlacedError where it is none, after those before."""
+    """Yield the items of one JSON list. Raises PlacedError after the last valid item."""
     position = _skip(text, 0)
     if not text.startswith("[", position):
         words = "The file is not a JSON list. Give a list of claims in brackets."
@@ -108,7 +102,7 @@ def _placed(text: str, position: int, sentence: str) -> PlacedError:
 
 
 def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[JsonItem | FileProblem]:
-    """Yield the values of JSON Lines; a line that is none is a problem, and the rest goes on."""
+    """Yield the values of JSON Lines. An invalid line becomes a problem, and reading continues."""
     number = 0
     for line, raw in enumerate(lines, start=1):
         if not raw.strip():
@@ -134,7 +128,7 @@ def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[JsonItem | Fi
 
 
 def validated(model: type[_Model], item: JsonItem, file: Path) -> _Model | list[FileProblem]:
-    """Hold an item to a model; every problem names the item and the line of the value."""
+    """Validate an item with a model. Each problem names the item and the line of the value."""
     name = item.value.get("claim") if isinstance(item.value, dict) else None
     try:
         return model.model_validate(item.value)
@@ -150,10 +144,10 @@ def validated(model: type[_Model], item: JsonItem, file: Path) -> _Model | list[
 
 
 def lines_of(text: str, first: int, wanted: Collection[Place]) -> dict[Place, int]:
-    """Return the lines of values in JSON from line `first`; a value's in an object is its key's."""
+    """Return the lines of values in JSON from line `first`; in an object, the line of the key."""
     lines: dict[Place, int] = {}
     place: list[str | int] = []
-    # Per open bracket: whether it is an object, and whether its next string is a key.
+    # For each open bracket: whether it is an object, and whether its next string is a key.
     open_ones: list[list[bool]] = []
     line, counted = first, 0
     for token in _TOKEN.finditer(text):
@@ -180,12 +174,12 @@ def lines_of(text: str, first: int, wanted: Collection[Place]) -> dict[Place, in
 
 
 def _skip(text: str, position: int) -> int:
-    """Return where the white space at a position ends, which may be there."""
+    """Return the end of the white space at a position."""
     return _SPACE.match(text, position).end()  # type: ignore[union-attr] # it matches nothing, too
 
 
 def _decoded(text: str, position: int, line: int) -> tuple[Any, int]:
-    """Decode one value; `line` is that of the position."""
+    """Decode one value; `line` is the line of the position."""
     try:
         return _DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:

@@ -1,9 +1,4 @@
-"""Makes a corpus of a podcast's feed, and adds its new episodes later.
-
-What belongs here: the entry of an episode, the corpus of a feed. What does not: reading feeds and
-what they link to (resources/transcripts/podcast.py), fetching (services/transcripts.py), writing
-corpus files (corpora/writing.py).
-"""
+"""Turns a podcast's feed into a corpus, and later adds its new episodes."""
 
 from __future__ import annotations
 
@@ -23,7 +18,7 @@ from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of
 
 @dataclass(frozen=True, slots=True)
 class ListedFeed:
-    """The corpus file of a feed, and the ids of the episodes that it did not list before."""
+    """The corpus file of a feed, and the ids of its new episodes."""
 
     file: Path
     added: tuple[str, ...]
@@ -32,14 +27,13 @@ class ListedFeed:
 def list_feed(
     file: Path, feed: Feed, address: str, *, web: str | None = None, limit: int | None = None
 ) -> ListedFeed:
-    """List the episodes of a feed in a corpus file: all, or the first `limit` of them.
+    """List all episodes of a feed in a corpus file, or the first `limit`.
 
-    A file that was made of this feed gets the episodes that it lacks; the rest of it stays.
-
-    Raises CorpusError: the file lists something else, or cannot be read or written.
+    If the file came from this feed, it gets the missing episodes and keeps the rest. Raises
+    CorpusError if the file lists something else, or cannot be read or written.
     """
     description = f"Podcast: {address}"
-    # The oldest first, so that later episodes are appended in the order of time.
+    # The oldest first, so that appended episodes stay in order of time.
     entries = [entry_of(each, feed) for each in reversed(feed.episodes[:limit])]
     if not file.exists():
         given = {"corpus": file.stem, "description": description, "videos": entries}
@@ -61,7 +55,7 @@ def list_feed(
 
 
 def entry_of(episode: Episode, feed: Feed) -> VideoEntry:
-    """Return an episode as an entry of a corpus; its id stays the same while its guid does."""
+    """Return an episode as a corpus entry. The id depends only on the episode's guid."""
     page = episode.page_url
     with suppress(NotAVideoLinkError):
         page = None if video_id_of(page or "") else page  # the id of an entry is that of its video

@@ -1,10 +1,7 @@
-"""Tables for other programs: the views of a warehouse as Parquet files, and rows as CSV.
+"""Exports the views of a warehouse as Parquet files, and rows as CSV.
 
-What belongs here: one file per view, for all videos or some; cells that are no formulas. What does
-not: which warehouse, which videos (cli/report.py), what the views say (warehouse/views).
-
-Rows pass through in batches, so that a warehouse full of page texts does not have to fit into
-memory, and a file takes its name only when it is whole.
+Rows pass through in batches, because the page texts of a warehouse may not fit into memory. A file
+gets its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -27,14 +24,16 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS: Final = 5_000
 _FORMULA: Final = re.compile(r"(^|[;\t\r\n])([\s\x00]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r])")
-"""Where one could begin, also for a spreadsheet that splits cells at semicolons (OWASP, CSV
-Injection: https://owasp.org/www-community/attacks/CSV_Injection)."""
+"""The start of a formula, also for a spreadsheet that splits cells at semicolons.
+
+Source: OWASP, CSV Injection, https://owasp.org/www-community/attacks/CSV_Injection.
+"""
 
 
 def csv_of(names: Iterable[str], rows: Iterable[Sequence[Any]]) -> bytes:
     """Write rows as CSV: structures as JSON, times and durations as ISO 8601, no cell a formula."""
     lines: list[str] = []
-    # Only with both characters as its line end does the module quote a cell that holds either.
+    # The csv module quotes a cell with either character only if both are the line end.
     to_lines = SimpleNamespace(write=lambda line: lines.append(line.removesuffix("\r\n")))
     writer = csv.writer(to_lines, lineterminator="\r\n")
     writer.writerow([_FORMULA.sub(r"\1'\2", name) for name in names])
@@ -55,7 +54,7 @@ def _cell(value: Any) -> Any:
 
 
 def with_text_keys(value: Any) -> Any:
-    """Return a value of DuckDB as JSON takes it: the keys of a map may be of any type there."""
+    """Return a value of DuckDB for JSON, which allows only text as keys of a map."""
     if isinstance(value, dict):
         return {str(key): with_text_keys(each) for key, each in value.items()}
     return [with_text_keys(each) for each in value] if isinstance(value, list | tuple) else value
@@ -64,14 +63,14 @@ def with_text_keys(value: Any) -> Any:
 def write_tables(
     warehouse: Warehouse, folder: Path, video_ids: Collection[str] | None = None
 ) -> tuple[dict[Path, int], list[str]]:
-    """Write every view as `folder/NAME.parquet`; return the rows of each, and what is left out.
+    """Write every view as `folder/NAME.parquet`; return the rows per view, and the omitted views.
 
-    Files of the same names are replaced. For some videos alone, views over all videos, such as the
-    scoreboard of sources, are left out: part of them would be another answer.
+    Existing files are replaced. For a selection of videos it omits views over all videos, such as
+    the scoreboard of sources, because a part of them would be misleading.
 
     Raises:
         WarehouseError: the warehouse cannot be opened.
-        OSError: a file cannot be written; files that were written stay.
+        OSError: a file cannot be written; files already written stay.
     """
     # Loaded here, because it takes most of a second.
     import pyarrow.parquet as pq  # noqa: PLC0415
@@ -86,7 +85,7 @@ def write_tables(
             if chosen and not by_video:
                 left_out.append(name)
                 continue
-            # Identifiers take no parameters.
+            # Identifiers cannot be parameters.
             view = '"{}"'.format(name.replace('"', '""'))
             question = ask["rows_of_videos" if chosen else "every_row"].format(view=view)
             batches = connection.execute(question, chosen).to_arrow_reader(_BATCH_ROWS)

@@ -4,7 +4,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from dagster import (
@@ -79,14 +78,3 @@ def test_the_resource_lets_go_of_the_file_when_the_body_raises(warehouse: Wareho
     opened = subprocess.run([sys.executable, "-c", OPEN, str(warehouse.path)], check=False)
     assert opened.returncode == 0
     assert kept.value is not None
-
-
-def test_only_the_two_bindings_import_dagster() -> None:
-    package = Path(sys.modules["warehouse"].__path__[0])
-    importing = {path.name for path in package.glob("*.py") if "import" in _dagster_lines(path)}
-    assert importing == {"resource.py"}
-
-
-def _dagster_lines(path: Path) -> str:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return " ".join(line for line in lines if line.startswith(("from dagster", "import dagster")))

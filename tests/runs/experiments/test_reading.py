@@ -16,7 +16,7 @@ from factible_assets.runs.experiments.plan import (
 from factible_assets.settings import Settings
 from tests.runs.experiments.material import corpora_of, experiment_of, problems_of, settings_in
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SIX = "[1, 2, 3, 4, 5, 6]"
 TOO_MANY = f"""experiment: e
 settings: {{max_claims: {SIX}, max_queries: {SIX}, max_results: {SIX}}}

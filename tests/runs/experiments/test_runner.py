@@ -36,7 +36,7 @@ from tests.warehouse.samples import write_asset
 from warehouse.rows import Stamp
 from warehouse.store import Warehouse
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 BASE = """
 experiment: sharing
