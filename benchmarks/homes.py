@@ -15,7 +15,7 @@ import duckdb
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
 from factible_assets.records import ALL_RECORDS, Evidence, Page, PageText, Record
 from factible_assets.rows import VideoRows
-from factible_assets.runs.launch import check_video
+from factible_assets.runs.launch import run_video
 from factible_assets.settings import Settings
 from resources.statements import statements
 from warehouse.sets import AssetRows
@@ -37,7 +37,7 @@ def make_home(home: Path, videos: int) -> Settings:
         search=SearchConfig(web="miniature"),
         reasoner="embedded",
     )
-    outcome = check_video(SEED, settings=settings, config=config)
+    outcome = run_video(SEED, settings=settings, config=config)
     if outcome.failures:
         raise SystemExit("; ".join(outcome.failures))
     with Warehouse(settings.warehouse).connection() as connection:

@@ -68,7 +68,7 @@ from factible_assets.reasoners.embedded.embedder import Embedder, minilm
 from factible_assets.reasoners.readers.page import PageReader
 from factible_assets.reasoners.readers.plain import PlainReader
 from factible_assets.records import Claim, Query, Video
-from factible_assets.runs.launch import check_video
+from factible_assets.runs.launch import run_video
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import EvidenceDraft
 from factible_assets.stages.urls import canonical_url
@@ -346,7 +346,7 @@ def videos_part(_: Engine) -> Part:
         for number, video_id in enumerate(videos, start=1):
             started = time.process_time()
             with on_one_core():
-                outcome = check_video(video_id, settings=settings, config=config)
+                outcome = run_video(video_id, settings=settings, config=config)
             seconds.append(time.process_time() - started)
             sys.stderr.write(f"\rvideos checked: {number} of {len(videos)}")
             sys.stderr.writelines(f"\n{failure}\n" for failure in outcome.failures)

@@ -33,7 +33,7 @@ from benchmarks.growth import PAGE, section
 from benchmarks.recorded_services import Operation, Talk, World, reading, recorded_services
 from factible_assets.config import EvidenceConfig, FactCheckConfig
 from factible_assets.records import Claim, Verdict
-from factible_assets.runs.launch import check_video
+from factible_assets.runs.launch import run_video
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.urls import domain_of
 
@@ -114,7 +114,7 @@ def check(world: World, talk: Talk, home: Path, config: FactCheckConfig) -> Chec
     video_id = talk.video.video.video_id
     heard = Heard(time.perf_counter())
     used = time.process_time()
-    outcome = check_video(
+    outcome = run_video(
         video_id, settings=settings, config=config, watch=lambda _: nullcontext(heard)
     )
     wall, cpu = time.perf_counter() - heard.started, time.process_time() - used

@@ -34,7 +34,7 @@ from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
 from factible_assets.files import digest
 from factible_assets.records import Verdict
-from factible_assets.runs.targets import enlist, resolve, unchecked
+from factible_assets.runs.targets import Target, resolve, unchecked
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import balance_words, clock, counted, dollars, plain, sureness
 from resources.errors import SetupError
@@ -42,6 +42,7 @@ from resources.lines import PlacedError, read_text
 
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
     from factible_assets.runs.result import Checked
+    from factible_assets.runs.reusable import Reuse
     from factible_assets.services.reasoning import Choices
     from warehouse.rechecks import PlannedVideo
 
@@ -105,7 +106,6 @@ def check(
     An id that begins with a dash follows two dashes: factible check --json -- -LDjqcvSbP4
     """
     from factible_assets.cli.corpus import import_pages
-    from factible_assets.runs.result import is_behind, stored_result
 
     if pages is not None and web is not None:
         raise UsageError("--pages and --web both say where to look.", "Give one of them.")
@@ -119,31 +119,11 @@ def check(
     knobs = arguments.given_knobs(context, web=web, pages_rating=pages_rating)
     arguments.checked_config(knobs)  # A wrong option is refused before anything is written.
     settings = load_settings()
-    meant = resolve(target, title, settings)
-    if meant.remark:
-        note(meant.remark)
-    is_plain = pages is None and not knobs and not force
-    stored = None
-    if is_plain:
-        behind = is_behind(meant.video_id, settings)
-        stored = stored_result(meant.video_id, settings=settings, publishes=behind)
-    if stored is not None and stored.data.is_finished:
-        when = f"{stored.data.checked_at:%Y-%m-%d %H:%M} UTC"
-        note(f"Checked before, on {when}; --force checks it again.")
-        _show(stored)
-        return
+    video = resolve(target, title, settings)
+    reuse: Reuse = "nothing" if force else "claims" if pages or knobs else "verdicts"
     if pages is not None:
-        knobs["web"] = web = f"archive:{import_pages(pages, settings)}"
-    file = enlist(meant, settings, web, pages_rating)
-    if file is not None:
-        note(f"{meant.file} is listed as the video {meant.video_id} in {file}")
-    config = arguments.checked_config(knobs)
-    from factible_assets.services.search import default_remarks
-
-    words = default_remarks(meant.video_id, settings=settings, config=config)
-    if words:
-        note(words)
-    _check(meant.video_id, settings, config, fresh=force, takes_over=is_plain)
+        knobs["web"] = f"archive:{import_pages(pages, settings)}"
+    _check(video, settings, arguments.checked_config(knobs), reuse)
 
 
 def demo() -> None:
@@ -161,32 +141,22 @@ def demo() -> None:
             ExitCode.ENVIRONMENT,
         )
     note("The demo reads a miniature web that comes with the project; no request leaves here.")
-    _check(DEMO_VIDEO, settings, demo_config(), fresh=True, takes_over=False)
+    _check(Target(DEMO_VIDEO), settings, demo_config(), "nothing")
 
 
-def _check(
-    video_id: str, settings: Settings, config: FactCheckConfig, *, fresh: bool, takes_over: bool
-) -> None:
-    """Check a video, show what was found, and exit as the check ended."""
-    settings.ensure_home()
-    note(f"Checking {plain(video_id)} …")
-    # After the note, for loading Dagster takes seconds.
+def _check(video: Target, settings: Settings, config: FactCheckConfig, reuse: Reuse) -> None:
+    """Check a video, show the result, and exit with its code."""
     from factible_assets.cli.progress import watching
-    from factible_assets.runs.check import check_and_report
+    from factible_assets.runs.check import fact_check
     from factible_assets.services.reasoning import choose_reasoners
 
-    choices = None
-    with suppress(SetupError):  # the run says what is not set up
-        choices = choose_reasoners(config, settings)
-    checked = check_and_report(
-        video_id,
-        settings=settings,
-        config=config,
-        watch=watching,
-        say=note,
-        fresh=fresh,
-        takes_over=takes_over,
+    checked = fact_check(
+        video, settings=settings, config=config, reuse=reuse, watch=watching, say=note
     )
+    choices = None
+    if checked.is_new:
+        with suppress(SetupError):  # the run has reported it
+            choices = choose_reasoners(config, settings)
     for failure in checked.failures:
         complain(failure)
     _show(checked, choices)
@@ -397,7 +367,7 @@ def check_list(
     }
     note(f"{counted(len(given), 'claim')} → {done.file}; {jobs} at once")
     from factible_assets.cli.progress import PlainObserver, speaking_up
-    from factible_assets.runs.check import check_claim_list
+    from factible_assets.runs.batches import check_claim_list
 
     with speaking_up(PlainObserver(listed=len(given))) as lines:
         checks = check_claim_list(
@@ -405,7 +375,6 @@ def check_list(
             settings=settings,
             config=config,
             watch=lambda _: nullcontext(lines),
-            say=note,
             jobs=jobs,
             fresh=force,
         )
@@ -446,9 +415,9 @@ def media(
     if stored_data(video_id, settings) is None:
         raise unchecked(video_id, settings)
     note(f"Looking at the pictures of {plain(video_id)} …")
-    from factible_assets.runs.launch import check_video
+    from factible_assets.runs.launch import run_video
 
-    checked = check_video(
+    checked = run_video(
         video_id,
         settings=settings,
         config=FactCheckConfig(),
@@ -513,7 +482,7 @@ def recheck(
     An id that begins with a dash follows two dashes: factible recheck -- -LDjqcvSbP4
     """
     from factible_assets.cli.progress import watching
-    from factible_assets.runs.check import chosen_videos, next_plan, recheck_videos
+    from factible_assets.runs.batches import chosen_videos, next_plan, recheck_videos
 
     given = arguments.given_knobs(context)
     arguments.checked_config(given, "recheck")

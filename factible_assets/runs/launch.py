@@ -20,9 +20,10 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import dagster as dg
@@ -48,8 +49,8 @@ from factible_assets.pipeline.liveness import (
 from factible_assets.pipeline.partitions import videos
 from factible_assets.pipeline.resources import ReportsResource
 from factible_assets.records import METHOD, Claim
-from factible_assets.runs.result import Checked, stored_result
-from factible_assets.runs.reusable import input_tags
+from factible_assets.runs.result import Checked, stored_data, stored_result
+from factible_assets.runs.reusable import Reuse, find_reusable, input_tags
 from factible_assets.services.reasoning import BUDGETS, fitting_strategy
 from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError
 from factible_assets.stages.ports import Observer
@@ -62,7 +63,7 @@ from warehouse.store import Warehouse
 Result = TypeVar("Result")
 
 Watch: TypeAlias = Callable[[Callable[[], Budget]], AbstractContextManager[Observer]]
-"""Opens a watcher of one run, which can ask what its models have cost so far."""
+"""Opens the observer of one run; its argument returns the cost of the model calls so far."""
 
 _OPENING_SECONDS = 1_800
 """How long to wait while another process creates the databases: seconds, or minutes where the
@@ -287,111 +288,125 @@ def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
 # --- A run --------------------------------------------------------------------------------------
 
 
-def check_video(
+def run_video(
     video_id: str,
     *,
     settings: Settings,
     config: FactCheckConfig,
     watch: Watch = lambda _: nullcontext(Observer()),
+    reuse: Reuse = "nothing",
     claims: Sequence[Claim] = (),
     assets: Sequence[str] | None = None,
     job_name: str = "fact_check",
     run_id: str | None = None,
-    tags: Mapping[str, str] | None = None,
+    tags: Mapping[str, str] = MappingProxyType({}),
     remedy: str = "The same command goes on from there.",
 ) -> Checked:
-    """Fact-check one video, publish the result for readers, and write its report.
+    """Run a job on one video in this process, publish the result, and write the report.
 
-    The run goes on in a thread of its own. Ctrl-C, SIGTERM and a termination in Dagster's UI stop
-    it cleanly, and Dagster records it as canceled. Another check of the same video is waited for.
+    Everything that starts a check, except Dagster itself, calls this function. The run has a thread
+    of its own. Ctrl-C, SIGTERM and a termination in Dagster's UI stop it cleanly, and Dagster
+    records it as canceled. If another check of the video is going on, this one waits for it.
 
     Args:
         video_id: The partition; it is added if it is new.
         settings: The data folder and the services.
         config: The run's knobs.
-        watch: Opens who hears of claims and verdicts as they come, and of the run.
-        claims: Those that are known before the run begins.
+        watch: Opens the observer of this run.
+        reuse: How much of earlier runs this one may reuse.
+        claims: The claims, if the caller knows them before the run begins.
         assets: The assets to materialize; all seven if not given.
         job_name: The job that materializes them: fact_check, recheck or pictures.
-        run_id: The id of the run, a UUID, for a caller who must know it before it ends.
-        tags: Tags of the run, besides its own.
-        remedy: How to go on with a run that was stopped.
+        run_id: The id of the run, a UUID, if the caller needs it before the run ends.
+        tags: Further tags of the run.
+        remedy: The sentence that tells how to resume a stopped run.
 
-    Raises FactibleError: The run could not be started, its strategy asks a model and none judges,
-    it failed and nothing is stored of the video, or it was stopped; what was complete by then is
-    stored.
-    Raises KeyboardInterrupt: The run was to stop, did not at once, and was left.
+    Raises FactibleError: The run could not be started, its strategy needs a language model and none
+    is set up, it failed with nothing stored, or it was stopped; complete results stay stored.
+    Raises KeyboardInterrupt: The run did not stop in time and was abandoned.
     """
+    _prepare(settings, config)
+    run_id = run_id or str(uuid.uuid4())
+    failed: tuple[str, ...] = ()
+    run = None
+    with (
+        warnings.catch_warnings(),
+        watch(lambda: BUDGETS.of_run(run_id)) as observer,
+        open_instance(settings, captures_output=False) as instance,
+        turn(instance, video_id, observer.waiting),
+    ):
+        inputs = input_tags(video_id, settings, config)
+        if reuse != "nothing":
+            reusable = find_reusable(stored_data(video_id, settings), instance, inputs, reuse)
+            claims, assets = reusable.claims, reusable.assets
+            if reusable.remark:
+                observer.remarked(reusable.remark)
+        has_work = assets is None or len(assets) > 0
+        if has_work:
+            if claims:
+                observer.claims_found(claims)
+            # Dagster warns authors of pipelines about previews; users need not see that.
+            for kind in (dg.BetaWarning, dg.PreviewWarning):
+                warnings.simplefilter("ignore", kind)
+            # The report is written once, below, however the run ends.
+            reports = ReportsResource.of(settings, waits=True)
+            shown = {"observer": observer, "reports": reports}
+            job = build_defs(settings, resource_overrides=shown).resolve_job_def(job_name)
+            instance.add_dynamic_partitions(str(videos.name), [video_id])
+            with mark_alive(instance, run_id):
+                result = supervised(
+                    lambda: job.execute_in_process(
+                        partition_key=video_id,
+                        instance=instance,
+                        raise_on_error=False,
+                        asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
+                        run_config=run_config_for(config, assets or METHOD),
+                        run_id=run_id,
+                        tags={"video": video_id, "launched_by": "factible"} | inputs | {**tags},
+                    ),
+                    run_id,
+                    instance,
+                    observer,
+                )
+            if not result.success:
+                failed = failures_of_run(instance, run_id)
+                run = instance.get_run_by_id(run_id)
+    checked = stored_result(video_id, settings=settings, publish=not failed)
+    if run is not None and run.status is dg.DagsterRunStatus.CANCELED:
+        raise _stopped(run_id, remedy)
+    if checked is None:
+        why = " ".join(failed) or "it stored nothing"
+        raise FactibleError(f"The check of {video_id} failed: {why}", code=code_of(failed))
+    return replace(checked, run_id=run_id, failures=failed, is_new=True) if has_work else checked
+
+
+def _stopped(run_id: str, remedy: str) -> FactibleError:
+    cost, paid = BUDGETS.of_run(run_id), ""
+    if cost.calls:
+        calls = counted(cost.calls, "model call")
+        paid = f" Answers are kept and not paid again ({calls}, {dollars(cost.spent)} so far)."
+    return FactibleError(
+        f"Stopped: the run {run_id[:8]} is canceled, and nothing is half-written.{paid}",
+        remedy,
+        ExitCode.INTERRUPTED,
+    )
+
+
+def _prepare(settings: Settings, config: FactCheckConfig) -> None:
     settings.refuse_lost_warehouse()
     try:
         fitting_strategy(config.strategy, config, settings)
     except SetupError as error:
         raise FactibleError(str(error), code=ExitCode.ENVIRONMENT) from error
-    run_id = run_id or str(uuid.uuid4())
+
+    def create_warehouse() -> None:
+        with suppress(WarehouseError):  # the run will meet it and report it
+            Warehouse(settings.warehouse).ensure_exists()
+
     if not settings.warehouse.exists():
-        # It takes a second: while Dagster opens its own. No daemon, which would be cut off half-way
-        # by the end of a check that fails at once, and leave its unfinished file.
-        threading.Thread(target=_create_warehouse, args=(settings,)).start()
-    with (
-        warnings.catch_warnings(),
-        watch(lambda: BUDGETS.of_run(run_id)) as watcher,
-        open_instance(settings, captures_output=False) as instance,
-        ExitStack() as stack,
-    ):
-        if claims:
-            watcher.claims_found(claims)
-        # Dagster's remarks to whoever writes pipelines are none for whoever checks a video.
-        for kind in (dg.BetaWarning, dg.PreviewWarning):
-            warnings.simplefilter("ignore", kind)
-        # However the run ends, its report is written below, once.
-        reports = ReportsResource.of(settings, waits=True)
-        shown = {"observer": watcher, "reports": reports}
-        definitions = build_defs(settings, resource_overrides=shown)
-        job = definitions.resolve_job_def(job_name)
-        instance.add_dynamic_partitions(str(videos.name), [video_id])
-        stack.enter_context(turn(instance, video_id, watcher.waiting))
-        stack.enter_context(mark_alive(instance, run_id))
-        inputs = input_tags(video_id, settings, config)
-        result = supervised(
-            lambda: job.execute_in_process(
-                partition_key=video_id,
-                instance=instance,
-                raise_on_error=False,
-                asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
-                run_config=run_config_for(config, assets or METHOD),
-                run_id=run_id,
-                tags={"video": video_id, "launched_by": "factible", **inputs, **(tags or {})},
-            ),
-            run_id,
-            instance,
-            watcher,
-        )
-        failed = () if result.success else failures_of_run(instance, run_id)
-        run = instance.get_run_by_id(run_id) if failed else None
-    checked = stored_result(
-        video_id, settings=settings, run_id=run_id, failures=failed, publishes=not failed
-    )
-    if run is not None and run.status is dg.DagsterRunStatus.CANCELED:
-        cost, paid = BUDGETS.of_run(run_id), ""
-        if cost.calls:
-            calls = counted(cost.calls, "model call")
-            paid = f" Answers are kept and not paid again ({calls}, {dollars(cost.spent)} so far)."
-        raise FactibleError(
-            f"Stopped: the run {run_id[:8]} is canceled, and nothing is half-written.{paid}",
-            remedy,
-            ExitCode.INTERRUPTED,
-        )
-    if checked is None:
-        raise FactibleError(
-            f"The check of {video_id} failed: {' '.join(failed) or 'it stored nothing'}",
-            code=code_of(failed),
-        )
-    return checked
-
-
-def _create_warehouse(settings: Settings) -> None:
-    with suppress(WarehouseError):  # the run will meet it, and say so
-        Warehouse(settings.warehouse).ensure_exists()
+        # Creating it takes a second, as does opening Dagster's databases. The thread is no daemon:
+        # if the check fails at once, the end of the process would leave an unfinished file.
+        threading.Thread(target=create_warehouse).start()
 
 
 def supervised(

@@ -1,8 +1,4 @@
-"""What the warehouse holds of a video that was checked, and how that check ended.
-
-What belongs here: one video's rows with its report written, whoever asks for them. What does not:
-checking it (check.py), the report (report/), how it is shown (cli/, http_service/).
-"""
+"""The result of a check: the rows that the warehouse holds on a video, and its report."""
 
 from __future__ import annotations
 
@@ -23,9 +19,10 @@ _SQL = statements("factible_assets.runs", "questions.sql")
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A video as it stands in the warehouse after a check, and where its report lies.
+    """A video's rows after a check, and the path of its report.
 
-    `failures` has a sentence for each step of the check that failed.
+    `failures` has a sentence for each step that failed. `cost_ever` is the cost of the model calls
+    of all checks of the video, in US dollars. `is_new` tells whether a run has just produced it.
     """
 
     data: ReportData
@@ -33,69 +30,67 @@ class Checked:
     run_id: str | None
     failures: tuple[str, ...] = ()
     cost_ever: float = 0.0
-    """What the models of all checks of the video have cost, in US dollars."""
+    is_new: bool = False
 
     @property
     def incomplete(self) -> set[str]:
-        """The claims whose newest verdict is incomplete, by id."""
-        still = (row.claim_id for row in self.data.verdicts if row.status == "incomplete")
-        return {*still, *self.data.outlived}
+        """The ids of the claims whose newest verdict is incomplete."""
+        current = (row.claim_id for row in self.data.verdicts if row.status == "incomplete")
+        return {*current, *self.data.outlived}
 
     @property
     def flips(self) -> tuple[VerdictChange, ...]:
-        """The verdicts that the check turned."""
+        """The verdicts that this run turned."""
         made = (each for each in self.data.changes if each.run_id == self.run_id)
         return tuple(each for each in made if each.change == "flip")
 
     @property
     def code(self) -> ExitCode:
-        """How the check ended."""
         if self.failures:
             return code_of(self.failures)
         return ExitCode.INCOMPLETE if self.incomplete else ExitCode.DONE
 
 
 def stored_data(video_id: str, settings: Settings) -> ReportData | None:
-    """Return what the warehouse holds on a video; None if it holds nothing."""
+    """Return the rows of a video; None if the warehouse has none."""
     if not settings.warehouse.exists():
         return None
     return read_report_data(Warehouse(settings.warehouse), video_id)
 
 
-def is_behind(video_id: str, settings: Settings) -> bool:
-    """Tell whether the copy for readers lacks what the warehouse has of a video.
-
-    So it is after a run that could not publish it, for want of room, say.
-    """
-    live, copy = settings.warehouse, settings.published
-    if not (isinstance(live, Path) and isinstance(copy, Path) and live.exists() and copy.exists()):
-        return False
-    try:
-        return Warehouse(live).current_sets(video_id) != Warehouse(copy).current_sets(video_id)
-    except WarehouseError:  # what cannot be read lacks everything
-        return True
-
-
 def stored_result(
-    video_id: str,
-    *,
-    settings: Settings,
-    run_id: str | None = None,
-    failures: tuple[str, ...] = (),
-    publishes: bool = False,
+    video_id: str, *, settings: Settings, publish: bool = False, finished: bool = False
 ) -> Checked | None:
-    """Write the report of what the warehouse holds on a video; None if it holds nothing.
+    """Write the report of a video from its stored rows; None if the warehouse has none.
 
-    With `publishes`, the copy for readers is made of the same moment.
+    `publish` also renews the copy for readers, from the same snapshot. With `finished`, the result
+    of an unfinished check is None too.
     """
     if not settings.warehouse.exists():
         return None
     store = Warehouse(settings.warehouse)
-    with store.published(settings.published) if publishes else store.snapshot() as now:
-        data = read_report_data(now, video_id)
-        if data is None:
+    with store.published(settings.published) if publish else store.snapshot() as snapshot:
+        data = read_report_data(snapshot, video_id)
+        if data is None or (finished and not data.is_finished):
             return None
-        index = read_index_data(now)
-        (ever,) = now.rows(_SQL["cost_of_all_checks"], {"video": video_id})
+        index = read_index_data(snapshot)
+        (ever,) = snapshot.rows(_SQL["cost_of_all_checks"], {"video": video_id})
     report = publish_data(data, index, settings.reports)
-    return Checked(data, report, run_id or data.run_id, failures, float(ever["usd"]))
+    return Checked(data, report, data.run_id, cost_ever=float(ever["usd"]))
+
+
+def finished_check(video_id: str, settings: Settings) -> Checked | None:
+    """Return the stored check of a video if it is finished, else None.
+
+    A run that could not publish its result, for example because the disk was full, is made up for.
+    """
+    checked = stored_result(video_id, settings=settings, finished=True)
+    live, copy = settings.warehouse, settings.published
+    if checked and isinstance(live, Path) and isinstance(copy, Path) and copy.exists():
+        try:
+            is_behind = Warehouse(copy).current_sets(video_id) != checked.data.sets
+        except WarehouseError:  # the copy cannot be read
+            is_behind = True
+        if is_behind:
+            Warehouse(live).publish(copy)
+    return checked

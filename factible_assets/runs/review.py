@@ -725,12 +725,14 @@ def _check_again(
     run_id: str | None,
 ) -> Checked:
     from factible_assets.pipeline.schedules import FORGOTTEN, last_knobs  # noqa: PLC0415 - Dagster
-    from factible_assets.runs.launch import check_video, open_instance  # noqa: PLC0415 - Dagster
-    from factible_assets.runs.reusable import INPUT_TAGS, claims_wait  # noqa: PLC0415
+    from factible_assets.runs.launch import open_instance, run_video  # noqa: PLC0415 - Dagster
+    from factible_assets.runs.reusable import INPUT_TAGS, has_pending_corrections  # noqa: PLC0415 - Dagster
 
     settings = file.settings
     with Warehouse(settings.warehouse).snapshot() as now, open_instance(settings) as instance:
-        waits = claims_wait(now, file.video_id)
+        waits = has_pending_corrections(
+            now.read_current(records.Claim, file.video_id), read_actions(now, file.video_id)
+        )
         found = now.current_sets(file.video_id).get("claims")
         made = instance.get_run_by_id(found.run_id) if found else None
         given = last_knobs(now, instance, file.video_id)
@@ -745,7 +747,7 @@ def _check_again(
     reviewer = {"reviewer": actions[0].reviewer} if actions else {}
     # What its claims come from is what those come from that are kept.
     comes_from = {tag: made.tags.get(tag, "") if made else "" for tag in INPUT_TAGS}
-    return check_video(
+    return run_video(
         file.video_id,
         settings=settings,
         config=config,

@@ -174,7 +174,7 @@ def _check(order: Order, settings: Settings, watch: Watch) -> Checked:
     from factible_assets.runs import launch, review  # noqa: PLC0415
 
     if order.claim_id is None:
-        return launch.check_video(
+        return launch.run_video(
             order.video_id,
             settings=settings,
             config=order.config,

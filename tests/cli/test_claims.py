@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from factible_assets.errors import ExitCode, gravest
-from factible_assets.runs import check
+from factible_assets.runs import batches
 from tests.cli.conftest import Run
 
 
 def unasked(video_ids: Sequence[str], **_: object) -> list[tuple[dict[str, Any], ExitCode]]:
-    return [(check._row(each, None, "Nobody was asked."), ExitCode.DONE) for each in video_ids]
+    return [
+        (batches.result_row(each, None, "Nobody was asked."), ExitCode.DONE) for each in video_ids
+    ]
 
 
 def test_a_list_that_is_not_there_is_a_sentence(factible: Run, home: Path) -> None:
@@ -43,7 +45,7 @@ def test_a_knob_out_of_its_range_is_refused(factible: Run, tmp_path: Path) -> No
 def test_another_list_of_the_same_name_is_not_overwritten(
     factible: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check, "check_claim_list", unasked)
+    monkeypatch.setattr(batches, "check_claim_list", unasked)
     for folder, claim in (("x", "Honey keeps."), ("y", "The seas rise.")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "list.csv").write_text(f"claim\n{claim}\n", encoding="utf-8")
@@ -81,7 +83,7 @@ def test_the_list_itself_and_a_folder_are_refused_as_output(
 def test_a_row_that_is_left_out_is_told_though_nothing_else_is(
     factible: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check, "check_claim_list", unasked)
+    monkeypatch.setattr(batches, "check_claim_list", unasked)
     file = tmp_path / "list.csv"
     file.write_text("claim,date\nHoney keeps.,\nThe seas rise.,yesterday\n", encoding="utf-8")
     result = factible("claims", "check", file, "--json", "-q")

@@ -20,7 +20,8 @@ from factible_assets.cli.main import app
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
 from factible_assets.runs import launch
 from factible_assets.runs.launch import open_instance
-from factible_assets.runs.reusable import still_standing
+from factible_assets.runs.result import stored_data
+from factible_assets.runs.reusable import find_reusable, input_tags
 from factible_assets.settings import Settings, load_settings
 from tests.end_to_end.loopback import (
     CHAT,
@@ -134,7 +135,7 @@ def test_a_run_that_is_terminated_from_elsewhere_stops_and_is_no_failure(tmp_pat
         assert statuses(world.home) == ["CANCELED"]
 
 
-def test_claims_are_taken_over_unless_what_they_come_from_has_changed(
+def test_claims_are_reused_unless_their_inputs_have_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SERPER_API_KEY"):
@@ -152,18 +153,19 @@ def test_claims_are_taken_over_unless_what_they_come_from_has_changed(
     settings = load_settings()
     (video_id,) = Warehouse(settings.warehouse).query("FROM current_videos")["video_id"]
 
-    def still(**knobs: Any) -> tuple[bool, bool]:
-        config = FactCheckConfig(**knobs)
+    def reused(**knobs: Any) -> tuple[bool, bool]:
+        """Tell whether a run with these options would reuse the transcript, and the claims."""
+        tags = input_tags(video_id, settings, FactCheckConfig(**knobs))
         with open_instance(settings) as instance:
-            found = still_standing(video_id, instance, settings=settings, config=config)
-        return found.stored_at is not None, found.claims is not None
+            found = find_reusable(stored_data(video_id, settings), instance, tags, "claims")
+        return found.assets is not None, bool(found.claims)
 
-    assert still() == (True, True)
-    assert still(search=SearchConfig(max_results=2)) == (True, True)
-    assert still(claims=ClaimsConfig(max_claims=1)) == (True, False)
+    assert reused() == (True, True)
+    assert reused(search=SearchConfig(max_results=2)) == (True, True)
+    assert reused(claims=ClaimsConfig(max_claims=1)) == (True, False)
     (copy,) = (settings.home_corpora / "transcripts").iterdir()
     copy.write_text(f"{words} The mayor owns 300 sheep.", encoding="utf-8")
-    assert still() == (False, False)
+    assert reused() == (False, False)
 
 
 def test_processes_wait_for_another_that_checks_their_video_and_for_no_other(

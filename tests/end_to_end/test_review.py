@@ -15,7 +15,7 @@ from factible_assets.cli.main import app
 from factible_assets.config import FactCheckConfig
 from factible_assets.pipeline.assets.claim_checks import scope_of
 from factible_assets.records import Claim
-from factible_assets.runs.launch import check_video, open_instance
+from factible_assets.runs.launch import open_instance, run_video
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.stages.reviews import claims_in_force
@@ -134,7 +134,7 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
     assert "health desk" in Path(done["report"]).read_text(encoding="utf-8")
 
     # A later check of the whole video keeps to it.
-    again = check_video(
+    again = run_video(
         VIDEO,
         settings=settings,
         config=FactCheckConfig(renew=True),

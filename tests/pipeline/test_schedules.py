@@ -31,7 +31,7 @@ from factible_assets.pipeline.schedules import (
     send,
 )
 from factible_assets.rows import VerdictChange
-from factible_assets.runs.launch import check_video, open_instance
+from factible_assets.runs.launch import open_instance, run_video
 from factible_assets.settings import Settings, SettingsError, load_settings
 from tests.pipeline.assets.conftest import DEMO_VIDEO
 from tests.servers import MisbehavingServer, hang, respond
@@ -328,7 +328,7 @@ def test_old_runs_go_from_dagsters_records_and_those_behind_current_sets_stay(
 ) -> None:
     settings = Settings(home=tmp_path)
     outcomes = [
-        check_video(
+        run_video(
             DEMO_VIDEO,
             settings=settings,
             config=FactCheckConfig(claims=ClaimsConfig(max_claims=1), reasoner="embedded"),

@@ -1,0 +1,204 @@
+"""Checks several videos: a list of claims at once, or checked videos again one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+
+from factible_assets.config import FactCheckConfig
+from factible_assets.errors import ExitCode, FactibleError, code_of
+from factible_assets.pipeline import schedules
+from factible_assets.pipeline.liveness import knobs_of_run
+from factible_assets.records import Claim
+from factible_assets.report.data import ReportData
+from factible_assets.runs.check import Say
+from factible_assets.runs.launch import Watch, open_instance, run_video
+from factible_assets.runs.result import Checked, stored_result
+from factible_assets.runs.reusable import find_reusable, input_tags
+from factible_assets.scales import veracity_of
+from factible_assets.settings import Settings
+from warehouse.rechecks import PlannedVideo, forget_launch, read_plan, remember_launch
+from warehouse.store import Warehouse
+
+# --- A list of claims ---------------------------------------------------------------------------
+
+
+def check_claim_list(
+    video_ids: Sequence[str],
+    *,
+    settings: Settings,
+    config: FactCheckConfig,
+    watch: Watch,
+    jobs: int,
+    fresh: bool,
+) -> Iterator[tuple[dict[str, Any], ExitCode]]:
+    """Check claims, `jobs` at once; yield the result of each as a table row when it has ended.
+
+    Each id names a video with one claim. A claim that cannot be checked does not stop the others.
+    A finished check is reused if the claim's text, its date and the options are the same; with
+    `fresh` it never is. `watch` is called in several threads.
+
+    Raises FactibleError: It was interrupted; finished checks are stored.
+    """
+
+    def check_claim(video_id: str) -> tuple[dict[str, Any], ExitCode]:
+        try:
+            checked = None
+            if not fresh:
+                checked = stored_result(video_id, settings=settings, finished=True)
+            if checked is None or not _has_same_inputs(checked.data, settings, config):
+                checked = run_video(video_id, settings=settings, config=config, watch=watch)
+        except FactibleError as error:
+            return result_row(video_id, None, str(error)), code_of([str(error)])
+        return result_row(video_id, checked, " ".join(checked.failures)), checked.code
+
+    with ThreadPoolExecutor(jobs, thread_name_prefix="claim") as pool:
+        waiting = [pool.submit(check_claim, video_id) for video_id in video_ids]
+        try:
+            for done in as_completed(waiting):
+                yield done.result()
+        except KeyboardInterrupt as interrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            # The supervisor of each run sees that it is marked.
+            running = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])
+            with open_instance(settings) as instance:
+                for run in instance.get_runs(filters=running):
+                    if run.tags.get("video") in video_ids:
+                        instance.report_run_canceling(run)
+            raise FactibleError(
+                "Stopped: the claims that were complete are stored.",
+                "The same command goes on from there.",
+                ExitCode.INTERRUPTED,
+            ) from interrupt
+
+
+def result_row(video_id: str, checked: Checked | None, failure: str) -> dict[str, Any]:
+    """Return the result of a claim as a table row; without a verdict, its summary is `failure`."""
+    verdict = next(iter(checked.data.verdicts), None) if checked else None
+    level = verdict and (verdict.veracity or veracity_of(verdict.stance, verdict.confidence))
+    shown = ("confidence", "confidence_score", "supporting", "refuting")
+    return {
+        "status": verdict.status if verdict else "failed",
+        "stance": verdict.stance if verdict else None,
+        "veracity": level or None,
+        **{name: getattr(verdict, name, None) for name in shown},
+        "summary": verdict.summary if verdict else failure or None,
+        "video_id": video_id,
+        "report": str(checked.report) if checked else None,
+    }
+
+
+def _has_same_inputs(stored: ReportData, settings: Settings, config: FactCheckConfig) -> bool:
+    """Tell whether a stored check used the claim's current text and date, and these options."""
+    tags = input_tags(stored.video.video_id, settings, config)
+    with open_instance(settings) as instance:
+        claims = find_reusable(stored, instance, tags, "claims").claims
+        last = knobs_of_run(instance, stored.run_id)
+    given = config.model_dump(mode="json", exclude_none=True)
+    return bool(claims) and last is not None and {**given, **last} == given
+
+
+# --- Checking again -----------------------------------------------------------------------------
+
+
+def next_plan(settings: Settings, limit: int | None, named: Sequence[str]) -> list[PlannedVideo]:
+    """Return the plan of the next night, for all videos or for the `named` ones.
+
+    Raises FactibleError: A named video has no claims.
+    """
+    rows = _plan(settings, limit, schedules.next_tick(settings, datetime.now(UTC)), named)
+    return [row for row in rows if not named or row.video_id in named]
+
+
+def chosen_videos(
+    settings: Settings, named: Sequence[str], limit: int | None
+) -> list[PlannedVideo]:
+    """Return the videos to check again now: the `named` ones, or else those that are due.
+
+    Raises FactibleError: A named video has no claims, or a run is checking it.
+    """
+    with open_instance(settings) as instance:
+        busy = schedules.in_flight(instance)
+    rows = _plan(settings, limit, datetime.now(UTC), named, busy)
+    if not named:
+        return [row for row in rows if row.is_planned]
+    if taken := sorted(busy & set(named)):
+        raise FactibleError(
+            f"{', '.join(taken)} is being checked at the moment.",
+            "Wait until that run has ended, or cancel it in the Dagster UI.",
+            ExitCode.FAILED,
+        )
+    by_id = {row.video_id: row for row in rows}
+    return [by_id[video_id] for video_id in dict.fromkeys(named)][:limit]
+
+
+def _plan(
+    settings: Settings,
+    limit: int | None,
+    as_of: datetime,
+    named: Sequence[str],
+    held: Collection[str] = (),
+) -> list[PlannedVideo]:
+    rows: list[PlannedVideo] = []
+    if settings.warehouse.exists():
+        limits = schedules.recheck_limits(settings)
+        rows = read_plan(
+            Warehouse(settings.warehouse),
+            limits if limit is None else replace(limits, videos=limit),
+            as_of,
+            held=held,
+            next_tick=schedules.next_tick(settings, datetime.now(UTC)),
+            keep_limits=limit is None,
+        )
+    unknown = sorted(set(named) - {row.video_id for row in rows})
+    if unknown:
+        raise FactibleError(
+            f"There are no claims of {', '.join(unknown)} to check again.",
+            f"Check it first: factible check -- {unknown[0]}",
+        )
+    return rows
+
+
+def recheck_videos(
+    settings: Settings,
+    rows: Sequence[PlannedVideo],
+    given: Mapping[str, object],
+    *,
+    remember: bool,
+    watch: Watch,
+    say: Say,
+) -> Iterator[Checked]:
+    """Check videos again, one after the other.
+
+    Each run has the options of the video's last check, except those `given` by name. With
+    `remember`, the plan records these launches as its own, unless the user stops them.
+
+    Raises FactibleError: A run was stopped.
+    """
+    store = Warehouse(settings.warehouse)
+    for row in rows:
+        with open_instance(settings) as instance:
+            last = schedules.last_knobs(store, instance, row.video_id)
+        if remember:
+            remember_launch(store, row, row.planned_for)
+        try:
+            yield run_video(
+                row.video_id,
+                settings=settings,
+                config=schedules.recheck_config(last, given, say=say),
+                watch=watch,
+                claims=store.read_current(Claim, row.video_id),
+                assets=schedules.RECHECK_ASSETS if row.with_queries else schedules.RENEWED,
+                job_name=schedules.RECHECK_JOB,
+                tags=schedules.run_tags(row.video_id, row.corpus, "factible recheck"),
+                remedy="What was complete is stored; run the same command to go on.",
+            )
+        except (FactibleError, KeyboardInterrupt) as error:
+            if not isinstance(error, FactibleError) or error.code is ExitCode.INTERRUPTED:
+                forget_launch(store, row, row.planned_for)
+            raise
