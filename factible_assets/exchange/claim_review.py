@@ -357,13 +357,13 @@ def _review(
     elif verdict is not None and verdict.stance is not None:
         stance = verdict.stance
         # A failed re-check keeps the old verdict, with its old date.
-        outlived = data.outlived.get(claim.claim_id)
+        failed = data.failed_rechecks.get(claim.claim_id)
         sure = f"{verdict.confidence} confidence, " if sureness(verdict) else ""
         words = f"{verdict_words(verdict).capitalize()} ({sure}automatic)"
         why = f"{SCALE} {DISCLAIMER}"
         made_by = f"Fact-checking software, not a publisher. {DISCLAIMER}"
         said = {
-            "datePublished": _day(outlived.reached_at if outlived else data.checked_at),
+            "datePublished": _day(failed.reached_at if failed else data.checked_at),
             "author": {"@type": "Organization", "name": SOFTWARE, "description": made_by},
             "digitalSourceType": _SOURCE_TYPES[verdict.basis],
             "disambiguatingDescription": f"{DISCLAIMER} Basis: {_BASIS_WORDS[verdict.basis]}.",

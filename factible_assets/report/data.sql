@@ -1,7 +1,7 @@
--- What a report and the index ask of the warehouse beside its rows.
+-- The questions of reports and the index beside the rows of a video.
 
--- name: outlived
--- Verdicts beside a failed re-check.
+-- name: failed_rechecks
+-- Complete verdicts whose newest re-check failed.
 SELECT claim_id, checked_at AS reached_at, latest_checked_at AS failed_at, latest_reason AS reason
 FROM current_verdicts
 WHERE video_id = $video_id AND status = 'complete' AND latest_status = 'incomplete'
@@ -14,7 +14,7 @@ WHERE video_id = $video_id
 ORDER BY checked_at, claim_id
 
 -- name: reviewed_queries
--- The words of queries that a reviewer changed, which the newest check may not ask any more.
+-- The words of queries that a reviewer changed. The newest check may not use them any more.
 SELECT queries.query_id, max(queries.text) AS words
 FROM queries
 JOIN review_actions AS acts
@@ -48,7 +48,7 @@ SELECT
     coalesce(verdicts.refuting, 0) AS refuting
 FROM current_claims AS claims
 LEFT JOIN (
-    -- The rows of current_verdicts, without what that view adds to them: a sort and a join of all less.
+    -- As in current_verdicts, but without the columns that cost that view a sort and a join.
     SELECT video_id, claim_id, unnest(arg_max(
         {'stance': stance, 'confidence': confidence, 'basis': basis, 'supporting': supporting, 'refuting': refuting},
         (status = 'complete', checked_at <= now() + INTERVAL 1 HOUR, checked_at, run_id)

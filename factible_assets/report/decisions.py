@@ -1,30 +1,26 @@
-"""What reviewers decided about sources since the last check, applied to the rows of a report.
+"""Applies reviewers' decisions about sources to the rows of the last check.
 
-What belongs here: sources as they were overruled or blocked, and the verdict that follows from
-them. What does not: the rules for both (stages/), recording decisions (runs/review.py).
-
-A decision is stored at once, and the rows of a check change with the next check. Until then a page,
-an export or a card would contradict the decision. The vote is counted again from the stored rows,
-so no service is asked. It is counted with the default settings: if these do not lead from the
-stored rows to the stored verdict, the claim has no verdict until it is checked again.
+The next check will follow the decisions. Until then, a report, export or card would contradict
+them. So the vote is counted again from the stored rows, without asking any service, and with the
+default settings. If those settings do not lead to the stored verdict, the claim has no verdict
+until it is checked again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from factible_assets import records
 from factible_assets.config import FactCheckConfig
-from factible_assets.report.data import ReportData
+from factible_assets.rows import VideoRows
 from factible_assets.stages import reviews
 from factible_assets.stages.origins import StoryIndex
 from factible_assets.stages.verdict import CaseFile, conclude, form_opinion
 
 _COUNTED = (
-    "The vote was counted again after a reviewer decided about a source; the claim was not checked "
-    "again since."
+    "A reviewer decided about a source after the last check. The vote was counted again with that "
+    "decision."
 )
 _WAITS = "A reviewer decided about a source since the last check. Check the claim again."
 _UNREAD = dict.fromkeys(
@@ -32,44 +28,46 @@ _UNREAD = dict.fromkeys(
 )
 
 
-def as_decided(data: ReportData) -> ReportData:
-    """Return the rows of a video as reviewers' decisions about its sources leave them.
+def apply_decisions(
+    rows: VideoRows, actions: Iterable[records.ReviewAction]
+) -> tuple[Sequence[records.Evidence], Sequence[records.Verdict], dict[str, records.Verdict]]:
+    """Return the evidence and verdicts with the decisions applied.
 
-    `stored_verdicts` of the result has the replaced verdicts, by claim.
+    The last value has the stored verdicts that were replaced, by claim.
     """
-    corrections = reviews.corrections_by_claim(data.reviews)
-    changed: dict[str, tuple[records.Evidence, bool]] = {}
-    for row in data.evidence:
+    corrections = reviews.corrections_by_claim(actions)
+    changed: dict[str, records.Evidence] = {}
+    uncertain: set[str] = set()
+    for row in rows.evidence:
         mine = corrections.get(row.claim_id)
-        if mine is not None and (decided := _row_as_decided(row, mine)) is not None:
-            changed[row.evidence_id] = decided
-    if not changed:
-        return data
-    evidence = [
-        changed[row.evidence_id][0] if row.evidence_id in changed else row for row in data.evidence
-    ]
-    concerned = {row.claim_id for row, _ in changed.values()}
-    unknown = {row.claim_id for row, is_known in changed.values() if not is_known}
-    stored = {
-        claim: verdict
-        for claim, verdict in data.verdict_of.items()
-        if claim in concerned and verdict.status == "complete"
-    }
-    counted = {
-        claim: _waiting(verdict) if claim in unknown else _counted(data, verdict, evidence)
-        for claim, verdict in stored.items()
-    }
-    verdicts = [counted.get(each.claim_id, each) for each in data.verdicts]
-    return replace(data, evidence=evidence, verdicts=verdicts, stored_verdicts=stored)
+        if mine is None or (decided := _decided_row(row, mine)) is None:
+            continue
+        changed[row.evidence_id], has_known_weight = decided
+        if not has_known_weight:
+            uncertain.add(row.claim_id)
+    evidence = [changed.get(row.evidence_id, row) for row in rows.evidence]
+    concerned = {row.claim_id for row in changed.values()}
+    replaced, verdicts = {}, []
+    for verdict in rows.verdicts:
+        claim = verdict.claim_id
+        if claim in concerned and verdict.status == "complete":
+            replaced[claim] = verdict
+            if claim in uncertain:
+                verdicts.append(_without_verdict(verdict))
+            else:
+                verdicts.append(_counted_again(rows, verdict, evidence))
+        else:
+            verdicts.append(verdict)
+    return evidence, verdicts, replaced
 
 
-def _row_as_decided(
+def _decided_row(
     row: records.Evidence, mine: reviews.Corrections
 ) -> tuple[records.Evidence, bool] | None:
-    """Return a source as it was decided about, None if its row says so already.
+    """Return the source after the decisions about it, or None if its row follows them already.
 
-    The second value tells whether the weight of the source is known. It is not if an overruling
-    was taken back, because the row no longer has the machine's confidence.
+    The flag tells whether the weight of the source is known. It is unknown if a reviewer took an
+    overruling back, because the row no longer has the machine's confidence.
     """
     if row.status != "ok":
         return None
@@ -89,60 +87,45 @@ def _row_as_decided(
     if row.machine_rating is not None:
         machine |= {"rating": row.machine_rating, "machine_rating": None}
     if machine:
-        # What the check wrote of the former overruling holds no more.
+        # The check's remark on the former overruling is out of date.
         machine["reason"] = (row.reason or "").partition("Overruled by ")[0].strip() or None
-    is_known = all(
-        now is not None or before is None for now, before in zip(wanted, applied, strict=True)
-    )
+    is_known = all(new or not old for new, old in zip(wanted, applied, strict=True))
     return reviews.with_overrulings(row.model_copy(update=machine), mine), is_known
 
 
-def _counted(
-    data: ReportData, stored: records.Verdict, evidence: Iterable[records.Evidence]
+def _counted_again(
+    rows: VideoRows, stored: records.Verdict, evidence: Sequence[records.Evidence]
 ) -> records.Verdict:
-    """Return the verdict of the vote over a claim's changed evidence."""
-    claim, config = stored.claim_id, FactCheckConfig()
-    stories = StoryIndex(data.texts)
+    """Return the verdict of a new vote over the claim's changed evidence."""
+    config, stories = FactCheckConfig(), StoryIndex(rows.texts)
 
-    def vote(rows: Iterable[records.Evidence]) -> records.Verdict:
-        case = CaseFile(
-            claim=next(each for each in data.claims if each.claim_id == claim),
-            queries=_of(claim, data.queries),
-            searches=_of(claim, data.searches),
-            hits=_of(claim, data.hits),
-            evidence=_of(claim, rows),
-        )
+    def own(places: Iterable[Any]) -> list[Any]:
+        return [row for row in places if row.claim_id == stored.claim_id]
+
+    def vote(voters: Sequence[records.Evidence]) -> records.Verdict:
+        (claim,) = own(rows.claims)
+        case = CaseFile(claim, own(rows.queries), own(rows.searches), own(rows.hits), own(voters))
         opinion = form_opinion(
             case, stories, config.verdicts, basis=stored.basis, places=config.search.max_results
         )
         return conclude(opinion, None)
 
-    before = vote(data.evidence)
-    is_the_vote = (before.stance, before.confidence, before.confidence_score) == (
-        stored.stance,
-        stored.confidence,
-        stored.confidence_score,
-    )
-    if not is_the_vote or stored.veracity is not None:
-        return _waiting(stored)
+    figures = ("stance", "confidence", "confidence_score")
+    before = vote(rows.evidence)
+    was_this_vote = all(getattr(before, each) == getattr(stored, each) for each in figures)
+    if not was_this_vote or stored.veracity is not None:
+        return _without_verdict(stored)
     made = vote(evidence)
-    kept = {"rank": stored.rank, "strategy": stored.strategy}
+    kept: dict[str, Any] = {"rank": stored.rank, "strategy": stored.strategy}
     if made.status == "complete":
-        differs = stored.reasoner_stance not in {None, made.stance}
-        kept |= {
-            "reasoner_stance": stored.reasoner_stance,
-            "disagreement": differs,
-            "reason": " ".join(filter(None, (made.reason, _COUNTED))),
-        }
+        kept["reasoner_stance"] = stored.reasoner_stance
+        kept["disagreement"] = stored.reasoner_stance not in {None, made.stance}
+        kept["reason"] = " ".join(filter(None, (made.reason, _COUNTED)))
     return made.model_copy(update=kept)
 
 
-def _of(claim: str, rows: Iterable[Any]) -> Sequence[Any]:
-    return [row for row in rows if row.claim_id == claim]
-
-
-def _waiting(stored: records.Verdict) -> records.Verdict:
-    """Return the verdict of a claim whose vote cannot be counted here."""
+def _without_verdict(stored: records.Verdict) -> records.Verdict:
+    """Return an incomplete verdict, because the vote cannot be counted from the stored rows."""
     nothing = dict.fromkeys(
         ("stance", "confidence", "confidence_score", "vote_stance", "vote_margin", "veracity")
     )

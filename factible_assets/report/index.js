@@ -1,7 +1,7 @@
 // The index of all videos: filters, order, pages, and the choice between videos and claims.
 //
-// The rows of all videos and claims are packed into the page; only those of one page of a table are
-// ever elements. Without scripts the page shows its first videos, and a list of the others.
+// The page carries the packed rows of all videos and claims. Only the rows of one page of a table
+// become elements. Without scripts the page shows its first videos and a list of the others.
 (() => {
   const WAIT_MS = 120;
   const ROWS = 50;
@@ -16,7 +16,7 @@
     return JSON.parse(await new Response(stream).text());
   };
 
-  // --- Elements, made of text alone ---------------------------------------------------------------
+  // --- Elements, made from text only --------------------------------------------------------------
 
   const element = (name, attributes, ...inner) => {
     const made = document.createElement(name);
@@ -83,9 +83,9 @@
       figure("For : against", `${claim.supporting} : ${claim.refuting}`));
   };
 
-  // --- What is shown ------------------------------------------------------------------------------
+  // --- Rows to show -------------------------------------------------------------------------------
 
-  // Keys by which a column sorts, in the order of the headings; null where it does not.
+  // The sort key of each column, or null if the column does not sort.
   const TABLES = {
     videos: { row: videoRow, keys: [(v) => v.title, null, (v) => v.claims.length, (v) => v.turned, (v) => v.checked] },
     claims: {

@@ -1,13 +1,12 @@
-"""The pages: records in, one self-contained HTML document out, or claims as Markdown.
+"""Renders pages: one self-contained HTML document each, or claims as Markdown.
 
-What belongs here: the template engine, its filters, and the content security policy. What does not:
-what is shown (view.py) and where it is written (writing.py).
+Titles, transcripts, pages and URLs can be hostile. Four independent defences protect the reader:
 
-Everything that a report shows can be hostile: titles, transcripts, pages, URLs. Four independent
-walls stand between it and the reader: every value is escaped by the template engine; links are made
-only from URLs that `safe_url` let through; the document's policy allows one script and one style
-sheet, by their hashes, no request, and no frame but YouTube's player; and the script reads nothing
-but numbers and fixed names, which the policy holds it to (no markup may be made from text).
+- The template engine escapes every value.
+- Links are made only from URLs that `safe_url` accepts.
+- The document's policy allows one script and one style sheet by their hashes, no other request, and
+  no frame but YouTube's player.
+- The script reads only numbers and fixed names. The policy forbids it to make markup from text.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ from markupsafe import Markup
 import factible_assets
 from factible_assets import wording
 from factible_assets.report.data import ReportData, safe_url
-from factible_assets.report.view import PART_OF, ReportView, arrange
+from factible_assets.report.view import SECTION_OF, ReportView, arrange
 
 PLAYER_ORIGIN = "https://www.youtube-nocookie.com"
-"""YouTube's host for embedded videos that sets no cookie before the video is played."""
+"""YouTube's host that sets no cookie before the video plays."""
 
-# Not characters of a document (HTML standard, section 13.1.4): a parser replaces or drops them.
+# HTML parsers replace or drop these characters (HTML standard, section 13.1.4).
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def render_report(data: ReportData, *, index: str | None = None) -> tuple[str, str]:
-    """Return the report of one video as an HTML document, encodable as UTF-8, and its policy.
+    """Return the report of one video as HTML that UTF-8 can encode, and its policy.
 
-    `index` is the relative address of the index, if the report stands beside one.
+    `index` is the relative address of the index, if there is one beside the report.
     """
     values = report_values(arrange(data), index=index)
     names = ("shared.css", "report.css"), ("shared.js", "report.js")
@@ -44,17 +43,17 @@ def render_report(data: ReportData, *, index: str | None = None) -> tuple[str, s
 
 
 def claims_as_markdown(data: ReportData, only: str | None = None) -> str:
-    """Return the claims of a checked video in order of time, or the one of an id, as Markdown."""
+    """Return the claims of a video as Markdown, in order of time, or `only` the one with an id."""
     claims = [view for view in arrange(data).claims if only in {None, view.claim.claim_id}]
     template = wording.markdown("factible_assets.report", "claims.md.jinja")
     return template.render(data=data, claims=claims).rstrip() + "\n"
 
 
 def report_values(view: ReportView, **values: Any) -> dict[str, Any]:
-    """Return what the template of a report is given.
+    """Return the values for the report's template.
 
-    A page that shows the report within others sets `tools` (makes the markup that a claim's card
-    ends with), `claim_href` (the address of a claim) and `is_open` (whether all of it is shown).
+    A page that embeds the report can set `tools` (makes the markup at the end of a claim's card),
+    `claim_href` (returns the address of a claim) and `is_open` (unfolds the claims).
     """
     return {
         "frames": PLAYER_ORIGIN if view.youtube_id else None,
@@ -78,11 +77,17 @@ def document(
     sends: bool = False,
     **values: Any,
 ) -> tuple[str, str]:
-    """Return a page and the policy that it is shown under, which stands in it too.
+    """Return a page, and its content security policy, which the page also contains.
 
-    Style sheets and scripts are files beside the templates; `frames` is the one origin that may be
-    framed, with `pictures` the page may show those that it carries, and with `sends` forms and
-    scripts may ask the server that the page is from.
+    Args:
+        engine: Finds the templates, and style sheets and scripts beside them.
+        template: The name of the page's template.
+        styles: The names of the style sheets.
+        scripts: The names of the scripts.
+        frames: The one origin that the page may frame.
+        pictures: Whether the page may show pictures that it carries.
+        sends: Whether forms and scripts may send requests to the page's own server.
+        values: The values for the template.
     """
     style, script = _text_of(engine, styles), _text_of(engine, scripts)
     none, own = "'none'", "'self'"
@@ -101,11 +106,11 @@ def document(
     policy = "; ".join(rules)
     html = engine.get_template(template).render(
         **values,
-        # Both are files of this project, not text from outside.
+        # Both come from files of this project, not from outside.
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
         policy=policy,
-        # A page that says nowhere who it is has the origin of its forms hidden too.
+        # With no-referrer a browser also hides the origin of forms, which the server checks.
         referrer="same-origin" if sends else "no-referrer",
         version=factible_assets.__version__,
     )
@@ -124,7 +129,7 @@ def _text_of(engine: jinja2.Environment, names: tuple[str, ...]) -> str:
 
 @cache
 def environment(*packages: str) -> jinja2.Environment:
-    """Return the template engine with the reports' filters, for templates of other packages too."""
+    """Return the template engine with the reports' filters, also for templates of `packages`."""
     engine = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [
@@ -150,7 +155,7 @@ def environment(*packages: str) -> jinja2.Environment:
         via_words=wording.VIA_WORDS,
         glyphs=wording.GLYPHS,
         words_of=wording.OUTCOME_WORDS,
-        part_of=PART_OF,
+        section_of=SECTION_OF,
         moment_url=wording.moment_url,
         safe_url=safe_url,
     )

@@ -1,20 +1,20 @@
-// The report of one video: the player, jumps to a second, opening what a link leads to.
+// The report of one video: the player, jumps to a second, opening the target of a link.
 (() => {
   const ORIGIN = "https://www.youtube-nocookie.com";
   const ANSWER_MS = 10000;
   const ASK_MS = 300;
   const byId = (id) => document.getElementById(id);
 
-  // --- Opening what a link leads to -------------------------------------------------------------
+  // --- Opening the target of a link -------------------------------------------------------------
 
   const reveal = (id) => {
-    // The index names claims by the beginnings of their ids.
+    // The index has only the beginning of a claim's id.
     const target = id && (byId(id) ?? document.querySelector(`article[id^="${CSS.escape(id)}"]`));
     if (!target) return;
     for (let each = target; each; each = each.parentElement) {
       if (each instanceof HTMLDetailsElement) each.open = true;
     }
-    // A link to a claim asks for all of it.
+    // A link to a claim opens all of it.
     const rest = target.querySelector(":scope > .rest");
     if (rest) rest.open = true;
     if (!target.hasAttribute("tabindex")) target.setAttribute("tabindex", "-1");
@@ -33,7 +33,7 @@
     document.addEventListener("click", (event) => {
       const link = event.target.closest('a[href^="#"]');
       if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-      // Where the fragment stays the same, no hashchange tells.
+      // If the fragment stays the same, there is no hashchange event.
       setTimeout(() => reveal(fragment()));
     });
     addEventListener("hashchange", () => reveal(fragment()));
@@ -85,7 +85,7 @@
       now?.classList.remove("now");
       current?.classList.add("now");
       now = current;
-      // Whoever reads or scrolls in the transcript is not moved away from there.
+      // Do not move a reader who is reading or scrolling in the transcript.
       if (current && !panel.matches(":hover, :focus-within, :focus")) {
         panel.scrollTop = current.offsetTop - panel.offsetTop - panel.clientHeight / 3;
       }
@@ -99,7 +99,7 @@
     frame.src = `${ORIGIN}/embed/${video}?${parameters}`;
     frame.title = "Video player";
     frame.allow = "autoplay; encrypted-media; fullscreen; picture-in-picture";
-    // YouTube plays only for pages that say who they are.
+    // YouTube plays only for pages that send their origin.
     frame.referrerPolicy = "strict-origin-when-cross-origin";
     return frame;
   };
@@ -115,7 +115,7 @@
       // YouTube plays only for pages that a web server delivers (its error 153).
       player.classList.add("from-disk");
       play.hidden = true;
-      note.textContent = "The times on this page open YouTube at their second.";
+      note.textContent = "The times on this page open YouTube at that second.";
       return;
     }
     const follow = followPlayback();
@@ -126,7 +126,7 @@
     const command = (func, ...args) => send({ event: "command", func, args, id: 1, channel: "widget" });
     const giveUp = (reason) => {
       answers = false;
-      note.textContent = `${reason} The times on this page open YouTube at their second instead.`;
+      note.textContent = `${reason} The times on this page open YouTube at that second instead.`;
     };
 
     const box = document.createElement("div");
@@ -163,7 +163,7 @@
           giveUp("The player does not answer here.");
           return undefined;
         }
-        // Before it is loaded the frame is nobody's, and the browser complains of a wrong address.
+        // Before it loads, the frame has another origin, and the browser would report an error.
         if (isLoaded) send({ event: "listening", id: 1, channel: "widget" });
         return undefined;
       }, ASK_MS);
@@ -200,7 +200,7 @@
       status.textContent = `The video goes on at ${link.dataset.clock}.`;
     });
 
-    // Out of sight, the running video stays in a corner.
+    // A running video that is scrolled out of sight moves to a corner.
     new IntersectionObserver(([entry]) => {
       box.classList.toggle("pinned", frame !== null && !entry.isIntersecting);
     }).observe(player);

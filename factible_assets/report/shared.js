@@ -1,11 +1,11 @@
 "use strict";
-// What every page has: colours that follow the system until the reader chooses.
+// For every page: colours follow the system until the reader chooses.
 (() => {
   const KEY = "factible-theme";
   const MODES = ["auto", "light", "dark"];
   const root = document.documentElement;
 
-  // A page from disk may have no storage at all; then the choice lasts as long as the page.
+  // A page from disk may have no storage. Then the choice lasts as long as the page.
   const stored = () => {
     try {
       return localStorage.getItem(KEY);
@@ -17,7 +17,7 @@
     try {
       localStorage.setItem(KEY, mode);
     } catch {
-      // Nothing to do: see above.
+      // See above.
     }
   };
   const apply = (mode) => {

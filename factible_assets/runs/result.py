@@ -36,7 +36,7 @@ class Checked:
     def incomplete(self) -> set[str]:
         """The ids of the claims whose newest verdict is incomplete."""
         current = (row.claim_id for row in self.data.verdicts if row.status == "incomplete")
-        return {*current, *self.data.outlived}
+        return {*current, *self.data.failed_rechecks}
 
     @property
     def flips(self) -> tuple[VerdictChange, ...]:

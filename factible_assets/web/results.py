@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 
-from factible_assets.report.data import ReportData, ask, read_report_data, source_links
+from factible_assets.report.data import ReportData, read_report_data, source_links
 from factible_assets.rows import VerdictChange
 from factible_assets.settings import Settings
 from factible_assets.web import models
@@ -33,7 +33,7 @@ from warehouse.store import Warehouse
 _LOG = logging.getLogger("factible.serve")
 _PATIENCE_SECONDS = 10.0
 _KEPT_VIDEOS = 16
-_ASK = statements("factible_assets.web", "results.sql")
+_SQL = statements("factible_assets.web", "results.sql")
 
 
 class _OutdatedError(WarehouseError):
@@ -84,8 +84,8 @@ class PublishedResults:
         items, total = [], 0
         if self._path.exists():
             with self.opened() as now:
-                total = ask(now, "total", _ASK)[0]["videos"]
-                rows = ask(now, "summaries", _ASK, limit=limit, offset=offset)
+                total = now.rows(_SQL["total"])[0]["videos"]
+                rows = now.rows(_SQL["summaries"], {"limit": limit, "offset": offset})
             items = [models.VideoSummary(**row) for row in rows]
         return models.VideoPage(items=items, total=total, limit=limit, offset=offset)
 
@@ -93,11 +93,11 @@ class PublishedResults:
         """Return the checks of a video and what changed between them."""
         part = {"limit": limit, "offset": offset}
         with self.opened(video_id) as now:
-            (totals,) = ask(now, "totals", _ASK, video_id=video_id)
+            (totals,) = now.rows(_SQL["totals"], {"video_id": video_id})
             if not totals.pop("videos"):
                 raise _unknown(video_id)
-            checks = ask(now, "checks", _ASK, video_id=video_id, **part)
-            changes = ask(now, "changes", _ASK, video_id=video_id, **part)
+            checks = now.rows(_SQL["checks"], {"video_id": video_id, **part})
+            changes = now.rows(_SQL["changes"], {"video_id": video_id, **part})
         return models.VideoHistory(
             video_id=video_id,
             **totals,

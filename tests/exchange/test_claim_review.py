@@ -18,7 +18,7 @@ from factible_assets.exchange.claim_review import (
 )
 from factible_assets.files import report_name
 from factible_assets.records import Stance
-from factible_assets.report.data import Outlived, ReportData
+from factible_assets.report.data import FailedRecheck, ReportData
 from factible_assets.scales import AVERITEC, FEVER, THREE_WAY, UNPROVEN, stance_of_rating
 from tests.exchange.entries import DAYS, STANCES, TRIMMED, URLS, Read, claims_of, stored
 from tests.report import samples
@@ -350,7 +350,7 @@ def test_a_verdict_that_outlived_a_failed_check_keeps_its_day() -> None:
         videos=data.videos,
         claims=(claim,),
         verdicts=data.verdicts,
-        outlived={claim.claim_id: Outlived(reached, data.checked_at, None)},
+        failed_rechecks={claim.claim_id: FailedRecheck(reached, data.checked_at, None)},
         sets=data.sets,
     )
     assert reviews(older)[0]["datePublished"].startswith("2020-")

@@ -309,7 +309,7 @@ def test_a_player_that_does_not_answer_leaves_the_links_as_they_are(
         seen.page.clock.run_for(11_000)
         note = seen.page.locator("#player-note")
         assert "does not answer" in note.inner_text()
-        assert "open YouTube at their second" in note.inner_text()
+        assert "open YouTube at that second" in note.inner_text()
         with seen.context.expect_page() as opened:
             seen.page.get_by_role("link", name="jump to 0:10").click()
         opened.value.close()
@@ -358,7 +358,7 @@ def test_from_disk_where_youtube_plays_nothing_the_page_links_instead(
         assert not seen.page.locator("#play").is_visible()
         assert seen.page.get_by_role("link", name="Watch on YouTube").is_visible()
         note = seen.page.locator("#player-note").inner_text()
-        assert note == "The times on this page open YouTube at their second."
+        assert note == "The times on this page open YouTube at that second."
         seen.page.click("#open-all")
         seen.page.get_by_role("link", name="The quote in the stored text").first.click()
         seen.page.locator(".stored mark").wait_for(state="visible")
@@ -418,7 +418,7 @@ def test_without_scripts_the_index_shows_its_videos(browser: Browser, index: str
     with visit(browser, index, java_script_enabled=False) as seen:
         assert len(shown(seen, "videos")) == 3
         assert not seen.page.locator("search").is_visible()
-        assert seen.page.get_by_text("Claims stand in the reports of their videos").is_visible()
+        assert seen.page.get_by_text("the claims in the reports of their videos").is_visible()
 
 
 # --- The index -----------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,7 +8,7 @@ from factible_assets.config import VerdictsConfig
 from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.records import Evidence, ReviewAction, Verdict
 from factible_assets.report.data import ReportData
-from factible_assets.report.decisions import as_decided
+from factible_assets.report.decisions import apply_decisions
 from factible_assets.report.render import claims_as_markdown
 from factible_assets.stages.origins import StoryIndex
 from factible_assets.stages.verdict import CaseFile, conclude, form_opinion
@@ -70,6 +71,12 @@ def stored(
     )
 
 
+def decide(data: ReportData) -> ReportData:
+    """Apply the decisions, as reading a report does."""
+    evidence, verdicts, replaced = apply_decisions(data, data.reviews)
+    return replace(data, evidence=evidence, verdicts=verdicts, stored_verdicts=replaced)
+
+
 def overruled_twice() -> ReportData:
     acts = (decided(host, "overrule_source", "supports") for host in (AGAINST, "third.example"))
     return stored(*acts)
@@ -78,27 +85,29 @@ def overruled_twice() -> ReportData:
 def test_the_verdict_follows_what_a_reviewer_reads_in_the_sources() -> None:
     before = overruled_twice()
     assert before.verdicts[0].stance == "refutes"
-    after = as_decided(before)
+    after = decide(before)
     (verdict,) = after.verdicts
     assert (verdict.stance, verdict.supporting, verdict.refuting) == ("supports", 3, 0)
     assert after.stored_verdicts == {verdict.claim_id: before.verdicts[0]}
 
 
 def test_no_sentence_of_the_report_contradicts_an_overruling() -> None:
-    page = Page(as_decided(overruled_twice()))
+    page = Page(decide(overruled_twice()))
     headline = page.text("//article[1]//p[@class='verdict']")
     assert "Automatic leaning: supported" in headline
     assert "after a reviewer's decision about a source; leaning refuted before" in headline
     assert "contradict" not in page.text("//article[1]/p[starts-with(@class, 'voice')]")
     cards = page.text("//article[1]//section[@class='group supports']")
     assert "A reviewer read it as for the claim." in cards
-    assert "The machine's reading, which was overruled: Says that closed jars keep." in cards
+    assert (
+        "The machine's reading, which the reviewer overruled: Says that closed jars keep." in cards
+    )
     assert not page.all("//article[1]//section[@class='group refutes']")
     assert not page.all("//section[@id='not-holding']")
 
 
 def test_exports_follow_an_overruling() -> None:
-    data = as_decided(overruled_twice())
+    data = decide(overruled_twice())
     markdown = claims_as_markdown(data, samples.claim(0).claim_id)
     assert "leaning supported" in markdown
     assert "refuted" not in markdown
@@ -107,7 +116,7 @@ def test_exports_follow_an_overruling() -> None:
 
 def test_a_blocked_source_does_not_count() -> None:
     acts = (decided(host, "block_source") for host in (AGAINST, "third.example"))
-    data = as_decided(stored(*acts))
+    data = decide(stored(*acts))
     assert data.verdicts[0].refuting == 0
     assert [row.status for row in data.evidence] == ["ok", "skipped", "skipped"]
     assert "Blocked by a reviewer: Ada" in (data.evidence[1].reason or "")
@@ -115,7 +124,7 @@ def test_a_blocked_source_does_not_count() -> None:
 
 def test_a_verdict_of_other_settings_waits_for_the_next_check() -> None:
     act = decided(AGAINST, "overrule_source", "unclear")
-    data = as_decided(stored(act, config=VerdictsConfig(min_margin=0.9)))
+    data = decide(stored(act, config=VerdictsConfig(min_margin=0.9)))
     (verdict,) = data.verdicts
     assert (verdict.status, verdict.stance, verdict.recheck_due) == ("incomplete", None, True)
     page = Page(data)
@@ -129,7 +138,7 @@ def test_a_verdict_waits_where_an_overruling_was_taken_back() -> None:
         update={"stance": "supports", "machine_stance": "refutes", "reason": "Overruled by Ada."}
     )
     act = decided(AGAINST, "overrule_source")
-    data = as_decided(stored(act, evidence=(rows[0], checked, rows[2])))
+    data = decide(stored(act, evidence=(rows[0], checked, rows[2])))
     back = data.evidence[1]
     assert (back.stance, back.machine_stance, back.reason) == ("refutes", None, None)
     assert data.verdicts[0].status == "incomplete"
@@ -140,4 +149,4 @@ def test_a_decision_that_the_last_check_kept_to_changes_nothing() -> None:
     checked = rows[1].model_copy(update={"stance": "mixed", "machine_stance": "refutes"})
     act = decided(AGAINST, "overrule_source", "mixed")
     data = stored(act, evidence=(rows[0], checked, rows[2]))
-    assert as_decided(data) is data
+    assert apply_decisions(data, data.reviews) == ([*data.evidence], [*data.verdicts], {})

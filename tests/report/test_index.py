@@ -14,7 +14,7 @@ import pytest
 
 from factible_assets.files import INDEX, report_name
 from factible_assets.report.writing import (
-    choices,
+    filter_choices,
     publish_all,
     publish_report,
     read_index_data,
@@ -67,10 +67,10 @@ def test_of_an_odd_id_of_a_claim_nothing_is_in_the_page() -> None:
     assert unpacked(page)["claims"]["claim_id"] == [samples.claim(0).claim_id[:5], ""]
 
 
-def test_a_video_without_a_written_report_says_how_to_write_it(page: Page) -> None:
+def test_a_video_without_a_report_file_says_so_and_links_nothing(page: Page) -> None:
     row = page.all("//section[@id='videos']//tbody/tr")[2]
     assert row.xpath(".//a") == []
-    assert "factible report -- third-talk" in row.text_content()
+    assert "no report file yet" in row.text_content()
 
 
 def test_the_index_of_500_videos_weighs_less_than_half_a_megabyte() -> None:
@@ -108,7 +108,7 @@ def test_the_index_of_500_videos_weighs_less_than_half_a_megabyte() -> None:
 def test_every_filter_offers_what_is_there_with_its_count() -> None:
     found = {
         name: [(value, number) for value, _, number in offered]
-        for name, offered in choices(samples.index_data()).items()
+        for name, offered in filter_choices(samples.index_data()).items()
     }
     assert found["outcome"] == [
         ("supports", 2),
@@ -127,7 +127,7 @@ def test_every_filter_offers_what_is_there_with_its_count() -> None:
 def test_without_scripts_the_videos_are_there_and_the_filters_are_not(page: Page) -> None:
     assert page.all("//section[@id='videos'][@hidden]") == []
     assert [each.tag for each in page.all("//search[@hidden]")] == ["search"]
-    assert "Claims stand in the reports of their videos" in page.text("//main")
+    assert "the claims in the reports of their videos" in page.text("//main")
 
 
 def test_the_index_is_well_ordered_and_frames_nothing(page: Page) -> None:
@@ -138,8 +138,10 @@ def test_the_index_is_well_ordered_and_frames_nothing(page: Page) -> None:
     assert len(identifiers) == len(set(identifiers))
 
 
-def test_an_index_of_nothing_says_how_to_begin() -> None:
-    assert "factible demo" in Page(render_index(samples.index(()), {})).text("//main")
+def test_an_empty_index_says_that_no_video_was_checked() -> None:
+    assert "No video has been checked yet" in Page(render_index(samples.index(()), {})).text(
+        "//main"
+    )
 
 
 def test_the_reader_finds_every_video_with_its_current_verdicts(tmp_path: Path) -> None:

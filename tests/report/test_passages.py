@@ -10,7 +10,7 @@ from factible_assets.report.view import (
     WHOLE_CHARACTERS,
     quote_place,
     stored_text,
-    transcript_blocks,
+    transcript_paragraphs,
 )
 from tests.report.samples import PAGE, QUOTE, SENTENCES, TEXT, claim, evidence, segments, unread
 
@@ -53,20 +53,20 @@ def test_what_surrounds_a_quote_joins_to_a_stretch_of_the_stored_text(
 
 def test_every_claim_is_marked_at_its_own_words() -> None:
     claims = [claim(number) for number in range(len(SENTENCES))]
-    blocks = transcript_blocks(TEXT, segments(), claims)
+    blocks = transcript_paragraphs(TEXT, segments(), claims)
     marked = {run.ids[0]: run.text for block in blocks for run in block.runs if run.ids}
     assert marked == {row.claim_id: row.text for row in claims}
 
 
 def test_blocks_open_at_captions_about_half_a_minute_apart() -> None:
-    blocks = transcript_blocks(TEXT, segments(), ())
+    blocks = transcript_paragraphs(TEXT, segments(), ())
     assert [block.start_seconds for block in blocks] == [0.0, 30.0]
     assert blocks[1].runs[0].text.startswith(SENTENCES[3])
 
 
 def test_an_untimed_transcript_has_blocks_without_times() -> None:
     text = "A line of words that goes on.\n" * 60
-    blocks = transcript_blocks(text, (), ())
+    blocks = transcript_paragraphs(text, (), ())
     assert len(blocks) > 1
     assert {block.start_seconds for block in blocks} == {None}
 
@@ -74,7 +74,7 @@ def test_an_untimed_transcript_has_blocks_without_times() -> None:
 def test_overlapping_claims_share_the_stretch_that_both_make() -> None:
     first = claim(0, char_start=0, char_end=20)
     second = claim(1, char_start=10, char_end=30)
-    runs = transcript_blocks(TEXT, (), [first, second])[0].runs
+    runs = transcript_paragraphs(TEXT, (), [first, second])[0].runs
     assert [len(run.ids) for run in runs] == [1, 2, 1, 0]
     assert runs[1].text == TEXT[10:20]
 
@@ -107,7 +107,7 @@ def test_the_blocks_join_to_the_transcript_and_marks_to_the_claims(
     case: tuple[str, tuple[TranscriptSegment, ...], tuple[Claim, ...]],
 ) -> None:
     text, captions, claims = case
-    blocks = transcript_blocks(text, captions, claims)
+    blocks = transcript_paragraphs(text, captions, claims)
     runs = [run for block in blocks for run in block.runs]
     assert "".join(run.text for run in runs) == text
     for row in claims:

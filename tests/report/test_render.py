@@ -131,7 +131,7 @@ def test_disagreement_of_vote_and_reasoner_is_said() -> None:
     )
     words = Page(samples.report_data(verdicts=(row,))).text("//article[1]//p[@class='warning']")
     assert "vote of the sources says supported (margin +0.40)" in words
-    assert "the reasoner says refuted" in words
+    assert "the language model says refuted" in words
 
 
 def test_sources_are_grouped_by_stance_and_the_most_reliable_comes_first(page: Page) -> None:
@@ -389,7 +389,7 @@ def test_verdicts_that_turned_are_told_at_their_claim_and_together() -> None:
 def test_a_verdict_that_only_grew_surer_did_not_turn(change: str, turned: bool) -> None:
     page = Page(samples.report_data(changes=samples.changes(change=change), checks=3))
     assert ("2 verdicts turned in 3 checks" in page.text()) == turned
-    assert "These changed, the newest last." in page.text("//section[@id='history']")
+    assert "These verdicts changed, the newest last." in page.text("//section[@id='history']")
 
 
 def test_a_report_of_one_check_has_no_history(page: Page) -> None:
@@ -416,7 +416,7 @@ def test_the_foot_says_version_prompts_tokens_and_cost() -> None:
 def test_a_cost_without_a_listed_price_is_not_called_nothing() -> None:
     calls = (samples.call(price_known=False, cost_usd=0.0),)
     foot = Page(samples.report_data(llm_calls=calls)).text("//footer")
-    assert "$0.00, without what a-model cost: no price is listed" in foot
+    assert "$0.00, without a-model: no price is listed" in foot
     assert "no language model was asked" in Page(samples.report_data()).text("//footer")
 
 
@@ -503,13 +503,13 @@ def test_a_video_without_anything_still_has_a_report() -> None:
     places = ("transcripts", "segments", "claims", "queries", "searches", "ratings", "evidence")
     nothing = dict.fromkeys((*places, "verdicts"), ())
     page = Page(samples.report_data(**nothing, sets={}))
-    assert "Which claims this video makes is not known" in page.text()
+    assert "It is not known which claims this video makes" in page.text()
     assert "No check-worthy claim was found" not in page.text(), "that would be a finding"
     assert "No transcript is stored" in page.text()
     assert "not checked yet" in page.text("//header[1]")
     listed = Page(samples.report_data(**nothing, sets={"claims": samples.verdicts_set()}))
     assert "No check-worthy claim was found" in listed.text()
-    assert "is not known" not in listed.text()
+    assert "It is not known" not in listed.text()
 
 
 def test_a_video_with_claims_alone_says_that_nothing_was_judged() -> None:

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from factible_assets import records
 from factible_assets.files import digest
 from factible_assets.reasoners.embedded.text import is_stop_word
-from factible_assets.report.data import ReportData, ask
+from factible_assets.report.data import ReportData
 from factible_assets.report.render import document, environment, report_values
 from factible_assets.report.view import ClaimView, ReportView, arrange
 from factible_assets.runs.review import ClaimFile
@@ -35,7 +35,7 @@ from warehouse.store import Warehouse
 Row: TypeAlias = dict[str, Any]
 
 _WRITTEN = statements("factible_assets.web.desk", "pages.sql")
-_ASK = {name: sql.replace("{listed}", _WRITTEN["listed"]) for name, sql in _WRITTEN.items()}
+_SQL = {name: sql.replace("{listed}", _WRITTEN["listed"]) for name, sql in _WRITTEN.items()}
 
 TABS = {
     "incomplete": "Incomplete",
@@ -98,7 +98,7 @@ def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
     view = report.by_id.get(claim_id) or report.by_id.get(renamed)
     if view is None:
         return None
-    stored = [each | {"claims": [view]} for each in report.stored if view in each["claims"]]
+    stored = [replace(each, claims=[view]) for each in report.stored if view in each.claims]
     places = [
         number
         for number, block in enumerate(report.transcript)
@@ -106,7 +106,7 @@ def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
     ]
     around = slice(max(0, places[0] - _AROUND), places[-1] + 1 + _AROUND) if places else slice(0)
     return replace(
-        report, claims=[view], first=[], transcript=report.transcript[around], stored=stored
+        report, claims=[view], first_screen=[], transcript=report.transcript[around], stored=stored
     )
 
 
@@ -301,19 +301,19 @@ def read_queue(now: Warehouse, wanted: Wanted, me: str) -> Row:
     one, on how many `pages`, and the `corpora` and `channels` that can be chosen.
     """
     names: dict[str, str] = {}
-    for row in ask(now, "rewordings", _ASK):
+    for row in now.rows(_SQL["rewordings"]):
         before, made = row["claim_id"], id_of_claim(row["video_id"], row["value"])
         names = {old: made if now == before else now for old, now in names.items()}
         names[before] = made
     filters: dict[str, Any] = {"since": wanted.since, "doubt": DOUBT, "me": me}
     filters |= {"corpus": wanted.corpus, "channel": wanted.channel}
     filters |= {"former": list(names), "now": list(names.values())}
-    (counts,) = ask(now, "counts", _ASK, **filters)
+    (counts,) = now.rows(_SQL["counts"], filters)
     if not wanted.tab:
         wanted = replace(wanted, tab=next((tab for tab in TABS if counts[tab]), "all"))
     part = {"tab": wanted.tab, "sort": wanted.sort, "limit": ROWS_OF_QUEUE}
-    rows = ask(now, "queue", _ASK, **filters, **part, offset=ROWS_OF_QUEUE * (wanted.page - 1))
-    places = ask(now, "places", _ASK)
+    rows = now.rows(_SQL["queue"], {**filters, **part, "offset": ROWS_OF_QUEUE * (wanted.page - 1)})
+    places = now.rows(_SQL["places"])
     total = counts[wanted.tab]
     return {
         "wanted": wanted,
@@ -349,7 +349,11 @@ def search(now: Warehouse, text: str, page: int) -> Row:
     """
     words = sought(text)
     offset = ROWS_FOUND * (page - 1)
-    rows = ask(now, "search", _ASK, words=words, limit=ROWS_FOUND, offset=offset) if words else []
+    rows = (
+        now.rows(_SQL["search"], {"words": words, "limit": ROWS_FOUND, "offset": offset})
+        if words
+        else []
+    )
     kinds = ("claim", "quote", "review")
     by_kind = {kind: [row for row in rows if row["kind"] == kind] for kind in kinds}
     totals = {kind: each[0]["total"] if each else 0 for kind, each in by_kind.items()}
@@ -360,4 +364,4 @@ def search(now: Warehouse, text: str, page: int) -> Row:
 def said_before(now: Warehouse, video_id: str, claim_id: str) -> list[Row]:
     """Return the claims of other videos that say almost what one claim says, most alike first."""
     this = {"video_id": video_id, "claim_id": claim_id}
-    return ask(now, "said_before", _ASK, **this, similarity=ALIKE, limit=_MOST_ALIKE)
+    return now.rows(_SQL["said_before"], {**this, "similarity": ALIKE, "limit": _MOST_ALIKE})
