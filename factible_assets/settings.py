@@ -582,7 +582,8 @@ class Settings(BaseSettings):
     @property
     def project_corpora(self) -> Path:
         """The corpora that come with the project."""
-        return PACKAGE_PARENT / "corpora"
+        installed = Path(factible_assets.__file__).with_name("_corpora")
+        return installed if installed.is_dir() else PACKAGE_PARENT / "corpora"
 
     @property
     def corpus_folders(self) -> tuple[Path, ...]:

@@ -34,16 +34,18 @@ from factible_assets.services.web import choose_web
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import ClaimDrafts
 from factible_assets.stages.urls import canonical_url
+from resources import errors as client_errors
 from resources.archive.store import Archive
 from resources.errors import SetupError
 from resources.models.base import read_receipt
 from warehouse.store import Warehouse
 
+_PACKAGE = Path(factible_assets.__file__).parent
 _CODE_FOLDERS = (
-    "factible_assets/stages",
-    "factible_assets/strategies",
-    "factible_assets/reasoners",
-    "resources",
+    _PACKAGE / "stages",
+    _PACKAGE / "strategies",
+    _PACKAGE / "reasoners",
+    Path(client_errors.__file__).parent,
 )
 _NEVER_AN_ANSWER = {"tags", "notes", "corpus"}
 """What is known of a video and shown to no stage."""
@@ -157,11 +159,10 @@ def code_version() -> str:
 
     A version number would not do: an answer must not outlive an edit to the rule that gave it.
     """
-    root = Path(factible_assets.__file__).resolve().parent.parent
     files = (
         path
         for folder in _CODE_FOLDERS
-        for path in (root / folder).rglob("*")
+        for path in folder.rglob("*")
         if path.suffix in {".py", ".md", ".yaml", ".sql"}
     )
     return _digest_of(files)
