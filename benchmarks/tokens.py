@@ -37,8 +37,8 @@ import bpe_openai
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos, require
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
-from factible_assets.reasoners.llm.evidence import bearing_on, chosen_sentences
-from factible_assets.reasoners.llm.quotes import side_of_quote
+from factible_assets.reasoners.llm.evidence import side_of_quote
+from factible_assets.reasoners.llm.shown_page import chosen_sentences, related_quotes
 from factible_assets.records import Claim, Query, Stance
 from factible_assets.stages.evidence import QuoteFinder, whole_sentences
 from factible_assets.stages.ids import claim_id
@@ -270,8 +270,8 @@ def borne(runs: dict[str, Run]) -> tuple[int, float, float]:
         for number, each in enumerate(quoted({name: run})):
             if each.stance != "unclear":
                 foreign = elsewhere[number * 37 % len(elsewhere)]
-                own.append(bool(bearing_on(each.claim, [each.quote], each.page.text, "en")))
-                other.append(bool(bearing_on(foreign, [each.quote], each.page.text, "en")))
+                own.append(bool(related_quotes(each.claim, [each.quote], each.page.text, "en")))
+                other.append(bool(related_quotes(foreign, [each.quote], each.page.text, "en")))
     return len(own), statistics.mean(own), statistics.mean(other)
 
 

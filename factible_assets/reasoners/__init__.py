@@ -1,1 +1,1 @@
-"""The four judgements behind one protocol (stages.ports.Reasoner)."""
+"""Implementations of the four judgements behind `stages.ports.Reasoner`."""

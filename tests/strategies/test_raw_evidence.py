@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 from factible_assets.config import config_of
-from factible_assets.reasoners.llm.calls import StageModel
+from factible_assets.reasoners.llm.conversation import StageModel
 from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
 from factible_assets.records import Claim, Step, Video
 from factible_assets.stages.flow import FlowResult, check_claims

@@ -35,7 +35,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from factible_assets.errors import UsageError
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.reasoners.llm import prompts
-from factible_assets.reasoners.llm.calls import StageModel
+from factible_assets.reasoners.llm.conversation import StageModel
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Claim, Criterion, Evidence, Transcript
 from factible_assets.stages import ids

@@ -1,1 +1,1 @@
-"""The reasoner that asks language models: its prompts, fences and answers, and what it believes."""
+"""The reasoner that asks language models: prompts, fences, answers and their checks."""

@@ -1,12 +1,8 @@
-"""The shapes in which a model has to answer, one for each question.
+"""The shapes of a model's answers, one per question; the client sends them as JSON schemas.
 
-What belongs here: fields, closed vocabularies and ranges, which the client turns into a JSON schema
-and checks. What does not: what is made of an answer (claims.py, queries.py, evidence.py,
-verdict.py).
-
-Fields stand in the order in which they are to be thought of: the grounds of a judgement come before
-the judgement. Lengths are told to a server that enforces them while the model writes, and to no
-other: an answer that is a word too long is cut, not asked for again.
+Fields are in the order in which the model should think: the grounds of a judgement come before the
+judgement. Only servers that constrain the output receive the lengths: a longer answer is cut, and
+the model is not asked again.
 """
 
 from __future__ import annotations
@@ -23,10 +19,10 @@ fold = BeforeValidator(
         said.strip("*. \n").lower().replace("\u2019", "'") if isinstance(said, str) else said
     )
 )
-"""Forgives "SUPPORTS", " high " and "**True.**": models that are not constrained write so."""
+"""Accepts "SUPPORTS", " high " and "**True.**", as models without constraints write."""
 
 Tier = Literal["pillar", "evidence", "background", "aside"]
-"""What would become of the thesis if the claim were false (Factible, table 3)."""
+"""How much the thesis depends on the claim (Factible, table 3)."""
 
 TIER_RANGES: Mapping[Tier, tuple[float, float]] = {
     "pillar": (0.85, 1.0),
@@ -34,20 +30,20 @@ TIER_RANGES: Mapping[Tier, tuple[float, float]] = {
     "background": (0.30, 0.55),
     "aside": (0.0, 0.25),
 }
-"""The importance that a claim of each tier may have (Factible, table 3)."""
+"""Lowest and highest importance of each tier (Factible, table 3)."""
 
 Line = Annotated[str, Field(json_schema_extra={"maxLength": 160})]
-"""A short text, where the server holds a model to lengths; any other may have 600 characters."""
+"""A short text, where the server enforces lengths; other texts may have 600 characters."""
 
 Kind = Literal["fact", "credential", "opinion", "prediction", "question"]
-"""What sort of statement it is; only the first two are checked."""
+"""The sort of a statement; only facts and credentials are checked."""
 
 
 class Shape(BaseModel):
-    """An answer's shape, whose schema is sent with every question.
+    """The shape of an answer; the docstring of a subclass is part of the schema in the prompt.
 
-    Numbered things are named by the number that they were shown with: `number`, `claim`, `source`,
-    `sentences`, `question`, `evidence`, `useful`.
+    The fields `number`, `claim`, `source`, `sentences`, `question`, `evidence` and `useful` refer
+    to numbers in the prompt.
     """
 
 
@@ -124,14 +120,13 @@ Technique = Literal[
     "primary source",
     "temporal consistency",
 ]
-"""The named techniques of a plan (AgentFact, section IV-B, Agent-SP)."""
+"""Techniques of a plan (AgentFact, section IV-B, Agent-SP)."""
 
 TruthLabel = Literal["true", "false", "unproven"]
-"""What a claim is found to be (AgentFact, section III-B)."""
-
+"""Verdicts of AgentFact (section III-B)."""
 
 ThreeWay = Literal["true", "false", "can't say"]
-"""What a claim is found to be (ECVS, section 7, algorithm 6, which looks for it in free words)."""
+"""Verdicts of ECVS (section 7, algorithm 6, which finds them in free text)."""
 
 
 class PlannedStep(Shape):

@@ -1,11 +1,7 @@
 """The claims of a transcript, as a language model finds them.
 
-What belongs here: reading a transcript, long ones in overlapping windows, and what of the answers
-is believed: tiers, caps, lengths, and that the claim was said at all. What does not: the words of
-the prompt (prompts/claims.md), ids, ranks and times (stages.claims).
-
 Source of the method: Factible, section 1.3.2 (thesis first, thesis impact test, table 3,
-guardrails). The caps are asked for in the prompt and kept in code.
+guardrails). The prompt asks for the caps, and the code enforces them.
 """
 
 from __future__ import annotations
@@ -27,7 +23,7 @@ from factible_assets.reasoners.llm.answers import (
     RankedClaim,
     StatedClaim,
 )
-from factible_assets.reasoners.llm.calls import Conversation, PromptTooLongOutageError
+from factible_assets.reasoners.llm.conversation import Conversation, PromptTooLongOutageError
 from factible_assets.reasoners.llm.prompts import Data, Piece, ShownText
 from factible_assets.reasoners.llm.wording import clip, plain, whole_sentences
 from factible_assets.records import Transcript
@@ -45,8 +41,8 @@ OFF_THESIS_CAP = 0.25
 
 _CATEGORY_WORDS = 3
 _CLAIM_TOKENS, _FRAME_TOKENS = 190, 160
-"""An answer of five claims, with their searches, fits into 1,200 tokens; more claims get more."""
-_PARAPHRASE = 85.0  # Ratio of the sorted words, of 100, from which two claims say the same.
+"""Five claims with their searches fit into 1,200 tokens; more claims get more."""
+_PARAPHRASE = 85.0  # similarity of the sorted words, of 100, from which two claims are the same
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _NEGATION = re.compile(
     r"\b(?:no|not|never|none|nor|neither|without|cannot|\w+n't|nicht|kein\w*|nie|niemals|ohne|ne|pas"
@@ -63,7 +59,7 @@ _COMPARES = re.compile(
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 _WORD_OR_MARK = re.compile(rf"{_WORD.pattern}|[.,;:!?]")
 _BUT = frozenset({"only", "just", "nur", "seulement", "solo", "sólo"})
-"""Words behind a negation that make none of it: "not only"."""
+"""Words that cancel a negation: "not only"."""
 _SPOKEN_NUMBER = re.compile(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty|hundreds?"
     r"|thousands?|millions?|billions?|trillions?|half|third|quarter|dozen|double|twice|first|second"
@@ -88,22 +84,21 @@ _OF_THE_VIDEO = re.compile(
     r"|explain|show)s?)\s+",
     re.IGNORECASE,
 )
-"""How small models begin a claim, although they are told to state what was said."""
+"""How small models begin a claim, although the prompt forbids it."""
 _AROUND_SOURCE = 300
-"""Characters on either side of a claim's source in which its pronouns may be resolved."""
+"""Characters on either side of the source of a claim that may explain its pronouns."""
 _MOST_CANDIDATES = 60
 _HALVINGS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Windowing:
-    """How a long transcript is cut, in characters."""
+    """The windows of a long transcript; lengths in characters."""
 
     size: int
     overlap: int
 
     def count(self, characters: int) -> int:
-        """Return in how many windows a text of so many characters is read."""
         return max(1, math.ceil((characters - self.overlap) / (self.size - self.overlap)))
 
 
@@ -112,7 +107,7 @@ WINDOWS = Windowing(size=24_000, overlap=1_500)
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A claim that was found in the transcript; `stretch` counts the windows from 1."""
+    """A claim of the transcript; `stretch` counts the windows from 1."""
 
     draft: ClaimDraft
     stretch: int
@@ -120,26 +115,27 @@ class Candidate:
 
 
 async def find_claims(
-    talk: Conversation, transcript: Transcript, windowing: Windowing, *, max_claims: int
+    conversation: Conversation, transcript: Transcript, windowing: Windowing, *, max_claims: int
 ) -> ClaimDrafts:
     """Find the claims of a transcript, most important first.
 
-    Windows that are too long for the model are cut smaller, twice at most. Raises
-    ReasonerOutageError if the model failed for any window; `talk` has the calls of all.
+    Windows that exceed the context of the model are halved, twice at most. Raises
+    ReasonerOutageError if any window failed; `conversation` keeps the calls of all windows.
     """
-    spans, answers = await _read_fitting(talk, transcript.text, windowing, max_claims)
+    text = transcript.text
+    spans, answers = await _read_windows(conversation, text, windowing, max_claims)
     found, refused = await asyncio.to_thread(
-        _candidates, transcript.text, talk.video.title, spans, answers
+        _candidates, text, conversation.video.title, spans, answers
     )
     distinct = _distinct(found)[:_MOST_CANDIDATES]
     thesis = next((answer.thesis for answer in answers if answer.thesis.strip()), "")
     drafts = [each.draft for each in distinct]
     if len(spans) > 1 and distinct:
-        merged = await talk.ask(
+        merged = await conversation.ask(
             "Merge",
             MergeAnswer,
             {"stretches": _stretches(answers, distinct), "max_claims": str(max_claims)},
-            max_tokens=_tokens(talk, max_claims),
+            max_tokens=_tokens(conversation, max_claims),
             most=max_claims,
         )
         thesis, drafts = merged.thesis, _reranked(merged, distinct)
@@ -150,7 +146,7 @@ async def find_claims(
 
 
 def windows(text: str, windowing: Windowing) -> list[tuple[int, int]]:
-    """Return the raw spans of equal windows that overlap, cover the text and split few words."""
+    """Return the raw spans of equal, overlapping windows over the text; they split few words."""
     count = windowing.count(len(text))
     if count == 1:
         return [(0, len(text))]
@@ -167,52 +163,51 @@ def windows(text: str, windowing: Windowing) -> list[tuple[int, int]]:
     return [(word_start(start), word_start(start + length)) for start in starts]
 
 
-async def _read_fitting(
-    talk: Conversation, text: str, windowing: Windowing, max_claims: int
+async def _read_windows(
+    conversation: Conversation,
+    text: str,
+    windowing: Windowing,
+    max_claims: int,
+    halvings: int = _HALVINGS,
 ) -> tuple[list[tuple[int, int]], list[ClaimsAnswer]]:
-    """Read all windows at once. All are waited for, so that no paid call goes unrecorded."""
-    for halving in range(_HALVINGS + 1):
-        spans = windows(text, windowing)
-        scopes = ["This is the whole transcript."]
-        if len(spans) > 1:
-            scopes = [
-                f"This is stretch {place} of {len(spans)} of a long transcript; the stretches "
-                "overlap."
-                for place in range(1, len(spans) + 1)
-            ]
-        asked = [
-            talk.ask(
-                "User",
-                ClaimsAnswer,
-                {
-                    "transcript": ("Its transcript:\n", Data("transcript", text[start:end])),
-                    "scope": scope,
-                    "max_claims": str(max_claims),
-                },
-                max_tokens=_tokens(talk, max_claims),
-                most=max_claims,
-            )
-            for scope, (start, end) in zip(scopes, spans, strict=True)
-        ]
-        results = await asyncio.gather(*asked, return_exceptions=True)
-        failures = [each for each in results if isinstance(each, BaseException)]
-        if not failures:
-            return spans, [each for each in results if not isinstance(each, BaseException)]
-        if halving == _HALVINGS or not isinstance(failures[0], PromptTooLongOutageError):
-            raise failures[0]
-        size = min(windowing.size, len(text)) // 2
-        windowing = Windowing(size, min(windowing.overlap, size // 2))
-    raise AssertionError
+    """Read all windows at once; wait for all, so that every paid call is recorded."""
+    spans = windows(text, windowing)
+    whole = "This is the whole transcript."
+    part = "This is stretch {} of {} of a long transcript; the stretches overlap."
+    asked = [
+        conversation.ask(
+            "User",
+            ClaimsAnswer,
+            {
+                "transcript": ("Its transcript:\n", Data("transcript", text[start:end])),
+                "scope": part.format(place, len(spans)) if len(spans) > 1 else whole,
+                "max_claims": str(max_claims),
+            },
+            max_tokens=_tokens(conversation, max_claims),
+            most=max_claims,
+        )
+        for place, (start, end) in enumerate(spans, start=1)
+    ]
+    results = await asyncio.gather(*asked, return_exceptions=True)
+    answers = [each for each in results if not isinstance(each, BaseException)]
+    failure = next((each for each in results if isinstance(each, BaseException)), None)
+    if failure is None:
+        return spans, answers
+    if not halvings or not isinstance(failure, PromptTooLongOutageError):
+        raise failure
+    size = min(windowing.size, len(text)) // 2
+    smaller = Windowing(size, min(windowing.overlap, size // 2))
+    return await _read_windows(conversation, text, smaller, max_claims, halvings - 1)
 
 
-def _tokens(talk: Conversation, max_claims: int) -> int:
-    return max(talk.stage.max_tokens, _FRAME_TOKENS + _CLAIM_TOKENS * max_claims)
+def _tokens(conversation: Conversation, max_claims: int) -> int:
+    return max(conversation.stage.max_tokens, _FRAME_TOKENS + _CLAIM_TOKENS * max_claims)
 
 
-def importance_of(claim: StatedClaim | RankedClaim, *, credential: bool, expertise: bool) -> float:
-    """Return a claim's importance inside the range of its tier and below its caps.
+def _importance(claim: StatedClaim | RankedClaim, *, credential: bool, expertise: bool) -> float:
+    """Return the importance within the range of the tier and below the caps.
 
-    `credential`: it says who somebody is. `expertise`: the thesis is about somebody's expertise.
+    `credential`: the claim says who somebody is. `expertise`: the thesis is about expertise.
     """
     lowest, highest = TIER_RANGES[claim.tier]
     importance = min(highest, max(lowest, claim.importance))
@@ -224,21 +219,14 @@ def importance_of(claim: StatedClaim | RankedClaim, *, credential: bool, experti
 def _candidates(
     text: str, title: str, spans: Sequence[tuple[int, int]], answers: Sequence[ClaimsAnswer]
 ) -> tuple[list[Candidate], int]:
-    """Return the claims that can be checked and were said, and how many others were not said."""
+    """Return the checkable claims of the transcript, and how many others it does not contain."""
     found, refused = [], 0
     for stretch, ((start, end), answer) in enumerate(zip(spans, answers, strict=True), start=1):
         window = text[start:end]
-        shown, similar = ShownText(window), Localiser(window)
-
-        def place_of(words: str) -> tuple[int, int] | None:
-            if found := shown.find(words):  # noqa: B023 - asked before the next window
-                return found
-            near = similar.locate(words)  # noqa: B023
-            return (near.char_start, near.char_end) if near else None
-
+        finders = ShownText(window), Localiser(window)
         for claim in answer.claims:
             source = plain(claim.source)
-            # One that is too long is shortened without changing what it says, or given up.
+            # A claim that is too long becomes its first whole sentences, else its source.
             short = source if len(source.split()) <= CLAIM_WORDS else ""
             worded = whole_sentences(plain(claim.text), CLAIM_WORDS) or short
             told = _OF_THE_VIDEO.match(worded)
@@ -246,9 +234,11 @@ def _candidates(
                 worded = worded[told.end() : told.end() + 1].upper() + worded[told.end() + 1 :]
             if claim.kind not in {"fact", "credential"} or not worded or worded.endswith("?"):
                 continue
-            # What a video speaks of is a heading, no statement.
+            # A topic of the video is a heading, not a statement.
             is_heading = told is not None and not told["said"]
-            place = None if is_heading else place_of(claim.source) or place_of(worded)
+            place = None
+            if not is_heading:
+                place = _place_of(claim.source, *finders) or _place_of(worded, *finders)
             first, last = place or (0, 0)
             around = window[max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
             is_said = place is not None and rests_on(worded, around, f"{window} {title}")
@@ -258,7 +248,7 @@ def _candidates(
             credential, expertise = claim.kind == "credential", answer.thesis_is_about_expertise
             draft = ClaimDraft(
                 text=worded,
-                importance=importance_of(claim, credential=credential, expertise=expertise),
+                importance=_importance(claim, credential=credential, expertise=expertise),
                 confidence=claim.confidence,
                 category=clip(plain(claim.category), _CATEGORY_WORDS).lower().rstrip(".…") or None,
                 context=clip(plain(claim.context), CONTEXT_WORDS) if claim.context else None,
@@ -270,8 +260,15 @@ def _candidates(
     return found, refused
 
 
+def _place_of(words: str, shown: ShownText, similar: Localiser) -> tuple[int, int] | None:
+    if found := shown.find(words):
+        return found
+    near = similar.locate(words)
+    return (near.char_start, near.char_end) if near else None
+
+
 def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
-    """Sort by importance and leave out what only says again what a more important claim says."""
+    """Sort by importance and drop paraphrases of more important claims."""
     kept: list[Candidate] = []
     for each in sorted(found, key=lambda each: (-each.draft.importance, -each.draft.confidence)):
         if not any(says_the_same(each.draft.text, other.draft.text) for other in kept):
@@ -280,10 +277,10 @@ def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Tell whether two claims are one: the same figures, negations and words but few.
+    """Whether two claims have the same figures and negations and almost the same words.
 
-    A word that stands in the place of another one ("unsafe" for "safe", "men" for "women") makes
-    two claims of them; so does another order where the claim compares.
+    Claims with a substituted word ("unsafe" for "safe") are different; so are comparisons in a
+    different order.
     """
     if Counter(_FIGURE.findall(one)) != Counter(_FIGURE.findall(other)):
         return False
@@ -299,11 +296,11 @@ def says_the_same(one: str, other: str) -> bool:
 
 
 def rests_on(claim: str, said: str, known: str) -> bool:
-    """Tell whether a claim says no more than was said: its figures, its names, half of its words.
+    """Whether the transcript contains the claim's figures, its names and half of its words.
 
-    `said` is what was said where it was made, and a little around it; names and figures may come
-    from all that is `known`, with the video's title. Figures may have been spoken as words, and
-    names misspelt by whoever wrote captions.
+    `said` is the passage of the claim with its surroundings; names and figures may come from all of
+    `known`, the window and the title. The speaker may spell figures as words, and captions may
+    misspell names.
     """
     digits = _BETWEEN_DIGITS.sub("", known)
     unheard = (
@@ -315,7 +312,7 @@ def rests_on(claim: str, said: str, known: str) -> bool:
     beginnings = {word[:_STEM] for word in words}
     inner = _WORD.findall(claim)[1:]
     names = [word.casefold() for word in inner if word[0].isupper() and len(word) > _SHORTEST_NAME]
-    # Where every noun is written so, capitals tell no names.
+    # In languages that capitalise every noun, capitals do not mark names.
     names = names if len(names) <= _MOST_NAMES * len(inner) else []
     for name in names:
         if name[:_STEM] not in beginnings and not process.extractOne(
@@ -330,9 +327,9 @@ def rests_on(claim: str, said: str, known: str) -> bool:
 
 
 def drops_denial(claim: str, source: str) -> bool:
-    """Tell whether a claim says in its source's words what the source only says behind a "not".
+    """Whether a claim asserts words that its source only uses after a negation.
 
-    Nothing is told of a claim in words of its own, such as "fails to" or "unsafe".
+    False for a claim that has words of its own, such as "fails to" or "unsafe".
     """
     denied, said = set[str](), set[str]()
     is_denied = False
@@ -350,7 +347,7 @@ def drops_denial(claim: str, source: str) -> bool:
 
 
 def _stretches(answers: Sequence[ClaimsAnswer], claims: Sequence[Candidate]) -> list[Piece]:
-    """List theses and numbered claims by stretch. Each is one line, so that no number is forged."""
+    """List theses and numbered claims by stretch, one per line, so that no text forges a number."""
     pieces: list[Piece] = []
     for stretch, answer in enumerate(answers, start=1):
         thesis = clip(plain(answer.thesis), THESIS_WORDS) or "(none)"
@@ -368,16 +365,15 @@ def _stretches(answers: Sequence[ClaimsAnswer], claims: Sequence[Candidate]) -> 
 
 
 def _reranked(merged: MergeAnswer, found: Sequence[Candidate]) -> list[ClaimDraft]:
-    """Give the claims their importance for the whole video; unknown numbers are ignored.
+    """Give the claims their importance for the whole video; ignore unknown numbers.
 
-    Claims that were not ranked are paraphrases of others. If none was, all are kept as they were:
-    an answer without numbers is not worth the loss of the claims.
+    A claim without a rank is a paraphrase of another. If no claim has a rank, all stay unchanged.
     """
     ranked: dict[int, ClaimDraft] = {}
     for claim in merged.claims:
         if 1 <= claim.number <= len(found) and claim.number not in ranked:
             candidate = found[claim.number - 1]
-            importance = importance_of(
+            importance = _importance(
                 claim, credential=candidate.credential, expertise=merged.thesis_is_about_expertise
             )
             ranked[claim.number] = replace(candidate.draft, importance=importance)

@@ -1,8 +1,4 @@
-"""The language-model reasoner: all judgements, each by its own model and prompt.
-
-What belongs here: which model, prompt and limits a judgement has, and the calls that it took. What
-does not: the judgements (claims.py, queries.py, evidence.py, verdict.py), any client.
-"""
+"""The language-model reasoner: every judgement with the model and the prompt of its stage."""
 
 from __future__ import annotations
 
@@ -17,43 +13,41 @@ from factible_assets import records
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.llm import queries
-from factible_assets.reasoners.llm.calls import ONES_FAULT, Conversation, StageModel
 from factible_assets.reasoners.llm.claims import WINDOWS, Windowing, find_claims
-from factible_assets.reasoners.llm.evidence import ReadingTask, begin_showing, read_alone
-from factible_assets.reasoners.llm.joint import JointReader
+from factible_assets.reasoners.llm.conversation import UNUSABLE_ANSWER, Conversation, StageModel
+from factible_assets.reasoners.llm.evidence import ReadingTask, SourceReader, side_of_quote
 from factible_assets.reasoners.llm.prompts import load_prompt
-from factible_assets.reasoners.llm.quotes import side_of_quote
+from factible_assets.reasoners.llm.shown_page import show_page
 from factible_assets.reasoners.llm.verdict import word_verdicts
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck
 
 ANSWER_TOKENS = {"claims": 1_200, "queries": 600, "evidence": 600, "verdicts": 900}
-"""Limits on the answers (Factible, table 6; a reading needs less, for it quotes by number)."""
+"""Limits on the answers (Factible, table 6; a reading needs less because it quotes by number)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingLimits:
-    """How much a model is given to read at once. Lengths in characters."""
+    """How much a model reads at once; lengths in characters."""
 
     transcript: Windowing = WINDOWS
     page: int = 3_000
-    """Of these 92 % of the quotes stay that a model took from whole pages
-    (`benchmarks/tokens.py`); Factible, section 1.5.3, gives a model 6,000 to 8,000."""
+    """Keeps 92 % of the quotes that a model took from whole pages (`benchmarks/tokens.py`);
+    Factible, section 1.5.3, gives a model 6,000 to 8,000."""
     together: int = 6
-    """Pages of a claim that are read in one call, where a run asks for that."""
+    """Pages of a claim per call, if a run reads pages together."""
     patience: float = 10.0
-    """Seconds for which the pages that came first wait for the others of their claim."""
+    """Seconds that the first pages wait for the other pages of their claim."""
     sources: int = 8
-    """Sources of a claim that a model is shown when it words the verdict."""
+    """Sources of a claim that the model sees when it words the verdict."""
 
 
 class LlmReasoner:
-    """A `stages.ports.Reasoner` that asks the model of each stage; its opener closes the models.
+    """A `stages.ports.Reasoner` that asks the model of each stage; the caller closes the models.
 
-    `side_of` tells which side a quote takes; a reading that its own quote contradicts is not
-    believed. Each method raises ReasonerOutageError, with the calls so far, when there is no valid
-    answer: the service failed, or the model was cut off or never answered in the right shape; and
-    ReasonerRefusalError when the model declined.
+    `side_of` returns the side of a quote; a reading that its own quote contradicts does not count.
+    Each method raises ReasonerOutageError, with the calls so far, if the service failed or the
+    model gave no usable answer, and ReasonerRefusalError if the model declined.
     """
 
     basis: records.Maker = "llm"
@@ -66,10 +60,19 @@ class LlmReasoner:
         side_of: ports.QuoteReader = side_of_quote,
     ) -> None:
         self._models, self._limits = models, limits or ReadingLimits()
-        self._side_of = side_of
-        self._joint = JointReader(
+        self._sources = SourceReader(
             self._about, side_of, size=self._limits.together, patience=self._limits.patience
         )
+
+    def conversation(
+        self,
+        prompt: str,
+        stage: records.CallStage,
+        video: records.Video,
+        claim: records.Claim | None = None,
+    ) -> Conversation:
+        """Open a conversation with the model of a stage."""
+        return Conversation(self._models[stage], load_prompt(prompt), stage, video, claim)
 
     async def extract_claims(
         self,
@@ -81,48 +84,46 @@ class LlmReasoner:
     ) -> ports.WithCalls[ports.ClaimDrafts]:
         """Find the check-worthy claims of a transcript, most important first, with their searches.
 
-        A long transcript is read in overlapping windows, which are merged. A small model may write
-        about a video and list nothing that was said in it; then the embedded engine finds the
-        claims, if it reads the language, with the segments that a model does not need.
+        A long transcript is read in overlapping windows. A small model may describe the video
+        without stating what was said; then the embedded engine finds the claims, if the transcript
+        is in English. Only that engine needs the segments.
         """
         known = video.model_copy(update={"language": transcript.language or video.language})
-        talk = Conversation(self._models["claims"], load_prompt("claims"), "claims", known)
+        conversation = self.conversation("claims", "claims", known)
         windows = self._limits.transcript
         try:
-            drafts = await find_claims(talk, transcript, windows, max_claims=max_claims)
-        except (ports.ReasonerOutageError, ports.ReasonerRefusalError) as failure:
-            failure.calls = tuple(talk.calls)
+            drafts = await find_claims(conversation, transcript, windows, max_claims=max_claims)
+        except ports.ReasonerError as failure:
+            failure.calls = tuple(conversation.calls)
             raise
         if self._models["queries"].model is self._models["claims"].model:
-            searched = Conversation(
-                self._models["queries"], load_prompt("queries"), "queries", video
-            )
+            searches = self.conversation("queries", "queries", video)
             for each in drafts.claims:
-                await queries.remember_queries(searched, each)
+                await queries.remember_queries(searches, each)
         if drafts.refused and not drafts.claims:
             find = partial(extract_claims, max_claims=max_claims, embedder=minilm())
             with suppress(ports.ReasonerRefusalError):
                 found = await asyncio.to_thread(find, video, transcript, segments)
                 drafts = replace(drafts, claims=found.claims, basis="embedded")
-        return ports.WithCalls(drafts, tuple(talk.calls))
+        return ports.WithCalls(drafts, tuple(conversation.calls))
 
     async def write_queries(
         self, video: records.Video, claim: records.Claim, *, max_queries: int
     ) -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
-        """Word the searches that would find evidence for and against a claim.
+        """Word searches for evidence for and against a claim.
 
-        A claim that a model found comes with its searches. A claim that a small model cannot word
-        searches for is searched for in its own words: the next try would fail in the same way.
+        A claim that the model found already has its searches. If the model gives no usable answer,
+        the claim's own words are searched, because the next attempt would fail in the same way.
         """
-        talk = self.conversation("queries", "queries", video, claim)
+        conversation = self.conversation("queries", "queries", video, claim)
         count = max(queries.USUAL, max_queries)
         try:
-            drafts = await queries.ask_queries(talk, claim, count)
+            drafts = await queries.ask_queries(conversation, claim, count)
         except ports.ReasonerOutageError as outage:
-            if not outage.calls or outage.calls[-1].outcome not in ONES_FAULT:
+            if not outage.calls or outage.calls[-1].outcome not in UNUSABLE_ANSWER:
                 raise
             drafts = queries.plain_queries(video, claim, count)
-        return ports.WithCalls(drafts, tuple(talk.calls))
+        return ports.WithCalls(drafts, tuple(conversation.calls))
 
     async def read_evidence(
         self,
@@ -131,32 +132,21 @@ class LlmReasoner:
         query: records.Query,
         page: ports.PageExcerpt,
     ) -> ports.WithCalls[ports.EvidenceDraft | None]:
-        """Read what a page says about a claim; None if it does not speak of it.
+        """Read what a page says about a claim; None if it does not concern it.
 
-        The page is read alone, unless it says that it may be read together with others of its
-        claim. The query is only recorded.
+        The page is read alone unless it allows a call with others. The query is only recorded.
         """
-        shown = begin_showing(claim, page, self._limits.page)
-        source = ReadingTask(video, claim, query, page, shown)
-        if page.together and not page.sought:
-            return await self._joint.read(source)
-        talk = self._about([source])
-        draft = await read_alone(talk, source, self._side_of)
-        return ports.WithCalls(draft, tuple(talk.calls))
+        show = partial(show_page, claim, page, self._limits.page)
+        shown = asyncio.get_running_loop().run_in_executor(None, show)
+        return await self._sources.read(ReadingTask(video, claim, query, page, shown))
 
     def _about(self, sources: Sequence[ReadingTask]) -> Conversation:
         first = sources[0]
-        name = "condense" if first.page.sought else "evidence"
-        talk = self.conversation(name, "evidence", first.video, first.claim)
+        prompt = "condense" if first.page.sought else "evidence"
+        conversation = self.conversation(prompt, "evidence", first.video, first.claim)
         if len(sources) == 1:
-            talk.query, talk.url = first.query, first.page.canonical_url
-        return talk
-
-    def conversation(
-        self, prompt: str, stage: records.CallStage, video: records.Video, claim: records.Claim
-    ) -> Conversation:
-        """Return a conversation about a claim, with the model of a stage."""
-        return Conversation(self._models[stage], load_prompt(prompt), stage, video, claim)
+            conversation.query, conversation.url = first.query, first.page.canonical_url
+        return conversation
 
     async def judge(
         self,
@@ -165,7 +155,7 @@ class LlmReasoner:
         evidence: Sequence[records.Evidence],
         vote: ports.Vote,
     ) -> ports.WithCalls[ports.VerdictDraft | None]:
-        """Return None: the vote decides, and its own template words the verdict."""
+        """Return None: the vote decides, and its template words the verdict."""
         return ports.WithCalls(None)
 
     async def word_verdicts(
@@ -174,29 +164,29 @@ class LlmReasoner:
         verdicts: Sequence[tuple[records.Claim, records.Verdict, Sequence[records.Evidence]]],
     ) -> ports.WithCalls[Mapping[str, str]]:
         """Word the verdicts of a video in one call; see `stages.ports.VerdictWriter`."""
-        talk = Conversation(self._models["verdicts"], load_prompt("verdict"), "verdicts", video)
-        words = await word_verdicts(talk, verdicts, self._limits.sources)
-        return ports.WithCalls(words, tuple(talk.calls))
+        conversation = self.conversation("verdict", "verdicts", video)
+        words = await word_verdicts(conversation, verdicts, self._limits.sources)
+        return ports.WithCalls(words, tuple(conversation.calls))
 
 
 @asynccontextmanager
 async def asking(
     check: ClaimCheck, prompt: str, stage: Literal["queries", "verdicts"]
 ) -> AsyncIterator[Conversation]:
-    """Open a talk for a prompt, asked of a stage's model; its calls and its time are the claim's.
+    """Open a conversation whose calls and time count for the claim of `check`.
 
-    Raises ReasonerOutageError if who judges is no language model, BudgetSpentError if the claim may
-    cost no more or its seconds ended before the answer came.
+    Raises ReasonerOutageError if the reasoner is no language model, BudgetSpentError if the budget
+    of the claim is spent or its time ends before the answer.
     """
     reasoner = check.services.reasoner.queries
     if not isinstance(reasoner, LlmReasoner):
         raise ports.ReasonerOutageError(
-            f"The question {prompt} is for a language model.", lasting=True
+            f"Only a language model can answer the question {prompt}.", lasting=True
         )
-    talk = reasoner.conversation(prompt, stage, check.video, check.claim)
+    conversation = reasoner.conversation(prompt, stage, check.video, check.claim)
     try:
         async with check.trace.within():
             with check.watch.time(stage):
-                yield talk
+                yield conversation
     finally:
-        check.trace.calls.extend(talk.calls)
+        check.trace.calls.extend(conversation.calls)

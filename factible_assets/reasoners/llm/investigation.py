@@ -1,15 +1,13 @@
-"""What strategies ask beyond the four judgements: plans, reasoning, summaries, levels of truth.
+"""Questions of strategies beyond the four judgements: plans, reasoning, summaries, truth levels.
 
-What belongs here: asking, and what of each answer is believed. What does not: in which order it is
-asked and when it is enough (strategies/), equations (methods/), the words of the prompts
-(prompts/plan.md, reasoning.md, questions.md, summary*.md, veracity.md, three_way.md).
+Each question raises ReasonerOutageError if the model failed. Sources of the methods:
 
-Sources of the methods: AgentFact, "Multimodal Fact-Checking: An Agent-based Approach", section IV-B
-and appendix B (Agent-SP, Agent-TR-1, Agent-R, Agent-EG), text alone. Deviations: the queries of the
-search list are worded with the plan (one call for two), and what a model knows itself never counts.
-Raw Evidence (Chen et al. 2023, arXiv:2305.11859), sections 3.1, 3.4, 3.5, which samples questions
-until ten are unique; here one answer names as many as there are. "Enhanced Claim Verification
-System" (2025), section 7. Each question raises ReasonerOutageError if the model failed.
+- AgentFact, "Multimodal Fact-Checking: An Agent-based Approach", section IV-B and appendix B
+  (Agent-SP, Agent-TR-1, Agent-R, Agent-EG), text alone. Deviations: one call words the plan and the
+  queries of its search list, and the model's own knowledge never counts.
+- Raw Evidence (Chen et al. 2023, arXiv:2305.11859), sections 3.1, 3.4, 3.5. It samples questions
+  until ten are unique; here one answer lists them all.
+- "Enhanced Claim Verification System" (2025), section 7.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from typing import Literal
 from rapidfuzz import fuzz
 
 from factible_assets.reasoners.llm import answers, prompts
-from factible_assets.reasoners.llm.calls import Conversation, Material
+from factible_assets.reasoners.llm.conversation import Conversation, Material
 from factible_assets.reasoners.llm.queries import search_words
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Evidence
@@ -41,11 +39,10 @@ _PLAN_TOKENS, _REASONING_TOKENS, _EXPLANATION_TOKENS = 1_000, 1_500, 900
 _STEP_WORDS, _SUMMARY_WORDS, _ITEM_WORDS = 60, 110, 40
 
 Trust = Literal["reliable", "unreliable", "satire", "unsure", "factcheck"]
-"""Classes of sources (AgentFact, appendix B, Agent-TR-2), here by the ratings of the sets alone."""
+"""Classes of sources (AgentFact, appendix B, Agent-TR-2), here by rating and source class."""
 
 
 def trust(row: Evidence) -> Trust:
-    """Return the class of a source: what it is if that says it all, else by its rating."""
     if row.source_class == "satire":
         return "satire"
     if row.source_class == "fact_checker":
@@ -57,9 +54,9 @@ def trust(row: Evidence) -> Trust:
 
 @dataclass(frozen=True, slots=True)
 class PlanItem:
-    """One entry of a plan's lists: what is looked for, and the words that are searched.
+    """One entry of a plan: the information sought and its search query.
 
-    A statement of the claim is verified as it stands.
+    `is_statement`: the entry is a statement of the claim, to be verified as it is.
     """
 
     sought: str
@@ -69,7 +66,7 @@ class PlanItem:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a claim is checked. `steps` are sentences; no item repeats another one."""
+    """A plan for checking a claim; no item repeats another."""
 
     steps: tuple[str, ...]
     items: tuple[PlanItem, ...]
@@ -77,9 +74,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """What evidence comes to. Only numbers that were shown are in it.
+    """The conclusion from evidence. It cites only existing evidence; confidence is 1 to 5.
 
-    `invented` counts those that were cited and do not exist. `confidence` is 1 to 5.
+    `invented` counts citations of evidence that does not exist.
     """
 
     words: str
@@ -91,22 +88,22 @@ class Reasoning:
 
 
 async def make_plan(
-    talk: Conversation, asked: Sequence[str] = (), failed: str | None = None
+    conversation: Conversation, asked: Sequence[str] = (), failed: str | None = None
 ) -> Plan:
-    """Plan the check of a claim, or plan it anew in the light of why it failed.
+    """Plan the check of a claim, or revise the plan.
 
-    Each list has three entries at most; what an earlier entry, or a search that was `asked` before,
-    would bring is left out. `failed` is what came of the plan before; None for the first one.
+    Each list has at most three entries. Entries that repeat an earlier entry or an `asked` search
+    are dropped. `failed` is the outcome of the previous plan, None for the first plan.
     """
     section, material = "User", dict[str, prompts.Piece | Sequence[prompts.Piece]]()
     if failed is not None:
         section = "Revise"
         material["asked"] = prompts.Data("searches", "\n".join(asked) or "(none)")
         material["failed"] = prompts.Data("what came of it", prompts.cut(failed, 2_000))
-    answer = await talk.ask(
+    answer = await conversation.ask(
         section, answers.PlanAnswer, material, max_tokens=_PLAN_TOKENS, most=_PLAN_STEPS
     )
-    # An empty entry, as small models give them, takes no place.
+    # Small models give empty entries; drop them before counting.
     statements = [*filter(search_words, map(plain, answer.validation_list))][:LIST_ITEMS]
     needed = [
         (plain(each.information_needed), each.query)
@@ -124,7 +121,7 @@ async def make_plan(
     ]
     items, made = [], [normalise_text(each) for each in asked]
 
-    def is_same(one: str, other: str) -> bool:  # another year or figure asks something else
+    def is_same(one: str, other: str) -> bool:  # a different figure makes a different search
         figures = sorted(_FIGURES.findall(one)) == sorted(_FIGURES.findall(other))
         return figures and fuzz.token_sort_ratio(one, other) >= _SAME
 
@@ -143,15 +140,16 @@ async def make_plan(
 
 
 async def reason(
-    talk: Conversation, plan: Plan, evidence: Mapping[int, Evidence], *, accumulated: bool = False
+    conversation: Conversation,
+    plan: Plan,
+    evidence: Mapping[int, Evidence],
+    *,
+    accumulated: bool = False,
 ) -> Reasoning:
-    """Reason over numbered evidence by the plan: over what has just come in, or all that was kept.
-
-    `evidence` of the finding is what the reasoning needs, or what the label rests on.
-    """
+    """Reason over numbered evidence by the plan: over new evidence, or all that was kept."""
     section = "Accumulate" if accumulated else "User"
-    material = _material(talk, plan, evidence)
-    answer = await talk.ask(
+    material = _material(conversation, plan, evidence)
+    answer = await conversation.ask(
         section,
         answers.ReasoningAnswer,
         material,
@@ -165,17 +163,17 @@ async def reason(
 
 
 async def explain(
-    talk: Conversation, plan: Plan, evidence: Mapping[int, Evidence], so_far: Reasoning
+    conversation: Conversation, plan: Plan, evidence: Mapping[int, Evidence], so_far: Reasoning
 ) -> Reasoning:
-    """Conclude, in key points that each cite evidence which exists; others are left out.
+    """Conclude in key points; drop points that cite no existing evidence.
 
-    A label other than unproven that no key point bears is not believed, nor are its words.
+    Without any key point the label becomes unproven and its words are dropped.
     """
-    answer = await talk.ask(
+    answer = await conversation.ask(
         "Explain",
         answers.ExplanationAnswer,
         {
-            **_material(talk, plan, evidence),
+            **_material(conversation, plan, evidence),
             "verdict": f"`{so_far.label}` with confidence {so_far.confidence}",
             "reasoning": prompts.Data("reasoning", prompts.cut(so_far.words, 2_000)),
         },
@@ -207,12 +205,12 @@ def _existing(
     return known, len(cited) - len(known)
 
 
-def _material(talk: Conversation, plan: Plan, evidence: Mapping[int, Evidence]) -> Material:
+def _material(conversation: Conversation, plan: Plan, evidence: Mapping[int, Evidence]) -> Material:
     steps = "\n".join(f"{place}. {step}" for place, step in enumerate(plan.steps, start=1))
 
     def known(number: int, row: Evidence) -> str:
         day = "of unknown date" if row.published_on is None else row.published_on.isoformat()
-        later = ", later than the claim" if is_later(row.published_on, talk.video) else ""
+        later = ", later than the claim" if is_later(row.published_on, conversation.video) else ""
         return (
             f"Evidence {number}: {trust(row)} (rated {row.rating}, {row.source_class}), {day}"
             f"{later}, origin {row.origin or row.domain}, read as {row.stance}"
@@ -233,44 +231,48 @@ _EXPLANATION_WORDS = 110
 _PAGE_WORDS = 80
 
 
-async def ask_questions(talk: Conversation, most: int) -> tuple[str, ...]:
-    """Return the questions that a claim comes apart into; `most` are asked for."""
-    claim = prompts.claim_pieces(talk.claim) if talk.claim else ""
-    answer = await talk.ask("User", answers.QuestionsAnswer, {"claim": claim, "count": str(most)})
+async def ask_questions(conversation: Conversation, most: int) -> tuple[str, ...]:
+    """Split a claim into questions; the prompt asks for `most`."""
+    claim = prompts.claim_pieces(conversation.claim) if conversation.claim else ""
+    material = {"claim": claim, "count": str(most)}
+    answer = await conversation.ask("User", answers.QuestionsAnswer, material)
     return tuple(plain(each) for each in answer.questions)
 
 
-async def summarise(talk: Conversation, page: PageExcerpt, passage: str) -> answers.SummaryAnswer:
-    """Return what a document says that bears on a claim, of which nothing has been checked."""
+async def summarise(
+    conversation: Conversation, page: PageExcerpt, passage: str
+) -> answers.SummaryAnswer:
+    """Summarise a document for a claim; the quotes of the answer are unchecked."""
     day = f", {page.published_on.isoformat()}" if page.published_on else ""
     document = prompts.Data(
         "document", f"{prompts.title_line(page.title)}\n\n{passage}", trimmable=True
     )
-    answer = await talk.ask(
+    answer = await conversation.ask(
         "User", answers.SummaryAnswer, {"document": (f"The document{day}:\n", document)}
     )
     return answer.model_copy(update={"summary": clip(plain(answer.summary), _PAGE_WORDS)})
 
 
 async def judge_veracity(
-    talk: Conversation, rows: Sequence[Evidence], questions: Sequence[str]
+    conversation: Conversation, rows: Sequence[Evidence], questions: Sequence[str]
 ) -> answers.VeracityAnswer:
-    """Judge a claim on six levels by what was summarised, and say which questions are answered.
+    """Judge a claim on six levels by its summaries, and list the answered questions.
 
-    Questions and sources are numbered from 1 in their order; the answer can name others.
+    Questions and sources are numbered from 1. The answer may contain invalid numbers.
     """
     numbered = "\n".join(f"{number}. {each}" for number, each in enumerate(questions, start=1))
     asked = ("The questions:\n", prompts.Data("questions", numbered or "(none)"))
-    answer = await talk.ask(
+    answer = await conversation.ask(
         "User", answers.VeracityAnswer, {"questions": asked, "sources": _rated(rows)}
     )
     explanation = clip(plain(answer.explanation), _EXPLANATION_WORDS)
     return answer.model_copy(update={"explanation": explanation})
 
 
-async def judge_three_way(talk: Conversation, rows: Sequence[Evidence]) -> answers.ThreeWayAnswer:
-    """Return TRUE, FALSE or CAN'T SAY, and the reasoning."""
-    answer = await talk.ask("User", answers.ThreeWayAnswer, {"sources": _rated(rows)})
+async def judge_three_way(
+    conversation: Conversation, rows: Sequence[Evidence]
+) -> answers.ThreeWayAnswer:
+    answer = await conversation.ask("User", answers.ThreeWayAnswer, {"sources": _rated(rows)})
     reasoning = clip(plain(answer.reasoning), _EXPLANATION_WORDS)
     return answer.model_copy(update={"reasoning": reasoning})
 

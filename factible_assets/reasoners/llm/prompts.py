@@ -1,25 +1,20 @@
-"""Prompts: versioned files, what they are filled in with, and the fence around untrusted text.
+"""Prompt files, their places, and the fence around untrusted text.
 
-What belongs here: the files' format and places; what a model is shown of a text, and the way back
-from what it quotes to the raw text; the material that several prompts are given. What does not:
-what a prompt says (prompts/*.md), what is believed of an answer (wording.py, stages.evidence).
+A prompt file opens with front matter (its `version`). Sections follow under headings of the first
+level: `System`, `User`, and others such as `Merge` or `Repair`. In a system section,
+`{{data_rules}}` or another name ending in `rules` inserts the file of that name. In other sections,
+each question fills `{{other_names}}`.
 
-A prompt file opens with front matter (its `version`), followed by sections under
-headings of the first level: `System`, `User`, and what else the stage asks (`Merge`, `Repair`).
-`{{data_rules}}` in a system section, or another name that ends so, is the file of that name;
-`{{other_names}}` in the other sections are filled in per question.
+Three defences work together, because none is enough alone:
 
-Three lines of defence, because none holds alone:
-
-- The fence's marker is the beginning of a SHA-256 over all untrusted text of the prompt. A text
-  that held its own marker would be a fixed point of the hash; so nobody can write one, and still
-  the same question is the same prompt, which a cache can answer.
-- Every fenced line begins with a bar or a number. What looks like the end of the
-  fence, or like another speaker, cannot begin a line (the marking of data that Hines et al., 2024,
-  "Defending Against Indirect Prompt Injection Attacks With Spotlighting", found to help most).
-- What a chat template, a parser or an eye could take for something else is shown in another way:
-  tags and control tokens lose their first bracket, invisible and direction-changing characters
-  are left out.
+- The marker of the fence begins the SHA-256 of all untrusted text in the prompt. No text can
+  contain its own marker, because it would be a fixed point of the hash. The same question is still
+  the same prompt, which a cache can answer.
+- Every fenced line begins with a bar or a number, so no text can begin a line with a false end of
+  the fence or a false speaker (Hines et al., 2024, "Defending Against Indirect Prompt Injection
+  Attacks With Spotlighting", found such marking most helpful).
+- Tags and control tokens lose their first bracket; invisible and direction-changing characters
+  disappear.
 """
 
 from __future__ import annotations
@@ -40,7 +35,6 @@ from factible_assets.stages.ports import ClaimDraft
 from resources.llm.base import Part
 
 PROMPTS = Path(__file__).resolve().parent / "prompts"
-"""Where the prompt files lie."""
 
 _FILE = re.compile(r"\A---\nversion: (?P<version>[1-9]\d*)\n---\n(?P<body>.*)\Z", re.DOTALL)
 _SECTION = re.compile(r"^# (?P<name>[A-Z][a-z]+)$", re.MULTILINE)
@@ -56,13 +50,13 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 # --- Fences -------------------------------------------------------------------------------------
 
 LINE_MARK = "| "
-"""What every fenced line begins with."""
+"""Begins every fenced line that has no number."""
 
 OMISSION = "[…]"
-"""Stands where text was left out."""
+"""Stands for omitted text."""
 
 _MARKER_DIGITS = 15
-"""Decimal ones: a vocabulary has a token for three of them, and hardly any for hexadecimal ones."""
+"""Decimal digits: vocabularies have tokens for three of them, but hardly any for hexadecimal."""
 _LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 _OPENING = "<\u02c2\u1438\u2039\u226a\u22d8\u276e\u2770\u27e8\u27ea\u2991\u3008\u300a\ufe64\uff1c"
 _CLOSING = ">\u02c3\u1433\u203a\u226b\u22d9\u276f\u2771\u27e9\u27eb\u2992\u3009\u300b\ufe65\uff1e"
@@ -76,9 +70,9 @@ _ROUND = str.maketrans(dict.fromkeys(_OPENING, "(") | dict.fromkeys(_CLOSING, ")
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Untrusted text with our own name for it. A trimmable one may lose its end.
+    """Untrusted text under a label of ours; if `trimmable`, it may lose its end.
 
-    `marks` stand before its lines in place of bars: numbers by which an answer can name them.
+    `marks` replace the bars before its lines: numbers that an answer can refer to.
     """
 
     label: str
@@ -88,11 +82,11 @@ class Data:
 
 
 Piece = str | Data
-"""A piece of a prompt: a `str` is our own words, `Data` anybody else's."""
+"""A piece of a prompt: our own words as `str`, all other text as `Data`."""
 
 
 class ShownText:
-    """A text as a model is shown it, and where each shown character stands in the raw text."""
+    """A text as the model sees it, with the raw offset of each character."""
 
     def __init__(self, raw: str) -> None:
         self._raw = raw
@@ -103,7 +97,6 @@ class ShownText:
 
     @cached_property
     def text(self) -> str:
-        """What the model is shown."""
         return _disarmed("".join(character for character, _ in self._shown))
 
     @cached_property
@@ -111,9 +104,9 @@ class ShownText:
         return QuoteFinder(self.text)
 
     def find(self, quote: str) -> tuple[int, int] | None:
-        """Return the raw offsets of a quote of the shown text, None if it is not in it.
+        """Return the raw offsets of a quote of the shown text, None if the text does not hold it.
 
-        What `QuoteFinder` forgives is forgiven, and so are the marks at the beginning of lines.
+        Ignores the differences that `QuoteFinder` ignores, and bars at the beginning of lines.
         """
         unmarked = re.sub(rf"(?:^|\s+){re.escape(LINE_MARK.strip())}\s", " ", quote).strip()
         for form in dict.fromkeys((quote, unmarked)):
@@ -124,9 +117,9 @@ class ShownText:
 
 
 def fenced(pieces: Sequence[Piece]) -> tuple[Part, ...]:
-    """Put every untrusted piece into a fence and say first what the fence's marker is.
+    """Announce the marker, then put every untrusted piece into a fence.
 
-    The fence itself is never trimmable, only what stands in it.
+    Only fenced text is trimmable, never the fence.
     """
     shown = [ShownText(piece.text).text if isinstance(piece, Data) else None for piece in pieces]
     content, salt = "\x1f".join(text for text in shown if text is not None), 0
@@ -154,13 +147,13 @@ def fenced(pieces: Sequence[Piece]) -> tuple[Part, ...]:
 
 
 def _disarmed(text: str) -> str:
-    """Replace brackets of what looks like a fence, a tag or a turn; the length stays the same."""
+    """Replace the brackets of possible fences, tags and turns; the length stays the same."""
     text = _BRACKET_RUN.sub(lambda run: run[0].translate(_ROUND), text)
     return _TURN_TOKEN.sub("(", _TAG.sub("(", text))
 
 
 def _visible(character: str) -> str:
-    """Return what is shown of one character: itself, a line break, a stand-in, or nothing."""
+    """Return the character, a line break, a replacement, or nothing."""
     if character.isascii() and character.isprintable():
         return character
     if character in _LINE_BREAKS:
@@ -170,7 +163,7 @@ def _visible(character: str) -> str:
     category = unicodedata.category(character)
     if category == "Zs":
         return " "
-    # What only varies the character before it: whole messages hide in these.
+    # Variation selectors can hide whole messages.
     variant = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
     if category in {"Cc", "Cf"} or variant:
         return ""
@@ -181,12 +174,12 @@ def _visible(character: str) -> str:
 
 
 class PromptFileError(ValueError):
-    """A prompt file that is malformed, or filled in with the wrong names."""
+    """A prompt file is malformed, or a question does not fill its places."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt. `version` names the file's version and the beginning of its SHA-256."""
+    """One prompt. `version` holds the version of the file and the beginning of its SHA-256."""
 
     name: str
     version: str
@@ -194,20 +187,14 @@ class Prompt:
     sections: Mapping[str, str]
 
     def places(self, section: str) -> set[str]:
-        """Return the names of what a section has to be filled in with."""
         return {place["name"] for place in _PLACE.finditer(self.sections[section])}
 
     def fill(self, section: str, **values: Piece | Sequence[Piece]) -> tuple[Part, ...]:
-        """Fill in a section. Strings are our own words and stand as they are; Data is fenced.
+        """Fill a section: strings unchanged, Data in fences.
 
-        PromptFileError: the names given are not those that the section has.
+        Raises PromptFileError if the names do not match the places of the section.
         """
-        wanted = self.places(section)
-        if wanted != set(values):
-            raise PromptFileError(
-                f"Section {section} of the prompt {self.name} has the places "
-                f"{sorted(wanted)} and was given {sorted(values)}."
-            )
+        self._require_places(section, values)
         pieces: list[Piece] = []
         for at, part in enumerate(_PLACE.split(self.sections[section])):
             piece = values[part] if at % 2 else part
@@ -215,30 +202,31 @@ class Prompt:
         return fenced(pieces)
 
     def fill_lines(self, section: str, **values: str) -> tuple[Part, ...]:
-        """Fill in a section with untrusted texts, each of which stays on the line of its place.
+        """Fill a section with untrusted texts, each on the line of its place.
 
-        For models that are too small to mind a fence. The words before a place are ours, and no
-        text can begin a line of its own.
+        For models that are too small to respect a fence. No text can begin a line.
 
-        Raises:
-            PromptFileError: The names given are not those that the section has.
+        Raises PromptFileError if the names do not match the places of the section.
         """
+        self._require_places(section, values)
+        lines = {name: " ".join(ShownText(text).text.split()) for name, text in values.items()}
+        return (Part(_PLACE.sub(lambda place: lines[place["name"]], self.sections[section])),)
+
+    def _require_places(self, section: str, values: Mapping[str, object]) -> None:
         wanted = self.places(section)
         if wanted != set(values):
             raise PromptFileError(
                 f"Section {section} of the prompt {self.name} has the places "
                 f"{sorted(wanted)} and was given {sorted(values)}."
             )
-        lines = {name: " ".join(ShownText(text).text.split()) for name, text in values.items()}
-        return (Part(_PLACE.sub(lambda place: lines[place["name"]], self.sections[section])),)
 
 
 @lru_cache
 def load_prompt(name: str, folder: Path | None = None) -> Prompt:
-    """Read the prompt of this name, with the rules that it shares with others filled in.
+    """Read a prompt and insert the rules that several prompts share.
 
-    `folder` is where it lies; what is not there is looked for among the prompts of the stages.
-    Raises PromptFileError, which names the file, if it is malformed.
+    Files that `folder` lacks are read from the prompts of the stages. Raises PromptFileError if a
+    file is malformed.
     """
     place = folder or PROMPTS
     number, body = _read(name, place)
@@ -260,7 +248,6 @@ def load_prompt(name: str, folder: Path | None = None) -> Prompt:
 
 
 def _read(name: str, folder: Path) -> tuple[str, str]:
-    """Return the version and the body of a prompt file."""
     path = folder / f"{name}.md"
     if not path.is_file():
         path = PROMPTS / path.name
@@ -277,7 +264,7 @@ def _read(name: str, folder: Path) -> tuple[str, str]:
 
 
 def claim_data(claim: Claim | ClaimDraft, channel: str | None = None) -> Data:
-    """Return a claim with what is known of its background. It was said by a stranger: data."""
+    """Return a claim with its context and channel."""
     lines = [
         claim.text,
         claim.context and f"Context: {claim.context}",
@@ -287,7 +274,7 @@ def claim_data(claim: Claim | ClaimDraft, channel: str | None = None) -> Data:
 
 
 def claim_pieces(claim: Claim, video: Video | None = None) -> tuple[Piece, ...]:
-    """Return a claim after the words that announce it, and when and by whom it was said."""
+    """Return a claim with its announcement, and with the date and channel of its video if given."""
     if video is None:
         return ("The claim:\n", claim_data(claim))
     when = f", from a video of {video.published_on}" if video.published_on else ""
@@ -301,9 +288,9 @@ def source_pieces(
     *,
     trimmable: bool = False,
 ) -> tuple[Piece, ...]:
-    """Return what the rules know of numbered sources, and inside a fence their words.
+    """Return our facts about numbered sources, and in a fence their words.
 
-    Each one's words are one line, so that no number is forged.
+    The words of a source are one line, so that no text can forge a number.
     """
     listed = "\n".join(known(number, row) for number, row in rows.items())
     said = [
@@ -314,13 +301,13 @@ def source_pieces(
 
 
 def one_line(text: str | None, *, quoted: bool = False) -> str:
-    """Return a source's words on one line, cut, and in quotation marks if there are any."""
+    """Return the words of a source on one line, shortened; with quotation marks if `quoted`."""
     line = cut(" ".join((text or "").split()))
     return f'"{line}"' if quoted and line else line
 
 
 def in_language(video: Video, wish: str | None) -> str:
-    """Return what to write in: the reader's language, else the claim's, and which that is."""
+    """Describe the language of the answer: the reader's if set, else the claim's."""
     if wish is not None:
         return f"the reader's language ({wish}), whatever that of the claim"
     tag = video.language or ""
@@ -328,7 +315,6 @@ def in_language(video: Video, wish: str | None) -> str:
 
 
 def video_data(video: Video) -> Data:
-    """Return what is known of a video, in its publisher's words: data."""
     known = (
         ("Title", video.title),
         ("Channel", video.channel),
@@ -340,17 +326,16 @@ def video_data(video: Video) -> Data:
 
 
 def title_line(title: str) -> str:
-    """Return a title on one line, of a bounded length."""
     return cut(" ".join(title.split()), _LONGEST_TITLE)
 
 
 def this_month() -> str:
-    """Return the present month, such as "May 2026": a day would ask every question anew daily."""
+    """Return the month, such as "May 2026"; with the day, the cache would expire daily."""
     return datetime.now(UTC).strftime("%B %Y")
 
 
 def cut(text: str, characters: int = _MOST_CHARACTERS) -> str:
-    """Cut a text at a word, so that no title or excerpt can fill a prompt."""
+    """Cut a text after a word, so that no title or excerpt can fill a prompt."""
     if len(text) <= characters:
         return text
     return f"{text[:characters].rsplit(' ', 1)[0][:characters]} {OMISSION}"

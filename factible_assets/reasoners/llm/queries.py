@@ -1,13 +1,8 @@
 """The searches for a claim, as a language model words them.
 
-What belongs here: asking, and the part of the answer that is believed. What does not: the words of
-the prompt (prompts/queries.md), which queries are asked and in which order (stages.queries).
-
-The searches of a transcript's claims come with the claims, in one call. They are then kept as the
-answers to the questions that this module asks, so that no claim is asked about twice.
-
 Source of the method: Factible, section 1.3.3 (table 4, priorities, temporal context, opposing
-views).
+views). The call that finds a transcript's claims also words their searches. They enter the cache
+as answers to the prompt of this module, so that no claim needs a second call.
 """
 
 from __future__ import annotations
@@ -19,7 +14,7 @@ from dataclasses import replace
 from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
 from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.llm.answers import QueriesAnswer
-from factible_assets.reasoners.llm.calls import Conversation, Material
+from factible_assets.reasoners.llm.conversation import Conversation, Material
 from factible_assets.reasoners.llm.prompts import claim_data
 from factible_assets.reasoners.llm.wording import asks_of_the_video, plain
 from factible_assets.records import Claim, QueryType, Video
@@ -28,9 +23,9 @@ from factible_assets.stages.ports import ClaimDraft, QueryDraft
 from resources.llm.base import RememberingModel
 
 QUERY_WORDS = 16
-"""Words of the longest query: twelve are asked for, and a search engine reads not many more."""
+"""Words of the longest query: the prompt asks for twelve, and search engines read few more."""
 USUAL = 3
-"""Searches that a claim comes with."""
+"""Searches that come with a claim."""
 
 _ORDER: tuple[tuple[QueryType, int, bool], ...] = (
     ("direct", 1, False),
@@ -38,7 +33,7 @@ _ORDER: tuple[tuple[QueryType, int, bool], ...] = (
     ("source", 2, False),
     ("context", 3, False),
 )
-"""Type, priority and whether it seeks the opposite, by the place that the prompt gives a search."""
+"""Type, priority and whether it seeks the opposite, by the position of a search in the answer."""
 _OPERATOR = re.compile(
     r"(?<!\w)[-+]?(?:site|inurl|intitle|intext|allin\w+|filetype|ext|cache|related|link|info|source"
     r"|before|after|loc|location|imagesize|define):\S*",
@@ -47,20 +42,22 @@ _OPERATOR = re.compile(
 _SEARCH_MARKS = re.compile('["\u201c\u201d\u201e\u00ab\u00bb]|(?:(?<=\\s)|^)[-+](?=\\w)')
 
 
-async def ask_queries(talk: Conversation, claim: Claim, count: int) -> tuple[QueryDraft, ...]:
-    """Ask for the searches for a claim; at least one of them seeks the contrary.
+async def ask_queries(
+    conversation: Conversation, claim: Claim, count: int
+) -> tuple[QueryDraft, ...]:
+    """Ask for the searches for a claim; at least one of them seeks the opposite.
 
     Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
     """
-    answer = await talk.ask("User", QueriesAnswer, _material(claim, count), most=count)
-    return drafts_of(talk.video, claim, answer.searches)
+    answer = await conversation.ask("User", QueriesAnswer, _material(claim, count), most=count)
+    return _drafts(conversation.video, claim, answer.searches)
 
 
-async def remember_queries(talk: Conversation, claim: ClaimDraft) -> None:
-    """Keep the searches that came with a claim, so that asking for them costs no call."""
-    model = talk.stage.model
+async def remember_queries(conversation: Conversation, claim: ClaimDraft) -> None:
+    """Cache the searches that came with a claim as the answer to the prompt for searches."""
+    model = conversation.stage.model
     if isinstance(model, RememberingModel) and claim.searches:
-        request = talk.request("User", QueriesAnswer, _material(claim, USUAL), most=USUAL)
+        request = conversation.request("User", QueriesAnswer, _material(claim, USUAL), most=USUAL)
         await model.remember(request, QueriesAnswer(searches=list(claim.searches)))
 
 
@@ -68,10 +65,10 @@ def _material(claim: Claim | ClaimDraft, count: int) -> Material:
     return {"claim": ("The claim:\n", claim_data(claim)), "count": str(count)}
 
 
-def drafts_of(video: Video, claim: Claim, searches: Sequence[str]) -> tuple[QueryDraft, ...]:
-    """Return searches as words alone, each once, and one that seeks the contrary at least.
+def _drafts(video: Video, claim: Claim, searches: Sequence[str]) -> tuple[QueryDraft, ...]:
+    """Clean the searches, drop repetitions and add one that seeks the opposite if none does.
 
-    To a single search, said again and again as small models do, the claim's own words are added.
+    Small models repeat a single search; then the claim's own words are searched too.
     """
     drafts: dict[str, QueryDraft] = {}
     for place, written in enumerate(searches):
@@ -89,13 +86,13 @@ def drafts_of(video: Video, claim: Claim, searches: Sequence[str]) -> tuple[Quer
 
 
 def plain_queries(video: Video, claim: Claim, count: int) -> tuple[QueryDraft, ...]:
-    """Word the searches for a claim without a model, in the claim's own words."""
+    """Word searches in the claim's own words, without a model."""
     most = max(len(_ORDER), count)
     found = write_queries(claim, embedder=TfidfEmbedder(), video=video, max_queries=most)
     return tuple(replace(each, basis="embedded") for each in found)
 
 
 def search_words(text: str) -> str:
-    """Return a search without operators, quotation marks, addresses and markup."""
+    """Remove operators, quotation marks, addresses and markup from a search, and shorten it."""
     text = _OPERATOR.sub(" ", plain(text))
     return " ".join(_SEARCH_MARKS.sub(" ", text).split()[:QUERY_WORDS])

@@ -1,8 +1,4 @@
-"""The words of verdicts, as a language model adds them where a run asks for that.
-
-What belongs here: laying verdicts and their evidence before the model. What does not: the words of
-the prompt (prompts/verdict.md), the vote, which has decided before, and which of the words are
-believed (stages.voice).
+"""Verdicts in the words of a language model, after the vote has decided them.
 
 Source of the method: Factible, section 1.3.5, step 2.
 """
@@ -12,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from factible_assets.reasoners.llm.answers import WordsAnswer
-from factible_assets.reasoners.llm.calls import Conversation
+from factible_assets.reasoners.llm.conversation import Conversation
 from factible_assets.reasoners.llm.prompts import Piece, claim_data, one_line, source_pieces
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Claim, Evidence, Stance, Verdict
 from factible_assets.stages.evidence import QUOTED, QuoteFinder
 
 SUMMARY_WORDS = 70
-_SHOWN_SUMMARY = 35  # Words of a source's summary that are shown.
+_SHOWN_SUMMARY = 35  # words
 _WORD_TOKENS = 120
 
 CARRIERS: dict[Stance, frozenset[Stance]] = {
@@ -27,16 +23,18 @@ CARRIERS: dict[Stance, frozenset[Stance]] = {
     "refutes": frozenset({"refutes", "mixed"}),
     "mixed": frozenset({"supports", "refutes", "mixed"}),
 }
-"""A verdict follows from the evidence if at least one source was read as one of these."""
+"""A verdict follows from the evidence if at least one source has one of these stances."""
 
 
 async def word_verdicts(
-    talk: Conversation, verdicts: Sequence[tuple[Claim, Verdict, Sequence[Evidence]]], most: int
+    conversation: Conversation,
+    verdicts: Sequence[tuple[Claim, Verdict, Sequence[Evidence]]],
+    most: int,
 ) -> dict[str, str]:
-    """Ask for words for some verdicts in one call; return them by claim id.
+    """Word some verdicts in one call; return the words by claim id.
 
-    Of each claim the `most` definite and reliable sources are shown. Raises ReasonerOutageError if
-    the model failed, ReasonerRefusalError if it declined.
+    The model sees the `most` definite and reliable sources of each claim. Raises
+    ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
     """
     pieces: list[Piece] = []
     shown: list[list[Evidence]] = []
@@ -57,8 +55,8 @@ async def word_verdicts(
             claim_data(claim),
             *source_pieces(dict(enumerate(rows, start=1)), _known, _words),
         ]
-    room = max(talk.stage.max_tokens, _WORD_TOKENS * len(verdicts))
-    answer = await talk.ask(
+    room = max(conversation.stage.max_tokens, _WORD_TOKENS * len(verdicts))
+    answer = await conversation.ask(
         "User", WordsAnswer, {"verdicts": pieces}, max_tokens=room, most=len(verdicts)
     )
     words: dict[str, str] = {}
@@ -77,13 +75,13 @@ def _known(number: int, row: Evidence) -> str:
 
 def _words(row: Evidence) -> tuple[str, ...]:
     summary = clip(one_line(row.summary), _SHOWN_SUMMARY)
-    # The passage shows what a side rests on; where none is taken, the summary says it all.
+    # The quote shows the grounds of a side; without a side the summary is enough.
     lone = row.stance == "unclear" and summary
     return (summary,) if lone else (one_line(row.quote, quoted=True), summary)
 
 
 def _quoting_only(words: str, evidence: Sequence[Evidence]) -> str:
-    """Take the quotation marks off words that no supplied passage, summary or title holds."""
+    """Remove quotation marks from words that are in no given quote, summary or title."""
     given = "\n".join(
         " ".join(text.split())
         for row in evidence

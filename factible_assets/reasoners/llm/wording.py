@@ -1,9 +1,4 @@
-"""What is kept of a model's words: plain text of a bounded length.
-
-What belongs here: taking markup, addresses and hidden characters out of what a model wrote, and
-cutting it to length. What does not: whether the words are true to the source (evidence.py,
-stages.evidence).
-"""
+"""Turns the text of a model into plain text of bounded length."""
 
 from __future__ import annotations
 
@@ -30,18 +25,18 @@ _SENTENCE_END = re.compile(r"[.!?…][\"'”’)]*(?=\s|$)")
 
 
 def asks_of_the_video(text: str) -> bool:
-    """Tell whether a search is about video or claim, not what they say: "Is the claim about …"."""
+    """Whether a search names the video or claim instead of its topic: "Is the claim about …"."""
     return _THE_VIDEO.search(text) is not None
 
 
 def plain(text: str) -> str:
-    """Return a model's words without markup, addresses and hidden characters, on one line.
+    """Remove markup, addresses and hidden characters; return one line.
 
     A comparison such as "< 5 %" keeps its sign.
     """
     text = _MARKS.sub("", "".join(_printable(character) for character in text))
     before = ""
-    while text != before:  # what taking out one piece of markup puts together is taken out too
+    while text != before:  # removing one piece of markup may join the halves of another
         before = text
         text = _ADDRESS.sub(" ", _LINK.sub(r"\1", _TAG.sub(" ", text)))
         text = _MORE.sub("\x01", _LESS.sub("\x00", text)).translate(_BRACKETS)
@@ -56,7 +51,7 @@ def _printable(character: str) -> str:
 
 
 def clip(text: str, words: int) -> str:
-    """Cut a text to so many words: after a whole sentence if one fits, else with an ellipsis."""
+    """Shorten a text to this many words: to whole sentences if one fits, else with an ellipsis."""
     kept = whole_sentences(text, words)
     if kept is not None:
         return kept
@@ -64,7 +59,7 @@ def clip(text: str, words: int) -> str:
 
 
 def whole_sentences(text: str, words: int) -> str | None:
-    """Return the leading whole sentences of a text that fit into so many words, None if none do."""
+    """Return the first whole sentences that fit into this many words, None if none fits."""
     parts = text.split()
     if len(parts) <= words:
         return text

@@ -25,7 +25,7 @@ from factible_assets.evaluation.judging.judge import (
     subjects_of,
 )
 from factible_assets.evaluation.outcomes import VideoOutcome
-from factible_assets.reasoners.llm.calls import StageModel
+from factible_assets.reasoners.llm.conversation import StageModel
 from factible_assets.reasoners.llm.prompts import Data
 from resources.cache.answers import CachingModel
 from resources.cache.store import DiskCache

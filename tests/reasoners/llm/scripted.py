@@ -23,7 +23,7 @@ from factible_assets.reasoners.llm.answers import (
     ReadingsAnswer,
     WordsAnswer,
 )
-from factible_assets.reasoners.llm.calls import StageModel
+from factible_assets.reasoners.llm.conversation import StageModel
 from factible_assets.reasoners.llm.engine import ANSWER_TOKENS
 from factible_assets.reasoners.llm.prompts import load_prompt
 from resources.llm.base import (

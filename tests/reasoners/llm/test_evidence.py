@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
-from factible_assets.reasoners.llm.evidence import chosen_sentences
 from factible_assets.reasoners.llm.prompts import this_month
+from factible_assets.reasoners.llm.shown_page import chosen_sentences
 from factible_assets.records import Claim, Stance
 from factible_assets.stages.evidence import check_words
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from factible_assets.reasoners.llm.calls import StageModel
+from factible_assets.reasoners.llm.conversation import StageModel
 from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
 from factible_assets.records import LlmCall
 from factible_assets.stages.ports import ReasonerOutageError, WithCalls

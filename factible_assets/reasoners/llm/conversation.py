@@ -1,8 +1,4 @@
-"""Asking a model on behalf of one judgement, and the record of every call that this takes.
-
-What belongs here: the model and the limits of a stage, what a call belongs to, turning a failed
-question into an outage. What does not: the questions themselves (the judgements' own modules).
-"""
+"""A conversation with a language model about one judgement, and the record of its calls."""
 
 from __future__ import annotations
 
@@ -20,12 +16,11 @@ from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalErr
 from resources.llm import base
 from resources.llm.base import CallOptions, LanguageModel, ModelCall, ModelRequest, Part
 
-ONES_FAULT = frozenset({"truncated", "invalid"})
-"""Outcomes of a call that the question itself may be the reason for, not the service."""
-
+UNUSABLE_ANSWER = frozenset({"truncated", "invalid"})
+"""Outcomes of a call that the question may have caused, not the service."""
 
 Material: TypeAlias = Mapping[str, Piece | Sequence[Piece]]
-"""The pieces that a section of a prompt is filled in with, by the names of its places."""
+"""The pieces that fill the places of a prompt section, by the name of the place."""
 NOTHING: Material = MappingProxyType({})
 
 
@@ -35,9 +30,10 @@ class PromptTooLongOutageError(ReasonerOutageError):
 
 @dataclass(frozen=True, slots=True)
 class StageModel(CallOptions):
-    """The model of one stage, and the options of its calls.
+    """The model of one stage and the options of its calls.
 
-    `language` is the code of the language in which it writes for its reader; None: the claim's.
+    `language` is the code of the language in which the model writes for its reader; None means the
+    language of the claim.
     """
 
     model: LanguageModel
@@ -52,10 +48,7 @@ class StageModel(CallOptions):
         max_tokens: int | None = None,
         most: int | None = None,
     ) -> ModelRequest[base.Answer]:
-        """Return a question as this stage asks it, with its own limit if none is given.
-
-        A list of the answer may have `most` items.
-        """
+        """Build a request. Lists in the answer may have `most` items."""
         options = {each.name: getattr(self, each.name) for each in fields(CallOptions)}
         options["max_tokens"] = max_tokens or self.max_tokens
         return ModelRequest(system, parts, output_type, most, **options)
@@ -63,10 +56,10 @@ class StageModel(CallOptions):
 
 @dataclass(slots=True)
 class Conversation:
-    """Asks the questions of one judgement, one after another or at once, and keeps the calls.
+    """Asks the questions of one judgement, in turn or at once, and keeps the calls.
 
-    It fills in a prompt's places for the video, the claim, the month or the year, and the language
-    to write in, unless the question gives them.
+    It fills the places `video`, `claim`, `month`, `year` and `language` of a prompt by itself;
+    `material` fills the others and may override these.
     """
 
     stage: StageModel
@@ -87,13 +80,13 @@ class Conversation:
         max_tokens: int | None = None,
         most: int | None = None,
     ) -> ModelRequest[base.Answer]:
-        """Return a section of the prompt, filled in, as a question; see `StageModel.request`."""
+        """Build the request for a section of the prompt; see `StageModel.request`."""
         places, month = self.prompt.places(section), prompts.this_month()
         usual: dict[str, Piece | Sequence[Piece]] = {
             "video": ("The video:\n", video_data(self.video)),
             "claim": claim_pieces(self.claim, self.video) if self.claim else "",
             "month": month,
-            "year": month[-4:],  # for what is asked most often and kept longest: pages
+            "year": month[-4:],  # cached longer than the month: for pages, the most frequent prompt
             "language": prompts.in_language(self.video, self.stage.language),
         }
         filled = {name: piece for name, piece in usual.items() if name in places} | {**material}
@@ -111,29 +104,28 @@ class Conversation:
         max_tokens: int | None = None,
         most: int | None = None,
     ) -> base.Answer:
-        """Return a valid answer to a section of the prompt; see `request`.
+        """Ask a section of the prompt and return the valid answer; see `request`.
 
-        Raises ReasonerRefusalError if the model declined, PromptTooLongOutageError if the question
-        does not fit into its context window, ReasonerOutageError if there is no answer; each has
-        all calls of the judgement so far. Reasons are kept as plain text, because a refusal is a
-        model's words too.
+        Raises ReasonerRefusalError if the model declined, PromptTooLongOutageError if the prompt
+        exceeds the context window, ReasonerOutageError for any other failure. Each error carries
+        all calls of the judgement so far. Its reason is plain text, because a model may have
+        written it.
         """
         request = self.request(section, output_type, material, max_tokens=max_tokens, most=most)
         try:
             answer = await self.stage.model.complete(request)
         except base.ModelError as failure:
-            self.record(failure.calls)
+            self._record(failure.calls)
             reason = plain(failure.reason)
             if isinstance(failure, base.RefusedError):
                 raise ReasonerRefusalError(reason, self.calls) from failure
             too_long = isinstance(failure, base.ContextTooLongError)
             outage = PromptTooLongOutageError if too_long else ReasonerOutageError
             raise outage(reason, self.calls, lasting=failure.lasting) from failure
-        self.record(answer.calls)
+        self._record(answer.calls)
         return answer.value
 
-    def record(self, calls: Sequence[ModelCall]) -> None:
-        """Add calls of the model to those of this judgement."""
+    def _record(self, calls: Sequence[ModelCall]) -> None:
         for call in calls:
             reason = plain(call.reason) if call.reason else None
             row = LlmCall(
