@@ -1,1 +1,1 @@
-"""Scripts that measure the project on published data and print figures beside their targets."""
+"""Scripts that measure the project on published data and print figures with their targets."""

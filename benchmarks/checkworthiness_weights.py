@@ -1,12 +1,12 @@
-"""How the weights of check-worthiness were fitted (claims/checkworthiness.npz).
+"""Fits the weights of check-worthiness (claims/checkworthiness.npz).
 
 Run: `python -m benchmarks.checkworthiness_weights OUT` (a minute or two of one core). It reads the
-talks beside this file (spoken.txt.xz, one a line) and their grades (spoken_grades.txt.xz: a talk's
-number, counted from 0, a tab, and `start-end:grade` for each of its sentences and statements). What
-they are stands in the model card, factible_assets/reasoners/embedded/claims/checkworthiness.md.
+talks in spoken.txt.xz, one per line, and their grades in spoken_grades.txt.xz: the number of a talk
+from 0, a tab, and `start-end:grade` for each sentence and statement. The model card describes them:
+factible_assets/reasoners/embedded/claims/checkworthiness.md.
 
-First it prints how well either half of the talks orders the other's sentences: AUC, the share of
-pairs of one talk in which what is worth a check stands before what is not.
+It first prints how well each half of the talks orders the sentences of the other half: AUC, the
+share of pairs within a talk in which a check-worthy sentence comes before another one.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ from factible_assets.reasoners.embedded.claims.wording import write_claim
 from factible_assets.reasoners.embedded.embedder import Vectors, minilm
 
 WORTH_CHECKING = 2
-"""The grade from which a sentence is worth a check."""
+"""The lowest grade of a check-worthy sentence."""
 
 HELD_BACK = 0.05
-"""How much the squares of the weights cost; from .03 to .1 all figures are alike."""
+"""The L2 penalty; from .03 to .1 all figures are the same."""
 
 Talk = tuple[Vectors, npt.NDArray[np.bool_]]
-"""The vectors of a talk's sentences, and which of them are worth a check."""
+"""The vectors of a talk's sentences, and which of them are check-worthy."""
 
 
 def read_talks() -> list[Talk]:
-    """Return the graded talks."""
     talks, read = read_lines("spoken.txt.xz"), []
     for number, graded in (line.split("\t") for line in read_lines("spoken_grades.txt.xz")):
         raw, texts, grades = talks[int(number)], [], []
@@ -49,7 +48,7 @@ def read_talks() -> list[Talk]:
 
 
 def fit(talks: Sequence[Talk]) -> npt.NDArray[np.float64]:
-    """Fit a logistic regression; return its weights, the last of them that of no dimension."""
+    """Fit a logistic regression; return its weights, with the constant last."""
     vectors, worth = (np.concatenate(each) for each in zip(*talks, strict=True))
     scale = np.sqrt(vectors.shape[1])  # so that a dimension's spread is about 1
     given = np.column_stack([vectors * scale, np.ones(len(vectors))])
@@ -66,7 +65,7 @@ def fit(talks: Sequence[Talk]) -> npt.NDArray[np.float64]:
 
 
 def order(talk: Talk, weights: npt.NDArray[np.float64]) -> float | None:
-    """Return the AUC of one talk, None if all of its sentences are worth a check, or none."""
+    """Return the AUC of one talk, or None if all its sentences have the same class."""
     vectors, worth = talk
     if worth.all() or not worth.any():
         return None
@@ -76,7 +75,7 @@ def order(talk: Talk, weights: npt.NDArray[np.float64]) -> float | None:
 
 
 def main() -> None:
-    """Read the talks, say how well each half orders the other, and write the weights of all."""
+    """Read the talks, print the figures of both halves, and write weights fitted to all talks."""
     if len(sys.argv) != 2:
         raise SystemExit("Usage: python -m benchmarks.checkworthiness_weights OUT.npz")
     talks = read_talks()

@@ -1,15 +1,13 @@
-"""How well the embedded engine finds the claims that annotators found.
+"""Compares the embedded engine's claims with those of annotators.
 
 Run: `python -m benchmarks.claims [--claims] [--ablate]`. It prints precision at 5, MAP over hits,
-recall of all and of important claims, and the error of importance, at five claims and at ten.
+recall of all and of important claims, and the error of importance, at five claims and at ten. The
+figures are held out: the weights for a video and their L2 penalty come from the other videos
+(nested cross-validation). It also prints the figures of the shipped, rounded weights, which were
+fitted to all of these videos. `--ablate` leaves out one measure at a time.
 
-The figures are held out: a video's claims are chosen with weights that were fitted to the other
-videos, and how strongly weights are held back is chosen among those videos, too (nested
-cross-validation). Beside them stand the figures of the rounded weights that ship, which were
-fitted to all of these videos. `--ablate` leaves out one measure after the other and fits anew.
-
-Matching is the published one (Factible, section 2.1.3): MiniLM cosine above .70, greedy in the
-system's order; means over videos.
+Claims match as published (Factible, section 2.1.3): MiniLM cosine above .70, greedy in the system's
+order; means over videos.
 """
 
 from __future__ import annotations
@@ -53,10 +51,10 @@ METRICS = {
 }
 
 HELD_BACK = (0.003, 0.01, 0.03)
-"""L2 penalties on the standardised weights, to choose from."""
+"""L2 penalties on the standardised weights to choose from."""
 
 _MATCHES, _ABOUT = 0.7, 0.05
-"""Cosine to an annotated claim at which a candidate is as likely a match as not, and how softly."""
+"""The cosine to an annotated claim at which a match has even odds, and its softness."""
 
 _MATCHER = ClaimMatcher(EmbeddingSimilarity(minilm()), "greedy")
 Array = npt.NDArray[np.float64]
@@ -64,7 +62,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A video's candidates with their measures, and how likely each says an annotated claim."""
+    """A video's candidates with their measures, and their probability of being an annotated claim."""
 
     video: AnnotatedVideo
     texts: list[str]
@@ -74,7 +72,7 @@ class Measured:
 
 
 def main() -> None:
-    """Print the held-out figures, those of the weights that ship, and the weights of all videos."""
+    """Print the figures held out and of the shipped weights, and the weights of all videos."""
     parser = argparse.ArgumentParser(description="Score extracted claims against annotations.")
     parser.add_argument("--claims", action="store_true", help="also print the claims")
     parser.add_argument("--ablate", action="store_true", help="leave measures out one by one")
@@ -101,7 +99,7 @@ def main() -> None:
 
 
 def measure(video: AnnotatedVideo) -> Measured:
-    """Measure the candidates of a video as the engine does."""
+    """Measure the candidates of a video like the engine."""
     raw = video.transcript.text
     candidates, measures, vectors = engine.measure_candidates(
         raw, split_sentences(raw, video.segments), minilm()
@@ -114,7 +112,7 @@ def measure(video: AnnotatedVideo) -> Measured:
 def fit(
     videos: Sequence[Measured], held_back: float, leave_out: int | None = None
 ) -> tuple[float, Array]:
-    """Fit a logistic regression in which each video counts alike; return constant and weights."""
+    """Fit a logistic regression with equal weight per video; return constant and weights."""
     measures = np.vstack([each.measures[:, : len(FITTED)] for each in videos])
     matches = np.concatenate([each.matches for each in videos])
     counts = np.concatenate([np.full(len(each.texts), 1 / len(each.texts)) for each in videos])
@@ -137,7 +135,7 @@ def fit(
 
 
 def choose_held_back(videos: Sequence[Measured], leave_out: int | None = None) -> float:
-    """Return what predicts each of these videos best from the others (least log loss)."""
+    """Return the penalty with the least log loss in cross-validation over these videos."""
 
     def loss(held_back: float) -> float:
         losses = []
@@ -154,7 +152,7 @@ def choose_held_back(videos: Sequence[Measured], leave_out: int | None = None) -
 def fit_without(
     videos: Sequence[Measured], leave_out: int | None = None
 ) -> list[tuple[float, Array]]:
-    """Return for each video the constant and the weights that the other videos give."""
+    """Return for each video the constant and the weights fitted to the other videos."""
     fitted = []
     for place in range(len(videos)):
         others = [*videos[:place], *videos[place + 1 :]]
@@ -168,7 +166,7 @@ def held_out(
     limit: int,
     chosen: dict[str, float] = CHOSEN,
 ) -> list[MatchedVideo]:
-    """Match each video's claims, chosen with what was fitted without it."""
+    """Match each video's claims, chosen with weights fitted to the other videos."""
     return [
         _match(video, limit, constant, [*weights, *chosen.values()])
         for video, (constant, weights) in zip(videos, fitted, strict=True)
@@ -176,7 +174,7 @@ def held_out(
 
 
 def shipped(video: Measured, limit: int) -> MatchedVideo:
-    """Match a video's claims, chosen with the weights of the engine."""
+    """Match a video's claims, chosen with the engine's own weights."""
     return _match(video, limit, CONSTANT, [*FITTED.values(), *CHOSEN.values()])
 
 
@@ -212,7 +210,7 @@ def extract(
 
 
 def describe(found: Sequence[MatchedVideo]) -> str:
-    """Return the means of all metrics over videos, in one line."""
+    """Format the means of all metrics over videos in one line."""
     figures = []
     for name, metric in METRICS.items():
         values = [value for each in found if (value := metric(each).value) is not None]

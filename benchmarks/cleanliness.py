@@ -1,13 +1,11 @@
-"""How cleanly the embedded engine's claims read: what a person counts, and what can be counted.
+"""Measures whether the embedded engine's claims are whole sentences.
 
-Run: `python -m benchmarks.cleanliness [--half one|other] [--claims 7] [--quiet]`.
-
-Two measures. First, exact: the punctuated transcripts are stripped of punctuation and case, as raw
-captions come, and each claim is held against the sentences that the punctuation had: cut at its
-head, cut at its tail, a run-on (it reaches across a sentence's end). Second, for reading: the
-claims of the transcripts as they are, each with the words around it and with flags for the defects
-that show in the wording alone; a flag asks a person to look, it is no verdict. The halves are
-fixed, so that what was mended on one can be read on the other.
+Run: `python -m benchmarks.cleanliness [--half one|other] [--claims 7] [--quiet]`. First, an exact
+measure: it removes punctuation and case from punctuated transcripts, as in raw captions, and
+compares each claim with the true sentences: cut at the head, cut at the tail, or run on past a
+sentence's end. Second, for a person to read: the claims of the original transcripts with their
+context and flags for visible defects. The halves are fixed, so that fixes made on one can be judged
+on the other.
 """
 
 from __future__ import annotations
@@ -64,12 +62,12 @@ FLAGS = {
     ),
     "short": re.compile(r"(?:\S+ ){0,4}\S+$"),
 }
-"""Defects that show in the wording alone."""
+"""Defects that the wording alone shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """How a claim of a stripped transcript lies on the sentences that its punctuation had."""
+    """The position of a claim of a stripped transcript relative to the true sentences."""
 
     head: bool
     tail: bool
@@ -77,21 +75,21 @@ class Ends:
 
     @property
     def clean(self) -> bool:
-        """Whether the claim is one whole sentence, or the part of one that a lead-in left."""
+        """Whether the claim is one whole sentence, or its part after a lead-in."""
         return not (self.head or self.tail or self.run_on)
 
 
 LEAD_IN = 4
-"""Words that a claim may leave off at a sentence's head, or at its tail, and still be whole."""
+"""Words that a claim may omit at a sentence's head or tail and still be whole."""
 
 JOINTS = frozenset(
     ["and", "but", "so", "or", "because", "which", "while", "whereas", "although", "then"]
 )
-"""Words at which a compound sentence comes apart into statements that can stand alone."""
+"""Words that join independent statements of a compound sentence."""
 
 
 def held_against(stripped: Stripped, claim: ClaimDraft) -> Ends:
-    """Hold a claim against the true sentences: by word, with a lead-in's length to spare."""
+    """Compare a claim with the true sentences word by word, tolerating a lead-in."""
     starts, words = stripped.word_starts, stripped.text.split(" ")
     assert claim.char_start is not None
     assert claim.char_end is not None
@@ -107,7 +105,6 @@ def held_against(stripped: Stripped, claim: ClaimDraft) -> Ends:
 
 
 def main() -> None:
-    """Print both measures."""
     parser = argparse.ArgumentParser(description="Count the defects of the engine's claims.")
     parser.add_argument("--half", choices=("one", "other"), help="of the videos; all if not given")
     parser.add_argument("--claims", type=int, default=7, help="claims of each video")
@@ -121,7 +118,7 @@ def main() -> None:
 
 
 def exact(videos: Sequence[AnnotatedVideo], limit: int) -> Iterator[str]:
-    """Tell how the claims of stripped transcripts lie on the true sentences."""
+    """Count the positions of claims of stripped transcripts."""
     found = []
     for video in filter(is_punctuated, videos):
         stripped = strip(video)
@@ -135,7 +132,7 @@ def exact(videos: Sequence[AnnotatedVideo], limit: int) -> Iterator[str]:
 
 
 def for_reading(videos: Sequence[AnnotatedVideo], limit: int, quiet: bool) -> Iterator[str]:
-    """Print claims with the words around them and their flags, and count the flags."""
+    """Print claims with context and flags, and count the flags."""
     counts: dict[str, Counter[str]] = {"punctuated": Counter(), "raw captions": Counter()}
     number = 0
     for video in videos:

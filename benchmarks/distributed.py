@@ -1,12 +1,9 @@
-"""Several workers, one of them killed in the middle: is a video lost, or written twice?
+"""Tests that several workers lose no video and write none twice when one is killed.
 
 Run: `python -m benchmarks.distributed --videos 40 --workers 4` with an interpreter that has
-`dagster-celery[redis]` and `dagster-postgres`, where PostgreSQL (`initdb`, `pg_ctl`) and
-`redis-server` are installed. All of it runs on loopback, in a folder of its own, with the files of
-`deploy/` as they are.
-
-What belongs here: the servers, the videos, the kill, and what is counted afterwards. What does not:
-how runs are launched, which is configuration (deploy/).
+`dagster-celery[redis]` and `dagster-postgres`; PostgreSQL (`initdb`, `pg_ctl`) and `redis-server`
+must be installed. Everything runs on loopback in its own folder, with the files of `deploy/`
+unchanged.
 """
 
 from __future__ import annotations
@@ -70,7 +67,7 @@ FROM current_verdicts GROUP BY video_id
 
 
 def missing(*, in_lake: bool) -> str | None:
-    """Say what this benchmark lacks here, None if nothing."""
+    """Name the missing software; None if everything is there."""
     modules = ("dagster_celery", "dagster_postgres", "redis")
     for module in (*modules, *(("duckdb_extension_ducklake",) if in_lake else ())):
         package = module.replace("_", "-")
@@ -98,9 +95,9 @@ def _eventually(holds: Callable[[], bool], what: str) -> None:
 
 @contextmanager
 def postgres(folder: Path) -> Iterator[str]:
-    """Run a PostgreSQL server on loopback and yield the address of a database of its.
+    """Run a PostgreSQL server on loopback and yield the address of a new database.
 
-    It refuses to be run by root, so root has the user `pguser` run it, or `postgres`.
+    PostgreSQL refuses to run as root, so root uses the user `pguser` or `postgres`.
     """
     place, port = folder / "postgres", _free_port()
     place.mkdir()
@@ -129,7 +126,7 @@ def postgres(folder: Path) -> Iterator[str]:
 def started(
     command: Sequence[str], log: Path, environment: Mapping[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program with all that it starts in a group of its own, and end that with the block."""
+    """Run a program in its own process group, and end the group with the block."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -151,7 +148,7 @@ def started(
 
 
 def make_home(home: Path, videos: int) -> list[str]:
-    """Make a data folder whose corpus lists so many short talks, and return their ids."""
+    """Create a data folder with a corpus of short talks, and return their ids."""
     (home / "dagster").mkdir(parents=True)
     shutil.copyfile(DEPLOY / "dagster.yaml", home / "dagster" / "dagster.yaml")
     corpora = home / "corpora"
@@ -168,7 +165,7 @@ class Fleet:
     """PostgreSQL, a broker, Dagster's daemon and workers over one data folder."""
 
     def __init__(self, folder: Path, videos: int, stack: ExitStack, *, in_lake: bool) -> None:
-        """Start the servers and the daemon; workers follow."""
+        """Start the servers and the daemon."""
         self._folder, self._stack = folder, stack
         self._workers: dict[int, subprocess.Popen[bytes]] = {}
         self.home = folder / "home"
@@ -194,19 +191,17 @@ class Fleet:
         self.start("daemon", "dagster-daemon", "run", "-m", "factible_assets.definitions")
 
     def start(self, name: str, *command: str) -> subprocess.Popen[bytes]:
-        """Start a program of this fleet."""
         log = self._folder / f"{name}.log"
         return self._stack.enter_context(started(command, log, self.environment))
 
     def start_worker(self, number: int) -> None:
-        """Start a worker."""
         name = f"worker-{number}"
         config = str(DEPLOY / "celery.yaml")
         command = ("dagster-celery", "worker", "start", "-A", "dagster_celery.app", "-y", config)
         self._workers[number] = self.start(name, *command, "-n", name)
 
     def kill_a_worker(self) -> str:
-        """Kill -9 a worker and all of its processes while it checks a video; return its run."""
+        """Kill a worker and its processes during a check (kill -9); return its run."""
         while True:
             for run in self.runs(DagsterRunStatus.STARTED):
                 for number, worker in self._workers.items():
@@ -217,22 +212,22 @@ class Fleet:
             time.sleep(0.2)
 
     def launch(self) -> None:
-        """Ask for a check of every video, as the UI does."""
+        """Launch a check of every video, like the UI."""
         asked = _BACKFILL.replace("VIDEOS", json.dumps(self.ids))
         command = ("dagster-graphql", "-m", "factible_assets.definitions", "-t", asked)
         self.start("backfill", *command).wait(PATIENCE_SECONDS)
 
     def runs(self, *statuses: DagsterRunStatus) -> list[DagsterRun]:
-        """Return the runs of these statuses, or all."""
+        """Return the runs with these statuses, or all runs."""
         return list(self.instance.get_runs(RunsFilter(statuses=list(statuses) or None)))
 
     def checked(self) -> set[str]:
-        """Return the videos of which a run has succeeded."""
+        """Return the videos with a successful run."""
         return {run.tags["dagster/partition"] for run in self.runs(DagsterRunStatus.SUCCESS)}
 
 
 def wrong(fleet: Fleet) -> list[str]:
-    """Say what was lost, or written twice."""
+    """Report lost and duplicated rows."""
     store = Warehouse(Settings(home=fleet.home).warehouse)
     said = []
     assets = Counter[str]()
@@ -259,7 +254,7 @@ def wrong(fleet: Fleet) -> list[str]:
 
 
 def main() -> int:
-    """Check the videos, kill a worker in the middle; return 1 if something is lost or doubled."""
+    """Check the videos and kill a worker meanwhile; return 1 if anything is lost or duplicated."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--videos", type=int, default=40)
     parser.add_argument("--workers", type=int, default=4)

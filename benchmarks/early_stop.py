@@ -1,16 +1,14 @@
-"""What stopping at enough agreeing sources changes and saves, on the readings of a model.
+"""Measures the option `enough_origins` on a model's published readings.
 
-Run: `python -m benchmarks.early_stop [--write]` (seconds).
+Run: `python -m benchmarks.early_stop [--write]` (seconds). The published runs have the stances of
+each claim's sources. The script rates the sources like a check, and compares the vote over all of
+them with the vote over those that had arrived when N independent, reliable sources agreed. It draws
+arrival times from the recorded seconds of fetching and reading, so the order is not that of one
+run. It skips claims without a stance; in these runs they mostly mean that the model was
+unreachable.
 
-The published runs tell for each claim which sources a model read and what stance it found in each.
-Sources are rated as in a check, and the vote is taken over all of them and over those that had come
-when N independent, reliable ones agreed. When a source comes is drawn from the recorded seconds of
-fetching a page and of reading one, so often that the order is that of no single run. A claim with
-no side taken is left out: in these runs that mostly means that the model was not reached.
-
-Prints for each N: claims that stop early, verdicts with another stance (of those that had one, and
-of all), pages left unread, and the seconds by which the claim, and its video's slowest one, end
-sooner.
+It prints for each N: claims that stop early, verdicts with another stance (of those with one, and
+of all), unread pages, and the seconds saved for the claim and for its video.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ _STORIES = StoryIndex({})
 
 @dataclass
 class Count:
-    """What one N came to, over all claims and draws."""
+    """The totals for one N over all claims and draws."""
 
     stopped: int = 0
     changed: int = 0
@@ -57,7 +55,6 @@ class Count:
     videos: list[float] = field(default_factory=list)
 
     def row(self, enough: int) -> str:
-        """Return it as a row of the table."""
         return (
             f"| {enough} | {self.stopped / self.claims:.0%} | "
             f"{self.turned / max(self.decided, 1):.1%} | {self.changed / self.claims:.1%} | "
@@ -67,7 +64,7 @@ class Count:
 
 
 def claims_of(report: Mapping[str, Any], directory: RatingDirectory) -> list[list[Evidence]]:
-    """Return what was read for each claim of a run."""
+    """Return the readings of each claim of a run."""
     found = []
     for at, claim in enumerate(report["final_output"]["claim_reports"]):
         given = {
@@ -94,12 +91,11 @@ def _evidence(claim: str, source: Mapping[str, Any], directory: RatingDirectory)
 
 
 def stance_of(rows: Sequence[Evidence]) -> Stance:
-    """Take the vote."""
     return decide(tally(rows, _STORIES), VerdictsConfig(), "llm").stance
 
 
 def stop(count: Count, rows: Sequence[Evidence], comes: Sequence[float], enough: int) -> float:
-    """Count one claim; return by how many seconds its reading ends sooner."""
+    """Simulate one claim; return the saved seconds."""
     ordered = [row for _, row in sorted(zip(comes, rows, strict=True), key=lambda each: each[0])]
     moments = sorted(comes)
     read = next(
@@ -125,7 +121,6 @@ def stop(count: Count, rows: Sequence[Evidence], comes: Sequence[float], enough:
 
 
 def table(runs: Sequence[Sequence[Sequence[Evidence]]]) -> Iterator[str]:
-    """Measure each N and print it."""
     recorded = json.loads(require("recorded_web", "latencies.json").read_text(encoding="utf-8"))
     took = recorded["operations"]
     chance = random.Random(1)  # noqa: S311

@@ -1,11 +1,9 @@
-"""Claims with given evidence, and the vote over what their sources say.
+"""Public data sets as claims with given evidence, and the vote over it.
 
-The public data sets as claims with sources belong here. The page of figures does not (quality.py).
-
-The sets: annotated claims with a recorded web (the published runs' pages, also labelled page by
-page with what most of those runs read there), AVeriTeC (Schlichtkrull et al., 2023; the annotators'
-questions and answers are the sources), Climate-FEVER (Diggelmann et al., 2020) and VitaminC
-(Schuster et al., 2021; CC BY-SA 3.0), the last in a fixed random order.
+The sets: annotated claims with a recorded web (the published runs' pages, labelled by the majority
+of those runs), AVeriTeC (Schlichtkrull et al., 2023; its questions and answers are the sources),
+Climate-FEVER (Diggelmann et al., 2020) and VitaminC (Schuster et al., 2021; CC BY-SA 3.0), the last
+in a fixed random order.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ from factible_assets.stages.verdict import decide, tally
 
 CORPORA = Path(__file__).resolve().parents[1] / "corpora"
 SAME_CLAIM = 0.7
-"""Cosine from which an extracted claim is taken for an annotated one."""
+"""The cosine at which an extracted claim counts as an annotated one."""
 
 _STANCES: dict[str, Stance] = {
     "SUPPORTS": "supports",
@@ -55,11 +53,11 @@ _STANCES: dict[str, Stance] = {
 }
 
 Said = tuple[Stance, float, str | None] | None
-"""What a source was held to say, how surely and why; None if it does not speak of the claim."""
+"""The stance of a source with confidence and reason; None if it does not mention the claim."""
 
 
 class Remembering:
-    """An embedder that embeds every text once and keeps the vectors in the temporary folder."""
+    """An embedder that keeps the vectors of all texts in the temporary folder."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -76,7 +74,7 @@ class Remembering:
         return dict(self._file.execute("SELECT text, vector FROM kept"))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text. Pages are read side by side, in threads."""
+        """Return one unit vector per text, using threads."""
         with self._turn:
             return self._embed(texts)
 
@@ -102,7 +100,7 @@ class Remembering:
 
 @dataclass(frozen=True, slots=True)
 class GivenClaim:
-    """A claim with its label, and the sources that are given for it with theirs, None if none."""
+    """A claim with its label, and its sources with their labels (None if unlabelled)."""
 
     name: str
     text: str
@@ -113,7 +111,7 @@ class GivenClaim:
 
 
 def climate_claims() -> Iterator[GivenClaim]:
-    """Read Climate-FEVER: five sentences of Wikipedia for each claim."""
+    """Read Climate-FEVER: five sentences of Wikipedia per claim."""
     with (DATA / "climate_fever" / "dev.jsonl").open(encoding="utf-8") as file:
         for row in map(json.loads, file):
             found = row["evidences"]
@@ -185,10 +183,10 @@ def vitaminc_claims() -> list[GivenClaim]:
 
 
 def recorded_claims(embedder: Embedder) -> list[GivenClaim]:
-    """Give each annotated claim the sources of the extracted claims that are nearest to it.
+    """Give each annotated claim the sources of the nearest extracted claims.
 
-    A page that was not recorded is its search result's excerpt, as in the pipeline. A source's
-    label is what most of the published runs that read it said of it.
+    If a page was not recorded, the search result's excerpt stands in, as in the pipeline. The label
+    of a source is the majority of the published runs.
     """
     directory = rating_directory([CORPORA / "domain_ratings.yaml"])
     texts: dict[str, str] = {}
@@ -249,7 +247,7 @@ def recorded_claims(embedder: Embedder) -> list[GivenClaim]:
 def _published_readings() -> list[tuple[str, str, dict[str, Any]]]:
     """Read every (video, claim, source) of the published runs.
 
-    A failed call left the snippet as its summary and the stance "unclear".
+    A failed call left the snippet as summary and the stance "unclear".
     """
     found = []
     for path in sorted((DATA / "factible" / "runs").glob("*/*/outputs.json")):
@@ -272,7 +270,7 @@ def _published_readings() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def vote(claim: GivenClaim, said: Sequence[Said], basis: Basis) -> tuple[Stance, float]:
-    """Return the stance of the vote over what a claim's sources say, and its confidence."""
+    """Return stance and confidence of the vote over a claim's sources."""
     rows = [
         Evidence(
             evidence_id=f"e{number}",

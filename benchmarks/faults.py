@@ -1,13 +1,12 @@
-"""Seeded runs of the demo with random faults: no verdict may differ, it may only be incomplete.
+"""Runs the demo with random faults: a verdict may become incomplete, but never different.
 
-The demo's claims are checked once without faults against the miniature web, whose answers are kept
-in memory, and then again for each seed with faults at every door: searches, pages and domain ages
-that are out or slow, and a reasoner whose service fails while it writes queries, reads or judges.
-Each verdict must equal the fault-free one in stance, and in confidence or say that a re-check may
-make it surer, or be incomplete and have neither. Prints what became of how many; exits with 1 if
-one differed.
+The script checks the demo's claims once without faults and keeps the answers in memory. It then
+repeats the check for each seed with faults everywhere: failing or slow searches, pages and domain
+ages, and a reasoner that fails. Each verdict must have the fault-free stance, with the same
+confidence or a pending re-check, or be incomplete. It prints the counts and exits with 1 if a
+verdict differs.
 
-With `--wire` pages alone fail, and on the wire: a real server answers 200 with an empty body, a
+With `--wire` only pages fail, and on the wire: a real server answers 200 with an empty body, a
 notice, binary data, half a page, a bomb or lost characters, and the real fetcher reads that.
 
     python -m benchmarks.faults --runs 1000
@@ -92,7 +91,7 @@ Value = TypeVar("Value")
 
 
 class Faults:
-    """Which questions fail in one run. The same seed fails the same questions, in any order."""
+    """The failing questions of one run: the same for a seed, in any order."""
 
     def __init__(self, seed: int, doors: Sequence[Door] = DOORS) -> None:
         self._seed = seed
@@ -106,13 +105,12 @@ class Faults:
         self.struck: Counter[Door] = Counter()
 
     def strikes(self, door: Door, question: Hashable) -> bool:
-        """Tell whether a question fails."""
         struck = self._draw(door, question) < self._rates.get(door, 0.0)
         self.struck[door] += struck
         return struck
 
     async def linger(self, door: Door, question: Hashable) -> None:
-        """Take a different while for each question, so that answers come in another order."""
+        """Wait a different time per question, so that answers arrive in another order."""
         for _ in range(int(self._draw(f"{door} delay", question) * 8)):
             await asyncio.sleep(0)
 
@@ -129,12 +127,11 @@ NO_FAULTS: Faults | None = None
 
 @dataclass
 class Memory:
-    """Answers of the real doors, each asked for once for all runs."""
+    """Answers of the real services, asked once for all runs."""
 
     answers: dict[Hashable, object] = field(default_factory=dict)
 
     async def recall(self, question: Hashable, ask: Callable[[], Awaitable[Value]]) -> Value:
-        """Return the answer to a question, asking if nobody has."""
         if question not in self.answers:
             self.answers[question] = await ask()
         known: Value = self.answers[question]  # type: ignore[assignment] # put there above
@@ -143,14 +140,13 @@ class Memory:
 
 @dataclass
 class FaultySearch:
-    """A searcher whose answers are remembered, and fail as the run's faults say."""
+    """A searcher with recorded answers that fails as the run's faults demand."""
 
     inner: SearchProvider
     memory: Memory
     faults: Faults | None
 
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
-        """Answer as the miniature web did, or with an outage."""
         question = ("search", request)
         if self.faults is not None:
             await self.faults.linger("search", question)
@@ -161,14 +157,13 @@ class FaultySearch:
 
 @dataclass
 class FaultyPages:
-    """A fetcher whose pages are remembered, and fail as the run's faults say."""
+    """A fetcher with recorded pages that fails as the run's faults demand."""
 
     inner: Fetcher
     memory: Memory
     faults: Faults | None
 
     async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
-        """Hand out a page, or an outage."""
         if self.faults is not None:
             await self.faults.linger("page", url)
             if self.faults.strikes("page", url):
@@ -183,13 +178,12 @@ class FaultyPages:
 
 @dataclass
 class FaultyAges:
-    """Domain ages that fail as the run's faults say."""
+    """Domain ages that fail as the run's faults demand."""
 
     inner: DomainAges
     faults: Faults | None
 
     async def age(self, domain: str) -> DomainAge:
-        """Tell an age, or of an outage."""
         if self.faults is not None and self.faults.strikes("age", domain):
             return DomainAge("outage", reason="the registry did not answer")
         return await self.inner.age(domain)
@@ -197,7 +191,7 @@ class FaultyAges:
 
 @dataclass
 class FaultyReasoner:
-    """A reasoner whose judgements are remembered, and whose service fails as the faults say."""
+    """A reasoner with recorded judgements whose service fails as the run's faults demand."""
 
     inner: Reasoner
     memory: Memory
@@ -205,7 +199,6 @@ class FaultyReasoner:
 
     @property
     def basis(self) -> Maker:
-        """Return who really judges."""
         return self.inner.claims.basis
 
     async def extract_claims(
@@ -216,7 +209,7 @@ class FaultyReasoner:
         *,
         max_claims: int,
     ) -> WithCalls[ClaimDrafts]:
-        """Extract claims; without them there is no verdict to compare, so this never fails."""
+        """Extract claims. Never fails, because without claims there is no verdict to compare."""
         return await self.inner.claims.extract_claims(
             video, transcript, segments, max_claims=max_claims
         )
@@ -224,7 +217,6 @@ class FaultyReasoner:
     async def write_queries(
         self, video: Video, claim: Claim, *, max_queries: int
     ) -> WithCalls[tuple[QueryDraft, ...]]:
-        """Word searches, or fail."""
         await self._strike("queries", claim.claim_id)
         return await self.memory.recall(
             ("queries", claim.claim_id, max_queries),
@@ -234,7 +226,6 @@ class FaultyReasoner:
     async def read_evidence(
         self, video: Video, claim: Claim, query: Query, page: PageExcerpt
     ) -> WithCalls[EvidenceDraft | None]:
-        """Read a page, or fail."""
         await self._strike("reading", (claim.claim_id, page.canonical_url))
         return await self.memory.recall(
             ("reading", claim.claim_id, page),
@@ -244,7 +235,6 @@ class FaultyReasoner:
     async def judge(
         self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
     ) -> WithCalls[VerdictDraft | None]:
-        """Reach a verdict, or fail."""
         await self._strike("judging", claim.claim_id)
         return await self.inner.verdicts.judge(video, claim, evidence, vote)
 
@@ -283,7 +273,7 @@ def _bomb() -> bytes:
 
 
 def spoilt(body: bytes, chance: random.Random) -> Behaviour:
-    """Answer 200 with something else than a page, or with a part of it."""
+    """Answer 200 with something that is not the page, or with a part of it."""
     half = body[: len(body) // 2]
     return chance.choice(
         (
@@ -305,7 +295,7 @@ def spoilt(body: bytes, chance: random.Random) -> Behaviour:
 
 @dataclass
 class WirePages:
-    """A fetcher whose pages are remembered, and whose struck ones come spoilt from a server."""
+    """A fetcher with recorded pages, some of which arrive spoilt from a server."""
 
     inner: Fetcher
     memory: Memory
@@ -315,7 +305,6 @@ class WirePages:
     folder: Path
 
     async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
-        """Hand out a page as it is, or as it comes over the wire."""
         right = await self.memory.recall(
             ("page", url), lambda: self.inner.fetch(url, promise=promise)
         )
@@ -334,7 +323,7 @@ class WirePages:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The demo's claims, the real doors, what they answered, and the right verdicts."""
+    """The demo's claims, the real services, their answers, and the right verdicts."""
 
     video: Video
     claims: tuple[Claim, ...]
@@ -344,14 +333,13 @@ class Case:
     expected: dict[str, Verdict]
 
     async def run(self, seed: int) -> Outcome:
-        """Check all claims under the faults of a seed."""
         faults = Faults(seed)
         services = struck(self.services, self.memory, faults)
         found = await check_claims(self.video, self.claims, services, self.config)
         return Outcome(seed, faults.struck, compared(self.expected, found.verdicts))
 
     async def run_on_the_wire(self, seed: int) -> Outcome:
-        """Check all claims while some pages answer 200 and are none."""
+        """Check all claims while some pages answer 200 with something else."""
         faults = Faults(seed, doors=("page",))
         async with MisbehavingServer() as server:
             limits = HttpLimits(read_seconds=2.0, attempt_seconds=5.0)
@@ -374,7 +362,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one run: per claim same, less sure, incomplete, or what differs."""
+    """The result of one run per claim: same, less sure, incomplete, or the difference."""
 
     seed: int
     struck: Counter[Door]
@@ -382,14 +370,13 @@ class Outcome:
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """Return what should not be."""
         return tuple(
             each for each in self.claims if each not in {"same", "less sure", "incomplete"}
         )
 
 
 def struck(services: Services, memory: Memory, faults: Faults | None) -> Services:
-    """Put remembered answers, and faults if there are any, in front of all doors."""
+    """Put recorded answers, and faults if any, in front of all services."""
     return replace(
         services,
         searcher=FaultySearch(services.searcher, memory, faults),
@@ -400,7 +387,7 @@ def struck(services: Services, memory: Memory, faults: Faults | None) -> Service
 
 
 def compared(expected: dict[str, Verdict], found: Sequence[Verdict]) -> tuple[str, ...]:
-    """Compare the verdicts of a run with the right ones; every claim must have one."""
+    """Compare a run's verdicts with the right ones; every claim needs one."""
     by_claim = {verdict.claim_id: verdict for verdict in found}
     return tuple(_compare(right, by_claim.get(claim)) for claim, right in expected.items())
 
@@ -424,12 +411,11 @@ def _compare(right: Verdict, found: Verdict | None) -> str:
 
 @dataclass
 class ThirdUnlisted:
-    """Rating sets without every third domain: the ages of those must be asked for."""
+    """Rating sets without every third domain, so that the check asks for the ages of those."""
 
     inner: RatingDirectory
 
     def lookup(self, domain: str) -> Sequence[ListedRating]:
-        """Return the ratings of a domain that is not missing."""
         return () if crc32(domain.encode()) % 3 == 0 else self.inner.lookup(domain)
 
 
@@ -457,7 +443,7 @@ async def prepare(stack: AsyncExitStack, *, max_claims: int = DEMO_CLAIMS) -> Ca
     claims = (await extract_claims(video, transcript, segments, services, config.claims)).claims
     memory = Memory()
     right = await check_claims(video, claims, struck(services, memory, NO_FAULTS), config)
-    # A page of the demo that keeps readers out leaves its claim incomplete: nothing to compare.
+    # A demo page that blocks readers leaves its claim incomplete: nothing to compare.
     whole = (verdict for verdict in right.verdicts if verdict.status == "complete")
     expected = {verdict.claim_id: verdict for verdict in whole}
     claims = tuple(claim for claim in claims if claim.claim_id in expected)
@@ -485,7 +471,7 @@ async def _demo_transcript(
 
 
 async def measure(runs: int, first_seed: int, *, wire: bool) -> int:
-    """Print the counts of all runs; return 1 if a verdict differed."""
+    """Print the counts of all runs; return 1 if a verdict differs."""
     async with AsyncExitStack() as stack:
         case = await prepare(stack)
         began = time.perf_counter()
@@ -507,7 +493,6 @@ async def measure(runs: int, first_seed: int, *, wire: bool) -> int:
 
 
 def main() -> int:
-    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200, help="How many seeds.")
     parser.add_argument("--seed", type=int, default=0, help="The first of them.")

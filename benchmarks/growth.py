@@ -1,10 +1,7 @@
-"""How what it takes grows with the home: the same work at several sizes, and its ratio.
+"""Measures how the cost of the same work grows with the size of the data folder.
 
 Run: `python -m benchmarks.growth --videos 100 10000 --write` (minutes, 6 GB of disk for 10,000).
-`--homes FOLDER` keeps the homes that it makes there, and uses those that are there.
-
-What belongs here: what is measured at each size, and the section of docs/performance.md that says
-so. What does not: how a large home is made (homes.py).
+`--homes FOLDER` keeps the data folders there and reuses them.
 """
 
 from __future__ import annotations
@@ -51,7 +48,7 @@ QUESTIONS = {
 
 
 def measured(work: Callable[[], object]) -> tuple[float, float]:
-    """Return the seconds and the CPU seconds of some work, the least of a few repetitions."""
+    """Return the least seconds and CPU seconds of a few repetitions."""
     found = []
     for _ in range(REPEATED):
         started, used = time.perf_counter(), time.process_time()
@@ -61,7 +58,7 @@ def measured(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def one_more(store: Warehouse) -> Callable[[], None]:
-    """Return what writes the sets of a checked video once more, with texts that nobody has read."""
+    """Return a function that writes a video's sets again, with new texts."""
     held = store.read_video(SEED)
 
     def write() -> None:
@@ -73,13 +70,11 @@ def one_more(store: Warehouse) -> Callable[[], None]:
 
 
 def texts_of(store: Warehouse, hashes: set[str]) -> dict[str, str]:
-    """Read texts by their hash."""
     with store.connection(read_only=True) as connection:
         return stored_texts(connection, hashes)
 
 
 def measure(settings: Settings) -> dict[str, tuple[float, float]]:
-    """Measure one home."""
     store, found = Warehouse(settings.warehouse), {}
     write = one_more(store)
     found["write a video's sets"] = measured(write)
@@ -120,7 +115,7 @@ def measure(settings: Settings) -> dict[str, tuple[float, float]]:
 
 
 def table(figures: Mapping[int, Mapping[str, tuple[float, float]]]) -> Iterator[str]:
-    """Print milliseconds, and the CPU's in brackets, of each work at each size."""
+    """Print milliseconds of each work per size, with the CPU time in brackets."""
     sizes = sorted(figures)
     yield f"| ms (CPU) | {' | '.join(f'{each:,} videos' for each in sizes)} | ratio of CPU |"
     yield "|---" * (len(sizes) + 2) + "|"
@@ -152,7 +147,7 @@ def main() -> int:
 
 
 def section(page: Path, name: str, lines: Sequence[str]) -> None:
-    """Put lines between the marks `<!-- NAME -->` and `<!-- /NAME -->` of a page."""
+    """Replace the lines between `<!-- NAME -->` and `<!-- /NAME -->` of a page."""
     between = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
     text = "\n".join([*lines, ""])
     page.write_text(

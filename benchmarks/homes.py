@@ -1,8 +1,7 @@
-"""Large homes for benchmarks: one checked video, copied in SQL under other ids.
+"""Makes large data folders: one checked video, copied in SQL under other ids.
 
-What belongs here: making them. What does not: measuring. Each copy has ids, addresses and texts of
-its own, so that nothing is shared which would not be; its texts are filled up to some 6,000
-characters, the mean of recorded pages, with what compresses no better than words do.
+Each copy has its own ids, addresses and texts. Texts are padded to about 6,000 characters, the mean
+of recorded pages, with words that compress like real ones.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 
 SEED = "everyday-beliefs-talk"
-"""The video that is checked: 12 claims, 115 pieces of evidence, 51 pages."""
+"""The checked video: 12 claims, 115 pieces of evidence, 51 pages."""
 
 _ASK = statements("benchmarks", "homes.sql")
 _VIDEOS_AT_ONCE = 250
@@ -30,7 +29,7 @@ _OF_ITS_OWN = {"canonical_url": "{name} || '?' || n", "checked_at": "{name} + to
 
 
 def make_home(home: Path, videos: int) -> Settings:
-    """Check the demo's video in a fresh home and copy it until there are so many videos."""
+    """Check the demo's video in a fresh data folder and copy it to the given number of videos."""
     settings = Settings(home=home)
     config = FactCheckConfig(
         claims=ClaimsConfig(max_claims=12),
@@ -41,7 +40,7 @@ def make_home(home: Path, videos: int) -> Settings:
     if outcome.failures:
         raise SystemExit("; ".join(outcome.failures))
     with Warehouse(settings.warehouse).connection() as connection:
-        # As in a home that grew: of a small file, which this one still is, no row is compressed.
+        # Like in a grown folder, where DuckDB leaves the rows of small files uncompressed.
         connection.execute("SET force_compression = 'auto'")
         connection.execute(_ASK["calls"])
         ((seed,),) = connection.execute(_ASK["seed"]).fetchall()
@@ -57,9 +56,9 @@ def make_home(home: Path, videos: int) -> Settings:
 def sets_of_its_own(
     held: VideoRows, video_id: str, ending: str, shared: str = ""
 ) -> dict[str, AssetRows]:
-    """Return a checked video's sets as those of a video, with texts that nobody else has.
+    """Return a checked video's sets under another id, with new texts.
 
-    Each text ends with the ending, but for the one whose hash is `shared`, and has its own hash.
+    Each text gets the ending and its own hash, except the text with the hash `shared`.
     """
     texts = {old: text if old == shared else f"{text} {ending}" for old, text in held.texts.items()}
     hashes = {old: hashlib.sha256(text.encode()).hexdigest() for old, text in texts.items()}
@@ -79,7 +78,7 @@ def sets_of_its_own(
 
 
 def _copying(connection: duckdb.DuckDBPyConnection, table: str) -> str:
-    """Return the statement that copies the rows of the first video in one table."""
+    """Return the statement that copies the first video's rows of one table."""
     names = [name for (name,) in connection.execute(_ASK["columns"], [table]).fetchall()]
     values = []
     for name in names:
