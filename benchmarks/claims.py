@@ -62,7 +62,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A video's candidates with their measures, and their probability of being an annotated claim."""
+    """A video's candidates with their measures, and the odds that each is an annotated claim."""
 
     video: AnnotatedVideo
     texts: list[str]

@@ -1,13 +1,9 @@
-"""How well a small model reads pages by label probabilities, and how its pages are combined.
-
-Asking the reader that is set up about samples of the published sets, its figures page by page and
-claim by claim, and the fit of `stages.witnesses.SHARED` belong here. Fitting the calibration does
-not (`factible models calibrate`): it sees none of these sets but VitaminC, of which other pairs are
-measured here than those that ship.
+"""Measures how well a small model reads pages by label probabilities.
 
 Run: `FACTIBLE_HOME=... python -m benchmarks.labels`, with a reader in that folder (`factible models
-pull reader`). A first run asks about 400 questions, of a second each on two quiet cores; later runs
-find the answers in the cache of that folder.
+pull reader`). A first run asks about 400 questions of one second each on two quiet cores; later
+runs use that folder's cache. It also fits `stages.witnesses.SHARED`. The calibration (`factible
+models calibrate`) sees none of these sets but VitaminC, with other pairs than here.
 """
 
 from __future__ import annotations
@@ -52,22 +48,22 @@ from resources.cache.store import DiskCache
 _SEED = 3
 _MOST_SOURCES = 5
 _SURE = 0.65
-"""Chance from which a claim is called supported or refuted."""
+"""The chance at which a claim counts as supported or refuted."""
 _CLEAR = 0.6
-"""Probability from which a page of each side makes a claim mixed."""
+"""The probability of a page on each side that makes a claim mixed."""
 _GRID = tuple(round(0.05 * step, 2) for step in range(21))
 
 
 @dataclass(frozen=True, slots=True)
 class ReadClaim:
-    """A claim, and what the reader says of each of its sources; None for one not to be read."""
+    """A claim and the reader's result for each source; None for a skipped source."""
 
     claim: GivenClaim
     pages: tuple[Judgement | None, ...]
     new_seconds: tuple[float, ...]
 
     def witnesses(self) -> list[Witness]:
-        """Return the pages that were read, weighed as the vote weighs their ratings."""
+        """Return the pages that were read, weighted by their ratings like in the vote."""
         return [
             Witness(page.supports, page.refutes, VOTE_WEIGHTS[rating] / VOTE_WEIGHTS["medium"])
             for page, rating in zip(self.pages, self.claim.ratings, strict=True)
@@ -76,7 +72,7 @@ class ReadClaim:
 
 
 def samples(embedder: Embedder) -> Iterator[tuple[str, list[GivenClaim], bool]]:
-    """Yield each set's name and sample, and whether its sources are pages to choose passages of."""
+    """Yield each set's name and sample, and whether its sources are long pages."""
     draw = random.Random(_SEED)  # noqa: S311 - draws a sample, guards nothing
     seen = {pair.claim for pair in shipped_pairs()}
     others = [each for each in vitaminc_claims() if each.text not in seen]
@@ -113,7 +109,7 @@ async def read(
     *,
     chooses: bool,
 ) -> ReadClaim:
-    """Ask about each source of a claim, one after another."""
+    """Ask about each source of a claim in turn."""
     pages: list[Judgement | None] = []
     seconds: list[float] = []
     for source in claim.sources[:_MOST_SOURCES]:
@@ -137,7 +133,7 @@ async def read(
 
 
 def page_figures(read_claims: Sequence[ReadClaim], threshold: float) -> str:
-    """Return the figures of single sources that have a label of their own."""
+    """Return the figures of sources with their own label."""
     told = [
         (page, label)
         for each in read_claims
@@ -159,7 +155,7 @@ def page_figures(read_claims: Sequence[ReadClaim], threshold: float) -> str:
 
 
 def claim_figures(read_claims: Sequence[ReadClaim], shared: float) -> str:
-    """Return the figures of claims by the combination of their sources."""
+    """Return the figures of claims from the combination of their sources."""
     chances = [(each, chance(each.witnesses(), shared)) for each in read_claims]
     sides = {side: [p for each, p in chances if each.claim.label == side] for side in _SIDES}
     told = [(each.claim.label, _verdict(each, p)) for each, p in chances]
@@ -197,7 +193,7 @@ def _verdict(each: ReadClaim, chance_of_it: float) -> Stance:
 
 
 def macro_f1(told: Sequence[tuple[Stance, Stance]]) -> float:
-    """Return the mean F1 over the labels that claims have."""
+    """Return the mean F1 over the labels in the sample."""
     scores = []
     for label in {label for label, _ in told}:
         hits = sum(said == own == label for own, said in told)
@@ -207,7 +203,7 @@ def macro_f1(told: Sequence[tuple[Stance, Stance]]) -> float:
 
 
 def loss(read_claims: Sequence[ReadClaim], shared: float) -> float:
-    """Return the mean Brier score of the combined chances, both sides weighing the same."""
+    """Return the mean Brier score of the combined chances, with equal weight for both sides."""
     parts = [
         [
             (chance(each.witnesses(), shared) - (side == "supports")) ** 2
@@ -220,12 +216,11 @@ def loss(read_claims: Sequence[ReadClaim], shared: float) -> float:
 
 
 def best(sets: Sequence[Sequence[ReadClaim]]) -> float:
-    """Return the correlation with the least loss on sets, each weighing the same."""
+    """Return the correlation with the least loss over sets of equal weight."""
     return min(_GRID, key=lambda shared: sum(loss(each, shared) for each in sets))
 
 
 async def measure() -> None:
-    """Ask about all samples and print the figures."""
     settings = load_settings()
     model = reading_model(settings)
     if model is None:
@@ -262,7 +257,7 @@ async def measure() -> None:
 
 
 def main() -> None:
-    """Measure the reader that is set up."""
+    """Measure the configured reader."""
     require("averitec")
     asyncio.run(measure())
 

@@ -1,12 +1,9 @@
-"""Four writers on one lake while an analyst reads: what is lost, who is refused, how much faster.
+"""Tests four writers on one lake while an analyst reads: losses, duplicates, refusals, speed.
 
-What belongs here: a PostgreSQL server of its own, writers that are processes, a reader, and the
-count of what is there in the end. What does not: how a lake is written (warehouse/lake.py).
-
-Each writer writes the sets of the demo's video (12 claims, 115 pieces of evidence, 51 pages) under
-other ids, with texts that nobody else has, and one text that all have. First one writer alone, then
-four; then four of which one is killed, and the server with it, in the middle: whoever stays writes
-on, and the killed one's videos are written anew.
+It starts its own PostgreSQL server. Each writer is a process that writes the sets of the demo's
+video (12 claims, 115 pieces of evidence, 51 pages) under other ids, with its own texts and one
+shared text. One writer works alone, then four, then four of which one is killed, together with the
+server, halfway: the others continue, and the killed one's videos are written again.
 """
 
 from __future__ import annotations
@@ -44,7 +41,7 @@ KEYS = {
 
 
 def write(seed: Path, lake: Lake, videos: Sequence[str], barrier: Barrier | None, cpu: Any) -> None:
-    """Write some videos; what the process took of the CPU for them is put into `cpu`."""
+    """Write some videos; `cpu` gets the process's CPU time for them."""
     held, store = Warehouse(seed).read_video(SEED), Warehouse(lake)
     store.query("SELECT 1")
     shared = min(held.texts)
@@ -59,14 +56,14 @@ def write(seed: Path, lake: Lake, videos: Sequence[str], barrier: Barrier | None
 
 @dataclass
 class Reading:
-    """What an analyst met who asked all the time."""
+    """The results of an analyst's continuous queries."""
 
     asked: int = 0
     refused: int = 0
     halves: int = 0
 
     def ask(self, store: Warehouse, sets: int) -> None:
-        """Ask once for videos of which a part is there, which nobody should ever see."""
+        """Query once for partly written videos, which nobody should ever see."""
         self.asked += 1
         try:
             found = store.query(
@@ -80,7 +77,7 @@ class Reading:
 
 @dataclass
 class Bench:
-    """One server, the video that is written, and who writes."""
+    """The server, the written video, and the writers."""
 
     postgres: Server
     seed: Path
@@ -125,7 +122,7 @@ class Bench:
         return row, rate
 
     def killed(self, name: str, videos: int) -> str:
-        """Kill a writer and the server in the middle, and have the rest written."""
+        """Kill a writer and the server halfway, and write the rest."""
         lake = self.postgres.lake(name, self.scratch / name)
         store = Warehouse(lake)
         store.query("SELECT 1")
@@ -152,7 +149,7 @@ class Bench:
 
 
 def counted(store: Warehouse) -> Iterator[str]:
-    """Say of each table how many rows it has, and how many of them are there twice."""
+    """Count the rows and the duplicate rows of each table."""
     for table, key in KEYS.items():
         sql = f"SELECT count(*), count(*) - count(DISTINCT ({key})) FROM {table}"  # noqa: S608
         ((rows, twice),) = store.query(sql).rows()

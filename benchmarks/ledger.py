@@ -1,17 +1,17 @@
-"""Whether the ledger is what the servers billed, however often a check is killed.
+"""Compares the ledger with the servers' bill over repeated kills.
 
-A real `factible check` checks a video in a world on loopback, and is killed without
-a chance to say anything, when the world has been asked so many questions; then the same command
-goes on, is killed again, and so on until one run comes through. Then the rows of `llm_calls` are
-held against what the model's server answered. Prints for all data folders together:
+`factible check` runs against services on loopback and is killed without warning after a number of
+requests; the same command resumes, is killed again, and so on until it finishes. The script then
+compares the rows of `llm_calls` with the model server's answers. It prints for all data folders
+together
 
-- requests that the server answered, and those that have a row with a cost: none may be missing;
-- rows for requests that were on their way when the process was killed, which are estimates;
-- dollars on both sides, without these and with them.
+- the answered requests, and those with a row with a cost: none may be missing;
+- the estimated rows of requests in flight at a kill;
+- dollars on both sides, without these and with them,
 
-Exits with 1 if a request that was answered has no row.
+and exits with 1 if an answered request has no row.
 
-    python -m benchmarks.ledger --kills 60
+python -m benchmarks.ledger --kills 60
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from warehouse.store import Warehouse
 MODEL = "gpt-4o-mini"
 KEYS = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key", "FACTIBLE_MODEL": MODEL}
 QUESTIONS = 9
-"""Most that a check asks before it is killed; a whole one asks some 30."""
+"""The most requests before a kill; a whole check sends about 30."""
 MOST_IN_A_ROW = 8
 PROCESSES = multiprocessing.get_context("forkserver")
-"""Each check is a process of its own, for which the libraries were loaded once."""
+"""Checks run in forked processes that share the loaded libraries."""
 PROCESSES.set_forkserver_preload(["factible_assets.cli.check", "factible_assets.definitions"])
 SECONDS = 240
 
@@ -59,18 +59,18 @@ class Ledger:
     estimated_usd: float = 0.0
 
     def add(self, other: Ledger) -> None:
-        """Count another folder in."""
+        """Add another folder."""
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
 
     @property
     def missing(self) -> int:
-        """Requests that were answered, and paid, and of which no row tells."""
+        """Paid requests without a row."""
         return max(0, self.answered - self.rows - self.estimates)
 
 
 def factible_check(environment: dict[str, str], folder: str) -> None:
-    """Be a `factible check`, in a process of its own."""
+    """Run `factible check` in its own process."""
     os.setsid()
     os.chdir(folder)
     os.environ.clear()
@@ -88,7 +88,7 @@ def _kill(process: int | None) -> None:
 
 
 def check(world: LoopbackWorld, kill_after: int | None) -> bool:
-    """Run a check; kill it once the world was asked so much more. Return whether it was not."""
+    """Run a check and kill it after the given number of requests. Return whether it finished."""
     environment = dict(os.environ)
     for name, value in world.environment.items():
         environment.pop(name, None)
@@ -112,7 +112,7 @@ def check(world: LoopbackWorld, kill_after: int | None) -> bool:
 
 
 def ledger(folder: Path, chance: random.Random, kills: int) -> Ledger:
-    """Check a video that is killed up to so many times; return both sides."""
+    """Check a video with up to so many kills; return both sides."""
     found = Ledger()
     with loopback_world(folder) as world:
         world.settings = KEYS
@@ -138,7 +138,6 @@ def ledger(folder: Path, chance: random.Random, kills: int) -> Ledger:
 
 
 def main() -> int:
-    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)

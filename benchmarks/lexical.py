@@ -1,7 +1,4 @@
-"""Lexical support analysis (ECVS, section 4): a baseline that figures are shown beside.
-
-What belongs here: algorithm 3 and its indicators. What does not: what checks claims by it: nothing.
-"""
+"""Lexical support analysis (ECVS, section 4, algorithm 3), a baseline that no check uses."""
 
 from __future__ import annotations
 
@@ -10,19 +7,19 @@ from typing import Final
 from factible_assets.reasoners.embedded.text import STOP_WORDS, tokenise
 
 LEAST_RELEVANCE: Final = 0.3
-"""Share of the claim's key words below which a text says nothing (algorithm 3, line 5)."""
+"""The share of key words below which a text is irrelevant (algorithm 3, line 5)."""
 INDICATORS: Final = (
     "confirm|support|evidence shows|research indicates|proven|demonstrated|validates",
     "disprove|refute|contradict|false|debunked|no evidence|lacks evidence",
     "unclear|mixed evidence|conflicting|debate|controversial|inconclusive",
 )
-"""The indicators of support, opposition and uncertainty (section 4.2)."""
+"""Indicators of support, opposition and uncertainty (section 4.2)."""
 
 
 def relevance(text: str, claim: str) -> float:
-    """Return the share of a claim's key words that a text holds (algorithm 3, line 4).
+    """Return the share of a claim's key words in a text (algorithm 3, line 4), 0 without key words.
 
-    Key words are distinct and no stop words; one is held wherever its letters stand. 0 without any.
+    Key words are distinct and no stop words; any occurrence of their letters counts.
     """
     words = {word.norm for word in tokenise(claim)} - STOP_WORDS
     folded = text.casefold()
@@ -30,10 +27,10 @@ def relevance(text: str, claim: str) -> float:
 
 
 def lexical_support(text: str, claim: str) -> bool | None:
-    """Tell whether a text supports a claim, opposes it (False) or neither (None; algorithm 3).
+    """Tell whether a text supports a claim (True), opposes it (False) or neither (None).
 
-    An indicator that occurs counts once. The side with strictly the most decides. It is a baseline:
-    "nobody confirms it" and "unsupported" support, "no evidence supports it" says nothing.
+    Each indicator counts once, and the strict majority decides. It is a weak baseline: "nobody
+    confirms it" and "unsupported" support, "no evidence supports it" is neutral.
     """
     if relevance(text, claim) < LEAST_RELEVANCE:
         return None

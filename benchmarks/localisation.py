@@ -1,11 +1,9 @@
-"""Claim localisation against the plain sliding window that its source describes.
+"""Compares claim localisation with the plain sliding window of its source.
 
-Run: `python -m benchmarks.localisation`. It prints, from this run and this machine, for claims of
-several kinds in a generated transcript of twenty minutes (3,000 words at 150 a minute): the seconds
-of both ways, their ratio, and both places' scores by one and the same measure.
-
-The slow way is Factible's (section 1.3.2): `difflib.SequenceMatcher` on every window of the claim's
-length plus or minus two words.
+Run: `python -m benchmarks.localisation`. For several kinds of claims in a generated transcript of
+twenty minutes (3,000 words) it prints the seconds of both methods, their ratio, and the score of
+both results by one measure. The slow method is Factible's (section 1.3.2):
+`difflib.SequenceMatcher` on every window of the claim's length plus or minus two words.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ it this have from or by not but what all were when there can an your which
 
 @dataclass(frozen=True)
 class Comparison:
-    """One claim, looked for in both ways."""
+    """One claim, located by both methods."""
 
     kind: str
     slow_seconds: float
@@ -45,7 +43,7 @@ class Comparison:
 
 
 def plain_sliding_window(text: str, claim: str) -> tuple[int, int] | None:
-    """Return the raw offsets of the best window, each compared by difflib."""
+    """Return the raw offsets of the best window by difflib."""
     spans = [match.span() for match in re.finditer(r"\S+", text)]
     words = [_normal(text[start:end]) for start, end in spans]
     wanted = " ".join(_normal(word) for word in claim.split())
@@ -65,7 +63,7 @@ def _normal(word: str) -> str:
 
 
 def generated_transcript(randomness: random.Random) -> str:
-    """Return a text of sentences of six to twenty words, some words more frequent than others."""
+    """Return a text of sentences of six to twenty words, with a skewed vocabulary."""
     vocabulary = VOCABULARY.split()
     weights = [1 / (rank + 1) ** 0.5 for rank in range(len(vocabulary))]
     words: list[str] = []
@@ -77,7 +75,7 @@ def generated_transcript(randomness: random.Random) -> str:
 
 
 def generated_claims(text: str, randomness: random.Random) -> Iterator[tuple[str, str]]:
-    """Yield claims as reasoners word them: verbatim, with words changed, and shortened."""
+    """Yield claims as reasoners word them: verbatim, changed, and shortened."""
     words = text.split()
     for kind in ("verbatim", "two words changed", "five words changed", "three words left out"):
         start = randomness.randrange(WORDS - 30)
@@ -91,7 +89,7 @@ def generated_claims(text: str, randomness: random.Random) -> Iterator[tuple[str
 
 
 def compare(text: str, kind: str, claim: str) -> Comparison:
-    """Look for one claim in both ways. The fast way's time includes preparing the text."""
+    """Locate one claim by both methods. The fast method's time includes preparing the text."""
     started = perf_counter()
     place = Localiser(text).locate(claim)
     fast_seconds = perf_counter() - started
@@ -125,7 +123,7 @@ def print_comparisons(comparisons: Sequence[Comparison]) -> float:
 
 
 def main() -> int:
-    """Print the comparison; exit with 1 if it misses a hundredfold speed."""
+    """Print the comparison; exit with 1 below a hundredfold speed."""
     randomness = random.Random(SEED)  # noqa: S311 - words for a measurement, not secrets
     text = generated_transcript(randomness)
     print(f"A generated transcript of {WORDS} words (20 minutes):")

@@ -1,10 +1,8 @@
-"""By how much large pages hold up everything else: the lag of the event loop while they are read.
+"""Measures the lag of the event loop while factible reads large pages.
 
-Run: `python -m benchmarks.loop_lag`.
-
-A task asks to be woken every five milliseconds; how much later it is woken is the lag. Measured
-with nothing to do (what a busy machine adds), while four pages of 5 MB of markup are read, and
-while a claim is checked against nine pages of 30,000 words each.
+Run: `python -m benchmarks.loop_lag`. A task wakes every five milliseconds and records its delay:
+with nothing to do (the machine's own lag), during four pages of 5 MB of markup, and during a check
+of a claim against nine pages of 30,000 words.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ MARKUP_BYTES, AT_ONCE = 5_000_000, 4
 
 
 def words(seed: int, count: int) -> str:
-    """Return words of a vocabulary of some thousands."""
+    """Return words from a vocabulary of some thousands."""
     chance = random.Random(seed)  # noqa: S311
     return " ".join(f"word{chance.randrange(5_000)}" for _ in range(count))
 
@@ -57,7 +55,7 @@ async def lag_during(work: Callable[[], Awaitable[object]]) -> tuple[float, floa
 
 
 def markup() -> Callable[[], Awaitable[object]]:
-    """Return what reads pages that are mostly markup."""
+    """Return a coroutine that reads pages of mostly markup."""
     paragraphs = "".join(f"<p class='p'>{words(at, 60)}</p><div></div>" for at in range(800))
     filler = "<script>" + "var x = 1;" * ((MARKUP_BYTES - len(paragraphs)) // 10) + "</script>"
     body = (
@@ -70,7 +68,7 @@ def markup() -> Callable[[], Awaitable[object]]:
 
 
 def long_pages() -> Callable[[], Awaitable[object]]:
-    """Return what checks a claim against long pages."""
+    """Return a coroutine that checks a claim against long pages."""
     world, claim = World(), make_claim("Sugar makes children wild")
     drafts = [QueryDraft(f"query {at}", "direct", 1) for at in range(3)]
     world.queries[claim.text] = drafts
@@ -85,7 +83,6 @@ def long_pages() -> Callable[[], Awaitable[object]]:
 
 
 async def main() -> int:
-    """Measure and print."""
     works = {
         "nothing": lambda: asyncio.sleep(2),
         f"{AT_ONCE} pages of {MARKUP_BYTES / 1e6:g} MB of markup": markup(),

@@ -1,15 +1,11 @@
-"""The strategies on claims with given evidence, and published methods beside the embedded engine.
+"""Compares the strategies, and published methods, on claims with given evidence.
 
-What belongs here: what each strategy that needs no model makes of the same claims and sources; how
-well the calculus of ECVS, as written (ecvs.py) and corrected (strategies/calculus.py), says how
-often the engine's decisions are right, beside its own confidence; and how far its lexical support
-analysis gets where the engine reads. What does not: the page of figures (quality.py). Nothing is
-fitted. Run: `python -m benchmarks.methods`; it embeds for some minutes at first, later runs find
-the vectors in the temporary folder.
-
-The claims are those with given evidence of evidence.py: annotated ones with recorded pages,
-AVeriTeC and Climate-FEVER. Every search for a claim finds its sources, in their order. The calculus
-takes the engine's stances, the tiers of corpora/credibility_tiers.yaml and, for hedging, the
+Run: `python -m benchmarks.methods`; the first run embeds for some minutes, later runs reuse the
+vectors in the temporary folder. Nothing is fitted. The claims come from evidence.py: annotated ones
+with recorded pages, AVeriTeC and Climate-FEVER. Every search for a claim finds its sources in
+order. The script measures each strategy that needs no model, the calculus of ECVS as written and
+corrected as a predictor of right decisions, and lexical support analysis as a reader. The calculus
+uses the engine's stances, the tiers of corpora/credibility_tiers.yaml and, for hedging, the
 engine's summaries.
 """
 
@@ -69,7 +65,7 @@ from resources.ratings.base import DomainAge, ListedRating
 from resources.search.base import FoundHit, SearchAnswer, SearchRequest
 
 _SAMPLE = 200
-"""Claims of Climate-FEVER; of the other sets all are read."""
+"""The number of Climate-FEVER claims; the other sets are used whole."""
 
 _SIDES = {"supports": True, "refutes": False}
 _STANCES: dict[bool | None, Stance] = {True: "supports", False: "refutes", None: "unclear"}
@@ -78,12 +74,11 @@ _TIERS = rating_directory([CORPORA / "credibility_tiers.yaml"])
 
 @dataclass(frozen=True, slots=True)
 class GivenWeb:
-    """The sources of one claim, as all of the web: every search finds them."""
+    """The sources of one claim as the whole web: every search finds them."""
 
     claim: GivenClaim
 
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
-        """Find them, so many a page."""
         hits = [
             FoundHit(rank, each.title or "given", each.canonical_url, each.snippet)
             for rank, each in enumerate(self.claim.sources, start=1)
@@ -95,24 +90,22 @@ class GivenWeb:
         ]
 
     async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
-        """Return one of them."""
         found = next(each for each in self.claim.sources if each.canonical_url == url)
         now = datetime.now(UTC)
         return FetchedPage(url, "ok", now, text=found.text, title=found.title, via="scraped")
 
     def lookup(self, domain: str) -> Sequence[ListedRating]:
-        """Rate a source as it is given."""
+        """Rate a source as given."""
         rated = zip(self.claim.sources, self.claim.ratings, strict=True)
         found = (by for each, by in rated if domain == host_of(each.canonical_url))
         return [ListedRating("given", domain, by, "unknown", "As given.") for by in found][:1]
 
     async def age(self, domain: str) -> DomainAge:
-        """Not known."""
         return DomainAge("unknown")
 
 
 class ReadOnce:
-    """A reader that reads a page for a claim once, whichever strategy asks."""
+    """A reader that reads a page for a claim once for all strategies."""
 
     def __init__(self, reader: PageReader) -> None:
         self._reader = reader
@@ -122,7 +115,6 @@ class ReadOnce:
     async def read_evidence(
         self, video: Video, claim: Claim, query: Query, page: PageExcerpt
     ) -> WithCalls[EvidenceDraft | None]:
-        """Read it, or return what was read before."""
         key = claim.text, page.canonical_url, page.text
         if key not in self._read:
             self._read[key] = await self._reader.read_evidence(video, claim, query, page)
@@ -131,7 +123,7 @@ class ReadOnce:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one way makes of a set of claims, in their order, and how many sources it reads."""
+    """The results of one method for a set of claims, in order, and the number of its sources."""
 
     name: str
     items: Sequence[Judgement]
@@ -139,7 +131,6 @@ class Row:
 
 
 async def checked(given: GivenClaim, reasoner: Reasoner, name: StrategyName) -> FlowResult:
-    """Check a claim against its sources."""
     web = GivenWeb(given)
     video = Video(video_id="given", title="", url="https://given.example/video")
     claim = Claim(
@@ -158,7 +149,7 @@ async def checked(given: GivenClaim, reasoner: Reasoner, name: StrategyName) -> 
 
 
 async def rows_of(claims: Sequence[GivenClaim], reader: Engine) -> AsyncIterator[Row]:
-    """Yield what each way makes of some claims: the default first, then all that need no model."""
+    """Yield the results of each method: the default first, then all others without a model."""
     engine = EmbeddedReasoner(reader.embedder)
     reasoner = Reasoner(engine, engine, ReadOnce(reader.reader), engine)
     for name in sorted(get_args(StrategyName), key="standard".__ne__):
@@ -182,7 +173,7 @@ async def rows_of(claims: Sequence[GivenClaim], reader: Engine) -> AsyncIterator
 
 
 def calculated(rows: FlowResult, calculus: Callable[..., Confidence]) -> Confidence:
-    """Return the calculus over what was read of a claim's sources."""
+    """Return the calculus over the readings of a claim's sources."""
     sources, words = [], []
     for row in rows.evidence:
         if row.status == "ok":
@@ -194,7 +185,7 @@ def calculated(rows: FlowResult, calculus: Callable[..., Confidence]) -> Confide
 
 
 def lexical(claim: GivenClaim) -> Judgement:
-    """Return the vote over what indicator words say of each source."""
+    """Return the vote over the indicator words of each source."""
     said = [
         (_STANCES[lexical_support(f"{page.title} {page.text}", claim.text)], 1.0, None)
         for page in claim.sources
@@ -227,7 +218,7 @@ def _line(row: Row, first: Row) -> str:
 
 
 def measured(name: str, claims: Sequence[GivenClaim], reader: Engine) -> str:
-    """Return the table of one set of claims; p is that of a paired bootstrap against the first."""
+    """Return the table of one set; p is from a paired bootstrap against the first row."""
 
     async def all_rows() -> list[Row]:
         return [row async for row in rows_of(claims, reader)]
@@ -247,7 +238,7 @@ def measured(name: str, claims: Sequence[GivenClaim], reader: Engine) -> str:
 
 
 def main() -> None:
-    """Print the tables of the sets that are there."""
+    """Print the tables of the available sets."""
     reader = engine()
     embedder = reader.embedder
     assert isinstance(embedder, Remembering)

@@ -1,9 +1,9 @@
-"""What a check costs in a process that is warm, and how much of that is no reading of pages.
+"""Measures the CPU time of a check in a warm process, and its share without reading pages.
 
-Run: `python -m benchmarks.overhead [--videos 12]`. Checks the demo's talk under so many ids, one
-after the other, against the miniature web by the embedded engine, and prints the medians of the CPU
-seconds of a check, the first two left out: of all, and without the threads that serve, read and
-weigh pages. The requests themselves, which the run's own thread makes, are counted with the rest.
+Run: `python -m benchmarks.overhead [--videos 12]`. It checks the demo's talk under several ids in
+sequence against the miniature web with the embedded engine. It prints the median CPU seconds
+without the first two checks: of everything, and without the threads that serve, read and rank
+pages. The requests, which the run's own thread makes, are included.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _run = threading.Thread.run
 
 
 def _timed(thread: threading.Thread) -> None:
-    """Run a thread, and note its CPU seconds where it serves or reads pages."""
+    """Run a thread, and record its CPU seconds if it serves or reads pages."""
     began = time.thread_time()
     _run(thread)
     if thread.name.startswith(("asyncio_", "miniature-web")):
@@ -35,7 +35,6 @@ def _timed(thread: threading.Thread) -> None:
 
 
 def main() -> int:
-    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--videos", type=int, default=12)
     names = [f"video-{at:03}" for at in range(parser.parse_args().videos)]

@@ -1,16 +1,16 @@
-"""Fetching 200 pages of mixed kinds from a local site, as a run does.
+"""Fetches 200 pages of mixed kinds from a local site, like a run.
 
-Run: `python -m benchmarks.pages`. It serves the pages from a process of its own, each after
-50 ms, from ten hosts, and prints, from this run and this machine:
+Run: `python -m benchmarks.pages`. Another process serves the pages from ten hosts, each after 50
+ms. It prints
 
-- pages per second, by wall clock, at the run's own concurrency;
-- milliseconds of processor time per page: of this process, and of those that it starts (PDFs, the
-  browser);
-- the peak of this process's memory, before and after;
-- per kind, how many were read, by which way, and the median seconds of one;
-- how many texts have the wrong owner: every page's text names its URL, and must name no other.
+- pages per second at the run's own concurrency;
+- milliseconds of CPU per page, of this process and of its children (PDFs, the browser);
+- the peak memory of this process, before and after;
+- per kind the number of pages, their methods, and the median seconds;
+- the number of texts with a wrong owner: every text names its URL, and must name no other.
 
-It exits with 1 if one has. Pages that need a browser are read only where there is one.
+It exits with 1 if a text has a wrong owner. Pages that need a browser are read only if there is
+one.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ OWNER = re.compile(r"belongs to (\S+) alone")
 
 @dataclass(frozen=True)
 class Usage:
-    """Seconds of processor time so far, and the peak of memory in megabytes."""
+    """CPU seconds so far, and the peak memory in megabytes."""
 
     own: float
     started: float
@@ -88,7 +88,6 @@ def prose(randomness: random.Random, sentences: int) -> list[str]:
 
 
 def page(owner: str, sentences: Sequence[str], furniture: int) -> str:
-    """Return an article between menus."""
     menu = "".join(f'<li><a href="/menu/{n}">Menu entry {n}</a></li>' for n in range(furniture))
     body = "".join(f"<p>{' '.join(sentences[n : n + 5])}</p>" for n in range(0, len(sentences), 5))
     return (
@@ -101,7 +100,6 @@ def page(owner: str, sentences: Sequence[str], furniture: int) -> str:
 
 
 def scripted(owner: str) -> str:
-    """Return a page that fetches its text."""
     data = f"/data/{owner}"
     return (
         '<!doctype html><title>App</title><div id="root"></div><script>'
@@ -111,7 +109,7 @@ def scripted(owner: str) -> str:
 
 
 async def answer(exchange: Exchange) -> None:
-    """Answer as the kind of page that the path names."""
+    """Answer with the kind of page that the path names."""
     await asyncio.sleep(DELAY)
     owner = f"{exchange.asked.host}{exchange.asked.target}"
     _, kind, *rest = exchange.asked.path.split("/")
@@ -142,7 +140,7 @@ async def answer(exchange: Exchange) -> None:
 
 
 async def serve() -> None:
-    """Serve until the reader of the port number has gone."""
+    """Serve until the process that reads the port number is gone."""
     async with MisbehavingServer() as server:
         server.on("*", answer)
         sys.stdout.write(f"{server.port}\n")
@@ -151,7 +149,7 @@ async def serve() -> None:
 
 
 def usage() -> Usage:
-    """Read this process's counters; those of others count once they have ended."""
+    """Read this process's counters; children count after they end."""
     own, children = (
         resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
@@ -163,7 +161,7 @@ def usage() -> Usage:
 
 
 async def fetch_all(port: int) -> tuple[list[FetchedPage], float]:
-    """Fetch every page; return them in order, with the seconds that it took."""
+    """Fetch every page; return them in order with their seconds."""
     guard = NetworkGuard(NameTable({"*.example": ("127.0.0.1", port)}))
     slots = asyncio.Semaphore(EvidenceConfig().concurrency)
     executable = find_browser()
@@ -190,7 +188,7 @@ def wrong_owners(pages: Sequence[FetchedPage]) -> list[str]:
 
 
 def print_kinds(pages: Sequence[FetchedPage]) -> None:
-    """Print what became of each kind."""
+    """Print the results of each kind."""
     print(f"{'kind':<15}{'pages':>6}{'read':>6}{'median s':>10}  ways")
     kinds = [kind for kind, _ in urls()]
     for kind in KINDS:
@@ -203,7 +201,6 @@ def print_kinds(pages: Sequence[FetchedPage]) -> None:
 
 
 async def measure() -> int:
-    """Run the benchmark; return the exit code."""
     server = await asyncio.create_subprocess_exec(
         sys.executable,
         __file__,

@@ -1,10 +1,7 @@
-"""The pictures in README and docs, as the demo of a fresh data folder looks now.
+"""Takes the pictures in README and docs from the demo of a fresh data folder.
 
-Run: `make pictures` (about a minute on a quiet machine; it needs Chromium). Each picture carries
-the words that it shows, claims and verdicts or assets and rules; tests hold the pages against them.
-
-What belongs here: the demo, the pages over it, what is cut out of them and what they say. What does
-not: printed outputs (readme.py), how the pages are made.
+Run: `make pictures` (about a minute on a quiet machine; it needs Chromium). Each picture file
+carries its words: claims and verdicts, or assets and rules. Tests compare them with the pages.
 """
 
 from __future__ import annotations
@@ -43,7 +40,7 @@ _SAYS = "Says"
 _PATIENCE_SECONDS = 180
 _REST_MS = 2_500
 _NAVIGATION = 240
-"""Pixels at the left of Dagster's pages, the same on all of them."""
+"""The pixels at the left of Dagster's pages, which are the same everywhere."""
 
 _MARGIN = 15
 _COLOURS = 128
@@ -62,11 +59,11 @@ _HIDE = """([home, shown]) => {
 
 @dataclass(frozen=True)
 class Picture:
-    """A page and what is shown of it.
+    """A page and its visible part.
 
-    `says` is the selector of what stands in the picture in words, `among` that of the parts of each
-    that count (all if none), `only` what those words begin with. `clip` is the part of the page in
-    CSS pixels: left, top, width, height; None for what encloses the words.
+    `says` selects the text in the picture, `among` the parts of it that count (all if empty),
+    `only` their prefix. `clip` is the part of the page in CSS pixels: left, top, width, height;
+    None encloses the text.
     """
 
     name: str
@@ -109,10 +106,9 @@ PICTURES = (REPORT, QUEUE, GRAPH, VERDICTS, CHECKS)
 
 
 def said(page: Page, picture: Picture) -> list[str]:
-    """Wait until an opened page says what a picture is of and has come to rest; return that.
+    """Wait until a page shows its content and is at rest; return the content.
 
-    Raises:
-        TimeoutError: It never does.
+    Raises TimeoutError.
     """
     deadline, before = time.monotonic() + _PATIENCE_SECONDS, list[str]()
     while time.monotonic() < deadline:
@@ -125,7 +121,7 @@ def said(page: Page, picture: Picture) -> list[str]:
 
 
 def recorded(picture: Picture) -> list[str]:
-    """Return what a picture says, as it was when it was taken."""
+    """Return the words of a picture at the time it was taken."""
     with Image.open(DOCS / f"{picture.name}.png") as image:
         return cast("list[str]", json.loads(str(image.info[_SAYS])))
 
@@ -149,14 +145,14 @@ def _clip(page: Page, picture: Picture) -> FloatRect:
 
 
 def take(browser: Browser, picture: Picture, base: str, home: Path, folder: Path) -> Path:
-    """Write a picture, in few colours and with its words, and return where.
+    """Write a picture with few colours and its words, and return the path.
 
     Args:
         browser: Chromium.
-        picture: Which one.
-        base: What its path is beneath.
-        home: The data folder, whose name nobody needs to see.
-        folder: Where pictures stand.
+        picture: The picture.
+        base: The base of its path.
+        home: The data folder, whose name is hidden.
+        folder: The folder of pictures.
     """
     context = browser.new_context(
         viewport={"width": picture.width, "height": 1300},
@@ -186,8 +182,7 @@ def take(browser: Browser, picture: Picture, base: str, home: Path, folder: Path
 def dev(fresh: Fresh, log: Path) -> Iterator[str]:
     """Run `factible dev` over a data folder, and yield its address.
 
-    Raises:
-        TimeoutError: It does not answer.
+    Raises TimeoutError if it does not answer.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -226,7 +221,7 @@ def _answers(url: str) -> bool:
 
 
 def main() -> int:
-    """Write all pictures; return 1 where there is no browser."""
+    """Write all pictures; return 1 without a browser."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - an extra
 
     chromium = find_browser()

@@ -1,16 +1,15 @@
-"""How many true pages are called due, and how many forms of failure turn a verdict in silence.
+"""Measures the test that a page is the search hit: true pages called due, and failures that pass.
 
 Run: `python -m benchmarks.promises`. The constants of `resources/promises.py` were chosen on the
 videos of the first half and on the known forms of `tests/resources/forms.yaml`; the other half and
-the unseen forms are there to report on. It prints:
+the unseen forms are for the report. It prints
 
-- of the recorded pages, each with every title and snippet that a search offered it with, how many
-  are called due;
-- of the known and the unseen forms, each in the place of 50 recorded pages, alone and below the
-  title, how many of these pairs pass for the page, and how many forms do at least once;
-- of beginnings of recorded pages, with a call to subscribe, how many pass;
-- of the known and the unseen forms, each in the place of half of the pages of the demo, how many
-  verdicts are complete and differ from the right ones.
+- of the recorded pages, each with every title and snippet of its searches, the number called due;
+- of the known and the unseen forms, each in place of 50 recorded pages, alone and below the title,
+  the number of pairs that pass for the page, and of forms that pass at least once;
+- of beginnings of recorded pages with a call to subscribe, the number that pass;
+- of the known and the unseen forms, each in place of half of the demo's pages, the number of
+  complete but different verdicts.
 """
 
 from __future__ import annotations
@@ -42,16 +41,16 @@ FORMS: dict[str, list[list[str]]] = yaml.safe_load(
 )
 KINDS = ("known", "unseen")
 PLACES = 50
-"""Recorded pages in whose place each form stands."""
+"""The number of recorded pages that each form replaces."""
 BEGINNINGS = (25, 40, 60, 100)
-"""Words after which a page is cut."""
+"""The words after which a page is cut."""
 CALL = "…\nSubscribe to continue reading. Already a member? Log in."
 
 Offer = tuple[Promise, FetchedPage]
 
 
 def offers() -> tuple[list[Offer], list[Offer]]:
-    """Return the recorded pages with what promised them: of every second video, and of the rest."""
+    """Return the recorded pages with their hits: of every second video, and of the rest."""
     folder = shared_data("recorded_web")
     pages: dict[str, Any] = {}
     for line in (folder / "pages.jsonl").read_text("utf-8").splitlines():
@@ -73,12 +72,12 @@ def offers() -> tuple[list[Offer], list[Offer]]:
 
 
 def fetched(url: str, title: str, text: str) -> FetchedPage:
-    """Return a page as if it had been fetched now."""
+    """Return a page as if fetched now."""
     return FetchedPage(url, "ok", datetime.now(UTC), url, via="scraped", title=title, text=text)
 
 
 def forms_in_place(kind: str, half: Sequence[Offer]) -> Iterator[tuple[str, bool]]:
-    """Yield each form in the place of some pages, and whether it passes for the page."""
+    """Yield whether each form passes for some pages."""
     chance = random.Random(kind)  # noqa: S311 - a choice for a measurement, not a secret
     for _, text in FORMS[kind]:
         for promise, page in chance.sample(half, PLACES):
@@ -87,7 +86,7 @@ def forms_in_place(kind: str, half: Sequence[Offer]) -> Iterator[tuple[str, bool
 
 
 def beginnings(half: Sequence[Offer], words: int) -> Iterator[bool]:
-    """Yield for each long page whether its beginning passes for it."""
+    """Yield for each long page whether its beginning passes."""
     for promise, page in half:
         parts = re.findall(r"\S+\s*", page.text)
         if len(parts) > 2 * words:
@@ -97,13 +96,12 @@ def beginnings(half: Sequence[Offer], words: int) -> Iterator[bool]:
 
 @dataclass
 class SpoiltPages:
-    """A fetcher that gives a form in the place of half of the pages, with their title or bare."""
+    """A fetcher that replaces half of the pages by a form, with their title or bare."""
 
     inner: Fetcher
     form: str
 
     async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
-        """Fetch a page, or give the form."""
         right = await self.inner.fetch(url, promise=promise)
         lot = crc32(f"{url} {self.form}".encode()) % 4
         if right.outcome != "ok" or lot > 1:
@@ -114,7 +112,7 @@ class SpoiltPages:
 
 
 async def turned(case: Case, form: str) -> list[str]:
-    """Return the verdicts that are complete and wrong with a form in the place of pages."""
+    """Return the complete but wrong verdicts with a form in place of pages."""
     doors = struck(case.services, case.memory, None)
     services = replace(doors, fetcher=SpoiltPages(doors.fetcher, form))
     found = await check_claims(case.video, case.claims, services, case.config)
@@ -123,7 +121,6 @@ async def turned(case: Case, form: str) -> list[str]:
 
 
 async def measure() -> None:
-    """Print all figures."""
     halves = offers()
     for name, half in zip(("first half (decided on)", "other half"), halves, strict=True):
         due = [page.url for promise, page in half if broken(promise, page)]

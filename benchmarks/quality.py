@@ -1,16 +1,17 @@
-"""The embedded engine on real data: the tables of docs/quality.md.
+"""Measures the embedded engine on real data and writes docs/quality.md.
 
-Run: `python -m benchmarks.quality --write`. Parts (PARTS), each skipped with a sentence where its
-data is not beside the project; the headline table is gathered from them:
+Run: `python -m benchmarks.quality --write`. Each part is skipped with a sentence if its data is
+missing:
 
 - the whole pipeline on the annotated videos and the recorded web;
-- verdicts on the annotated claims, each with the pages that were recorded for it;
+- verdicts on the annotated claims, each with its recorded pages;
 - stance on Climate-FEVER (Diggelmann et al., 2020): of each sentence in three classes, and of each
   claim by the vote over its five sentences in four;
 - verdicts from given evidence on AVeriTeC (Schlichtkrull et al., 2023): each question with its
-  answers is one source, and the vote over them is the verdict;
-Every figure has its n, the bootstrap interval (over videos, or over claims where there are none)
-and the baseline beside it. Nothing here is tuned: the engine is the one that a user gets.
+  answers is one source, and the vote over them is the verdict.
+
+Every figure has its n, its bootstrap interval (over videos, or over claims without videos) and its
+baseline. Nothing is tuned here: the engine is the installed one.
 """
 
 from __future__ import annotations
@@ -107,13 +108,12 @@ _TRIED = "What stands in the way, and what was tried and left, is in [tried.md](
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What a user gets."""
+    """The installed engine."""
 
     embedder: Embedder
     reader: PageReader
 
     def read(self, claim: GivenClaim) -> list[EvidenceDraft | None]:
-        """Read every given source."""
         asked = _CLAIM.model_copy(update={"text": claim.text})
 
         async def read_all() -> list[EvidenceDraft | None]:
@@ -148,7 +148,6 @@ _QUERY = Query(
 
 
 def engine() -> Engine:
-    """Return the engine as it is installed."""
     embedder = Remembering(minilm())
     return Engine(embedder, PageReader(embedder, PlainReader(), "embedded"))
 
@@ -157,7 +156,7 @@ Drafts = Sequence[EvidenceDraft | None]
 
 
 def of_sources(claims: Sequence[GivenClaim], read: Sequence[Drafts]) -> list[Judgement]:
-    """Return what each source was held to say, beside its label."""
+    """Return the stance of each source with its label."""
     return [
         Judgement(claim.name, label, draft.stance if draft else "unclear")
         for claim, drafts in zip(claims, read, strict=True)
@@ -167,7 +166,7 @@ def of_sources(claims: Sequence[GivenClaim], read: Sequence[Drafts]) -> list[Jud
 
 
 def of_claims(claims: Sequence[GivenClaim], read: Sequence[Drafts]) -> list[Judgement]:
-    """Return the vote over each claim's sources, beside the claim's label."""
+    """Return the vote over each claim's sources with the claim's label."""
     return [
         Judgement(
             claim.name,
@@ -195,13 +194,13 @@ class Part:
     text: str
     headline: tuple[tuple[str, Figure], ...] = ()
     goals: tuple[tuple[str, str, str, bool], ...] = ()
-    """What was asked for: the figure, what is asked, what is measured, whether that is enough."""
+    """A goal: the figure, the target, the measured value, and whether it is reached."""
 
 
 def goal(
     figure: Figure, name: str, *, least: float | None = None, most: float | None = None
 ) -> tuple[str, str, str, bool]:
-    """Hold a figure against what is asked of it; its baseline if neither bound is given."""
+    """Compare a figure with its bounds, or with its baseline if there are none."""
     value = figure.value if figure.value is not None else float("nan")
     measured = "nothing to measure" if figure.value is None else f"{value:.3f} (n = {figure.n})"
     if least is not None:
@@ -217,7 +216,7 @@ COLUMNS = ("figure", "value", "95 % interval", "baseline", "n")
 
 
 def table(rows: Sequence[tuple[str, Figure]]) -> str:
-    """Return figures as a table in Markdown, without those that nothing is known of."""
+    """Format the defined figures as a table in Markdown."""
     lines = [COLUMNS, ("---",) * len(COLUMNS)]
     for name, figure in rows:
         _, _, value, interval, baseline, n, unit = figure_row(figure)
@@ -227,7 +226,7 @@ def table(rows: Sequence[tuple[str, Figure]]) -> str:
 
 
 def stance_rows(judgements: Sequence[Judgement], unit: str) -> list[tuple[str, Figure]]:
-    """Return what to know of a set of stances: how much was decided, and how well."""
+    """Return the share decided and the quality of a set of stances."""
     said = [each for each in judgements if each.predicted not in {None, "unclear"}]
     refuted = [each for each in said if each.predicted == "refutes"]
     always = sum(each.gold == "supports" for each in said) / len(said) if said else None
@@ -265,7 +264,7 @@ _SECONDS, _MEGABYTES = 6, 700
 
 
 def pace() -> float:
-    """Return the seconds that this machine takes to follow two million links in random order."""
+    """Return the seconds that this machine takes for two million dependent reads."""
     links = np.random.default_rng(1).permutation(2_000_000).tolist()
     place, began = 0, time.perf_counter()
     for _ in links:
@@ -275,9 +274,9 @@ def pace() -> float:
 
 @contextmanager
 def on_one_core() -> Iterator[None]:
-    """Keep this thread, and those that it starts, on one core, where the system lets one.
+    """Keep this thread and its children on one core, where the system allows it.
 
-    Two cores that are threads of one take a fifth longer for the same work.
+    Two cores that are threads of one core need a fifth longer for the same work.
     """
     if sys.platform != "linux":
         yield
@@ -291,7 +290,7 @@ def on_one_core() -> Iterator[None]:
 
 
 def goals_text(goals: Sequence[tuple[str, str, str, bool]]) -> str:
-    """Return the section that holds the figures against what was asked."""
+    """Return the section with the goals."""
     lines = ["| figure | asked | measured | reached |", "| --- | --- | --- | --- |"]
     for name, asked, measured, reached in goals:
         lines.append(f"| {name} | {asked} | {measured} | {'yes' if reached else 'no'} |")
@@ -317,9 +316,9 @@ _PIPELINE = {
 
 
 def held_out_figures(scored: Evaluation) -> list[tuple[str, Figure]]:
-    """Return the figures of claims, each video by weights that were fitted without it.
+    """Return the figures of claims with weights held out by video.
 
-    The pipeline's own figures lend their baselines: its weights were fitted to all of the videos.
+    The baselines come from the pipeline's own figures, whose weights were fitted to all videos.
     """
     videos = [measure(each) for each in load_annotated_videos()]
     found = held_out(videos, fit_without(videos), CLAIMS)
@@ -404,7 +403,7 @@ def videos_part(_: Engine) -> Part:
 
 
 def recorded_part(reader: Engine) -> Part:
-    """Measure verdicts on the annotated claims with the pages recorded for them."""
+    """Measure verdicts on the annotated claims with their recorded pages."""
     given = recorded_claims(reader.embedder)
     rows = stance_rows(of_claims(given, [reader.read(claim) for claim in given]), "claims")
     text = [
@@ -417,7 +416,6 @@ def recorded_part(reader: Engine) -> Part:
 
 
 def climate_part(reader: Engine) -> Part:
-    """Measure stance on Climate-FEVER."""
     given = list(climate_claims())
     read = [reader.read(claim) for claim in given]
     sentences = stance_rows(of_sources(given, read), "sentences")
@@ -438,7 +436,6 @@ def climate_part(reader: Engine) -> Part:
 
 
 def averitec_part(reader: Engine) -> Part:
-    """Measure verdicts from given evidence on AVeriTeC."""
     given = list(averitec_claims())
     rows = stance_rows(of_claims(given, [reader.read(claim) for claim in given]), "claims")
     text = [
@@ -460,11 +457,10 @@ PARTS: tuple[tuple[str, Callable[[Engine], Part]], ...] = (
     ("climate_fever", climate_part),
     ("averitec", averitec_part),
 )
-"""The folder of data that a part needs, and the part. The page has them in this order."""
+"""The data folder of each part, and the part, in the order of the page."""
 
 
 def main() -> None:
-    """Print the page, or write it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help=f"Write {PAGE.name}.")
     write = parser.parse_args().write

@@ -1,14 +1,10 @@
-"""How well the embedded engine words searches.
+"""Measures the embedded engine's search queries.
 
-Run: `python -m benchmarks.queries [--read N]`. Two parts:
-
-- against the queries that gpt-4o-mini wrote for the same claims (recorded runs, 5 claims each): the
-  cosine of each query to the nearest recorded one by MiniLM, and how much of what the recorded
-  queries found a search for ours finds (BM25 over titles and snippets, top 10);
-- defects on the engine's own claims of the annotated videos, and with `--read N` so many queries to
-  be read by a person.
-
-What belongs here: measuring. What does not: the rules (reasoners/embedded/queries.py).
+Run: `python -m benchmarks.queries [--read N]`. Part one compares them with gpt-4o-mini's queries
+for the same claims (recorded runs, 5 claims each): the cosine of each query to the nearest recorded
+one by MiniLM, and the share of the recorded hits that ours find (BM25 over titles and snippets, top
+10). Part two counts defects on the engine's own claims of the annotated videos, and with `--read N`
+prints that many queries for a person.
 """
 
 from __future__ import annotations
@@ -34,14 +30,14 @@ from factible_assets.stages.ports import QueryDraft
 
 CLAIMS = 5
 ASKED = 3
-"""How many queries a claim gets unless a run says otherwise."""
+"""The default number of queries per claim."""
 _FIGURE = re.compile(r"\d[\d.,]*\d|\d")
 _PROMPT = re.compile(r"^Claim: (?P<claim>.*?)$(?:\nContext: (?P<context>.*?)$)?", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A claim of the recorded runs with the queries that a language model wrote for it."""
+    """A claim of the recorded runs with a language model's queries."""
 
     claim: Claim
     queries: tuple[str, ...]
@@ -49,7 +45,7 @@ class Recorded:
 
 
 def recorded() -> list[Recorded]:
-    """Read each distinct claim once, with what its queries found (URLs)."""
+    """Read each distinct claim once, with the URLs that its queries found."""
     hits: dict[str, set[str]] = defaultdict(set)
     for row in _hits():
         hits[row["query"]].update(hit["url"] for hit in row["hits"])
@@ -86,10 +82,9 @@ def _claim(text: str, context: str | None) -> Claim:
 
 
 class Index:
-    """Everything that the recorded searches found, searchable by BM25."""
+    """All hits of the recorded searches, searchable by BM25."""
 
     def __init__(self) -> None:
-        """Read titles and snippets, each URL once."""
         self._base = sqlite3.connect(":memory:")
         self._base.execute(
             "CREATE VIRTUAL TABLE page USING fts5(url UNINDEXED, words, tokenize=porter)"
@@ -109,7 +104,7 @@ class Index:
 
 
 def against_recorded(claims: Sequence[Recorded]) -> None:
-    """Print likeness to the recorded queries, and what both find."""
+    """Print the similarity to recorded queries, and the shared hits."""
     embedder, index = OnnxEmbedder(), Index()
     likeness, recall = defaultdict(list), defaultdict(list)
     for each in claims:
@@ -139,7 +134,7 @@ def against_recorded(claims: Sequence[Recorded]) -> None:
 
 
 def lost_figures(claim: str, query: str) -> set[str]:
-    """Return the figures of a claim that a query does not have."""
+    """Return the figures of a claim that a query lacks."""
     return set(_FIGURE.findall(claim)) - set(_FIGURE.findall(query))
 
 
@@ -164,7 +159,7 @@ def repeats(query: str) -> bool:
 
 
 def defects(written: Sequence[tuple[Claim, Sequence[QueryDraft]]]) -> None:
-    """Print how often which defect occurs."""
+    """Print the frequency of each defect."""
     count: dict[str, list[bool]] = defaultdict(list)
     for claim, drafts in written:
         if _FIGURE.search(claim.text):
@@ -190,7 +185,6 @@ def defects(written: Sequence[tuple[Claim, Sequence[QueryDraft]]]) -> None:
 
 
 def main() -> None:
-    """Print both parts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--read", type=int, default=0, help="Also print the queries of N claims.")
     read = parser.parse_args().read
@@ -209,7 +203,7 @@ def main() -> None:
 
 
 def _claims(video: AnnotatedVideo, embedder: Embedder) -> list[Claim]:
-    """Return the engine's claims of a video, as the flow hands them on."""
+    """Return the engine's claims of a video, as the flow passes them on."""
     found = extract_claims(
         video.video, video.transcript, video.segments, max_claims=CLAIMS, embedder=embedder
     )

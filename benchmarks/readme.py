@@ -1,9 +1,7 @@
-"""The README's printed outputs, as the demo of a fresh data folder prints them now.
+"""Keeps the README's printed outputs equal to those of the demo in a fresh data folder.
 
-Run: `python -m benchmarks.readme --write`. Without `--write` it says whether they are still true.
-
-What belongs here: running the demo and the README's queries, and putting what they print into its
-blocks. What does not: the words around them, which stand in README.md alone.
+Run: `python -m benchmarks.readme --write`. Without `--write` it reports whether they are still
+true.
 """
 
 from __future__ import annotations
@@ -31,10 +29,10 @@ _CLAIMS_SHOWN, _VERDICTS_SHOWN, _WIDTH = 3, 4, 98
 
 
 class Fresh:
-    """A data folder in which the demo has run once."""
+    """A data folder with one run of the demo."""
 
     def __init__(self, home: Path, given: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Run the demo there, with no settings but the folder and what is given."""
+        """Run the demo with no settings but the folder and the given ones."""
         kept = {
             name: value
             for name, value in os.environ.items()
@@ -46,10 +44,9 @@ class Fresh:
         self.demo = self.run("demo").splitlines()
 
     def _run(self, *arguments: str) -> str:
-        """Return what a command prints, notes included; each is run once.
+        """Return a command's output, including notes; each command runs once.
 
-        Raises:
-            subprocess.CalledProcessError: It failed.
+        Raises subprocess.CalledProcessError if it fails.
         """
         return subprocess.run(
             [sys.executable, "-m", "factible_assets", *arguments],
@@ -63,7 +60,7 @@ class Fresh:
 
 
 def excerpt(demo: Sequence[str]) -> str:
-    """Shorten what the demo prints: the beginning, three claims, the first four verdicts."""
+    """Shorten the demo's output: the beginning, three claims, the first four verdicts."""
     start = next(place for place, line in enumerate(demo) if _CLAIM.match(line))
     claims = [line for line in demo if _CLAIM.match(line)][:_CLAIMS_SHOWN]
     verdicts = [line for line in demo if _VERDICT.match(line)][:_VERDICTS_SHOWN]
@@ -75,7 +72,7 @@ def _cut(line: str) -> str:
 
 
 def refreshed(document: str, fresh: Fresh) -> str:
-    """Return the README with what the demo and its queries print now."""
+    """Return the README with the current output of the demo and its queries."""
 
     def answer(found: re.Match[str]) -> str:
         _, *arguments = shlex.split(found["command"])
@@ -88,10 +85,9 @@ def refreshed(document: str, fresh: Fresh) -> str:
 
 
 def untrue(document: str, fresh: Fresh) -> list[str]:
-    """List the lines of the README's outputs that are not printed now.
+    """List the lines of the README's outputs that are no longer printed.
 
-    Verdicts come in the order in which they are reached, which no two runs share: of those only the
-    words count, not the place.
+    Verdicts arrive in a different order in every run, so only their words count.
     """
     now = refreshed(document, fresh)
     printed = {_unnumbered(line) for line in [*map(_cut, fresh.demo), *now.splitlines()]}
@@ -104,13 +100,13 @@ def untrue(document: str, fresh: Fresh) -> list[str]:
 
 
 def _unnumbered(line: str) -> str:
-    """Return a verdict's line without its number, which also moves where it is cut."""
+    """Return a verdict's line without its number, which also changes where the line is cut."""
     found = _VERDICT.match(line)
     return line if found is None else line[found.end() :].removesuffix("…")[: _WIDTH - 18]
 
 
 def main() -> int:
-    """Compare the README with now, or write it; return 1 if it is not true."""
+    """Compare the README with the current output, or write it; return 1 if it is not true."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help=f"Write {README.name}.")
     write = parser.parse_args().write

@@ -1,14 +1,11 @@
-"""Every service of a fact-check on loopback, each as slow as it was recorded to be.
+"""Every service of a fact-check on loopback, with recorded response times.
 
-What belongs here: talks made of the published ones and of what was found for them, and a process
-that answers as YouTube, the search, sites, a registry of domains and a model do. What does not:
-measuring (replay.py, backfill.py).
-
-A talk is the beginning of a published transcript; its claims are stretches of it, its searches and
-what they find are recorded, and each page says of its claims that they are so, or not so, between
-sentences of recorded pages. How long an operation takes is drawn by its name from the recorded
-seconds of its kind, so that it takes the same in every run. What takes no time of its own there:
-robots.txt and the registry's list of servers, which are parts of a recorded operation.
+A process answers as YouTube, the search, sites, a domain registry and a model. A talk is the
+beginning of a published transcript, and its claims are stretches of it. Its searches and their hits
+are recorded. Each page affirms or denies its claims between sentences of recorded pages. The
+duration of an operation is drawn by its name from the recorded durations of its kind, so it is
+equal in every run. robots.txt and the registry's list of servers take no time, because they are
+part of a recorded operation.
 """
 
 from __future__ import annotations
@@ -48,16 +45,15 @@ from tests.servers import Exchange, MisbehavingServer, respond, respond_json
 CLAIMS, QUERIES, PAGE_BYTES = 5, 3, 100_000
 _CHAT, _DOMAIN, _BOOTSTRAP = "/v1/chat/completions", "/rdap/domain/", "/rdap/dns.json"
 _TRANSCRIPT_CHARACTERS = 20_000
-"""What a model reads in one call; the recorded system read every talk in one."""
+"""The output of the model call for the claims; the earlier system used one call a talk."""
 _CLAIM_WORDS, _SENTENCES = 14, 40
 _READING_TOKENS, _TOKENS_PER_SECOND = 90, 100
-"""Output of one reading, and how fast a model writes: one call for six pages writes six readings
-one after the other."""
+"""Output tokens of one reading, and a model's output speed. Six pages are six readings in sequence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A page as a search shows it."""
+    """A page in a search result."""
 
     url: str
     title: str
@@ -66,7 +62,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A video with its claims, the searches of each claim, and what each search finds."""
+    """A video with its claims, their searches, and the hits of each search."""
 
     video: AnnotatedVideo
     claims: tuple[str, ...]
@@ -76,7 +72,7 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that a service was asked, and the seconds that it took by itself."""
+    """One request to a service, and its own duration in seconds."""
 
     kind: str
     name: str
@@ -85,25 +81,23 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """The recorded seconds of each kind of operation; `scale` shortens all."""
+    """The recorded durations by kind of operation; `scale` shortens all."""
 
     seconds: Mapping[str, Sequence[float]]
     scale: float = 1.0
 
     def of(self, kind: str, name: str) -> float:
-        """Return how long an operation takes."""
         recorded = self.seconds[kind]
         return self.scale * recorded[crc32(f"{kind} {name}".encode()) % len(recorded)]
 
 
 def latencies(scale: float) -> Latencies:
-    """Read the recorded seconds."""
     recorded = json.loads(require("recorded_web", "latencies.json").read_text(encoding="utf-8"))
     return Latencies(recorded["operations"], scale)
 
 
 def talks(number: int) -> list[Talk]:
-    """Return the talks that most searches were recorded for."""
+    """Return the talks with the most recorded searches."""
     searches = defaultdict(list)
     for line in require("recorded_web", "hits.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
@@ -115,7 +109,7 @@ def talks(number: int) -> list[Talk]:
 
 
 def _talk(video: AnnotatedVideo, searches: Sequence[Mapping[str, Any]]) -> Talk:
-    # What stands in brackets ("[Music]") is no part of what was said, and of no claim.
+    # Text in brackets ("[Music]") is no speech.
     words = re.sub(r"\[.*?\]", "", video.transcript.text[:_TRANSCRIPT_CHARACTERS]).split()
     step = (len(words) - _CLAIM_WORDS) // CLAIMS
     claims = [" ".join(words[at * step : at * step + _CLAIM_WORDS]) for at in range(CLAIMS)]
@@ -135,7 +129,7 @@ def _found(hit: Mapping[str, str]) -> Found:
 
 
 def pages(given: Sequence[Talk]) -> dict[str, bytes]:
-    """Write every page that can be found: about 40 sentences in as much markup as usual."""
+    """Write every page: about 40 sentences with the usual amount of markup."""
     recorded = require("recorded_web", "pages.jsonl").read_text(encoding="utf-8").splitlines()
     sentences = [
         each
@@ -143,7 +137,7 @@ def pages(given: Sequence[Talk]) -> dict[str, bytes]:
         for each in re.split(r"(?<=[.!?])\s+", json.loads(line)["text"])
         if 40 < len(each) < 300
     ]
-    # The same page is found with other words each time, and speaks of all its claims.
+    # Several searches find the same page; it states all its claims.
     found_at: dict[str, Found] = {}
     said: dict[str, list[str]] = defaultdict(list)
     for talk in given:
@@ -158,7 +152,6 @@ _STANCES = (*["supports"] * 6, *["refutes"] * 2, *["unclear"] * 2)
 
 
 def said_of(claim: str) -> str:
-    """Return the sentence in which a page says something of a claim."""
     return f"It was looked into whether {claim}, and this is what came of it."
 
 
@@ -176,10 +169,9 @@ def _page(found: Found, claims: Sequence[str], sentences: Sequence[str]) -> byte
 
 
 class Services:
-    """Answers for all of them, and notes what it was asked."""
+    """Answers for all services, and records the requests."""
 
     def __init__(self, given: Sequence[Talk], clock: Latencies) -> None:
-        """Answer for some talks."""
         self.asked: list[Operation] = []
         self._clock = clock
         self._talks = {talk.video.video.video_id: talk for talk in given}
@@ -189,14 +181,13 @@ class Services:
         self._pages = pages(given)
 
     async def takes(self, kind: str, *names: str) -> None:
-        """Take as long as the longest of some operations, and as the output of the others."""
+        """Wait for the longest of some operations plus the output of the others."""
         longest = max(self._clock.of(kind, name) for name in names)
         self.asked += [Operation(kind, name, self._clock.of(kind, name)) for name in names]
         more = (len(names) - 1) * _READING_TOKENS / _TOKENS_PER_SECOND
         await asyncio.sleep(longest + more * self._clock.scale)
 
     def answer(self, server: MisbehavingServer) -> None:
-        """Put them on a server."""
         server.on(WATCH, self._watch)
         server.on(PLAYER, self._player)
         server.on(CAPTIONS, self._captions)
@@ -277,7 +268,7 @@ class Services:
 
 
 def reading(claim: str, title: str) -> str:
-    """Name the reading of a page for a claim: by its number, with which its title begins."""
+    """Identify a page's reading by the number at the start of its title."""
     return f"{title.partition(' ')[0]} {claim}"
 
 
@@ -317,20 +308,20 @@ def _read(number: str, title: str, claim: str, prompt: str) -> dict[str, Any]:
 
 @dataclass
 class World:
-    """The process that answers, and the settings that lead a data folder to it."""
+    """The process of the services, and the settings that point a data folder to it."""
 
     port: int
     talks: Sequence[Talk]
     pipe: Connection = field(repr=False)
 
     def operations(self) -> list[Operation]:
-        """Return what was asked since this was last called."""
+        """Return the requests since the last call."""
         self.pipe.send("operations")
         found: list[Operation] = self.pipe.recv()
         return found
 
     def settings(self, home: Path) -> Settings:
-        """Return the settings of a machine whose outside world this is; sets the environment."""
+        """Return settings that point to these services; sets the environment."""
         for name in list(os.environ):
             if name.startswith(("FACTIBLE_", "OPENAI_")) or name.lower().endswith("_proxy"):
                 del os.environ[name]
@@ -356,7 +347,7 @@ class World:
 
 @contextmanager
 def recorded_services(number: int, scale: float) -> Iterator[World]:
-    """Start the services of so many talks in a process of their own."""
+    """Start the services of the given talks in a process."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     given = talks(number)

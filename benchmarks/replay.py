@@ -1,21 +1,19 @@
-"""How long a check takes at the services' recorded latencies, and how long it had to take.
+"""Compares the duration of a check at recorded latencies with the ideal.
 
-Run: `python -m benchmarks.replay [--talks 3] [--scale 1] [--write]` (a minute a talk).
+Run: `python -m benchmarks.replay [--talks 3] [--scale 1] [--write]` (a minute a talk). A run in
+this process checks each talk against services in another process (recorded_services.py). The ideal
+is the critical path of the same operations with unlimited concurrency and no work of our own. For
+each claim it is
 
-Each talk is checked by a run of its own in this process, against services in another process that
-take as long as was recorded for each operation (recorded_services.py). Beside the wall time stands
-the ideal: the critical path of the same operations, with as many at once as could be and with no
-work of one's own. For each claim that is
-
-    transcript + claim extraction (with the searches)
+    transcript + claim extraction (with the queries)
     + the latest of its pages: the first search to find it + the longer of (fetch + reading for
       this claim) and the age of its domain
 
-where each page has a reading of its own, and the ideal of the talk is that of its slowest claim.
-Pages that are read in one call take as long as the longest of their readings, and as the output of
-the others besides (`--together`). An operation that could have been left out is none of the ideal.
-`first claim` is when an observer hears of the claims, beside transcript + claim extraction;
-`verdicts` is when the last verdict was heard of: what comes after it is the writing of results.
+with one reading per page; the ideal of a talk is that of its slowest claim. A call for several
+pages takes as long as the longest reading plus the output of the others (`--together`). Avoidable
+operations are not part of the ideal. `first claim` is the time at which an observer learns of the
+claims, next to transcript + claim extraction. `verdicts` is the time of the last verdict; the
+results are written after it.
 """
 
 from __future__ import annotations
@@ -38,23 +36,21 @@ from factible_assets.stages.ports import Observer
 from factible_assets.stages.urls import domain_of
 
 EARLIER = 79.5
-"""Seconds that the earlier system took, the mean of the published runs of five claims."""
+"""The earlier system's mean over the published runs with five claims, in seconds."""
 
 
 @dataclass
 class Heard(Observer):
-    """When an observer heard of what."""
+    """The times of events."""
 
     started: float
     claims: float = 0.0
     verdicts: list[float] = field(default_factory=list)
 
     def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
-        """Note when."""
         self.claims = time.perf_counter() - self.started
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
-        """Note when."""
         self.verdicts.append(time.perf_counter() - self.started)
 
 
@@ -73,7 +69,6 @@ class Checked:
     operations: int
 
     def row(self) -> str:
-        """Return it as a row of the table."""
         return (
             f"| `{self.video_id}` | {self.wall:.1f} | {self.first:.1f} | {self.verdicts:.1f} | "
             f"{self.ideal:.1f} | "
@@ -83,7 +78,7 @@ class Checked:
 
 
 def ideal(talk: Talk, asked: Sequence[Operation]) -> float:
-    """Return the critical path of what was asked for a talk."""
+    """Return the critical path of a talk's operations."""
     took: Mapping[tuple[str, str], float] = {(each.kind, each.name): each.seconds for each in asked}
     video = talk.video.video.video_id
     start = took["transcript", video] + took["claim_extraction", talk.claims[0]]
@@ -109,7 +104,6 @@ def ideal(talk: Talk, asked: Sequence[Operation]) -> float:
 
 
 def check(world: World, talk: Talk, home: Path, config: FactCheckConfig) -> Checked:
-    """Check one talk."""
     settings = world.settings(home)
     video_id = talk.video.video.video_id
     heard = Heard(time.perf_counter())
@@ -136,7 +130,6 @@ def check(world: World, talk: Talk, home: Path, config: FactCheckConfig) -> Chec
 
 
 def table(done: Sequence[Checked]) -> Iterator[str]:
-    """Print seconds, and ratios."""
     names = ("talk", "wall s", "first verdict s", "last verdict s", "ideal s", "wall/ideal")
     yield f"| {' | '.join((*names, 'first claim', 'CPU s', 'asked'))} |"
     yield "|---|---|---|---|---|---|---|---|---|"

@@ -1,8 +1,7 @@
-"""How well sentences are found in captions without punctuation.
+"""Measures how well the engine finds sentences in captions without punctuation.
 
-The published transcripts that are punctuated are stripped of punctuation and case, split again,
-and the boundaries compared with those that the punctuation gives. Run:
-`python -m benchmarks.sentences`.
+Run: `python -m benchmarks.sentences`. It removes punctuation and case from punctuated transcripts,
+splits them again, and compares the boundaries with the original ones.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _WINDOW = 40
 
 @dataclass(frozen=True, slots=True)
 class Stripped:
-    """A transcript without punctuation or case; `ends` are its words that end a sentence."""
+    """A transcript without punctuation or case; `ends` are the indices of its last words."""
 
     text: str
     segments: tuple[TranscriptSegment, ...]
@@ -53,13 +52,13 @@ def _say(line: str) -> None:
 
 
 def is_punctuated(video: AnnotatedVideo) -> bool:
-    """Tell whether a transcript has stops."""
+    """Tell whether a transcript is punctuated."""
     text = video.transcript.text
     return 100 * len(re.findall(r"[.?!]", text)) / len(text.split()) >= _PUNCTUATED
 
 
 def strip(video: AnnotatedVideo) -> Stripped:
-    """Take punctuation and case from a transcript; remember where its sentences ended."""
+    """Remove punctuation and case from a transcript; remember its sentence ends."""
     text = video.transcript.text
     stops = [sentence.end for sentence in split_sentences(text, video.segments)]
     pieces: list[str] = []
@@ -91,7 +90,7 @@ def strip(video: AnnotatedVideo) -> Stripped:
 def _move(
     segments: Sequence[TranscriptSegment], moved: dict[int, int], length: int
 ) -> list[TranscriptSegment]:
-    """Carry captions over to the stripped text: each ends where the next one begins."""
+    """Map captions onto the stripped text; each ends where the next one begins."""
     starts = [moved[segment.char_start] for segment in segments]
     return [
         segment.model_copy(update={"char_start": start, "char_end": max(start, end - 1)})

@@ -1,8 +1,7 @@
-"""What several benchmarks need: the published videos, read from the data beside the project.
+"""Finds and reads the published videos for all benchmarks.
 
-What belongs here: finding and reading the data, and the written talks beside this file. What does
-not: measuring. None of the data is copied into the project; a benchmark without it says so and
-stops.
+The data lies next to the project's folder and is never copied into it. Without it a benchmark says
+so and stops.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from resources.transcripts.base import TimedText
 from resources.transcripts.file import read_transcript
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-"""Where the published data lies: beside the project's folder, never inside it."""
+"""The published data, next to the project's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedVideo:
-    """A published video with its transcript and its annotated claims that are checkable."""
+    """A published video with its transcript and its checkable annotated claims."""
 
     video: Video
     transcript: Transcript
@@ -38,7 +37,6 @@ class AnnotatedVideo:
 
 
 def grouped(judgements: Sequence[Judgement]) -> list[list[Judgement]]:
-    """Return the judgements of each video."""
     groups: dict[str, list[Judgement]] = {}
     for each in judgements:
         groups.setdefault(each.video_id, []).append(each)
@@ -46,13 +44,13 @@ def grouped(judgements: Sequence[Judgement]) -> list[list[Judgement]]:
 
 
 def read_lines(name: str) -> list[str]:
-    """Return the lines of a compressed file beside this one."""
+    """Return the lines of a compressed file in this folder."""
     with lzma.open(Path(__file__).with_name(name), "rt", encoding="utf-8") as lines:
         return [line.rstrip("\n") for line in lines]
 
 
 def require(*parts: str) -> Path:
-    """Return a path below the data, or end the benchmark with a sentence if it is absent."""
+    """Return a path in the data, or end the benchmark with a sentence if it is missing."""
     path = DATA.joinpath(*parts)
     if not path.exists():
         sys.stdout.write(f"Skipped: this benchmark reads {path}, which is not there.\n")
@@ -61,7 +59,7 @@ def require(*parts: str) -> Path:
 
 
 def load_annotated_videos() -> list[AnnotatedVideo]:
-    """Import every published video that has a transcript and annotations, in listed order."""
+    """Import every published video with a transcript and annotations, in listed order."""
     with tempfile.TemporaryDirectory() as folder:
         import_corpus(require("factible"), Path(folder))
         return [

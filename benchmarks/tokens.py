@@ -1,22 +1,21 @@
-"""What a video costs in input tokens, and whether short excerpts keep what decides.
+"""Counts the input tokens of a video, and tests whether excerpts keep the decisive sentences.
 
-Run: `python -m benchmarks.tokens` (a minute). It replays published runs (the videos, claims, page
-texts and readings that they recorded) through the prompts of the language-model reasoner and counts
-every prompt, system text and schema included, by the vocabulary o200k. Prints:
+Run: `python -m benchmarks.tokens` (a minute). It sends the videos, claims, pages and readings of
+published runs through the prompts of the language-model reasoner and counts every prompt with
+system text and schema (vocabulary o200k). It prints
 
-- input tokens per stage and video, for the videos with five claims and thirty recorded readings:
-  six sources a claim, thirty in all. Beside them stand the earlier system's own prompts on the same
-  pages, and the tokens that a provider reads from its cache;
-- quote retention: how many of the quotes that the recorded model took from whole pages can still be
-  named in the excerpt, by the excerpt's limit;
-- how many of its quotes for a side are believed to speak of their claim, and of a claim of another
-  video, which no quote should;
-- how many of its quotes the reader of quotes holds to say the contrary of their stance.
+- input tokens per stage and video for the videos with five claims and thirty recorded readings, six
+  sources per claim, with the earlier system's own prompts on the same pages and the cached tokens;
+- quote retention: the share of the model's quotes from whole pages that an excerpt still contains,
+  by the excerpt's limit;
+- the share of quotes with a stance that count as relevant for their claim, and for a claim of
+  another video, where none should;
+- the number of quotes that the reader of quotes finds contrary to their stance.
 
 Providers cache a prompt's prefix from 1,024 tokens on, in steps of 128 (OpenAI, "Prompt caching").
-A prefix is taken to be cached a second after an earlier question that begins with it was asked: it
-has been read then, though not answered. Pages arrive, and answers take, as long as was recorded, at
-a hundredth of the time. No model is asked: a stand-in answers in the shape that is asked for.
+The script assumes that a prefix is cached one second after the request that first sent it. Pages
+and answers arrive with the recorded delays at a hundredth of the time. A stand-in for the model
+answers in the requested shape.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ LIMITS = (1_500, 2_000, 2_500, 3_000, 3_500, 4_000)
 CLAIMS, SOURCES = 5, 6
 CACHED_FROM, CACHED_STEP, READ = 1_024, 128, 1.0
 SCALE = 0.01
-"""Of the recorded seconds, in which pages arrive and answers come."""
+"""The time scale of the recorded delays."""
 STAGES = ("claims", "evidence", "verdicts")
 _COMPONENTS = {
     "claim_extraction": "claims",
@@ -79,7 +78,7 @@ def tokens(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The model call about one source: its input, its tokens and its answer, as recorded."""
+    """One recorded model call about a source: input, tokens and answer."""
 
     claim: str
     page: PageExcerpt
@@ -97,7 +96,6 @@ class Run:
 
 
 def recorded_runs() -> dict[str, Run]:
-    """Read the model calls of the published runs, by video."""
     runs: dict[str, Run] = {}
     for path in sorted(require("factible", "runs").glob("max_claims_5/*/llm_calls.json")):
         run = runs.setdefault(path.parent.name.split("_", 2)[2], Run())
@@ -122,7 +120,7 @@ def _recorded(prompt: re.Match[str], output: Any, number: int, size: int) -> Rec
 
 
 def thirty(readings: Sequence[Recorded]) -> list[Recorded]:
-    """Return six readings of each of five claims; a claim with fewer takes over some of others.
+    """Return six readings for each of five claims; claims with fewer borrow from others.
 
     Empty for a video without five claims and thirty readings.
     """
@@ -144,10 +142,7 @@ def thirty(readings: Sequence[Recorded]) -> list[Recorded]:
 
 @dataclass
 class CountingModel:
-    """Counts what it is asked, and what of that a provider has in its cache, by stage.
-
-    It answers in shape, as late as was recorded.
-    """
+    """Counts requested and cached tokens by stage, and answers with the recorded delays."""
 
     seconds: Mapping[str, Sequence[float]]
     asked: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
@@ -159,7 +154,7 @@ class CountingModel:
     identity = "counting"
 
     async def complete(self, question: ModelRequest[Answer]) -> ModelAnswer[Answer]:
-        """Count a question; answer that nothing was found."""
+        """Count a request; answer that the page says nothing."""
         prompt = "".join(part.text for part in question.parts)
         schema = json.dumps(strict_schema(question.output_type), separators=(",", ":"))
         begins = f"{schema}{question.system}"
@@ -195,7 +190,7 @@ def _answer(shape: str, prompt: str) -> dict[str, Any]:
 async def asked_of(
     video: AnnotatedVideo, readings: Sequence[Recorded], model: CountingModel, *, together: bool
 ) -> None:
-    """Ask all questions of one video, its pages arriving as they were recorded to."""
+    """Send all requests of one video, with pages at their recorded times."""
     mind = LlmReasoner(staged(model), ReadingLimits(patience=10.0 * SCALE))
     await mind.extract_claims(video.video, video.transcript, (), max_claims=CLAIMS)
     claims = list(dict.fromkeys(reading.claim for reading in readings))
@@ -233,7 +228,7 @@ def _claim(video_id: str, text: str, rank: int) -> Claim:
 
 
 def quoted(runs: dict[str, Run]) -> list[Recorded]:
-    """Return the readings whose quote stands in the page that the model was given."""
+    """Return the readings whose quote is in the page that the model got."""
     return [
         reading
         for run in runs.values()
@@ -243,7 +238,7 @@ def quoted(runs: dict[str, Run]) -> list[Recorded]:
 
 
 def retention(readings: Sequence[Recorded], limit: int) -> tuple[float, float]:
-    """Return the share of quotes whose sentences are all shown, and the mean tokens of a page."""
+    """Return the share of quotes that are shown whole, and the mean tokens of a page."""
     kept, sizes = 0, []
     for reading in readings:
         text = reading.page.text
@@ -251,7 +246,7 @@ def retention(readings: Sequence[Recorded], limit: int) -> tuple[float, float]:
         place = QuoteFinder(text).find(reading.quote) or (0, 0)
         inside = [at for at in range(*place) if text[at].isalnum()]
         shown = {at for each in found.values() for at in range(each.start, each.end)}
-        # A line that the page says twice is shown once.
+        # A line that a page repeats is shown once.
         again = any(reading.quote.strip() in each.text for each in found.values())
         kept += again or shown.issuperset(inside)
         sizes.append(tokens("\n".join(f"{number} {each.text}" for number, each in found.items())))
@@ -259,9 +254,9 @@ def retention(readings: Sequence[Recorded], limit: int) -> tuple[float, float]:
 
 
 def borne(runs: dict[str, Run]) -> tuple[int, float, float]:
-    """Return how many quotes stand for a side, and which share is believed to speak of its claim.
+    """Return the number of quotes with a stance, and the share that is relevant to its claim.
 
-    The third is the share that is believed to speak of a claim of another video.
+    The third value is the share that counts as relevant to a claim of another video.
     """
     own, other = [], []
     claims = {name: [each.claim for each in run.readings] for name, run in runs.items()}
@@ -276,7 +271,7 @@ def borne(runs: dict[str, Run]) -> tuple[int, float, float]:
 
 
 def contradicted(readings: Sequence[Recorded]) -> int:
-    """Return how many quotes are held to say the contrary of their stance."""
+    """Return the number of quotes that contradict their stance."""
     opposite = {"supports": "refutes", "refutes": "supports"}
     count = 0
     for each in readings:
@@ -288,7 +283,6 @@ def contradicted(readings: Sequence[Recorded]) -> int:
 
 
 def main() -> None:
-    """Print all."""
     runs = recorded_runs()
     videos = {each.video.video_id: each for each in load_annotated_videos()}
     known = {name: thirty(run.readings) for name, run in runs.items() if name in videos}

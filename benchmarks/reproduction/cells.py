@@ -1,8 +1,4 @@
-"""One published value beside its recomputation, and how well they agree.
-
-What belongs here: cells, digits, outcomes. What does not: where recomputed values come from
-(recompute.py).
-"""
+"""One published value, its recomputation, and the agreement of the two."""
 
 from __future__ import annotations
 
@@ -10,12 +6,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Outcome = Literal["reproduced", "differs", "consistent", "not recomputable", "never filled in"]
-"""What became of one published value.
+"""The result for one published value.
 
-`reproduced`: recomputed, and equal. `differs`: recomputed, and not equal. `consistent`: not fully
-determined by what was published, and the published value is among those that are possible.
-`not recomputable`: what it was computed from was not published. `never filled in`: the evaluator
-left the place empty.
+`reproduced`: recomputed, and equal. `differs`: recomputed, and not equal. `consistent`: the
+published data allow several values, this one among them. `not recomputable`: its inputs are
+unpublished. `never filled in`: the evaluator left it empty.
 """
 
 FULL_DIGITS: Final = 15
@@ -24,13 +19,13 @@ _ENOUGH_DIGITS: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """What a published value should be.
+    """The expected value.
 
     Attributes:
         value: A number, or the number of items of a list; None if it cannot be computed.
-        same_items: Whether a list has the very items that were published; None for numbers.
-        reason: Why it cannot be computed, or how a list differs.
-        choice: Whether the value is one of several that are possible, or the list was only read.
+        same_items: Whether a list has exactly the published items; None for numbers.
+        reason: The reason that it cannot be computed, or the difference of the list.
+        choice: Whether the value is one of several possible ones, or the list was only read.
     """
 
     value: float | None
@@ -44,15 +39,15 @@ class Cell:
     """One published value of one video at one setting.
 
     Attributes:
-        setting: The number of claims that were asked for.
+        setting: The requested number of claims.
         video_id: The video.
         metric: `section.name` as in the published file.
         published: The number, or the number of items of a list; None if it is empty.
-        recomputed: The same, computed here; None if it cannot be.
-        digits: Decimal places to which numbers agree, at most 15; None if there is no second
-            number, or it is a list.
-        outcome: What became of it.
-        reason: Why it is not simply reproduced.
+        recomputed: The same, computed here; None if impossible.
+        digits: Decimal places to which numbers agree, at most 15; None without a second number, or
+            for a list.
+        outcome: The result.
+        reason: The reason for any other outcome than `reproduced`.
     """
 
     setting: int
@@ -68,8 +63,7 @@ class Cell:
 def agreeing_digits(first: float, second: float) -> int:
     """Return the decimal places to which two numbers agree, from 0 to 15.
 
-    The greatest d for which they differ by less than half a unit of place d, which is what
-    rounding to d places could hide.
+    It is the greatest d for which they differ by less than half a unit of place d.
     """
     gap = abs(first - second)
     agrees = (d for d in range(FULL_DIGITS, 0, -1) if gap < 0.5 * 10.0**-d)
@@ -79,7 +73,7 @@ def agreeing_digits(first: float, second: float) -> int:
 def compare(
     setting: int, video_id: str, metric: str, published: float | None, computed: Computed
 ) -> Cell:
-    """Put a published value beside its recomputation."""
+    """Compare a published value with its recomputation."""
     value = computed.value
     if published is None:
         return Cell(setting, video_id, metric, None, None, None, "never filled in", computed.reason)

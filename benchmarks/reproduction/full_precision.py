@@ -1,11 +1,7 @@
-"""A BERT sentence-embedding model in full precision, read from safetensors and run with numpy.
+"""Runs a BERT sentence-embedding model in full precision from safetensors, with numpy.
 
-What belongs here: the file format, the encoder's arithmetic. What does not: the
-quantised model of everyday use (reasoners/embedded/embedder.py).
-
-Published similarities came from full precision, and 8-bit weights move pairs across a threshold.
-Exports to ONNX in full precision are rarely at hand; the original safetensors are. For a
-thousand short texts numpy is fast enough.
+The published similarities came from full precision, and 8-bit weights move pairs across a
+threshold. ONNX exports in full precision are rare. For a thousand short texts numpy is fast enough.
 """
 
 from __future__ import annotations
@@ -34,20 +30,19 @@ Array = npt.NDArray[np.float32]
 
 
 class FullPrecisionEmbedder:
-    """all-MiniLM-L6-v2, or any BERT encoder whose mean of the last layer is the embedding.
+    """all-MiniLM-L6-v2, or any BERT encoder with mean pooling of the last layer.
 
     The encoder of Devlin et al. (2019) with the pooling of Reimers and Gurevych (2019, section 3).
-    Texts are cut after 256 tokens. Loaded on first use. Vectors of any two calls are comparable.
+    Texts are cut after 256 tokens. The model loads on first use.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Remember a folder with model.safetensors, config.json and tokenizer.json."""
+        """Take a folder with model.safetensors, config.json and tokenizer.json."""
         self._folder = folder
         self._loaded: tuple[_Encoder, Any] | None = None
 
     @property
     def name(self) -> str:
-        """Return the folder's name, and the precision."""
         return f"{self._folder.resolve().name}, full precision"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -61,7 +56,7 @@ class FullPrecisionEmbedder:
         encoder, tokenizer = self._loaded
         ids = [tokenizer.encode(text).ids for text in texts]
         vectors = np.zeros((len(ids), encoder.width), dtype=np.float32)
-        # Only texts of one length share a batch, so that nothing is padded.
+        # A batch holds texts of one length, so that nothing needs padding.
         for length in sorted({len(each) for each in ids}):
             where = [index for index, each in enumerate(ids) if len(each) == length]
             for start in range(0, len(where), _BATCH):
@@ -100,8 +95,8 @@ def read_safetensors(file: Path) -> dict[str, Array]:
     """Read the tensors of a safetensors file as 32-bit floats.
 
     Raises:
-        OSError: if the file cannot be read.
-        ValueError: if it is not in that format.
+        OSError: the file cannot be read.
+        ValueError: it has another format.
     """
     raw = file.read_bytes()
     size = int.from_bytes(raw[:_HEADER_BYTES], "little")
@@ -122,7 +117,7 @@ def read_safetensors(file: Path) -> dict[str, Array]:
 
 
 class _Encoder:
-    """The arithmetic of a BERT encoder over texts of one length, so without padding."""
+    """The arithmetic of a BERT encoder over texts of one length, without padding."""
 
     def __init__(self, tensors: Mapping[str, Array], config: Mapping[str, Any]) -> None:
         if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
@@ -138,11 +133,10 @@ class _Encoder:
 
     @property
     def width(self) -> int:
-        """Return the length of an embedding."""
         return int(self._weights["embeddings.word_embeddings.weight"].shape[1])
 
     def embed(self, ids: Sequence[Sequence[int]]) -> Array:
-        """Return the mean of the last layer over all tokens, scaled to length 1, of each text."""
+        """Return the mean of the last layer over all tokens, scaled to length 1, for each text."""
         weights = self._weights
         tokens = np.asarray(ids, dtype=np.int64)
         states = (

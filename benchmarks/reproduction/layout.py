@@ -1,12 +1,9 @@
-"""Reads a folder in which an annotated evaluation of YouTube videos was published.
-
-What belongs here: that layout, file by file. What does not: what its numbers mean (recompute.py),
-importing its videos as a corpus (corpora/published.py).
+"""Reads the folder of a published, annotated evaluation of YouTube videos.
 
 The layout: `eval_results/max_claims_K/VIDEO.json` (the evaluator's values of one video at the
 setting K), `runs/max_claims_K/DATE_TIME_VIDEO/` (`outputs.json`, `metrics.json`, `config.json` of
-one run), `ground_truth/VIDEO.yaml` (annotated claims). A file that is missing or cannot be read
-costs the values that need it, and nothing else.
+one run), `ground_truth/VIDEO.yaml` (annotated claims). A missing or unreadable file affects only
+the values that need it.
 """
 
 from __future__ import annotations
@@ -34,16 +31,16 @@ _DISTRIBUTION: Final = "source_reliability_distribution"
 _PROVENANCE: Final = {"video_id", "timestamp", "evaluated_run_dir", "ground_truth_dir"}
 
 RATINGS: Final = ("high", "medium", "low", "unknown")
-"""How reliable a source was said to be."""
+"""The reliability ratings of sources."""
 
 
 class PublishedLayoutError(FactibleError):
-    """A folder is not in the published layout. The message names it and the remedy."""
+    """A folder has another layout. The message names it and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What the evaluator recorded of one video at one setting."""
+    """The evaluator's record of one video at one setting."""
 
     setting: int
     video_id: str
@@ -51,14 +48,13 @@ class Evaluation:
     values: JsonObject
 
     def section(self, name: str) -> JsonObject:
-        """Return a group of values; empty if it is missing."""
         return mapping(self.values.get(name))
 
     def flattened(self) -> Iterator[tuple[str, float | None]]:
         """Return every value as `section.name`, in the order of the file.
 
-        A list or an object counts its items; what is empty is None. A rating that no source had
-        was left out of the file, and is 0 here.
+        A list or an object gives its number of items, and None if it is empty. The file omits a
+        rating that no source had; here it is 0.
         """
         for name, value in self.values.items():
             if name in _PROVENANCE:
@@ -77,7 +73,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run put out; a part that is missing is empty."""
+    """The outputs of one run; a missing part is empty."""
 
     name: str
     outputs: JsonObject
@@ -86,7 +82,7 @@ class Run:
 
     @property
     def claims(self) -> list[JsonObject]:
-        """Return the extracted claims in the order of extraction."""
+        """Return the claims in the order of extraction."""
         return mappings(mapping(self.outputs.get("extracted_claims")).get("claims"))
 
     @property
@@ -97,31 +93,30 @@ class Run:
 
     @property
     def seconds(self) -> float | None:
-        """Return how long the run took."""
         return number(mapping(self.metrics.get("timing")).get("total_seconds"))
 
     @property
     def cost(self) -> float | None:
-        """Return what the run was estimated to cost, in US dollars."""
+        """Return the estimated cost of the run in US dollars."""
         return number(mapping(self.metrics.get("llm")).get("total_cost_usd"))
 
     @property
     def queries_per_claim(self) -> int | None:
-        """Return how many queries each claim was given."""
+        """Return the number of queries per claim."""
         count = self.config.get("max_queries_per_claim")
         return count if isinstance(count, int) and count > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedFolder:
-    """Everything of the folder that a recomputation needs.
+    """The content of the folder.
 
     Attributes:
-        folder: Where it lies.
+        folder: Its path.
         evaluations: By setting, then video.
         runs: By setting and video, in order of time.
         gold: Annotated claims by video.
-        problems: A sentence for everything that could not be read.
+        problems: A sentence for each unreadable part.
     """
 
     folder: Path
@@ -132,15 +127,14 @@ class PublishedFolder:
 
     @property
     def settings(self) -> tuple[int, ...]:
-        """Return the settings that were evaluated, in ascending order."""
+        """Return the evaluated settings in ascending order."""
         return tuple(sorted({each.setting for each in self.evaluations}))
 
 
 def read_published(folder: Path) -> PublishedFolder:
     """Read a folder in the published layout.
 
-    Raises:
-        PublishedLayoutError: if it is not one, or records no evaluation.
+    Raises PublishedLayoutError if it has another layout, or records no evaluation.
     """
     if not folder.is_dir():
         raise PublishedLayoutError(
@@ -217,17 +211,14 @@ def _json_object(file: Path, problems: list[str]) -> JsonObject | None:
 
 
 def mapping(value: object) -> JsonObject:
-    """Return a JSON object, or an empty one for anything else."""
     return value if isinstance(value, Mapping) else {}
 
 
 def mappings(value: object) -> list[JsonObject]:
-    """Return the objects of a JSON list, or none for anything else."""
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
 def strings(value: object) -> list[str]:
-    """Return the strings of a JSON list, or none for anything else."""
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
@@ -236,6 +227,5 @@ def _counted(value: object) -> float | None:
 
 
 def number(value: object) -> float | None:
-    """Return a JSON number; None for anything else."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number else None  # type: ignore[arg-type]

@@ -1,8 +1,4 @@
-"""How `factible evaluate --published` prints a recomputed evaluation.
-
-What belongs here: tables, JSON. What does not: arguments (factible_assets/cli/evaluate.py), the
-recomputation itself (report.py).
-"""
+"""Prints a recomputed evaluation for `factible evaluate --published`."""
 
 from __future__ import annotations
 
@@ -29,12 +25,12 @@ _NONE = "–"
 def reproduce(
     published: Path, similarity: Similarity | None, *, details: bool, as_json: bool
 ) -> None:
-    """Recompute a published evaluation and print how well each value is reproduced.
+    """Recompute a published evaluation and print the agreement of each value.
 
     Args:
         published: The folder with eval_results/, runs/ and ground_truth/.
         similarity: The measure of the matcher; None takes the recorded matches.
-        details: Print every value, not only those that differ.
+        details: Print every value, not only the different ones.
         as_json: Print JSON.
     """
     report = recompute_published(read_published(published), similarity)
@@ -105,7 +101,7 @@ def _print_report(report: PublishedReport, *, details: bool) -> None:
 
 
 def _note_precision(report: PublishedReport) -> None:
-    """Say what an 8-bit model may have moved, where it moved anything."""
+    """Warn that an 8-bit model may have moved values, if any differ."""
     differs = any(cell.outcome == "differs" for cell in report.cells())
     if differs and "int8" in report.matcher.similarity:
         note(
@@ -174,7 +170,7 @@ def _cells_table(setting: SettingReport) -> Table:
 
 
 def _print_grouped(title: str, cells: list[Cell]) -> None:
-    """Print the cells that share video and cause together, since one match moves many values."""
+    """Print cells with the same video and cause together, because one match moves many values."""
     if not cells:
         return
     typer.echo(f"\n{title} (published > recomputed, digits that agree):")
@@ -207,7 +203,7 @@ def _print_reasons(report: PublishedReport) -> None:
 def _by_reason(cells: Iterable[Cell]) -> dict[tuple[str, str, str], Counter[int]]:
     groups: dict[tuple[str, str, str], Counter[int]] = {}
     for cell in cells:
-        # What stands after the semicolon is of this video alone.
+        # The text after the semicolon is specific to the video.
         general = (cell.reason or "").partition(";")[0]
         groups.setdefault((cell.outcome, cell.metric, general), Counter())[cell.setting] += 1
     return groups

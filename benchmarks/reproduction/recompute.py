@@ -1,11 +1,8 @@
-"""Computes what the evaluator must have recorded of one video, from what was published of it.
+"""Recomputes the evaluator's values of one video, from a run's outputs or the recorded matches.
 
-What belongs here: the two ways (from a run's outputs, from the recorded matches), and which of the
-two is open. What does not: reading files (layout.py), metrics, comparing numbers (cells.py).
-
-How the published values were computed, found out by reproducing them: undefined metrics were
-written as 0; average precision is that over hits; retrieval success and evidence quality are one
-figure, the share of claims with a source; queries are claims times the setting's queries per claim.
+Reproducing the published values showed how they were computed: undefined metrics became 0; average
+precision is that over hits; retrieval success and evidence quality are one figure, the share of
+claims with a source; queries are claims times the setting's queries per claim.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ from factible_assets.evaluation.metrics.claims import (
 from factible_assets.evaluation.metrics.stances import Judgement, accuracy
 
 Values = dict[str, Computed]
-"""What each `section.name` should be."""
+"""The expected value of each `section.name`."""
 
 RECORDED: Final = Matcher("recorded", "as the evaluator wrote them down", None)
 
@@ -57,7 +54,7 @@ _NO_RUN = "the run that was evaluated is not published"
 
 @dataclass(frozen=True, slots=True)
 class Recomputation:
-    """One video's values, and the matches and judgements that they rest on."""
+    """One video's values, and the matches and judgements behind them."""
 
     video: MatchedVideo
     judgements: tuple[Judgement, ...]
@@ -69,9 +66,10 @@ class Recomputation:
 
 
 def evaluated_run(evaluation: Evaluation, runs: Sequence[Run]) -> Run | None:
-    """Return the published run whose evaluation was recorded; of several, the latest.
+    """Return the published run behind a recorded evaluation; if there are several, the latest.
 
-    It is known by its claims, which the evaluation lists as matched or extra, and by its duration.
+    It is identified by its claims, which the evaluation lists as matched or extra, and by its
+    duration.
     """
     recorded = Counter(_recorded_texts(evaluation))
     seconds = number(evaluation.section("end_to_end").get("total_time_seconds"))
@@ -109,7 +107,7 @@ def from_outputs(
     pairs: tuple[Pair, ...],
     matcher: Matcher = RECORDED,
 ) -> Recomputation:
-    """Compute every value from a run's outputs and the pairs of its claims that `matcher` found."""
+    """Compute every value from a run's outputs and the pairs that `matcher` found."""
     video = MatchedVideo(evaluation.video_id, system_claims(run), gold, pairs)
     reports = {str(report.get("claim_text")): report for report in run.reports or ()}
     judged = list(_judged(video, reports))
@@ -125,9 +123,9 @@ def from_outputs(
 def recorded_matching(
     evaluation: Evaluation, system: Sequence[SystemClaim], gold: Sequence[ClaimEntry]
 ) -> tuple[Pair, ...]:
-    """Return the matches that the evaluator recorded, as positions in both lists.
+    """Return the evaluator's recorded matches as positions in both lists.
 
-    A recorded match whose texts are in neither list is left out.
+    It omits a match whose texts are in neither list.
     """
     free_system = _positions([claim.text for claim in system])
     free_gold = _positions([claim.text for claim in gold])
@@ -149,7 +147,7 @@ def _positions(texts: Sequence[str]) -> dict[str, list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A judgement, and the gold claim that it is about."""
+    """A judgement and its gold claim."""
 
     gold_text: str
     judgement: Judgement
@@ -164,7 +162,7 @@ def _judged(video: MatchedVideo, reports: Mapping[str, JsonObject]) -> Iterator[
 
 
 def _retrieval(run: Run) -> Values:
-    """Compute what was found, from the reports (Factible, tables 16 and 17)."""
+    """Compute the evidence figures from the reports (Factible, tables 16 and 17)."""
     if run.reports is None and run.claims:
         lost = Computed(None, reason="the run stopped before it wrote its reports")
         return dict.fromkeys(_retrieval_names(), lost)
@@ -200,7 +198,6 @@ def _rating(name: str) -> str:
 
 
 def _sources(report: JsonObject) -> list[str]:
-    """Return the reliability rating of each source of a report."""
     groups = mapping(report.get("evidence_by_stance")).values()
     return [
         str(mapping(source.get("reliability")).get("rating", "unknown"))
@@ -215,16 +212,16 @@ def _sources(report: JsonObject) -> list[str]:
 def from_recorded(
     evaluation: Evaluation, gold: tuple[ClaimEntry, ...], queries_per_claim: int | None
 ) -> Recomputation:
-    """Compute what the recorded matches determine, where the run itself is not published.
+    """Compute the values that the recorded matches determine, if the run is unpublished.
 
     Args:
         evaluation: The recorded values.
         gold: The annotated claims.
-        queries_per_claim: Of other runs at this setting; the evaluated run's is not known.
+        queries_per_claim: From other runs at this setting; that of the evaluated run is unknown.
     """
     extraction = evaluation.section("claim_extraction")
     matched = mappings(extraction.get("matched_claims"))
-    # The order is not known; no value but average precision depends on it.
+    # The order is unknown; only average precision depends on it.
     system = tuple(
         SystemClaim(str(each.get("sys_text")), number(each.get("sys_importance")))
         for each in matched
@@ -247,7 +244,7 @@ def from_recorded(
 
 
 def _recorded_judged(evaluation: Evaluation, video: MatchedVideo) -> Iterator[_Judged]:
-    """Infer each match's stance: the recorded errors name the wrong ones, the rest was right."""
+    """Infer each match's stance: the recorded errors name the wrong ones; the others were right."""
     errors = {
         str(each.get("claim")): str(each.get("sys_verdict")).lower()
         for each in mappings(evaluation.section("verdict_accuracy").get("verdict_errors"))
@@ -260,7 +257,7 @@ def _recorded_judged(evaluation: Evaluation, video: MatchedVideo) -> Iterator[_J
 
 
 def _possible_average(hits: int, claims: int, published: float | None) -> Computed:
-    """Find an order of hits and misses that gives the published average precision."""
+    """Find an order of hits and misses with the published average precision."""
     if hits in {0, claims}:
         return Computed(1.0 if hits else 0.0)
     if published is None or math.comb(claims, hits) > _MOST_ORDERS:
@@ -301,7 +298,7 @@ def _recorded_retrieval(
 
 
 def _possible_share(section: JsonObject, claims: int) -> Computed:
-    """Find the number of claims with evidence that gives the published share."""
+    """Find the number of claims with evidence for the published share."""
     published = number(section.get("evidence_retrieval_success_rate"))
     if published is None or not claims:
         return Computed(None, reason=_NO_RUN)
@@ -313,10 +310,10 @@ def _possible_share(section: JsonObject, claims: int) -> Computed:
 def with_other_runs(
     recomputation: Recomputation, evaluation: Evaluation, runs: Sequence[Run]
 ) -> Recomputation:
-    """Fill in what the recorded matches leave open where another run has the published value.
+    """Complete the values that the recorded matches leave open from other published runs.
 
-    A run with the same claims shows their order and what was found for them; any run may show the
-    duration. Only values that are equal are taken over, and they say where they were found.
+    A run with the same claims shows their order and their evidence; any run may show the duration.
+    Only equal values are used, and they name their origin.
     """
     values = dict(recomputation.values)
     published = dict(evaluation.flattened())
@@ -349,7 +346,7 @@ def _equal(computed: Computed, published: float | None) -> bool:
 
 
 def _extraction(video: MatchedVideo, evaluation: Evaluation, matcher: Matcher) -> Values:
-    """Compute the metrics of claims (Factible, section 2.1.3), all but average precision."""
+    """Compute the metrics of claims (Factible, section 2.1.3) except average precision."""
     found = len(video.pairs)
     recall = _zero(recall_at_k(video))
     numbers = {
@@ -396,7 +393,7 @@ def _same(computed: Sequence[object], recorded: Sequence[object], *, read: bool)
 
 
 def _only_read(computed: Computed) -> Computed:
-    """Mark a list that was read where it should have been recomputed."""
+    """Mark a list that was read and not recomputed."""
     return replace(computed, choice=True, reason="read, not recomputed: this is its only record")
 
 
@@ -427,7 +424,7 @@ def _stances(judged: Sequence[_Judged], evaluation: Evaluation) -> Values:
 
 
 def _zero(ratio: Ratio) -> float:
-    """Return a ratio as it was published, where undefined was written as 0."""
+    """Return a ratio in the published form, with 0 for undefined."""
     return ratio.value or 0.0
 
 

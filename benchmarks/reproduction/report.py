@@ -1,9 +1,4 @@
-"""Recomputes a whole published folder, cell by cell, and averages over its videos.
-
-What belongs here: which way is taken for which video, the reason of each cell that differs, the
-figures of each setting. What does not: files (layout.py), one video's values (recompute.py),
-printing.
-"""
+"""Recomputes a published folder cell by cell, and averages over its videos."""
 
 from __future__ import annotations
 
@@ -57,7 +52,7 @@ HEADLINES: Final[Mapping[str, str]] = {
     "seconds": "end_to_end.total_time_seconds",
     "cost in USD": "end_to_end.total_cost_usd",
 }
-"""The metrics that are averaged over videos, by the name under which they are shown."""
+"""The metrics to average over videos, by their printed name."""
 
 _JUDGED: Final = {
     "claim_extraction.claim_quality_avg",
@@ -73,10 +68,10 @@ class VideoResult:
     """One video at one setting.
 
     Attributes:
-        source: The name of the run whose outputs were used; None if only recorded matches were.
-        matcher: How claims were matched.
-        agreeing_matches: Matches that were both recorded and made here.
-        all_matches: Matches that were recorded or made here.
+        source: The run whose outputs were used; None if only recorded matches were.
+        matcher: The matcher of the claims.
+        agreeing_matches: Matches both recorded and made here.
+        all_matches: Matches recorded or made here.
     """
 
     setting: int
@@ -91,19 +86,19 @@ class VideoResult:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One metric of one setting, over all its videos.
+    """One metric of one setting over all its videos.
 
     Attributes:
-        metric: The name under which it is shown.
+        metric: The printed name.
         published: The mean of the published values.
-        published_deviation: Their population standard deviation, as the published tables have it.
+        published_deviation: Their population standard deviation, as in the published tables.
         recomputed: The mean of the recomputed values, with its interval and baseline; undefined
             unless every video has one.
         deviation: Their population standard deviation.
         digits: Decimal places to which the two means agree.
-        reproduced: Videos whose value is reproduced.
+        reproduced: Videos with a reproduced value.
         consistent: Videos whose value is one of several possible ones.
-        videos: Videos that have a published value.
+        videos: Videos with a published value.
     """
 
     metric: str
@@ -119,8 +114,6 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class SettingReport:
-    """All videos at one setting."""
-
     setting: int
     videos: tuple[VideoResult, ...]
     rows: tuple[Row, ...]
@@ -128,14 +121,13 @@ class SettingReport:
 
 @dataclass(frozen=True, slots=True)
 class PublishedReport:
-    """The recomputation of a whole folder; `problems` are sentences about unreadable files."""
+    """The recomputation of a folder; `problems` are sentences about unreadable files."""
 
     matcher: Matcher
     settings: tuple[SettingReport, ...]
     problems: tuple[str, ...]
 
     def cells(self) -> Iterator[Cell]:
-        """Return the cells of all settings and videos."""
         for setting in self.settings:
             for video in setting.videos:
                 yield from video.cells
@@ -145,7 +137,7 @@ def recompute_published(folder: PublishedFolder, similarity: Similarity | None) 
     """Recompute every published value.
 
     Args:
-        folder: What was published.
+        folder: The published folder.
         similarity: The measure of the greedy matcher; None takes the recorded matches instead.
     """
     if isinstance(similarity, EmbeddingSimilarity):
@@ -159,7 +151,7 @@ def recompute_published(folder: PublishedFolder, similarity: Similarity | None) 
 
 
 def _all_texts(folder: PublishedFolder) -> list[str]:
-    """Return the texts of all claims that will be matched anew."""
+    """Return the texts of all claims to match again."""
     found = [
         evaluated_run(each, folder.runs.get((each.setting, each.video_id), ()))
         for each in folder.evaluations
@@ -218,7 +210,7 @@ def _video_result(
 
 
 def _queries_per_claim(folder: PublishedFolder, setting: int) -> int | None:
-    """Return the number of queries that all runs at a setting were given, if it is one number."""
+    """Return the queries per claim of all runs at a setting, if they agree."""
     counts = {
         run.queries_per_claim
         for (other, _), runs in folder.runs.items()
@@ -260,7 +252,7 @@ def _why_matches_differ(
 
 
 def _explained(evaluation: Evaluation, cell: Cell, remedy: Values, told: str) -> Cell:
-    """Say why a cell differs: by the matches alone, or beyond them."""
+    """Explain a difference: the matches alone, or more."""
     if cell.outcome != "differs":
         return cell
     again = compare(
@@ -277,7 +269,7 @@ def _explained(evaluation: Evaluation, cell: Cell, remedy: Values, told: str) ->
 
 
 def _cells(evaluation: Evaluation, values: Values) -> Iterator[Cell]:
-    """Put every recorded value beside what was computed, in the order of the file."""
+    """Compare every recorded value with its recomputation, in the order of the file."""
     for metric, recorded in evaluation.flattened():
         published = None if metric in _NEVER_FILLED and not recorded else recorded
         computed = values.get(metric) or _not_computed(metric, published)
@@ -310,7 +302,7 @@ def _rows(videos: Sequence[VideoResult]) -> Iterator[Row]:
             continue
         recorded = [cell.published for cell in filled if cell.published is not None]
         both = {cell.video_id: cell.recomputed for cell in filled if cell.recomputed is not None}
-        # The mean of only some of the videos is another figure than the published one.
+        # A mean over some of the videos is another figure than the published one.
         values = both if len(both) == len(filled) else {}
         baseline = _majority_baseline(videos) if name == "stance accuracy" else None
         figure = macro(name, values.values(), baseline=baseline)

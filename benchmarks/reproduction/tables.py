@@ -1,10 +1,7 @@
-"""The tables that were printed from the published evaluation, beside their recomputation.
+"""Compares the printed tables of the published evaluation with their recomputation.
 
-What belongs here: the printed figures and which recomputed ones they are. What does not: how those
-are computed (report.py).
-
-The printed figures are facts from Factible, tables 12 to 14 and 16 to 18, over 30 videos. They are
-compared only when a folder holds as many; the means of fewer videos are other figures.
+The printed figures are facts from Factible, tables 12 to 14 and 16 to 18, over 30 videos. The
+comparison needs a folder with all of them, because means of fewer videos are other figures.
 """
 
 from __future__ import annotations
@@ -60,7 +57,7 @@ _KNOWN_CAUSES: Final[Mapping[tuple[int, str], str]] = {
     (16, "evidence per claim"): "the printed figure is the recorded sources per query",
     (18, "seconds"): "the table's seconds were re-scaled, the recorded ones were not",
 }
-"""Why a printed figure is not that of the published files, by table and metric."""
+"""The reason that a printed figure differs from the published files, by table and metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +66,15 @@ class Printed:
 
     Attributes:
         table: Its table in Factible.
-        setting: The number of claims asked for.
+        setting: The requested number of claims.
         metric: As in the rows of a report.
         statistic: Mean or population deviation over videos, or the total.
-        printed: As it stands in the table.
+        printed: The printed value.
         recorded: The same statistic of the recorded per-video values.
         recomputed: The same of the recomputed ones; None unless every video has one.
-        agrees: Whether the recomputed figure, or for want of one the recorded, rounds to the
-            printed one.
-        cause: Why it does not agree; None if it does.
-        videos: Of how many videos the value is reproduced, possible (what was recorded allows it)
-            and neither.
+        agrees: Whether the recomputed figure, or else the recorded one, rounds to the printed one.
+        cause: The reason for a difference; None if they agree.
+        videos: The numbers of videos whose value is reproduced, possible, or neither.
     """
 
     table: int
@@ -95,7 +90,7 @@ class Printed:
 
 
 def printed_tables(report: PublishedReport) -> tuple[Printed, ...]:
-    """Compare with the printed tables; empty if the folder does not hold all their videos."""
+    """Compare with the printed tables; empty if the folder lacks some of their videos."""
     rows = {
         (setting.setting, row.metric): row
         for setting in report.settings
