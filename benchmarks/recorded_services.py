@@ -48,7 +48,7 @@ _TRANSCRIPT_CHARACTERS = 20_000
 """The output of the model call for the claims; the earlier system used one call a talk."""
 _CLAIM_WORDS, _SENTENCES = 14, 40
 _READING_TOKENS, _TOKENS_PER_SECOND = 90, 100
-"""Output tokens of one reading, and a model's output speed. Six pages are six readings in sequence."""
+"""Output tokens of one reading, and a model's speed. Six pages are six readings in sequence."""
 
 
 @dataclass(frozen=True, slots=True)
