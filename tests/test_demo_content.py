@@ -1,8 +1,4 @@
-"""The demo's content keeps its promises: talk, ground truth, miniature web and ratings.
-
-What belongs here: what must hold of the files in `corpora/` whoever reads them. What does not: the
-code that reads them (tests beside that code).
-"""
+"""Tests the demo's files in `corpora/`: talk, ground truth, miniature web and ratings."""
 
 from __future__ import annotations
 
@@ -42,7 +38,7 @@ STOP_WORDS = frozenset(FUNCTION_WORDS.split())
 
 
 class Page(HTMLParser):
-    """What the tests ask of a page; `problems` names tags that do not match."""
+    """The tested properties of a page; `problems` names mismatched tags."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)

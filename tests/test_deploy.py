@@ -1,4 +1,4 @@
-"""The files for several workers: each says what the programs that read it understand."""
+"""The files in deploy/ are valid for the programs that read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A newcomer's first command with nothing faked: what README and docs say and show of the demo."""
+"""Runs a newcomer's first command and compares README and docs with its output."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def fresh(home: Path) -> Fresh:
-    """The demo of a machine that has keys: it asks nobody, and prints the same as without."""
+    """The demo on a machine with keys: it contacts no service, and prints the same as without."""
     keys = {"SERPER_API_KEY": "a", "OPENAI_API_KEY": "b", "GOOGLE_FACT_CHECK_API_KEY": "c"}
     with loopback_world(home.parent) as world:
         leads = {name: value for name, value in world.environment.items() if value is not None}
@@ -50,7 +50,7 @@ def test_the_outputs_in_the_readme_are_what_a_fresh_install_prints(
     assert len(verdicts) >= 10
     assert set(verdicts["status"]) == {"complete"}
     assert set(verdicts["basis"]) == {"embedded"}
-    # Vectors alone are kept.
+    # The cache holds only vectors.
     assert {file.stem for file in (home / "cache").glob("*.sqlite")} <= {"vectors"}
     assert untrue(document, fresh) == [], "write them anew: python -m benchmarks.readme --write"
     assert (
@@ -71,7 +71,7 @@ def test_the_pictures_show_the_claims_and_verdicts_of_a_fresh_install(
         assert shown == recorded(REPORT), "take them anew: make pictures"
         page.goto(f"{client.base_url}{QUEUE.path}")
         assert said(page, QUEUE) == recorded(QUEUE), "take them anew: make pictures"
-    # The table in the Dagster UI says the same in other words; it unfolds the first twelve.
+    # The table in the Dagster UI has other words and unfolds the first twelve rows.
     unfolded = recorded(VERDICTS)
     assert len(unfolded) == min(12, len(shown))
     for line, of_table in zip(shown, unfolded, strict=False):

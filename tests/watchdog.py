@@ -1,8 +1,8 @@
-"""The limit of a single test, and the replacement of a worker that did not survive its test.
+"""Limits single tests, and replaces a worker that did not survive its test.
 
-The limit counts seconds of an idle machine (patience.py). Past it the test fails where it stands,
-with the stacks of all threads. A test that goes on nevertheless, in code that no signal interrupts,
-ends its worker with all processes that the worker has started.
+The limit counts seconds of an idle machine (patience.py). Past it the test fails with the stacks of
+all threads. If the test continues in code that no signal interrupts, its worker ends with all its
+child processes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TESTS_TO_BEGIN = 2
 
 
 class Watchdog:
-    """Waits beside one test until it has ended or its limit is reached."""
+    """Waits until a test ends or reaches its limit."""
 
     def __init__(self, item: Any, settings: Any) -> None:
         self._item, self._settings = item, settings
@@ -36,7 +36,7 @@ class Watchdog:
         self._thread.start()
 
     def cancel(self) -> None:
-        """End the watch; the test has ended."""
+        """End the watch after the test."""
         if not self._ended.is_set():
             self._ended.set()
             with self._sending:  # no signal that is on its way meets the handler of before
@@ -62,9 +62,9 @@ class Watchdog:
         pytest_timeout.timeout_timer(self._item, self._settings)
 
     def _is_over(self, seconds: float) -> bool:
-        """Wait for the end of the test, at most for so many seconds of an idle machine."""
+        """Wait for the end of the test, up to a number of seconds of an idle machine."""
         patience = Patience(seconds)
-        # Before the first measurement of the machine: most tests take less than a second.
+        # Before the first measurement of the machine, because most tests take less than a second.
         if self._ended.wait(_LOOK_SECONDS):
             return True
         while patience.left > 0 and not self._ended.is_set():
@@ -73,7 +73,7 @@ class Watchdog:
 
 
 def processes_below(process: int) -> Iterator[int]:
-    """Yield the ids of the processes that a process has started, and of those that they started."""
+    """Yield the ids of a process's descendants."""
     parents: dict[int, list[int]] = {}
     for each in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has ended
@@ -88,14 +88,14 @@ def processes_below(process: int) -> Iterator[int]:
 
 
 class FileByFile(LoadFileScheduling):  # type: ignore[misc] # xdist is not typed
-    """Hands out whole files, and goes on behind a test whose worker died.
+    """Hands out whole files, and continues after a test whose worker died.
 
-    The scheduler of pytest-xdist gives the same test to each replacement, which dies of it again. A
-    replacement that is given a single test waits for a second one before it begins.
+    The scheduler of pytest-xdist gives the same test to each replacement, which dies again. A
+    replacement with a single test waits for a second one before it starts.
     """
 
     def remove_node(self, node: Any) -> str | None:
-        """Take a worker out; return the test that it died of, if it had not done all of its own."""
+        """Remove a worker; return the test that killed it, if it had tests left."""
         units = self.assigned_work[node]
         left = ((name, unit) for unit in units.values() for name, done in unit.items() if not done)
         fatal = next(left, None)
