@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from factible_assets.config import EvidenceConfig
+from factible_assets.stages.evidence import PAGES_AT_ONCE
 from resources.http import HttpClient
 from resources.network_guard import NameTable, NetworkGuard
 from resources.pages.base import FetchedPage
@@ -163,7 +163,7 @@ def usage() -> Usage:
 async def fetch_all(port: int) -> tuple[list[FetchedPage], float]:
     """Fetch every page; return them in order with their seconds."""
     guard = NetworkGuard(NameTable({"*.example": ("127.0.0.1", port)}))
-    slots = asyncio.Semaphore(EvidenceConfig().concurrency)
+    slots = asyncio.Semaphore(PAGES_AT_ONCE)
     executable = find_browser()
     async with HttpClient(guard=guard) as http, Browser(guard, executable or "") as browser:
         fetcher = PageFetcher(http, browser=browser if executable else None)
@@ -220,7 +220,7 @@ async def measure() -> int:
     print_kinds(pages)
     print(
         f"{count} pages in {seconds:.1f} s: {count / seconds:.1f} pages/s with "
-        f"{EvidenceConfig().concurrency} at once on {os.cpu_count()} cores\n"
+        f"{PAGES_AT_ONCE} at once on {os.cpu_count()} cores\n"
         f"processor time per page: {1_000 * (after.own - before.own) / count:.0f} ms here, "
         f"{1_000 * (after.started - before.started) / count:.0f} ms in processes started\n"
         f"peak memory: {before.peak:.0f} MB before, {after.peak:.0f} MB after\n"

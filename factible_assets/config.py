@@ -86,9 +86,6 @@ class ClaimsConfig(StageConfig):
     max_claims: int = Field(
         default=5, ge=1, le=50, description="The most important claims that are kept per video."
     )
-    min_importance: float = Field(
-        default=0.0, ge=0.0, le=1.0, description="Claims below this importance are left out."
-    )
 
 
 class ExtractionConfig(ClaimsConfig):
@@ -239,9 +236,6 @@ class SearchConfig(StageConfig):
 class EvidenceConfig(StageConfig):
     """How much of a page is kept, and when enough has been read."""
 
-    max_page_characters: int = Field(
-        default=200_000, ge=1_000, le=5_000_000, description="Text kept of one page."
-    )
     enough_origins: int | None = Field(
         default=None,
         ge=1,
@@ -250,7 +244,6 @@ class EvidenceConfig(StageConfig):
             "stragglers unread (recorded as skipped). Unset: read everything that was selected."
         ),
     )
-    concurrency: int = Field(default=64, ge=1, le=256, description="Pages read at once.")
     together: bool = Field(
         default=False,
         description=(
@@ -359,6 +352,13 @@ class KnobError(ValueError):
     def __init__(self, knob: str, sentence: str, reason: str = "") -> None:
         super().__init__(sentence)
         self.knob, self.sentence, self.reason = knob, sentence, reason
+
+
+COMMON = {
+    *("max_claims", "max_queries", "max_results", "web", "published_before", "exclude_domains"),
+    *("language", "reasoner", "evidence_by", "strategy"),
+}
+"""The options that `factible check --help` shows; `--help-all` shows every one."""
 
 
 @dataclass(frozen=True, slots=True)

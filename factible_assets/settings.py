@@ -175,7 +175,6 @@ Cron = Annotated[
     str, of_form(r"\S+( \S+){4}", 'write five fields, such as "0 2 * * *" for every night at two')
 ]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-AnswerTokens = Annotated[int, Field(ge=50, le=60_000)]
 
 
 class SettingsError(FactibleError):
@@ -344,16 +343,6 @@ class Settings(BaseSettings):
     verdicts_by: Literal["auto", "template", "llm"] = "auto"
     models_file: Annotated[UserPath | None, RESTRICTED] = None
     reasoning_effort: Effort | None = None
-    reasoning_effort_claims: Effort | None = None
-    reasoning_effort_queries: Effort | None = None
-    reasoning_effort_evidence: Effort | None = None
-    reasoning_effort_verdicts: Effort | None = None
-    reasoning_effort_judge: Effort | None = None
-    max_tokens_claims: AnswerTokens | None = None
-    max_tokens_queries: AnswerTokens | None = None
-    max_tokens_evidence: AnswerTokens | None = None
-    max_tokens_verdicts: AnswerTokens | None = None
-    max_tokens_judge: AnswerTokens | None = None
     answer_language: TwoLetters | None = None
     thought_tokens: int | None = Field(None, ge=0, le=120_000)
     keep_prompts: Annotated[float, BeforeValidator(_days)] = Field(0, ge=0, le=3650)
@@ -367,7 +356,6 @@ class Settings(BaseSettings):
     searxng_url: Annotated[ServiceAddress | None, RESTRICTED] = Field(None, repr=False)
     semantic_scholar_api_key: SecretStr | None = None
     perplexity_api_key: SecretStr | None = None
-    fact_checks: Literal["auto", "off"] = "auto"
     google_fact_check_api_key: SecretStr | None = None
 
     # Pictures, for the asset `media`.
@@ -409,11 +397,8 @@ class Settings(BaseSettings):
     cache_search_days: Days = 1
     cache_page_days: Days = 1
     cache_model_days: Days = 90
-    cache_age_days: Days = 180
     cache_megabytes: Annotated[int, RESTRICTED] = Field(1024, ge=1, le=10**6)
-    retention_cron: Cron = "30 4 * * 0"
     retention_text_days: Annotated[Days, RESTRICTED] = Field(180, ge=1)
-    retention_cache_days: Annotated[Days, RESTRICTED] = 90
     retention_run_days: Annotated[Days, RESTRICTED] = Field(90, ge=1)
 
     # Re-checks and notifications.
@@ -566,7 +551,7 @@ class Settings(BaseSettings):
         from resources.cache.store import CachePolicy  # noqa: PLC0415 - only who opens the cache needs it
 
         usual = CachePolicy()
-        pages, ages = timedelta(days=self.cache_page_days), timedelta(days=self.cache_age_days)
+        pages = timedelta(days=self.cache_page_days)
         return CachePolicy(
             search=timedelta(days=self.cache_search_days),
             pages=pages,
@@ -574,8 +559,6 @@ class Settings(BaseSettings):
             unavailable_pages=min(pages, usual.unavailable_pages),
             kept_pages=usual.kept_pages if pages else pages,
             models=timedelta(days=self.cache_model_days),
-            ages=ages,
-            unknown_ages=min(ages, usual.unknown_ages),
             max_bytes=self.cache_megabytes * 1024**2,
         )
 

@@ -335,17 +335,13 @@ def test_a_name_that_a_server_has_stays_whole(
     assert bool(model.efforts) == ("4o" not in named)
 
 
-def test_efforts_and_limits_are_settings_of_each_stage(tmp_path: Path) -> None:
-    made = settings(
-        tmp_path, reasoning_effort="high", reasoning_effort_claims="minimal", max_tokens_claims=2000
-    )
-    asked = ScriptedModel([])
-    claims = stage_model(made, "claims", asked, 1_200)
-    verdicts = stage_model(made, "verdicts", asked, 900)
-    assert (claims.effort, claims.max_tokens) == ("minimal", 2_000)
-    assert (verdicts.effort, verdicts.max_tokens) == ("high", 900)
-    assert "FACTIBLE_MAX_TOKENS_VERDICTS (now 900)" in verdicts.remedy
-    assert "FACTIBLE_THOUGHT_TOKENS" in verdicts.remedy
+def test_a_stage_asks_its_model_with_the_effort_and_thoughts_of_the_settings(
+    tmp_path: Path,
+) -> None:
+    made = settings(tmp_path, reasoning_effort="high", thought_tokens=500)
+    model = stage_model(made, ScriptedModel([]), 900)
+    assert (model.effort, model.thought_tokens, model.max_tokens) == ("high", 500, 900)
+    assert "FACTIBLE_THOUGHT_TOKENS" in model.remedy
 
 
 def test_each_stage_has_its_model(tmp_path: Path) -> None:
@@ -599,15 +595,11 @@ def test_secrets_in_settings_are_never_shown(tmp_path: Path) -> None:
 # --- Prior fact checks, registries and remarks --------------------------------------------------
 
 
-async def test_prior_fact_checks_need_a_key_and_can_be_switched_off(
-    tmp_path: Path, server: MisbehavingServer
-) -> None:
+async def test_prior_fact_checks_need_a_key(tmp_path: Path, server: MisbehavingServer) -> None:
     search = {"search": "wikipedia"}
     async with live_web(settings(tmp_path, **search)) as web:
         assert web.fact_checks is None
     key = {**search, "google_fact_check_api_key": "k"}
-    async with live_web(settings(tmp_path, **key, fact_checks="off")) as web:
-        assert web.fact_checks is None
     server.on("/v1alpha1/claims:search", respond_json({}))
     address = f"google_fact_check=http://127.0.0.1:{server.port}"
     for _ in range(2):
@@ -698,9 +690,9 @@ def test_a_default_is_remarked_on_only_if_nobody_wished_otherwise(tmp_path: Path
         assert ("OPENAI_API_KEY" in told) is is_told
 
 
-def test_another_effort_makes_another_answer_and_a_larger_limit_the_same(tmp_path: Path) -> None:
+def test_another_effort_makes_another_answer_and_more_room_the_same(tmp_path: Path) -> None:
     plain = settings(tmp_path, openai_api_key="k")
-    roomier = settings(tmp_path, openai_api_key="k", max_tokens_claims=3_000)
+    roomier = settings(tmp_path, openai_api_key="k", thought_tokens=3_000)
     harder = settings(tmp_path, openai_api_key="k", reasoning_effort="high")
     variant = Variant("v", {"model": "gpt-5-mini", "web": "miniature"})
 

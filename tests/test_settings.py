@@ -188,9 +188,8 @@ def test_a_value_that_cannot_be_used_is_named_by_its_variable_and_not_repeated(
 
 @pytest.mark.parametrize("days", [0, 0.1, 1])
 def test_nothing_of_a_page_is_kept_longer_than_pages_are(days: float, tmp_path: Path) -> None:
-    policy = Settings(home=tmp_path, cache_page_days=days, cache_age_days=days).cache_policy
+    policy = Settings(home=tmp_path, cache_page_days=days).cache_policy
     assert policy.unavailable_pages <= policy.pages == timedelta(days=days)
-    assert policy.unknown_ages <= policy.ages
     assert bool(policy.kept_pages) == bool(days)
 
 

@@ -15,7 +15,7 @@ import typer
 
 from factible_assets.cli.main import options_of
 from factible_assets.cli.output import note
-from factible_assets.config import FactCheckConfig, Knob, KnobError, config_of, knobs
+from factible_assets.config import COMMON, FactCheckConfig, Knob, KnobError, config_of, knobs
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import UsageError
 from factible_assets.settings import Settings, SettingsError, load_settings
@@ -46,7 +46,23 @@ keeps_claims = partial(takes_knobs, without="claims")
 @cache
 def _options(without: str | None) -> tuple[Any, ...]:
     wanted = {name: knob for name, knob in knobs().items() if knob.place[0] != without}
-    return options_of({name.replace(".", "_"): _of(knob) for name, knob in wanted.items()})
+    declared = {name.replace(".", "_"): _of(knob) for name, knob in wanted.items()}
+    more = typer.Option(
+        "--help-all",
+        help="Show every option, rare ones too.",
+        callback=_help_all,
+        is_eager=True,
+        expose_value=False,
+    )
+    return options_of({**declared, "help_all": Annotated[bool, more]})
+
+
+def _help_all(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        for option in context.command.params:
+            option.hidden = False  # type: ignore[attr-defined] # of options, not of arguments
+        typer.echo(context.get_help())
+        raise typer.Exit
 
 
 def _of(knob: Knob) -> Any:
@@ -69,7 +85,12 @@ def _of(knob: Knob) -> Any:
             context.meta.setdefault(_GIVEN, {})[knob.name] = value
 
     option = typer.Option(
-        _name(knob.name), help=words, metavar=form, callback=keep, expose_value=False
+        _name(knob.name),
+        help=words,
+        metavar=form,
+        callback=keep,
+        expose_value=False,
+        hidden=knob.name not in COMMON,
     )
     return Annotated[_TYPES.get(schema.get("type", ""), str) | None, option]
 

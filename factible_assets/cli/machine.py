@@ -372,8 +372,8 @@ def retention(
 ) -> None:
     """Remove old page texts that nothing current rests on, kept answers, and records of runs.
 
-    Verdicts, evidence and quotes stay. FACTIBLE_RETENTION_TEXT_DAYS, FACTIBLE_RETENTION_CACHE_DAYS
-    and FACTIBLE_RETENTION_RUN_DAYS say how old is old.
+    Verdicts, evidence and quotes stay. FACTIBLE_RETENTION_TEXT_DAYS and FACTIBLE_RETENTION_RUN_DAYS
+    set the age. Answers go after 90 days without use.
 
     Example: factible retention --dry-run
     """

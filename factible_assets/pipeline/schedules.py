@@ -235,7 +235,7 @@ def apply_retention(
             freed = compact(store)
             store.publish(settings.published)
     if settings.cache.exists() and not dry_run:
-        unused = timedelta(days=settings.retention_cache_days)
+        unused = timedelta(days=_UNUSED_ANSWER_DAYS)
         cache = DiskCache(settings.cache, settings.cache_policy)
         answers = {str(kind): count for kind, count in cache.trim(unused).items()}
         cache.close()
@@ -252,6 +252,12 @@ def apply_retention(
     delete_runs(instance, () if dry_run else ended)
     return Removed(texts, characters, answers, freed, dry_run, len(ended))
 
+
+_RETENTION_CRON = "30 4 * * 0"
+"""Sundays at half past four, after the night's re-checks."""
+
+_UNUSED_ANSWER_DAYS = 90
+"""Longer than the time between two re-checks; the size of the cache has its own limit."""
 
 _DRY_RUN = dg.Field(bool, default_value=False, description="Count what is old, and remove nothing.")
 
@@ -292,12 +298,11 @@ def nightly(
 
     Raises SettingsError: A cron expression in the settings cannot be used.
     """
-    for variable in ("recheck_cron", "retention_cron"):
-        if not is_valid_cron_string(getattr(settings, variable)):
-            raise SettingsError(
-                f"The setting FACTIBLE_{variable.upper()} is no cron expression: write five "
-                'fields, such as "0 2 * * *" for every night at two.'
-            )
+    if not is_valid_cron_string(settings.recheck_cron):
+        raise SettingsError(
+            "The setting FACTIBLE_RECHECK_CRON is no cron expression: write five fields, such as "
+            '"0 2 * * *" for every night at two.'
+        )
     recheck = dg.define_asset_job(
         RECHECK_JOB,
         selection=dg.AssetSelection.assets(*RECHECK_ASSETS),
@@ -344,7 +349,7 @@ def nightly(
     weekly = dg.ScheduleDefinition(
         name="weekly_retention",
         job=retention,
-        cron_schedule=settings.retention_cron,
+        cron_schedule=_RETENTION_CRON,
         execution_timezone=settings.recheck_timezone,
         default_status=status,
         description="Removes what is old, once a week.",

@@ -225,9 +225,7 @@ async def run_judging(
             account = budget.account(f"the video {task.asked.subject.video_id}")
             # What made no score is asked for anew, not taken from where it is kept.
             model = CachingModel(client, cache, account, renews=task.known is not None)
-            return await judge(
-                reasoning.stage_model(settings, reasoning.JUDGE, model, ANSWER_TOKENS), task.asked
-            )
+            return await judge(reasoning.stage_model(settings, model, ANSWER_TOKENS), task.asked)
 
         try:
             result = await _ask_all(store, judging, ask, listener)

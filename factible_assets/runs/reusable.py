@@ -26,7 +26,7 @@ from factible_assets.pipeline.assets import transcripts as transcripts_asset
 from factible_assets.records import Claim, ReviewAction
 from factible_assets.report.data import ReportData
 from factible_assets.rows import Materialization
-from factible_assets.services.reasoning import choose_reasoners, effort_of, plan_models
+from factible_assets.services.reasoning import choose_reasoners, plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.progress import ALL_STAGES
@@ -73,7 +73,7 @@ def input_tags(video_id: str, settings: Settings, config: FactCheckConfig) -> di
     reasoner: list[Any] = ["embedded"]
     try:
         if choose_reasoners(config, settings).claims == "llm":
-            model, effort = plan_models(settings).stages["claims"], effort_of(settings, "claims")
+            model, effort = plan_models(settings).stages["claims"], settings.reasoning_effort
             reasoner = ["llm", model.provider, model.name, *([effort] if effort else [])]
     except SetupError:
         return {}

@@ -285,10 +285,8 @@ def _services(
         False,
         remedy="For what fact-checkers have published: set GOOGLE_FACT_CHECK_API_KEY.",
     )
-    if settings.fact_checks == "off":
-        idle = PartStatus(idle.service, False, None, "Switched off (FACTIBLE_FACT_CHECKS).")
     answer = "Google's Fact Check Tools answer."
-    yield _asked(idle, fact_checks, answer, asks=search.asks_fact_checkers(settings))
+    yield _asked(idle, fact_checks, answer, asks=settings.google_fact_check_api_key is not None)
     yield asyncio.to_thread(_browser, settings)
     yield asyncio.to_thread(_reader, settings)
     idle = PartStatus("jina", False, None, "This machine fetches pages itself.")

@@ -33,7 +33,7 @@ from factible_assets.stages.ports import EvidenceReader, Reasoner
 from factible_assets.strategies import strategy_named
 from resources.cache.store import DiskCache
 from resources.errors import SetupError
-from resources.llm.base import Effort, LanguageModel
+from resources.llm.base import LanguageModel
 from resources.llm.limits import Budget, Ceiling
 from resources.llm.registry import PROJECT_MODELS, ModelInfo, ModelRegistry, RegistryError
 from resources.models.base import model_path
@@ -200,31 +200,16 @@ def model_clients(
     )
 
 
-def effort_of(settings: Settings, stage: str) -> Effort | None:
-    """Return how hard a stage's model is to think; None leaves it to what is usual for it."""
-    wish: Effort | None = getattr(settings, f"reasoning_effort_{stage}")
-    return wish or settings.reasoning_effort
-
-
-def stage_model(
-    settings: Settings, stage: str, model: LanguageModel, max_tokens: int
-) -> StageModel:
-    """Return how a stage, or the judge, asks its model.
-
-    `max_tokens` is the limit on an answer where the settings have none.
-    """
-    limit = getattr(settings, f"max_tokens_{stage}") or max_tokens
+def stage_model(settings: Settings, model: LanguageModel, max_tokens: int) -> StageModel:
+    """Return how a stage, or the judge, asks its model; `max_tokens` limits an answer."""
     return StageModel(
         model,
         settings.answer_language,
-        max_tokens=limit,
+        max_tokens=max_tokens,
         seed=_SEED,
-        effort=effort_of(settings, stage),
+        effort=settings.reasoning_effort,
         thought_tokens=settings.thought_tokens,
-        remedy=(
-            f"Raise FACTIBLE_MAX_TOKENS_{stage.upper()} (now {limit:,}), or for thoughts "
-            "FACTIBLE_THOUGHT_TOKENS"
-        ),
+        remedy="Raise FACTIBLE_THOUGHT_TOKENS, lower FACTIBLE_REASONING_EFFORT",
     )
 
 
@@ -406,7 +391,7 @@ async def open_models(
         for model in plan.models
     }
     stages = {
-        stage: stage_model(settings, stage, models[plan.stages[stage]], ANSWER_TOKENS[stage])
+        stage: stage_model(settings, models[plan.stages[stage]], ANSWER_TOKENS[stage])
         for stage in STAGES
     }
     return LlmReasoner(stages)

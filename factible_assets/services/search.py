@@ -176,11 +176,6 @@ def search_service(name: SearchProvider, http: HttpClient, settings: Settings) -
     )
 
 
-def asks_fact_checkers(settings: Settings) -> bool:
-    """Tell whether prior fact checks are looked up on the live web."""
-    return settings.fact_checks == "auto" and settings.google_fact_check_api_key is not None
-
-
 def fact_check_lane(settings: Settings, http: HttpClient) -> GoogleFactChecks:
     """Return who knows what fact-checkers have published.
 

@@ -114,7 +114,7 @@ async def _live(settings: Settings, stack: AsyncExitStack, kept: DiskCache) -> O
         ages = CachingAges(known.age, kept, identity=asked)
     asked_live = [search.search_service(name, services, settings) for name in names]
     lane = None
-    if search.asks_fact_checkers(settings):
+    if settings.google_fact_check_api_key is not None:
         checks = search.fact_check_lane(settings, services)
         lane = CachingFactChecks(checks, kept, identity=checks.identity)
     return OpenWeb(

@@ -42,8 +42,7 @@ def build_claims(
     )
     distinct: dict[str, ClaimDraft] = {}
     for draft in ordered:
-        if config is None or clamped(draft.importance) >= config.min_importance:
-            distinct.setdefault(normalise_text(_wording(draft)), draft)
+        distinct.setdefault(normalise_text(_wording(draft)), draft)
     kept = [draft for draft in distinct.values() if _wording(draft)]
     most = config.max_claims if config else None
     said = _Said(transcript.video_id, transcript.text, segments)

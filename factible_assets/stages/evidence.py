@@ -168,6 +168,13 @@ def keep_relevant(text: str, limit: int, topics: Sequence[str]) -> str:
     return "".join(_GAP * (index in gaps) + blocks[index] for index in sorted(kept))
 
 
+PAGES_AT_ONCE = 64
+"""Most pages wait for their server; each costs some 5 MB meanwhile."""
+
+PAGE_CHARACTERS = 200_000
+"""A book of 30,000 words; readers score passages, so longer texts cost time and settle no more."""
+
+
 @dataclass(kw_only=True)
 class PageLibrary:
     """The pages of one run: each URL is fetched once, however many claims want it.
@@ -180,9 +187,9 @@ class PageLibrary:
 
     fetcher: Fetcher
     texts: dict[str, str]
-    concurrency: int
-    limit: int
     topics: Sequence[str]
+    concurrency: int = PAGES_AT_ONCE
+    limit: int = PAGE_CHARACTERS
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.concurrency)

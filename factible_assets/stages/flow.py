@@ -190,11 +190,7 @@ async def check_claims(
         timed=lambda: watch.time("reliability_ratings"),
     )
     library = PageLibrary(
-        fetcher=services.fetcher,
-        texts=texts,
-        concurrency=config.evidence.concurrency,
-        limit=config.evidence.max_page_characters,
-        topics=[claim.text for claim in claims],
+        fetcher=services.fetcher, texts=texts, topics=[claim.text for claim in claims]
     )
     stories = StoryIndex(texts)
     checks = [

@@ -351,12 +351,16 @@ def test_a_setting_that_there_is_not_is_said_with_the_one_that_is_meant(
     assert finding["sentence"] == words.strip()
 
 
-def test_every_knob_of_a_run_is_an_option_in_its_own_words(factible: Run) -> None:
-    told = " ".join(factible("check", "--help").stdout.split())
+def test_help_shows_the_common_options_on_two_screens_and_help_all_every_one(factible: Run) -> None:
+    short = factible("check", "--help").stdout
+    assert len(short.splitlines()) <= 100
+    assert "--max-claims" in short
+    assert "--min-margin" not in short
+    told = " ".join(factible("check", "--help-all").stdout.split())
     for name in knobs():
         assert f"--{name.replace('_', '-')} " in told
     assert "Margin of the vote below which it abstains. From 0.0 to 1.0. Default: 0.2." in told
-    again = factible("recheck", "--help").stdout
+    again = factible("recheck", "--help-all").stdout
     assert "--min-margin" in again
     assert "--max-claims" not in again, "the claims of a re-check are those that are there"
     refused = factible("check", "everyday-beliefs-talk", "--min-margin", "7")

@@ -120,7 +120,7 @@ def test_prior_fact_checks_stand_beside_the_verdicts_and_change_none(tmp_path: P
         failed = store.read_current(PriorFactCheck, VIDEO)
         assert {row.status for row in failed} == {"infra_error"}
 
-        world.settings = {**KEYS, "FACTIBLE_FACT_CHECKS": "off"}
+        world.settings = {k: v for k, v in KEYS.items() if k != "GOOGLE_FACT_CHECK_API_KEY"}
         before = len([asked for asked in world.server.asked if asked.path == FACT_CHECKS])
         code, _, err = world.factible("check", VIDEO_URL, "--force", "--json")
         assert code == 0, err

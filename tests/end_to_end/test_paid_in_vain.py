@@ -24,7 +24,7 @@ KEYS = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
             say("openai", '{"the', finish="length", usage=(900, 1_200)),
             "truncated",
             2,
-            "FACTIBLE_MAX_TOKENS_CLAIMS",
+            "FACTIBLE_THOUGHT_TOKENS",
         ),
     ],
     ids=["refusal", "wrong key", "cut off"],

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from typing import Any, Literal
 
 import pytest
@@ -16,6 +17,8 @@ import pytest
 from factible_assets.config import EvidenceConfig, FactCheckConfig, SearchConfig, VerdictsConfig
 from factible_assets.records import Claim
 from factible_assets.rows import VideoRows
+from factible_assets.stages import flow
+from factible_assets.stages.evidence import PageLibrary
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.origins import label_origins
 from factible_assets.stages.ports import QueryDraft
@@ -568,12 +571,14 @@ async def test_enough_agreeing_origins_leave_the_stragglers_unread() -> None:
     assert result.verdicts[0].status == "complete"
 
 
-async def test_no_more_pages_are_fetched_at_once_than_configured() -> None:
+async def test_no_more_pages_are_fetched_at_once_than_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     world, claims = furnished_world(claims=2)
     world.delays = {"fetch": 0.01}
-    one_by_one = FactCheckConfig(evidence=EvidenceConfig(concurrency=1))
+    monkeypatch.setattr(flow, "PageLibrary", partial(PageLibrary, concurrency=1))
     started = time.perf_counter()
-    result = await check(world, claims, one_by_one)
+    result = await check(world, claims)
     assert time.perf_counter() - started >= 0.01 * len(result.pages)
 
 

@@ -126,7 +126,7 @@ class Surroundings:
         for stage in reasoning.STAGES:
             if stage in choice.models:
                 # Its prompt is a file among the code.
-                named = (choice.models[stage], reasoning.effort_of(choice.settings, stage))
+                named = (choice.models[stage], choice.settings.reasoning_effort)
                 makers[stage] = " ".join(filter(None, named))
             else:
                 makers[stage] = f"{choice.made_by[stage]} {commits}"
