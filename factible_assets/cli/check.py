@@ -20,13 +20,13 @@ from typer import Argument, Context, Exit, Option, Typer
 from factible_assets.cli import arguments
 from factible_assets.cli.output import (
     NARROW,
-    complain,
     note,
     outcome_text,
+    output_mode,
+    print_error,
     result,
     stdout,
     table,
-    wishes,
 )
 from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
 from factible_assets.corpora.reading import load_corpora, load_corpus
@@ -158,7 +158,7 @@ def _check(video: Target, settings: Settings, config: FactCheckConfig, reuse: Re
         with suppress(SetupError):  # the run has reported it
             choices = choose_reasoners(config, settings)
     for failure in checked.failures:
-        complain(failure)
+        print_error(failure)
     _show(checked, choices)
     raise Exit(checked.code)
 
@@ -358,7 +358,7 @@ def check_list(
         file, settings.home_corpora, form="csv", name=name, limit=limit, replace=True
     )
     for sentence in done.left_out:
-        complain(f"left out: {plain(sentence)}")
+        print_error(f"left out: {plain(sentence)}")
     (corpus,) = load_corpus(done.file).corpora
     given = {
         entry.video.video_id: {"claim": claim.text, "date": claim.said_on, "label": claim.label}
@@ -499,7 +499,7 @@ def recheck(
         note(f"[{place}/{len(rows)}] {plain(row.video_id)}: {why}")
         done.append(next(runs))
         for failure in done[-1].failures:
-            complain(failure)
+            print_error(failure)
     cells = [
         (
             each.data.video.video_id,
@@ -529,7 +529,7 @@ def _completeness(incomplete: int) -> str:
 
 
 def _show_plan(rows: Sequence[PlannedVideo]) -> None:
-    if wishes.json or not rows:
+    if output_mode.json or not rows:
         result(rows, "No video has claims to check again.")
         return
     when = f"{rows[0].planned_for:%Y-%m-%d at %H:%M} UTC"

@@ -16,7 +16,7 @@ from rich.progress import Progress as Bar
 from typer import Argument, Exit, Option, Typer, echo
 
 from factible_assets.cli.arguments import read_corpora
-from factible_assets.cli.output import note, result, stderr, table, wishes
+from factible_assets.cli.output import note, output_mode, result, stderr, table
 from factible_assets.corpora.format import corpus_json_schema
 from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video, remove_video
@@ -304,7 +304,7 @@ def export(
 
     What was found by checking is exported by: factible export
     """
-    if wishes.json and output is None:
+    if output_mode.json and output is None:
         raise UsageError("--json tells where a file is.", "Name it with --output.")
     reading = read_corpora(load_settings())
     corpus = reading.corpus(name)
@@ -390,7 +390,7 @@ def info() -> None:
     """
     settings = load_settings()
     counts = _open_archive(settings).collections() if settings.archive.exists() else {}
-    if not counts and not wishes.json:
+    if not counts and not output_mode.json:
         note(f"The archive {settings.archive} is empty; fill it with: factible archive import")
         return
     headings = ("collection", "pages with text")

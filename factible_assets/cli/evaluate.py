@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Argument, Exit, Option
 
 from factible_assets.cli.arguments import read_corpora
-from factible_assets.cli.output import between, note, result, table, wishes
+from factible_assets.cli.output import between, note, output_mode, result, table
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.runs.targets import open_store, unchecked
@@ -96,7 +96,7 @@ def evaluate(
             raise UsageError("A published evaluation has no corpora.", "Leave out --corpus.")
         printing = _from_source("printing")
         similarity = None if matcher == "recorded" else _similarity(matcher, model)
-        printing.reproduce(published, similarity, details=details, as_json=wishes.json)
+        printing.reproduce(published, similarity, details=details, as_json=output_mode.json)
         return
     if matcher == "recorded":
         raise UsageError(
@@ -113,7 +113,7 @@ def evaluate(
         )
     by = ClaimMatcher(_similarity(matcher, model))
     found = evaluate_corpora(store, reading, by, corpora=corpus or [], bootstrap=resamples)
-    if wishes.json:
+    if output_mode.json:
         result({"corpora": {name: document(each) for name, each in found.items()}})
         return
     for name, evaluation in found.items():

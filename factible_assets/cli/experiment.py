@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Exit, Option, Typer
 
-from factible_assets.cli.output import as_json, between, complain, note, print_json, result, table
+from factible_assets.cli.output import (
+    as_json,
+    between,
+    note,
+    print_error,
+    print_json,
+    result,
+    table,
+)
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import Settings, load_settings
@@ -98,7 +106,7 @@ def run(
     )
     for each in failed:
         why = plain(each.failure or "")
-        complain(f"{each.variant} on {plain(each.video_id)} failed: {why}")
+        print_error(f"{each.variant} on {plain(each.video_id)} failed: {why}")
     if incomplete:
         note(
             f"{incomplete} checks have incomplete verdicts because services failed; run the "
@@ -265,7 +273,7 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
 def _refuse(problems: Iterable[FileProblem]) -> None:
     listed = list(problems)
     for problem in listed[1:]:
-        complain(str(problem))
+        print_error(str(problem))
     if listed:
         raise FactibleError(str(listed[0]))
 

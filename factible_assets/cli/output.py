@@ -1,22 +1,9 @@
-"""What every command prints, and where: results on stdout, everything else on stderr.
+"""Prints for all commands: results on stdout, progress and errors on stderr.
 
-What belongs here: consoles, notes, the result as a document or as it is shown, tables, the one
-place where an error becomes a sentence and an exit code. What does not: progress (progress.py),
-files, the sentences of single errors, which bring their own.
-
-The convention that every command keeps:
-
-- `--json` (given to every command by main.py): stdout is one JSON document and nothing else; keys
-  in snake_case, times in ISO 8601, null for what is unknown. `result` is handed both forms.
-- `--quiet` (likewise): the result and errors alone. `note` and `stderr` fall silent by themselves;
-  `complain` does not.
-- Errors are raised as FactibleError: one sentence and the remedy on stderr, an exit code, and an
-  empty stdout; with `--json` a document that says the same.
-- Text from outside goes through `plain` wherever a person's terminal shows it; in the cells of a
-  table it does so by itself.
-
-Errors of other rooms are known by name, not by import: a command that needs no warehouse must not
-load one in order to catch its errors.
+- `--json`: stdout holds one JSON document. Keys are snake_case, times ISO 8601, unknown is null.
+- `--quiet`: `note` and `stderr` print nothing. Results and errors still appear.
+- A FactibleError prints one sentence with the remedy on stderr and sets the exit code.
+- Text from outside passes `plain` before a terminal shows it. Table cells do this themselves.
 """
 
 from __future__ import annotations
@@ -32,34 +19,35 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from factible_assets.errors import FULL_DISK, NO_ROOM, ExitCode, FactibleError, is_full
-from factible_assets.stances import STANCES
 from factible_assets.wording import number, plain, verdict_words
 
-if TYPE_CHECKING:  # loaded by who prints them; help and documents need none
+if TYPE_CHECKING:  # help and JSON need no rich
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from factible_assets.records import Verdict
 
-_NONE = "–"
-"""What stands where nothing is known."""
+_UNKNOWN = "–"
 
 _WIDTH = 160
-"""How wide results are where nobody watches: no line is cut for a screen that is not there."""
+"""Columns of results in a pipe, so that lines stay whole."""
 
 NARROW = 110
-"""Screens below this have no room for a column each; what belongs together stands in one cell."""
+"""Narrower screens show related values in one cell."""
 
-STYLES: dict[str, str] = {
-    **{name: each.style for name, each in STANCES.items()},
+STYLES = {
+    "supports": "green",
+    "refutes": "red",
+    "mixed": "yellow",
+    "unclear": "default",
     "incomplete": "magenta",
 }
 
 
 @dataclass
-class Wishes:
-    """What the user asked for beside the command itself, and whether its document is printed."""
+class OutputMode:
+    """The options that every command has. `printed` is set once the JSON document is out."""
 
     json: bool = False
     quiet: bool = False
@@ -67,12 +55,12 @@ class Wishes:
     printed: bool = False
 
 
-wishes = Wishes()
-"""Of the command that runs; main.py begins anew with each, and ends with none."""
+output_mode = OutputMode()
+"""The options of the current command; main.py resets them."""
 
 
 def stdout(stream: Any = None, *, silent: bool = False) -> Console:
-    """Return a console for results; wide where nobody watches, so that no line is cut."""
+    """Return a console for results."""
     from rich.console import Console
 
     stream = stream or sys.stdout
@@ -88,38 +76,37 @@ def stdout(stream: Any = None, *, silent: bool = False) -> Console:
 
 
 def stderr() -> Console:
-    """Return a console for progress and notes; with --quiet one that is no terminal and silent."""
-    return stdout(sys.stderr, silent=wishes.quiet)
+    """Return a console for progress; with --quiet it prints nothing."""
+    return stdout(sys.stderr, silent=output_mode.quiet)
 
 
 def note(words: str) -> None:
-    """Say something beside the result, on stderr; nothing with --quiet."""
-    if not wishes.quiet:
-        _say(words)
+    """Print a remark on stderr, unless --quiet is set."""
+    if not output_mode.quiet:
+        _print_stderr(words)
 
 
-def complain(words: str) -> None:
-    """Say what failed though the command goes on, on stderr, also with --quiet."""
-    _say(f"factible: {words}")
+def print_error(words: str) -> None:
+    """Print an error on stderr that does not end the command."""
+    _print_stderr(f"factible: {words}")
 
 
-def _say(words: str) -> None:
+def _print_stderr(words: str) -> None:
     try:
         typer.echo(words, err=True)
     except BrokenPipeError:
-        # Whoever read along has gone, from stdout too where both are one pipe; the work goes on.
+        # The reader closed the pipe, perhaps stdout's too. The work goes on without it.
         out, err, nowhere = sys.stdout.fileno(), sys.stderr.fileno(), os.open(os.devnull, os.O_RDWR)
         for each in (out, err) if os.path.sameopenfile(out, err) else (err,):
             os.dup2(nowhere, each)
 
 
 def result(document: Any, *shown: Any) -> None:
-    """Print the result: with --json the document, else what is shown to people, on stdout.
+    """Print the result on stdout: the document with --json, otherwise `shown`.
 
-    A document has plain values, dataclasses, records and times; `shown` are lines of text, and
-    tables and the like, which rich draws.
+    `shown` are lines of text, and whatever rich draws.
     """
-    if wishes.json:
+    if output_mode.json:
         print_json(document)
         return
     for each in shown:
@@ -130,21 +117,21 @@ def result(document: Any, *shown: Any) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document, on stdout."""
-    wishes.printed = True
+    """Print one JSON document on stdout."""
+    output_mode.printed = True
     text = json.dumps(value, ensure_ascii=not is_utf(sys.stdout), indent=2, default=as_json)
     typer.echo(without_controls(text))
 
 
 def is_utf(stream: Any) -> bool:
-    """Tell whether a stream takes every character."""
+    """Tell whether a stream can encode every character."""
     return str(getattr(stream, "encoding", None) or "utf").casefold().startswith("utf")
 
 
 def as_json(value: Any) -> Any:
-    """Return what JSON has no form for as what it has: records as objects, times as ISO 8601.
+    """Convert records and dataclasses to objects, times to ISO 8601, for `json.dumps`.
 
-    What a class keeps out of its repr, such as a password, stays out of documents too.
+    Fields that a dataclass keeps out of its repr, such as passwords, stay out.
     """
     if is_dataclass(value):
         return {each.name: getattr(value, each.name) for each in fields(value) if each.repr}
@@ -154,13 +141,13 @@ def as_json(value: Any) -> Any:
 
 
 def without_controls(text: str) -> str:
-    """Return text of several lines in which control characters are written out, as JSON does."""
+    """Replace control characters, except newlines and tabs, by their JSON escapes."""
 
-    def written_out(character: str) -> str:
+    def escaped(character: str) -> str:
         units = character.encode("utf-16-be", "surrogatepass")
         return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
-    return "".join(c if c.isprintable() or c in "\n\t" else written_out(c) for c in text)
+    return "".join(c if c.isprintable() or c in "\n\t" else escaped(c) for c in text)
 
 
 def table(
@@ -173,11 +160,16 @@ def table(
     lines: bool = False,
     bare: bool = False,
 ) -> Table:
-    """Return a table of text, numbers and times, None where nothing is known.
+    """Return a table; None shows as a dash, and every value but rich's Text passes `plain`.
 
-    Hostile text loses its controls here; a rich Text stays as it is. Below the headings `numbers`
-    cells are aligned to the right, below `whole` never broken. Rows may have `lines` between them;
-    a `bare` table has no frame, for what is copied and compared.
+    Args:
+        headings: The column titles.
+        rows: The cells.
+        title: The table's title.
+        numbers: Headings of right-aligned columns.
+        whole: Headings of columns that never break a line.
+        lines: Whether to draw lines between rows.
+        bare: Whether to leave out the frame, for copying.
     """
     from rich import box
     from rich.table import Table
@@ -193,12 +185,12 @@ def table(
             no_wrap=heading in whole,
         )
     for row in rows:
-        drawn.add_row(*(each if isinstance(each, Text) else in_cell(each) for each in row))
+        drawn.add_row(*(each if isinstance(each, Text) else cell_text(each) for each in row))
     return drawn
 
 
 def grid(rows: Iterable[tuple[str, str]]) -> Table:
-    """Return names and what they stand for, below each other; both fit for a terminal already."""
+    """Return names with their values, one per line. The text must have passed `plain`."""
     from rich.table import Table
 
     drawn = Table.grid(padding=(0, 2))
@@ -209,10 +201,10 @@ def grid(rows: Iterable[tuple[str, str]]) -> Table:
     return drawn
 
 
-def in_cell(value: object) -> str:
-    """Say a value in a line fit for a terminal: a time to the minute, large numbers in groups."""
+def cell_text(value: object) -> str:
+    """Return a value as one line for a terminal."""
     if value is None:
-        return _NONE
+        return _UNKNOWN
     if isinstance(value, float):
         return number(value)
     if isinstance(value, datetime):
@@ -221,12 +213,12 @@ def in_cell(value: object) -> str:
 
 
 def between(low: float | None, high: float | None) -> str | None:
-    """Say an interval; None where there is none."""
-    return None if low is None or high is None else f"{in_cell(low)} to {in_cell(high)}"
+    """Return an interval in words, None if a bound is missing."""
+    return None if low is None or high is None else f"{cell_text(low)} to {cell_text(high)}"
 
 
 def outcome_text(verdict: Verdict) -> Text:
-    """Return a verdict in its words and its colour."""
+    """Return the words of a verdict in its colour."""
     from rich.text import Text
 
     return Text(verdict_words(verdict), style=STYLES[verdict.stance or "incomplete"])
@@ -236,10 +228,9 @@ def outcome_text(verdict: Verdict) -> Text:
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 failed; 2 wrong usage; 3 done, but some verdicts are incomplete because "
-    "services failed; 4 bad input (a file, an id or a query that cannot be used); 5 the data "
-    "folder, the warehouse or a setting cannot be used; 130 interrupted."
+    "services failed; 4 bad input (a file, an id or a query); 5 a problem with the data folder, "
+    "the warehouse or a setting; 130 interrupted."
 )
-"""The exit codes as every help text explains them."""
 
 KNOWN: dict[str, ExitCode] = {
     "resources.errors.SetupError": ExitCode.ENVIRONMENT,
@@ -257,11 +248,11 @@ KNOWN: dict[str, ExitCode] = {
     "builtins.OSError": ExitCode.ENVIRONMENT,
     "builtins.UnicodeEncodeError": ExitCode.BAD_INPUT,
 }
-"""Errors that bring a sentence of their own; the nearest class of an error decides."""
+"""Errors with a sentence for the user, by name: importing the classes would load the warehouse."""
 
 
 def exit_code(error: BaseException) -> ExitCode | None:
-    """Return the exit code of an error that has a sentence for a person, else None."""
+    """Return the exit code of an error that has a sentence for the user, otherwise None."""
     if isinstance(error, FactibleError):
         return error.code
     if is_full(error):
@@ -271,7 +262,7 @@ def exit_code(error: BaseException) -> ExitCode | None:
 
 
 def sentence(error: BaseException) -> str:
-    """Say an error in one line."""
+    """Return an error as one line."""
     words = " ".join(str(error).split())
     code = exit_code(error)
     if code is None:
@@ -280,10 +271,10 @@ def sentence(error: BaseException) -> str:
             "Run it again as `factible --debug …` and report the traceback."
         )
     if code is ExitCode.INTERRUPTED and not isinstance(error, FactibleError):
-        return "Interrupted. What was complete is stored; run the same command to go on."
+        return "Interrupted. factible stored the complete parts; the same command continues."
     if isinstance(error, UnicodeEncodeError):
         shown = error.object[max(0, error.start - 20) : error.end]
-        return f"{shown!r} has a character that is no text (half of a pair). Correct it."
+        return f"{shown!r} contains half of a surrogate pair, which is no text. Correct it."
     if is_full(error):
         full, filename = FULL_DISK.search(words), getattr(error, "filename", None)
         place = f" for {filename}" if filename is not None else ""
@@ -297,10 +288,10 @@ def sentence(error: BaseException) -> str:
     return words or type(error).__name__
 
 
-def told(error: BaseException) -> tuple[str, int]:
-    """Return the sentence and the exit code of a command that this error ended."""
+def message_and_code(error: BaseException) -> tuple[str, int]:
+    """Return the sentence and the exit code for an error that ends a command."""
     if isinstance(error, typer.Exit):
         return "It failed.", int(error.exit_code)
-    if hasattr(error, "format_message"):  # wrong usage, which the parser words
+    if hasattr(error, "format_message"):  # a usage error of the parser
         return error.format_message(), int(ExitCode.USAGE)
     return sentence(error), int(exit_code(error) or ExitCode.FAILED)

@@ -20,7 +20,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from factible_assets.cli.output import note, outcome_text, stderr, wishes
+from factible_assets.cli.output import note, outcome_text, output_mode, stderr
 from factible_assets.records import Claim, Verdict
 from factible_assets.stages.ports import Observer
 from factible_assets.wording import (
@@ -295,8 +295,8 @@ def speaking_up(observer: PlainObserver) -> Iterator[Observer]:
 def watching(costs: Costs | None = None) -> Iterator[Observer]:
     """Give an observer that suits stderr: a live display on a terminal, lines elsewhere."""
     console = stderr()
-    if wishes.quiet or not console.is_terminal:
-        if wishes.quiet:
+    if output_mode.quiet or not console.is_terminal:
+        if output_mode.quiet:
             yield Observer()
             return
         with speaking_up(PlainObserver(costs)) as observer:

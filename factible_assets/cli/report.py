@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from factible_assets.cli.arguments import video_ids
-from factible_assets.cli.output import note, result, wishes
+from factible_assets.cli.output import note, output_mode, result
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError, is_full
 from factible_assets.files import INDEX, write_whole
@@ -112,7 +112,7 @@ def open_(
     """
     place = _place(what, load_settings(), port)
     result({"what": what, "place": place}, place)
-    if not (show or wishes.json or _opened(place)):
+    if not (show or output_mode.json or _opened(place)):
         note("Nothing here can show it; open it elsewhere.")
 
 

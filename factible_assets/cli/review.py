@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from typer import Argument, Exit, Option
 
 from factible_assets.cli.arguments import video_ids
-from factible_assets.cli.output import complain, note, result, sentence, stdout, table, wishes
+from factible_assets.cli.output import (
+    note,
+    output_mode,
+    print_error,
+    result,
+    sentence,
+    stdout,
+    table,
+)
 from factible_assets.errors import FactibleError, UsageError
 from factible_assets.settings import load_settings
 from factible_assets.stages.reviews import CLAIM_KINDS, QUERY_KINDS
@@ -171,7 +179,7 @@ def review(
         file = open_claim(video, claim or "", settings)
         if not asked and not rerun:
             _show(file)
-            if wishes.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            if output_mode.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
                 return
             asked = _menu(file)
             if not asked:
@@ -194,7 +202,7 @@ def _apply(
     actions = planned(file, asked, name, reason)
     done = carry_out(file, actions, rerun=rerun, watch=watching, say=note)
     for failure in done.checked.failures:
-        complain(failure)
+        print_error(failure)
     after = [open_claim(file.video_id, each, file.settings) for each in done.claims]
     document = {
         **_document(after[0]),
@@ -206,7 +214,7 @@ def _apply(
         "report": str(done.checked.report),
         "exit_code": int(done.code),
     }
-    result(document, *([] if wishes.json else _outcome(file, after, actions, done)))
+    result(document, *([] if output_mode.json else _outcome(file, after, actions, done)))
     raise Exit(done.code)
 
 
@@ -253,12 +261,12 @@ def _show_claims(files: list[ClaimFile]) -> None:
     )
     headings = ("", "claim", "verdict", "reviewed by")
     result(briefs, table(headings, rows, title=plain(files[0].rows.video.title)))
-    if not wishes.json:
+    if not output_mode.json:
         note(f"One of them: factible review -- {plain(files[0].video_id)} 1")
 
 
 def _show(file: ClaimFile) -> None:
-    if wishes.json:
+    if output_mode.json:
         result(_document(file))
         return
     console = stdout()

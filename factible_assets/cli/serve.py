@@ -10,7 +10,7 @@ from typing import Annotated
 
 from typer import Option
 
-from factible_assets.cli.output import note, print_json, wishes
+from factible_assets.cli.output import note, output_mode, print_json
 from factible_assets.settings import load_settings
 from factible_assets.wording import web_address
 
@@ -37,7 +37,7 @@ def serve(
         app = create_app(settings, address=address, name=host)
         settings.ensure_home()
         url = web_address(host, bound)
-        if wishes.json:
+        if output_mode.json:
             print_json({"url": url, "openapi": f"{url}/openapi.json"})
         note(f"The desk is at {url}; {url}/docs describes the API. Ctrl-C ends it.")
         serve_app(app, door)

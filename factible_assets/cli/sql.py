@@ -32,10 +32,10 @@ from factible_assets.cli.output import (
     as_json,
     grid,
     note,
+    output_mode,
     sentence,
     stdout,
     table,
-    wishes,
     without_controls,
 )
 from factible_assets.cli.vocabulary import refuse_unknown_stances
@@ -115,10 +115,10 @@ def sql(
 
     Example: factible sql -p video=my-talk 'from current_claims where video_id = $video'
     """
-    if wishes.json and form not in {None, "json"}:
+    if output_mode.json and form not in {None, "json"}:
         words = f"--json and --format {form} say how to write the answer."
         raise UsageError(words, "Give one of them.")
-    form = "json" if wishes.json else form or "table"
+    form = "json" if output_mode.json else form or "table"
     if form == "parquet" and output is None and sys.stdout.isatty():
         raise UsageError("Parquet is no text for a terminal.", "Name a file with --output.")
     given: dict[str, Any] = {}

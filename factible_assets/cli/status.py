@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.text import Text
 from typer import Option
 
-from factible_assets.cli.output import grid, note, result, table, wishes
+from factible_assets.cli.output import grid, note, output_mode, result, table
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError
@@ -195,7 +195,7 @@ def runs(
         statuses=status or (),
         limit=limit,
     )
-    if not (found or wishes.json):
+    if not (found or output_mode.json):
         note("There are no such runs." if video or job or status else "There are no runs yet.")
         return
     *headings, last = ("run", "started (UTC)", "job", "status", "took", "cost", "video")

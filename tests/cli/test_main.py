@@ -13,7 +13,7 @@ import dagster as dg
 import pytest
 
 import factible_assets
-from factible_assets.cli.output import KNOWN, as_json, exit_code, sentence, told
+from factible_assets.cli.output import KNOWN, as_json, exit_code, message_and_code, sentence
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.runs.launch import open_instance
 from factible_assets.settings import Settings
@@ -258,7 +258,7 @@ def test_an_operating_system_error_names_its_file() -> None:
     ],
 )
 def test_a_full_disk_is_a_sentence_whoever_notices(error: Exception) -> None:
-    words, code = told(error)
+    words, code = message_and_code(error)
     assert words.startswith("There is no room left")
     assert ("SQL" in words, code) == (False, 5)
 
@@ -325,7 +325,7 @@ def test_with_json_a_failure_is_a_document_too(
 
 
 def test_an_unforeseen_error_is_told_in_the_document_too() -> None:
-    words, code = told(ZeroDivisionError("by zero"))
+    words, code = message_and_code(ZeroDivisionError("by zero"))
     assert "unexpected ZeroDivisionError" in words
     assert code == 1
 

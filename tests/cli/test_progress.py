@@ -6,7 +6,7 @@ import time
 import pytest
 from rich.console import Console
 
-from factible_assets.cli.output import wishes, without_controls
+from factible_assets.cli.output import output_mode, without_controls
 from factible_assets.cli.progress import (
     STOPPING,
     LiveObserver,
@@ -147,7 +147,7 @@ def test_more_claims_than_there_is_room_for_are_counted() -> None:
 def test_who_wants_quiet_has_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wishes, "quiet", True)
+    monkeypatch.setattr(output_mode, "quiet", True)
     with watching() as observer:
         observer.claims_found([samples.claim(0)])
         observer.verdict_reached(samples.claim(0), samples.verdict(0, "supports"))

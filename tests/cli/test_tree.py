@@ -10,7 +10,7 @@ import pytest
 from typer.main import get_command
 
 from factible_assets.cli.main import COMMANDS, app
-from factible_assets.cli.output import Wishes, wishes
+from factible_assets.cli.output import OutputMode, output_mode
 from tests.cli.conftest import Run
 
 WITHOUT_JSON = {
@@ -87,7 +87,7 @@ def test_help_lists_every_command_once_under_its_heading(factible: Run) -> None:
 def test_quiet_silences_remarks_and_never_outlives_its_command(factible: Run) -> None:
     quiet = factible("archive", "info", "--quiet")
     assert (quiet.exit_code, quiet.stdout, quiet.stderr) == (0, "", "")
-    assert wishes == Wishes()
+    assert output_mode == OutputMode()
     assert "is empty" in factible("archive", "info").stderr
 
 
