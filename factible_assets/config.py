@@ -1,11 +1,7 @@
-"""The run's knobs: one pydantic model per stage, ranges enforced, defaults that work.
+"""The options of a run: one pydantic model per stage, with ranges and defaults.
 
-What belongs here: numbers and choices that a user may set per run, and the list of them by one flat
-name each. What does not: keys and paths (settings.py), constants that a published method fixes
-(beside the code that uses them).
-
-A knob is declared here and nowhere else. Dagster's launchpad (launchpad.py), the options of the
-command line (cli/arguments.py) and the schema of experiments (runs/experiments/plan.py) follow.
+An option is declared here only. Dagster's launchpad, the command line and the JSON Schema of
+experiments read these models.
 """
 
 from __future__ import annotations
@@ -41,77 +37,71 @@ else:
     ]
     """The strategies: the modules in strategies/ that define `STRATEGY`."""
 
-ReasonerKnob = Annotated[
+ReasonerOption = Annotated[
     Literal["auto", "embedded", "llm"],
     Field(
-        description="Who judges: the embedded engine with the best reader on this machine, or a "
-        "language model; auto takes the language model if one is set up."
+        description="The reasoner: the embedded engine with the best reader on this machine, or a "
+        "language model. auto takes the language model if one is set up."
     ),
 ]
 
 
 class StageConfig(BaseModel):
-    """The base of every stage's knobs: immutable, and strict about names."""
+    """The base of the options of a stage: immutable, and without unknown names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Reasoners(StageConfig):
-    """Who makes each of the four judgements of a check."""
+    """The reasoner of each of the four judgements."""
 
-    reasoner: ReasonerKnob = "auto"
+    reasoner: ReasonerOption = "auto"
     claims_by: Literal["auto", "embedded", "llm"] = Field(
-        default="auto", description="Who finds the claims, if not the reasoner."
+        default="auto", description="Another reasoner for finding claims."
     )
     queries_by: Literal["auto", "embedded", "llm"] = Field(
-        default="auto", description="Who words the queries, if not the reasoner."
+        default="auto", description="Another reasoner for writing queries."
     )
     evidence_by: Literal["auto", "plain", "entailment", "labels", "llm"] = Field(
         default="auto",
-        description=(
-            "Who reads the pages, if not the reasoner: plain rules, an entailment model, the label "
-            "probabilities of a small language model, or the language model itself."
-        ),
+        description="The reader of pages: plain rules, an entailment model, the label "
+        "probabilities of a small language model, or the language model.",
     )
     verdicts_by: Literal["auto", "template", "llm"] = Field(
         default="auto",
-        description="Who words the verdicts: a template (auto), or the language model too, in one "
-        "call for all claims. Words that do not speak for the verdict are left out.",
+        description="The writer of verdicts: a template (auto), or also the language model, in one "
+        "call for all claims. Sentences that do not support the verdict are dropped.",
     )
 
 
 class ClaimsConfig(StageConfig):
-    """What to extract from a transcript."""
+    """Options of the claim extraction."""
 
     max_claims: int = Field(
-        default=5, ge=1, le=50, description="The most important claims that are kept per video."
+        default=5, ge=1, le=50, description="Number of claims per video, the most important first."
     )
 
 
 class ExtractionConfig(ClaimsConfig):
-    """The knobs of a run that extracts claims: what to extract, and who does."""
+    """Options of a run that only extracts claims."""
 
     keep: bool = Field(
-        default=False,
-        description="Keep the claims that stand, but for what reviewers changed since.",
+        default=False, description="Keep the stored claims and apply the reviewers' changes."
     )
-    reasoner: ReasonerKnob = "auto"
+    reasoner: ReasonerOption = "auto"
 
 
 class QueriesConfig(StageConfig):
-    """How many queries to write, and which to ask."""
+    """Options of the queries."""
 
-    max_queries: int = Field(default=3, ge=1, le=10, description="Queries asked per claim.")
+    max_queries: int = Field(default=3, ge=1, le=10, description="Queries per claim.")
     max_priority: int = Field(
-        default=3,
-        ge=1,
-        le=5,
-        description="Queries of a lower priority (a higher number) are left out.",
+        default=3, ge=1, le=5, description="Drop queries of a lower priority (a higher number)."
     )
 
 
 def listed(value: object) -> object:
-    """Read `a, b` as a list, which is how a command line and an environment write one."""
+    """Read `a, b` as a list, for the command line and the environment."""
     if not isinstance(value, str):
         return value
     return tuple(part for part in (each.strip() for each in value.split(",")) if part)
@@ -121,7 +111,7 @@ _LISTED = BeforeValidator(listed)
 
 
 def of_form(form: str, otherwise: str, bare: Callable[[str], str] = str) -> AfterValidator:
-    """Return what makes a text `bare`, and refuses it, in these words, if it has another form."""
+    """Return a validator that applies `bare` to a text and then matches it against a pattern."""
 
     def checked(value: str) -> str:
         found = bare(value)
@@ -152,75 +142,75 @@ _FILE_TYPE = of_form(
 )
 _CLAIM_ID = of_form(r"[A-Za-z0-9_-]{1,128}", "it is no claim_id; factible review lists them")
 Day = Annotated[date, Field(ge=date(1000, 1, 1))]
-"""A day from which calendars can go back."""
+"""A day; earlier ones would break date arithmetic."""
 
 
 class SearchConfig(StageConfig):
-    """Where and how to look for evidence."""
+    """Options of the search for evidence."""
 
     web: Web = Field(
         default="auto",
         json_schema_extra={"pattern": f"^{_WEB}$"},
         description=(
-            "Where evidence is looked for: live (search providers with a key), archive (stored "
-            "pages; archive:NAME for one collection), miniature (the demo's web), or auto (what "
-            "the video's corpus says, else live if a key is set, else archive)."
+            "Where to look for evidence: live (search providers), archive (stored pages; "
+            "archive:NAME for one collection), miniature (the demo's web). auto takes the web of "
+            "the video's corpus, else live if a provider is set up, else archive."
         ),
     )
     pages_rating: Rating | None = Field(
         default=None,
         description=(
-            "How reliable the pages of a named collection (archive:NAME) are that no rating set "
-            "lists; by default what the video's corpus says, else unknown."
+            "Reliability of unrated pages in a collection (archive:NAME). The default is that of "
+            "the video's corpus, else unknown."
         ),
     )
-    max_results: int = Field(default=3, ge=1, le=10, description="Sources read per query.")
+    max_results: int = Field(default=3, ge=1, le=10, description="Sources per query.")
     minimum_rating: Rating = Field(
         default="unknown",
-        description="Sources rated lower are read only to meet the minimum guarantee.",
+        description="Read sources with a lower rating only if there are too few others.",
     )
     published_before: Day | None = Field(
-        default=None, description="Leave out sources published on or after this day."
+        default=None, description="Drop sources from this day or later."
     )
     published_after: Day | None = Field(
-        default=None, description="Leave out sources published before this day."
+        default=None, description="Drop sources from before this day."
     )
     exclude_domains: Annotated[tuple[Annotated[str, _DOMAIN], ...], _LISTED] = Field(
         default=(),
         max_length=100,
-        description="Leave out these domains and all below them, such as example.org.",
+        description="Drop these domains with their subdomains, such as example.org.",
     )
     exclude_file_types: Annotated[tuple[Annotated[str, _FILE_TYPE], ...], _LISTED] = Field(
-        default=(), max_length=20, description="Leave out files of these types, such as pdf."
+        default=(), max_length=20, description="Drop files of these types, such as pdf."
     )
     exclude_classes: Annotated[tuple[SourceClass, ...], _LISTED] = Field(
         default=(),
         max_length=13,
         description=(
-            "Leave out sources of these kinds, such as fact_checker or video: by the rating sets, "
-            "and fact checks and videos by their addresses too."
+            "Drop sources of these classes, such as fact_checker or video. The rating sets decide, "
+            "and for fact checks and videos also the address."
         ),
     )
     undated: Literal["keep", "drop"] = Field(
-        default="keep",
-        description="What becomes of sources without a known date where a date limit is set.",
+        default="keep", description="With a date limit: keep or drop sources without a date."
     )
     language: TwoLetters | None = Field(
         default=None,
-        description="Search in this language (ISO 639-1, such as en), where a provider can choose.",
+        description="Search in this language (ISO 639-1, such as en), if the provider can.",
     )
     country: TwoLetters | None = Field(
-        default=None, description="Search as from this country (ISO 3166-1, such as us), likewise."
+        default=None,
+        description="Search from this country (ISO 3166-1, such as us), if the provider can.",
     )
     prefer_primary: bool = Field(
         default=False,
-        description="Read academic and government sources first, among those of one rating.",
+        description="Among equal ratings, read academic and government sources first.",
     )
     answers: bool = Field(
         default=False,
         description=(
-            "Read what Perplexity answers, with its sources, as one more source of a claim, of the "
-            "kind answer_engine. It weighs as one rated low, and never settles a claim alone."
+            "Read Perplexity's answer, with its sources, as one more source of the class "
+            "answer_engine. It weighs as one rated low, and never settles a claim alone."
         ),
     )
 
@@ -234,31 +224,31 @@ class SearchConfig(StageConfig):
 
 
 class EvidenceConfig(StageConfig):
-    """How much of a page is kept, and when enough has been read."""
+    """Options of reading pages."""
 
     enough_origins: int | None = Field(
         default=None,
         ge=1,
         description=(
-            "Judge a claim once this many independent, reliable sources agree, and leave its "
-            "stragglers unread (recorded as skipped). Unset: read everything that was selected."
+            "Judge a claim once this many independent, reliable sources agree, and skip its "
+            "other pages. Unset: read every selected page."
         ),
     )
     together: bool = Field(
         default=False,
         description=(
-            "Whether a language model reads the pages of a claim in one call, six at most. Small "
-            "models mix pages up; otherwise each page is read alone."
+            "Let a language model read the pages of a claim in one call, six at most, instead of "
+            "one by one. Small models mix pages up."
         ),
     )
     summaries: Literal["few_shot", "zero_shot"] = Field(
         default="few_shot",
-        description="How the strategy raw_evidence asks for summaries: with examples or without.",
+        description="Summary prompts of the strategy raw_evidence: with or without examples.",
     )
 
 
 class BudgetConfig(StageConfig):
-    """What one claim may cost with any strategy but `standard`, before what is known judges it."""
+    """Limits per claim for every strategy but `standard`; then the evidence so far decides."""
 
     max_calls: int = Field(default=60, ge=1, le=1_000, description="Model calls per claim.")
     max_tokens: int = Field(
@@ -269,32 +259,32 @@ class BudgetConfig(StageConfig):
     )
     max_seconds: float = Field(default=900.0, gt=0.0, le=36_000.0, description="Seconds per claim.")
     max_plans: int = Field(
-        default=3, ge=1, le=10, description="Plans per claim: the first, and its revisions."
+        default=3, ge=1, le=10, description="Plans per claim, revisions included."
     )
     escalate: bool = Field(
         default=False,
-        description="Go round once more where the vote and the model's own verdict disagree "
+        description="Repeat the search once if the vote and the model's own verdict disagree "
         "(strategy agentic).",
     )
 
 
 class VerdictsConfig(StageConfig):
-    """When a leaning becomes a verdict."""
+    """Options of the vote."""
 
     min_weight: float = Field(
         default=0.36,
         ge=0.0,
         le=10.0,
-        description="Evidence weight below which all is unclear. One source that no rating set "
-        "lists weighs at most 0.35, and so settles nothing alone.",
+        description="With less evidence weight the verdict is unclear. One source that no rating "
+        "set lists weighs at most 0.35, so it settles nothing alone.",
     )
     min_margin: float = Field(
-        default=0.2, ge=0.0, le=1.0, description="Margin of the vote below which it abstains."
+        default=0.2, ge=0.0, le=1.0, description="Below this margin the vote abstains."
     )
 
 
 class FactCheckConfig(Reasoners):
-    """All knobs of one fact-check."""
+    """All options of one fact-check."""
 
     claims: ClaimsConfig = ClaimsConfig()
     queries: QueriesConfig = QueriesConfig()
@@ -303,56 +293,46 @@ class FactCheckConfig(Reasoners):
     verdicts: VerdictsConfig = VerdictsConfig()
     budget: BudgetConfig = BudgetConfig()
     strategy: StrategyName = Field(
-        default="standard", description="How a claim is checked; docs/strategies.md compares them."
+        default="standard", description="The way to check a claim; see docs/strategies.md."
     )
     only_claims: Annotated[tuple[Annotated[str, _CLAIM_ID], ...], _LISTED] = Field(
         default=(),
         max_length=50,
         description=(
-            "Check these claims alone, by their ids (claim_id). Their queries are kept if they are "
-            "good; the rows of all other claims are carried over from the last check."
+            "Check only these claims, by claim_id, and reuse their valid queries. The other claims "
+            "keep the rows of the previous check."
         ),
     )
     renew: bool = Field(
         default=False,
         description=(
-            "Check again: keep the queries that are good, ask every search anew, and ask every "
-            "page whether it changed, whatever was kept since the last check."
+            "Check again: reuse valid queries, repeat every search, and ask every page whether it "
+            "changed, whatever the cache holds."
         ),
     )
 
     @property
     def keeps_queries(self) -> bool:
-        """Tell whether the queries of the last check are asked again, where they are good."""
+        """Whether the run reuses the valid queries of the previous check."""
         return self.renew or bool(self.only_claims)
 
     def limited_to(self, day: date | None) -> FactCheckConfig:
-        """Return these knobs with a video's own date limit, unless the run sets one itself."""
+        """Return these options with a video's own date limit, unless the run sets one itself."""
         if day is None or self.search.published_before is not None:
             return self
         search = self.search.model_copy(update={"published_before": day})
         return self.model_copy(update={"search": search})
 
 
-# --- The knobs by their names -------------------------------------------------------------------
+# --- Options by name ------------------------------------------------------------------------------
 
 Value: TypeAlias = str | int | float | bool | None
-"""One value of a knob, as JSON has it; a list is written as text: `a, b`."""
+"""One value of an option, as in JSON; a list is written as text: `a, b`."""
 
 Values: TypeAlias = Mapping[str, Value]
-"""Values of some knobs, by name."""
 
-_OF_EVERY_STAGE = (*Reasoners.model_fields, "strategy")
-"""The knobs outside of a section that are set by name; the others concern re-checks."""
-
-
-class KnobError(ValueError):
-    """A value that a knob cannot take: which knob, a sentence, and the reason alone."""
-
-    def __init__(self, knob: str, sentence: str, reason: str = "") -> None:
-        super().__init__(sentence)
-        self.knob, self.sentence, self.reason = knob, sentence, reason
-
+_TOP_LEVEL = (*Reasoners.model_fields, "strategy")
+"""The options outside of a section that users set by name."""
 
 COMMON = {
     *("max_claims", "max_queries", "max_results", "web", "published_before", "exclude_domains"),
@@ -361,9 +341,17 @@ COMMON = {
 """The options that `factible check --help` shows; `--help-all` shows every one."""
 
 
+class OptionError(ValueError):
+    """A value that an option cannot take: its name, a sentence, and the bare reason."""
+
+    def __init__(self, option: str, sentence: str, reason: str = "") -> None:
+        super().__init__(sentence)
+        self.option, self.sentence, self.reason = option, sentence, reason
+
+
 @dataclass(frozen=True, slots=True)
-class Knob:
-    """One knob, its `place` in FactCheckConfig, and its JSON Schema: type, range, words."""
+class RunOption:
+    """One option: its `place` in FactCheckConfig and its JSON Schema with description and range."""
 
     name: str
     place: tuple[str, ...]
@@ -372,8 +360,8 @@ class Knob:
 
 
 @cache
-def knobs() -> Mapping[str, Knob]:
-    """Return every knob by its name; SECTION.NAME where two sections have the name."""
+def run_options() -> Mapping[str, RunOption]:
+    """Return every option by name, or by SECTION.NAME if two sections share the name."""
     sections = {
         name: field.annotation
         for name, field in FactCheckConfig.model_fields.items()
@@ -384,65 +372,66 @@ def knobs() -> Mapping[str, Knob]:
     models: list[type[StageConfig]] = [*sections.values(), FactCheckConfig]
     schemas = {model: model.model_json_schema()["properties"] for model in models}
     found = {}
-    for place in [*places, *((name,) for name in _OF_EVERY_STAGE)]:
+    for place in [*places, *((name,) for name in _TOP_LEVEL)]:
         name, model = place[-1], sections.get(place[0], FactCheckConfig)
         label = ".".join(place) if names.count(name) > 1 else name
         schema = schemas[model][name]
         described = {key: each for key, each in schema.items() if key not in {"title", "default"}}
         default = model().model_dump(mode="json")[name]
         if isinstance(default, list):
-            # A list is what an experiment sweeps, so a knob that is one is written as text.
+            # In an experiment a list holds the values to compare, so a list option is text.
             described = {"type": "string", "description": f"{schema['description']} Write: a, b"}
-        found[label] = Knob(label, place, plain_value(default), described)
+        found[label] = RunOption(label, place, plain_value(default), described)
     return found
 
 
 def plain_value(value: Any) -> Value:
-    """Return a value of a run's knobs as it is written: a list as `a, b`."""
+    """Return a value as users write it: a list as `a, b`."""
     plain: Value = ", ".join(value) if isinstance(value, list) else value
     return plain
 
 
 def placed(values: Mapping[str, object], beside: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return values of knobs as JSON has them, in their sections, in place of those `beside` them.
+    """Return the values in their sections, as FactCheckConfig reads them, merged into `beside`.
 
-    Raises KeyError for an unknown knob.
+    Raises KeyError: There is no such option.
     """
     nested = deepcopy(dict(beside or {}))
     for name, value in values.items():
-        *sections, knob = knobs()[name].place
+        *sections, field = run_options()[name].place
         inner = nested
         for section in sections:
             inner = inner.setdefault(section, {})
-        inner[knob] = value
+        inner[field] = value
     return nested
 
 
 def config_of(values: Mapping[str, object]) -> FactCheckConfig:
-    """Return the knobs of a run; those that are not given keep their defaults.
+    """Return the configuration of a run; options that are not given keep their defaults.
 
-    Raises KeyError for an unknown knob, KnobError for a value out of its range.
+    Raises KeyError: There is no such option.
+    Raises OptionError: A value is out of range.
     """
     try:
         return FactCheckConfig.model_validate(placed(values))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = tuple(str(step) for step in first["loc"])
-        name = next((n for n in values if knobs()[n].place == place[: len(knobs()[n].place)]), "")
+        found = tuple(str(step) for step in first["loc"])
+        places = {name: run_options()[name].place for name in values}
+        name = next((name for name, place in places.items() if place == found[: len(place)]), "")
         words = first["msg"].removeprefix("Value error, ")
-        raise KnobError(
+        raise OptionError(
             name, f"{name} is {first['input']!r}: {words[:1].upper()}{words[1:]}.", words
         ) from error
 
 
 DEMO_VIDEO = "everyday-beliefs-talk"
-"""The talk that the demo checks; a corpus of the project lists it."""
 
 
 def demo_config() -> FactCheckConfig:
-    """Return the knobs of the demo, which needs no key and no network."""
-    # So many claims that true, false, mixed and unsettled ones are among them.
+    """Return the options of the demo, which needs no key and no network."""
     return FactCheckConfig(
+        # With 14 claims, the demo shows verdicts of every kind.
         claims=ClaimsConfig(max_claims=14),
         search=SearchConfig(web="miniature"),
         reasoner="embedded",

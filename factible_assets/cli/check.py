@@ -50,7 +50,7 @@ _SHOWN_REASONS, _SHOWN_CHARACTERS = 3, 400
 """Of why verdicts lack something; the report has them all."""
 
 
-@arguments.takes_knobs
+@arguments.with_run_options
 def check(
     context: Context,
     target: Annotated[
@@ -116,7 +116,7 @@ def check(
         )
     if pages is not None and pages_rating is None:
         pages_rating = "medium"
-    knobs = arguments.given_knobs(context, web=web, pages_rating=pages_rating)
+    knobs = arguments.given_options(context, web=web, pages_rating=pages_rating)
     arguments.checked_config(knobs)  # A wrong option is refused before anything is written.
     settings = load_settings()
     video = resolve(target, title, settings)
@@ -318,7 +318,7 @@ def _refuse_unwritable(output: Path | None, file: Path) -> None:
 
 
 @claims_app.command("check")
-@arguments.keeps_claims
+@arguments.without_claim_options
 def check_list(
     context: Context,
     file: Annotated[
@@ -347,7 +347,7 @@ def check_list(
     if not file.is_file():
         raise FactibleError(f"There is no file {file}.", "Check the path.")
     _refuse_unwritable(output, file)
-    config = arguments.checked_config(arguments.given_knobs(context))
+    config = arguments.checked_config(arguments.given_options(context))
     settings = load_settings()
     settings.ensure_home()
     # A name of its own: a corpus that somebody keeps is never overwritten.
@@ -456,7 +456,7 @@ _WAITING = {
 }
 
 
-@arguments.keeps_claims
+@arguments.without_claim_options
 def recheck(
     context: Context,
     videos: Annotated[
@@ -484,7 +484,7 @@ def recheck(
     from factible_assets.cli.progress import watching
     from factible_assets.runs.batches import chosen_videos, next_plan, recheck_videos
 
-    given = arguments.given_knobs(context)
+    given = arguments.given_options(context)
     arguments.checked_config(given, "recheck")
     settings = load_settings()
     named = [bare_id(each) for each in videos or ()]

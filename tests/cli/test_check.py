@@ -10,7 +10,7 @@ import pytest
 from factible_assets.cli.check import _show, as_document
 from factible_assets.cli.corpus import import_pages
 from factible_assets.cli.output import as_json
-from factible_assets.config import FactCheckConfig, knobs
+from factible_assets.config import FactCheckConfig, run_options
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
@@ -357,9 +357,9 @@ def test_help_shows_the_common_options_on_two_screens_and_help_all_every_one(fac
     assert "--max-claims" in short
     assert "--min-margin" not in short
     told = " ".join(factible("check", "--help-all").stdout.split())
-    for name in knobs():
+    for name in run_options():
         assert f"--{name.replace('_', '-')} " in told
-    assert "Margin of the vote below which it abstains. From 0.0 to 1.0. Default: 0.2." in told
+    assert "Below this margin the vote abstains. From 0.0 to 1.0. Default: 0.2." in told
     again = factible("recheck", "--help-all").stdout
     assert "--min-margin" in again
     assert "--max-claims" not in again, "the claims of a re-check are those that are there"

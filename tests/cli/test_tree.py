@@ -26,7 +26,7 @@ def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
         yield path, command
         return
     for name, child in children.items():
-        loaded = child if path else command.loaded(name)
+        loaded = child if path else command.load(name)
         yield from leaves(loaded, (*path, name))
 
 

@@ -26,7 +26,7 @@ from typing import Any, Final, TypeAlias, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from factible_assets import config
-from factible_assets.config import FactCheckConfig, Knob, KnobError, Reasoners, Value, Values
+from factible_assets.config import FactCheckConfig, OptionError, Reasoners, RunOption, Value, Values
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, yaml_files
 from factible_assets.errors import FactibleError
 from factible_assets.records import CallStage
@@ -64,23 +64,23 @@ MODEL_KNOBS: tuple[str, ...] = ("model", *(f"model_{stage}" for stage in get_arg
 
 
 @cache
-def knobs() -> Mapping[str, Knob]:
+def knobs() -> Mapping[str, RunOption]:
     """Return every knob by its name; the models have no place in a run's knobs."""
-    found = dict(config.knobs())
+    found = dict(config.run_options())
     for name in MODEL_KNOBS:
         stage = name.partition("_")[2]
         what = f"The model of the stage {stage}." if stage else "The model of all stages."
         words = f"{what} Named as in models.yaml, or PROVIDER/MODEL."
-        found[name] = Knob(name, (), None, {"type": "string", "description": words})
+        found[name] = RunOption(name, (), None, {"type": "string", "description": words})
     return found
 
 
 def checked_value(name: str, value: object) -> Value:
-    """Return a value as its knob takes it: `"3"` becomes 3. Raises KnobError: It takes no such."""
+    """Convert a value to its option's type: `"3"` becomes 3. Raises OptionError: It cannot."""
     knob = knobs()[name]
     if not knob.place:
         if not isinstance(value, str) or not value.strip():
-            raise KnobError(name, f"{name} is the name of a model, such as gpt-4o-mini.")
+            raise OptionError(name, f"{name} is the name of a model, such as gpt-4o-mini.")
         return value.strip()
     found: Any = config.config_of({name: value}).model_dump(mode="json")
     for step in knob.place:
@@ -131,7 +131,7 @@ class Variant:
 
     @property
     def config(self) -> FactCheckConfig:
-        """The knobs of a run. Raises KnobError: Two values do not go together."""
+        """The knobs of a run. Raises OptionError: Two values do not go together."""
         placed = {name: value for name, value in self.values.items() if knobs()[name].place}
         return config.config_of(placed)
 
@@ -465,7 +465,7 @@ class _Reader(lines.EntryReader):
             value = checked_value(name, given)
             if name in MODEL_KNOBS:
                 plan_models(settings_of({"model": value}, self.settings))
-        except KnobError as error:
+        except OptionError as error:
             self.report(place, error.sentence)
         except SetupError as error:
             self.report(place, f"{name}: {error}")
@@ -514,7 +514,7 @@ class _Reader(lines.EntryReader):
         for variant in variants:
             try:
                 config = variant.config
-            except KnobError as error:
+            except OptionError as error:
                 # Each value is good alone; two of them do not go together.
                 self.report(("settings",), f"In the variant {variant.name}, {error.sentence}")
                 return

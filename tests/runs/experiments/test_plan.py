@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.config import FactCheckConfig, KnobError
+from factible_assets.config import FactCheckConfig, OptionError
 from factible_assets.runs.experiments.plan import (
     STAGES,
     STRATEGIES,
@@ -137,7 +137,7 @@ def test_text_becomes_the_type_that_a_knob_has() -> None:
     [("max_claims", 0), ("max_claims", "many"), ("web", "moon"), ("model", ""), ("model", 3)],
 )
 def test_a_value_out_of_range_names_its_knob(knob: str, value: object) -> None:
-    with pytest.raises(KnobError) as caught:
+    with pytest.raises(OptionError) as caught:
         checked_value(knob, value)
     assert knob in caught.value.sentence
 
