@@ -34,7 +34,7 @@ class Put:
 A = "factible_assets/"
 
 RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
-    "A knob.": {
+    "An option of a run.": {
         f"{A}config.py": (
             Put(
                 """
@@ -324,9 +324,9 @@ FOUND = """
     from warehouse.rows import columns_of
     from warehouse.store import Warehouse
 
-    # A knob: the launchpad, the command line, experiments, the run.
+    # An option of a run: the launchpad, the command line, experiments, the run.
     assert "patience" in CLAIM_CHECKS_SCHEMA["verdicts"].config_type.fields
-    assert "--patience" in CliRunner().invoke(app, ["check", "--help"]).output
+    assert "--patience" in CliRunner().invoke(app, ["check", "--help-all"]).output
     assert "patience" in experiment_json_schema()["properties"]["settings"]["properties"]
     assert config_of({"patience": 0.7}).verdicts.patience == 0.7
 
