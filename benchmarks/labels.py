@@ -2,8 +2,8 @@
 
 Run: `FACTIBLE_HOME=... python -m benchmarks.labels`, with a reader in that folder (`factible models
 pull reader`). A first run asks about 400 questions of one second each on two quiet cores; later
-runs use that folder's cache. It also fits `stages.witnesses.SHARED`. The calibration (`factible
-models calibrate`) sees none of these sets but VitaminC, with other pairs than here.
+runs use that folder's cache. It also fits `stages.origins.SHARED_ERRORS`. The calibration
+(`factible models calibrate`) sees none of these sets but VitaminC, with other pairs than here.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from factible_assets.reasoners.readers.passages import select_passages
 from factible_assets.records import Stance
 from factible_assets.services.labels import calibration_of, open_label_model, reading_model
 from factible_assets.settings import load_settings
+from factible_assets.stages.origins import SHARED_ERRORS, PageOdds, chance
 from factible_assets.stages.verdict import VOTE_WEIGHTS
-from factible_assets.stages.witnesses import SHARED, Witness, chance
 from resources.cache.store import DiskCache
 
 _SEED = 3
@@ -62,10 +62,10 @@ class ReadClaim:
     pages: tuple[Judgement | None, ...]
     new_seconds: tuple[float, ...]
 
-    def witnesses(self) -> list[Witness]:
+    def pages_read(self) -> list[PageOdds]:
         """Return the pages that were read, weighted by their ratings like in the vote."""
         return [
-            Witness(page.supports, page.refutes, VOTE_WEIGHTS[rating] / VOTE_WEIGHTS["medium"])
+            PageOdds(page.supports, page.refutes, VOTE_WEIGHTS[rating] / VOTE_WEIGHTS["medium"])
             for page, rating in zip(self.pages, self.claim.ratings, strict=True)
             if page is not None
         ]
@@ -156,7 +156,7 @@ def page_figures(read_claims: Sequence[ReadClaim], threshold: float) -> str:
 
 def claim_figures(read_claims: Sequence[ReadClaim], shared: float) -> str:
     """Return the figures of claims from the combination of their sources."""
-    chances = [(each, chance(each.witnesses(), shared)) for each in read_claims]
+    chances = [(each, chance(each.pages_read(), shared)) for each in read_claims]
     sides = {side: [p for each, p in chances if each.claim.label == side] for side in _SIDES}
     told = [(each.claim.label, _verdict(each, p)) for each, p in chances]
     taken = [said == label for label, said in told if said in _SIDES]
@@ -206,7 +206,7 @@ def loss(read_claims: Sequence[ReadClaim], shared: float) -> float:
     """Return the mean Brier score of the combined chances, with equal weight for both sides."""
     parts = [
         [
-            (chance(each.witnesses(), shared) - (side == "supports")) ** 2
+            (chance(each.pages_read(), shared) - (side == "supports")) ** 2
             for each in read_claims
             if each.claim.label == side
         ]
@@ -248,8 +248,9 @@ async def measure() -> None:
         others = best([each for other, each in several.items() if other != name])
         sys.stdout.write(
             f"{name} (best correlation on the other sets {others:.2f}; Brier score as independent "
-            f"{loss(read_claims, 0.0):.3f}, with {SHARED} {loss(read_claims, SHARED):.3f}, as one "
-            f"{loss(read_claims, 1.0):.3f})\n{claim_figures(read_claims, SHARED)}\n"
+            f"{loss(read_claims, 0.0):.3f}, with {SHARED_ERRORS} "
+            f"{loss(read_claims, SHARED_ERRORS):.3f}, as one "
+            f"{loss(read_claims, 1.0):.3f})\n{claim_figures(read_claims, SHARED_ERRORS)}\n"
         )
     sums = {shared: sum(loss(each, shared) for each in several.values()) for shared in _GRID[::2]}
     told = ", ".join(f"{shared} {total:.3f}" for shared, total in sums.items())

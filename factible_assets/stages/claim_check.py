@@ -1,9 +1,4 @@
-"""What can be done for one claim: the stage functions, over what the claims of a video share.
-
-What belongs here: one claim's queries, searches, readings and verdict, each with its outages as
-rows, within the limits that all claims share. What does not: the order in which they are done
-(flow.py, strategies/), any rule of a stage, which stands in the stage's own module.
-"""
+"""The steps that a strategy can take for one claim: queries, searches, readings, verdict."""
 
 from __future__ import annotations
 
@@ -27,11 +22,11 @@ from factible_assets.stages.evidence import (
     read_row,
 )
 from factible_assets.stages.ids import content_hash
-from factible_assets.stages.orders import unswayed
 from factible_assets.stages.origins import StoryIndex, label_origins
 from factible_assets.stages.prior_fact_checks import with_reviews
 from factible_assets.stages.progress import Stage, Stopwatch, Trace
 from factible_assets.stages.queries import build_queries, query_row
+from factible_assets.stages.quotes import unswayed
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.search import (
     Candidate,
@@ -43,80 +38,80 @@ from factible_assets.stages.search import (
 )
 
 _LANE_SECONDS = 3.0
-"""How long a claim waits for published fact checks once its own searches are done."""
+"""How long a claim waits for published fact checks after its own searches."""
 
 Answer = TypeVar("Answer")
 Row = TypeVar("Row", records.Query, records.Search, records.SearchHit, records.Evidence)
-Words: TypeAlias = Callable[[], Awaitable[ports.WithCalls[tuple[ports.QueryDraft, ...]]]]
+WordQueries: TypeAlias = Callable[[], Awaitable[ports.WithCalls[tuple[ports.QueryDraft, ...]]]]
 """Words the searches for a claim."""
-Reading: TypeAlias = Callable[
+ReadPage: TypeAlias = Callable[
     [records.Query, ports.PageExcerpt], Awaitable[ports.WithCalls[ports.EvidenceDraft | None] | str]
 ]
-"""Reads a page that a query led to, or says why it is left unread after all."""
+"""Reads the page of a query for a claim, or returns the reason for leaving it unread."""
 ClaimRows: TypeAlias = tuple[verdict.CaseFile, records.Verdict | None]
-"""What became of one claim. Without a verdict only where the verdicts are not selected."""
+"""The rows of one claim; without a verdict only if the run does not select verdicts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimCheck:
-    """One claim that is checked, and what a strategy may have done for it, in its own order.
+    """One claim and the steps of its check; the strategy decides their order.
 
-    From `video` on it is what the claims of one video share: services, the knobs as the strategy
-    adapted them, pages, ratings and clocks.
+    The fields from `video` on are shared by all claims of the video.
     """
 
     claim: records.Claim
     corrections: reviews.Corrections
     trace: Trace
     answers: list[records.SearchHit] = field(default_factory=list)
-    """What an answer engine said of it, once at most."""
+    """The answer of an answer engine, at most one."""
     reviews: asyncio.Task[tuple[records.PriorFactCheck, ...]] | None = None
-    """What fact-checkers published on it; None if nobody is asked."""
+    """Looks up published fact checks of the claim; None if the run does not."""
     video: records.Video
     services: ports.Services
     config: FactCheckConfig
     stages: frozenset[Stage]
-    """Those that are selected; the rows of the others are read from `known`."""
+    """The selected stages; `known` has the rows of the others."""
     known: VideoRows
     watch: Stopwatch
     texts: dict[str, str]
-    """Everything that was read, by content hash."""
+    """Every text that was read, by content hash."""
     stories: StoryIndex
     book: RatingBook
     library: PageLibrary
 
     @property
     def basis(self) -> records.Basis:
-        """Return who reads the evidence, because the verdict rests on it."""
+        """The reader of the evidence, on which the verdict rests."""
         return self.services.reasoner.basis
 
-    def unasked(self, reason: str, *, failed: bool = False) -> records.Query:
-        """Return the row of a claim whose queries were not written: by a rule, or for a failure."""
+    def no_query(self, reason: str, *, failed: bool = False) -> records.Query:
+        """Return the row of a claim without queries, because of a rule or of a failure."""
         status = "infra_error" if failed else "skipped"
         writer = self.services.reasoner.queries
         return query_row(self.claim, "", basis=writer.basis, status=status, reason=reason)
 
-    def case_of(self, queries: Sequence[records.Query]) -> verdict.CaseFile:
-        """Open a case; a claim that nothing is asked for says so in a row."""
-        unasked = self.unasked("No query was written: the check ended before.")
-        return verdict.CaseFile(self.claim, queries or [unasked])
+    def open_case(self, queries: Sequence[records.Query]) -> verdict.CaseFile:
+        """Open a case; without queries it has a row that says so."""
+        return verdict.CaseFile(
+            self.claim, queries or [self.no_query("The check ended before it wrote a query.")]
+        )
 
     async def gather(self, queries: Sequence[records.Query]) -> verdict.CaseFile:
-        """Ask some searches, and read what they find."""
+        """Make some searches, and read the pages that they find."""
         searches, hits = await self.search(queries)
         evidence = await self.read(queries, hits)
-        return replace(self.case_of(queries), searches=searches, hits=hits, evidence=evidence)
+        return replace(self.open_case(queries), searches=searches, hits=hits, evidence=evidence)
 
     def _held(self, rows: Iterable[Row]) -> tuple[Row, ...]:
         return tuple(row for row in rows if row.claim_id == self.claim.claim_id)
 
     async def write_queries(
-        self, wider: QueriesConfig | None = None, words: Words | None = None
+        self, wider: QueriesConfig | None = None, words: WordQueries | None = None
     ) -> tuple[records.Query, ...]:
-        """Have the reasoner word the searches; the reviewers' corrections are in them.
+        """Have the reasoner word the searches, and apply the reviewers' corrections.
 
-        Good ones of the last check are kept where the run says so, but not if `wider` wants others
-        than the knobs. `words` words them in place of the reasoner.
+        Reuse the previous check's valid queries if the config says so, unless `wider` overrides it.
+        `words` replaces the reasoner.
         """
         held = sorted(self._held(self.known.queries), key=lambda query: query.rank)
         if "queries" not in self.stages:
@@ -129,24 +124,24 @@ class ClaimCheck:
             judged = await self._asked(words or partial(self.worded_queries, config))
         self.services.observer.stage_progressed("queries", self.claim, 1, 1)
         if isinstance(judged, (ports.WithCalls, ports.ReasonerRefusalError)):
-            # The claim's own words are a search too, and nobody can decline to use them.
+            # Without drafts, build_queries searches for the claim's own words.
             drafts = judged.value if isinstance(judged, ports.WithCalls) else ()
             basis = self.services.reasoner.queries.basis
             if any(draft.basis not in {None, basis} for draft in drafts):
                 self.services.observer.remarked(
-                    "The language model could not word all searches, so the claim's own words are "
-                    f"searched: {self.claim.text}"
+                    "The language model could not word all searches, so the check searches for the "
+                    f"claim's own words: {self.claim.text}"
                 )
             written = build_queries(self.claim, drafts, config, basis=basis)
         else:
             failed = not isinstance(judged, ports.BudgetSpentError)
-            written = (self.unasked(judged.reason, failed=failed),)
+            written = (self.no_query(judged.reason, failed=failed),)
         return reviews.corrected_queries(self.claim, written, self.corrections)
 
     async def _asked(
         self, question: Callable[[], Awaitable[Answer]]
     ) -> Answer | ports.ReasonerError:
-        """Ask the reasoner within the claim's budget: its answer, or why there is none."""
+        """Ask the reasoner within the claim's budget; return its answer or its failure."""
         try:
             async with self.trace.within():
                 answer = await question()
@@ -160,7 +155,6 @@ class ClaimCheck:
     async def worded_queries(
         self, config: QueriesConfig
     ) -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
-        """Return the searches as the reasoner words them."""
         return await self.services.reasoner.queries.write_queries(
             self.video, self.claim, max_queries=config.max_queries
         )
@@ -168,7 +162,7 @@ class ClaimCheck:
     async def search(
         self, queries: Sequence[records.Query]
     ) -> tuple[tuple[records.Search, ...], tuple[records.SearchHit, ...]]:
-        """Ask the searches, rate what they find, and add the sources that reviewers added."""
+        """Make the searches, add the sources of reviewers, and rate the domains of all hits."""
         searches, hits = self._held(self.known.searches), self._held(self.known.hits)
         if "search_hits" in self.stages:
             asked = [query for query in queries if query.status == "ok"]
@@ -191,7 +185,7 @@ class ClaimCheck:
                 self.answers.extend([hit for hit in found if is_answer(hit)][:1])
             ended = [search for searches, _ in parts for search in searches]
             found = [hit for hit in found if hit in self.answers or not is_answer(hit)]
-            known = await self._reviews_in()
+            known = await self._published_fact_checks()
             searches, hits = reviews.with_added_sources(
                 queries, *with_reviews(queries, ended, found, known), self.corrections
             )
@@ -199,8 +193,8 @@ class ClaimCheck:
             self.book.rate(hit.url for hit in hits)
         return searches, hits
 
-    async def _reviews_in(self) -> tuple[records.PriorFactCheck, ...]:
-        """Return the reviews that are in a moment after the searches; none if the lane is late."""
+    async def _published_fact_checks(self) -> tuple[records.PriorFactCheck, ...]:
+        """Return the published fact checks, or none if they are not in after three seconds."""
         if self.reviews is None:
             return ()
         await asyncio.wait({self.reviews}, timeout=_LANE_SECONDS)
@@ -211,11 +205,11 @@ class ClaimCheck:
         queries: Sequence[records.Query],
         hits: Sequence[records.SearchHit],
         sought: str | None = None,
-        by: Reading | None = None,
+        by: ReadPage | None = None,
     ) -> tuple[records.Evidence, ...]:
-        """Choose pages, fetch and read them; every address that was found has a row.
+        """Choose pages, fetch and read them; return a row for every address among the hits.
 
-        `sought` is looked for beside the claim. `by` reads in place of the reasoner.
+        `sought` is a question beside the claim. `by` replaces the reasoner.
         """
         held = self._held(self.known.evidence)
         if not self.stages & {"reliability_ratings", "evidence"}:
@@ -252,16 +246,16 @@ class ClaimCheck:
         reading: tuple[records.StepKind, str],
         asked: str = "",
         sought: str | None = None,
-        by: Reading | None = None,
+        by: ReadPage | None = None,
         told: Callable[[Sequence[records.Evidence]], str] = lambda rows: (
             f"{len(rows)} sources speak of it"
         ),
     ) -> tuple[verdict.CaseFile, list[records.Evidence]]:
-        """Ask further searches of a case and read what is new, each noted as a step.
+        """Make more searches and read the new pages, each as a recorded step.
 
-        Returns the wider case, and what now speaks of the claim. No page is read twice; what the
-        budget leaves unread says so in its row. `searching` and `reading` are how the steps are
-        called, and `told` what the second says of what was read; see `read`.
+        Returns the wider case, and the new rows that speak of the claim. No page is read twice; the
+        row of a page beyond the budget says so. `searching` and `reading` name the two steps, and
+        `told` words the result of the second; for `sought` and `by` see `read`.
         """
         with self.trace.step("retrieve", searching, asked) as note:
             searches, hits = await self.search(queries)
@@ -269,7 +263,7 @@ class ClaimCheck:
             note.made = [hit.hit_id for hit in hits]
             note.got = f"{len(hits)} results"
             if not hits:
-                note.status, note.reason = "no_evidence", "Nothing was found."
+                note.status, note.reason = "no_evidence", "The searches found nothing."
             if failed := [each for each in searches if each.status == "infra_error"]:
                 note.status = "infra_error"
                 note.reason = "; ".join(each.reason for each in failed if each.reason)
@@ -293,13 +287,13 @@ class ClaimCheck:
         return wider, speaking
 
     async def _read_all(
-        self, chosen: Sequence[Candidate], by: Reading
+        self, chosen: Sequence[Candidate], by: ReadPage
     ) -> tuple[records.Evidence, ...]:
         enough = self.config.evidence.enough_origins
         done, observer = count(1), self.services.observer
         rows: dict[str, records.Evidence] = {}
         tasks: list[asyncio.Task[None]] = []
-        # A check that stops at enough sources waits for no page.
+        # A check that stops at enough sources does not wait for further pages.
         arrivals = ports.Arrivals(len(chosen)) if enough is None else None
 
         async def read(candidate: Candidate) -> None:
@@ -327,14 +321,14 @@ class ClaimCheck:
         )
 
     async def _read(
-        self, candidate: Candidate, arrivals: ports.Arrivals | None, by: Reading
+        self, candidate: Candidate, arrivals: ports.Arrivals | None, by: ReadPage
     ) -> records.Evidence:
-        """Read a source while its domain's age is looked up, which moves its score alone."""
+        """Read a source, and look up the age of its domain at the same time."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.book.look_up_ages([candidate.hit.url]))
             reading = group.create_task(self._outcome(candidate, arrivals, by))
         page, row_of = reading.result()
-        # The rating is that of the address where the page was in the end.
+        # The address after all redirects decides the rating.
         address = address_of(candidate.hit, page.final_url)
         await self.book.look_up_ages([address])
         rating = self.book.of(address)
@@ -343,9 +337,9 @@ class ClaimCheck:
         return await asyncio.to_thread(row_of, replace(candidate, rating=rating))
 
     async def _outcome(
-        self, candidate: Candidate, arrivals: ports.Arrivals | None, by: Reading
+        self, candidate: Candidate, arrivals: ports.Arrivals | None, by: ReadPage
     ) -> tuple[records.Page, Callable[[Candidate], records.Evidence]]:
-        """Fetch a page and read it; what came of it becomes a row once its source is rated."""
+        """Fetch and read a page; return it with a function that makes its row from the rating."""
         hit, config = candidate.hit, self.config.search
         try:
             page = await self.library.get(hit)
@@ -377,15 +371,15 @@ class ClaimCheck:
                 status, reason = "skipped", f"The model declined to read it: {reason}"
             case ports.ReasonerError(reason=reason):
                 status = "infra_error"
-                reason = f"The page was fetched and could not be read: {reason}"
+                reason = f"The reader failed on the fetched page: {reason}"
         return page, partial(unread, basis=self.basis, status=status, reason=reason)
 
     async def _read_unswayed(
-        self, by: Reading, query: records.Query, excerpt: ports.PageExcerpt
+        self, by: ReadPage, query: records.Query, excerpt: ports.PageExcerpt
     ) -> ports.WithCalls[ports.EvidenceDraft | None] | str:
-        """Read a page, and again without the passage that decides if the embedded engine reads.
+        """Read a page; the embedded engine reads it again without the deciding passage.
 
-        A language model reads a page in a fence, and a second call would double its price.
+        A language model reads the page inside a fence, and a second call would double the price.
         """
 
         async def again(text: str) -> ports.WithCalls[ports.EvidenceDraft | None] | str:
@@ -397,7 +391,7 @@ class ClaimCheck:
         return await unswayed(judged, excerpt.text, again)
 
     def form_opinion(self, case: verdict.CaseFile) -> verdict.Opinion:
-        """Count the vote on what was gathered, and tell what of it could still change."""
+        """Take the vote on a case, and decide whether missing sources could change it."""
         places = self.config.search.max_results
         return verdict.form_opinion(
             case, self.stories, self.config.verdicts, basis=self.basis, places=places
@@ -406,10 +400,7 @@ class ClaimCheck:
     async def judge(
         self, case: verdict.CaseFile, failure: ports.ReasonerError | None = None
     ) -> records.Verdict:
-        """Reach the verdict: the vote decides, the reasoner words it and is kept beside it.
-
-        After a `failure` it is not asked.
-        """
+        """Return the verdict: the vote decides, and the reasoner words it, if it did not fail."""
         with self.watch.time("verdicts"):
             opinion = await asyncio.to_thread(self.form_opinion, case)
 

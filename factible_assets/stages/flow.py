@@ -1,9 +1,4 @@
-"""What happens to the claims of one video, from queries to verdicts.
-
-What belongs here: what a strategy is, the standard order of the stages, the concurrency of claims,
-and what a check of some claims takes over of the others. What does not: other orders (strategies/),
-what can be done for one claim (claim_check.py), any rule of a stage (in its own module).
-"""
+"""Checks the claims of one video, from queries to verdicts: a strategy for each, all at once."""
 
 from __future__ import annotations
 
@@ -37,14 +32,14 @@ Row = TypeVar("Row", bound=records.Record)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowResult(VideoRows):
-    """The rows of the selected stages, with their model calls; those of the others are empty."""
+    """The rows of the selected stages and their model calls; other stages have no rows."""
 
     timings: Mapping[Stage, StageTiming] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimsResult:
-    """The claims of one transcript, most important first; for the counts see ClaimDrafts."""
+    """The claims of one transcript, most important first; ClaimDrafts explains the counts."""
 
     claims: tuple[records.Claim, ...]
     llm_calls: tuple[records.LlmCall, ...]
@@ -63,10 +58,9 @@ async def extract_claims(
     given: ClaimDrafts | None = None,
     corrected: Callable[[tuple[records.Claim, ...]], tuple[records.Claim, ...]] = tuple,
 ) -> ClaimsResult:
-    """Find a transcript's claims, or take those that are given: then no reasoner is asked.
+    """Find a transcript's claims, or take the `given` ones: all of them, in their own words.
 
-    Given claims are all taken as they are worded, whatever the knobs say. `corrected` makes of
-    either what reviewers made of them.
+    `corrected` applies the reviewers' corrections to the claims.
 
     Raises ReasonerOutageError for a failed service, ReasonerRefusalError for a model that declines
     or does not read the language.
@@ -77,7 +71,7 @@ async def extract_claims(
         built = build_claims(given, transcript, segments, None, basis="given")
     else:
         finder, most = services.reasoner.claims, config.max_claims
-        # A reasoner reads, and words claims in, sentence case; offsets stay those of the raw text.
+        # The reasoner reads sentence case, in which every offset of the raw text stays valid.
         shown = transcript.model_copy(update={"text": readable(transcript.text)})
         judged = await finder.extract_claims(video, shown, segments, max_claims=most)
         found = judged.value
@@ -85,7 +79,7 @@ async def extract_claims(
         built = build_claims(found, transcript, segments, config, basis=basis)
         if basis != finder.basis:
             services.observer.remarked(
-                "The language model listed nothing that was said in the video, so the embedded "
+                "The language model listed no claim that stands in the transcript, so the embedded "
                 "engine found the claims."
             )
     claims = corrected(built)
@@ -96,17 +90,18 @@ async def extract_claims(
 
 
 class StrategyError(ValueError):
-    """A strategy cannot do what a run asks of it. A sentence with the remedy."""
+    """A strategy cannot serve a run; the message names the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """One way to check a claim: a named composition of steps.
 
-    `name` is that of its module. `adapt` makes the run's knobs as the strategy needs them.
-    `most_searches` is how many it makes for a claim at most. One that `needs_model` does not run on
-    the embedded engine; one that goes `in_rounds` searches again in the light of what it read, so
-    that its assets can only be made together.
+    - `name`: the name of its module.
+    - `adapt`: changes the run's knobs before the check.
+    - `most_searches`: the largest number of searches for one claim.
+    - `needs_model`: it does not run on the embedded engine.
+    - `in_rounds`: it searches again after reading, so its assets can only be made together.
     """
 
     name: str
@@ -119,11 +114,11 @@ class Strategy:
     def refuse_unfit(
         self, bases: Collection[str], stages: frozenset[Stage] = frozenset(ALL_STAGES)
     ) -> None:
-        """Refuse a run that the strategy cannot do, before anything is paid.
+        """Refuse an unfit run before it costs anything.
 
-        `bases` tells who words the queries and who reads the evidence.
+        `bases` name the writer of the queries and the reader of the evidence.
 
-        Raises StrategyError: It needs a language model, or cannot be done in part.
+        Raises StrategyError: The strategy needs a language model, or all stages.
         """
         if self.needs_model and {*bases} != {"llm"}:
             raise StrategyError(
@@ -133,8 +128,8 @@ class Strategy:
             )
         if self.in_rounds and stages != frozenset(ALL_STAGES):
             raise StrategyError(
-                f"The strategy {self.name} searches in rounds, so that {', '.join(ALL_STAGES)} can "
-                "only be made together. Select all of them, or choose the strategy standard."
+                f"The strategy {self.name} searches in rounds, so it makes {', '.join(ALL_STAGES)} "
+                "only together. Select all of them, or choose the strategy standard."
             )
 
 
@@ -145,7 +140,7 @@ async def standard(check: ClaimCheck) -> ClaimRows:
 
 
 STANDARD = Strategy("standard", standard)
-"""Every claim once, in order. It notes no steps: its rows tell them."""
+"""Every claim once, in order. It records no steps, because its rows show them."""
 
 
 async def check_claims(
@@ -161,20 +156,18 @@ async def check_claims(
 ) -> FlowResult:
     """Check all claims of a video at once and return the rows of the selected stages.
 
-    Every claim runs ahead on its own, as the strategy has it. Stages that are not selected are read
-    from `known` where a selected one needs them; a rating that is missing there is made for their
-    use, and not returned. `corrections` by claim id are what reviewers changed; each takes effect
-    in the stage that it concerns, if that is selected.
+    A selected stage takes the rows of the others from `known`, and makes a rating that is missing
+    there for its own use. `corrections`, by claim id, take effect in the selected stages.
 
-    Outages are rows. Any other exception is a defect; it cancels what runs and is raised in an
-    ExceptionGroup. All rows come in a fixed order; only with `enough_origins` set it depends on how
-    fast pages answer which are left unread.
+    An outage is a row. Any other exception is a defect: it cancels the check and leaves in an
+    ExceptionGroup. Row order is deterministic. With `enough_origins`, response times decide which
+    pages are skipped.
 
-    Raises StrategyError: The strategy is not that of the knobs, or cannot do what is asked of it.
+    Raises StrategyError: The strategy is not the one in the config, or does not fit the run.
     """
     if strategy.name != config.strategy:
         raise StrategyError(
-            f"The run asks for the strategy {config.strategy} and was handed {strategy.name}."
+            f"The config names the strategy {config.strategy}; the caller passed {strategy.name}."
         )
     selected = frozenset(stages)
     strategy.refuse_unfit(services.reasoner.bases, selected)
@@ -221,7 +214,7 @@ async def check_claims(
         return case, verdict
 
     async with asyncio.TaskGroup() as group:
-        # Beside the claims and not in them: no verdict fails with this lane, or waits long for it.
+        # A task of its own for each claim: no verdict fails with a look-up, or waits long for it.
         fact_checks, asked = services.fact_checks, "search_hits" in selected
         lane = [
             group.create_task(look_up(claim, video, fact_checks, config.search))
@@ -240,7 +233,7 @@ async def check_claims(
         if verdict is not None
     ]
     with watch.time("verdicts"):
-        verdicts, wording = await _in_words(video, reached, services)
+        verdicts, wording = await _worded(video, reached, services)
 
     def if_selected(stage: Stage, rows: Iterable[Row]) -> tuple[Row, ...]:
         return tuple(rows) if stage in selected else ()
@@ -253,7 +246,7 @@ async def check_claims(
     addresses += [published_at(page.final_url or "") for page in pages]
     hashes = {row.content_hash for row in read} | {page.content_hash for page in pages}
     wanted = sorted(each for each in hashes if each is not None)
-    # Made only where they are selected: a hash may be of a text that nobody read now.
+    # Lazy: without the stage evidence, `texts` may lack a hash.
     page_texts = (records.PageText(content_hash=each, text=texts[each]) for each in wanted)
 
     def place(call: records.LlmCall) -> tuple[int, str, str, str, int]:
@@ -278,12 +271,12 @@ async def check_claims(
     )
 
 
-async def _in_words(
+async def _worded(
     video: records.Video,
     reached: Sequence[tuple[records.Claim, records.Verdict, Sequence[records.Evidence]]],
     services: Services,
 ) -> tuple[list[records.Verdict], tuple[records.LlmCall, ...]]:
-    """Add a model's words to complete verdicts; without an answer the template's words stand."""
+    """Add a model's words to complete verdicts; if it fails, the verdicts keep their own."""
     verdicts = [verdict for _, verdict, _ in reached]
     complete = [each for each in reached if each[1].stance is not None and each[2]]
     writer = services.reasoner.writer
@@ -300,18 +293,18 @@ async def _in_words(
 def with_others(
     result: FlowResult, held: VideoRows, claims: Sequence[records.Claim], others: frozenset[str]
 ) -> FlowResult:
-    """Return the rows of the claims that were checked, with those held of the others, by their ids.
+    """Add the `held` rows of the `others` (claim ids) to the rows of the checked claims.
 
-    A set is everything that one run knows of one asset and one video, so a check of one claim alone
-    writes the rows of all others again, as `held` has them: only the place of their verdicts may
-    change. Model calls are not taken over, for each was paid once.
+    A run writes all rows of an asset and a video as one set, so a check of some claims writes the
+    rows of the others again. Only the rank of their verdicts may change. Model calls are left out,
+    because each was paid once.
     """
     order = {claim.claim_id: place for place, claim in enumerate(claims)}
     owner = attrgetter("claim_id")
 
     def joined(new: Iterable[Row], old: Iterable[Row]) -> tuple[Row, ...]:
         rows = [*new, *(row for row in old if owner(row) in others)]
-        # Stable: the order inside a claim stays.
+        # A stable sort keeps the order inside a claim.
         return tuple(sorted(rows, key=lambda row: order[owner(row)]))
 
     places = ("queries", "searches", "hits", "prior_fact_checks", "evidence", "steps")
@@ -321,13 +314,13 @@ def with_others(
     kept = replace(result, **both)
     hits, evidence = kept.hits, kept.evidence
     wanted = {row.page_id for row in evidence}
-    # The new answer of a page that did not change goes before the held one.
+    # Of an unchanged page the new row replaces the held one.
     by_id = {page.page_id: page for page in held.pages if page.page_id in wanted}
     by_id |= {page.page_id: page for page in result.pages}
     pages = tuple(sorted(by_id.values(), key=lambda page: (page.canonical_url, page.page_id)))
     texts = {text.content_hash: text for text in (*held.page_texts, *result.page_texts)}
     needed = {row.content_hash for row in evidence} | {page.content_hash for page in pages}
-    # New ratings go before held ones; those of domains that are no longer found are left out.
+    # New ratings replace held ones; domains that no row names any more drop out.
     found = {row.domain for row in evidence} | {hit.domain for hit in hits}
     for hit in hits:
         with suppress(UnusableUrlError):

@@ -1,9 +1,4 @@
-"""What is known of a check while it runs: its stages and their time, each claim's steps, who hears.
-
-What belongs here: the names of the stages, measuring time, the observer that writes to a run's log,
-noting a claim's steps, and the budget that is looked at before each step and each question to a
-model. What does not: the work; any step (strategies/); terminal output (cli/).
-"""
+"""The progress of a check: stage times, the log, and each claim's steps and budget."""
 
 from __future__ import annotations
 
@@ -22,13 +17,13 @@ from factible_assets.stages import ports
 from factible_assets.wording import claims_words, clock, verdict_words
 
 Stage = Literal["queries", "search_hits", "reliability_ratings", "evidence", "verdicts"]
-"""The assets that one flow fills, named as the warehouse's assets are."""
+"""The assets that one flow fills."""
 ALL_STAGES: tuple[Stage, ...] = get_args(Stage)
 
 
 @dataclass(frozen=True, slots=True)
 class StageTiming:
-    """How long a stage took: its work, from first start to last end, and up to its first result."""
+    """Seconds of a stage: its work, from first start to last end, and to its first result."""
 
     work_seconds: float
     span_seconds: float
@@ -36,7 +31,7 @@ class StageTiming:
 
 
 class Stopwatch:
-    """Measures stages that overlap, from its making on."""
+    """Measures stages that overlap; it starts when it is created."""
 
     def __init__(self) -> None:
         self._started = perf_counter()
@@ -45,7 +40,6 @@ class Stopwatch:
 
     @contextmanager
     def time(self, stage: Stage) -> Iterator[None]:
-        """Measure the body as work on a stage."""
         started = perf_counter()
         try:
             yield
@@ -53,11 +47,11 @@ class Stopwatch:
             self._spans.setdefault(stage, []).append((started, perf_counter()))
 
     def reach(self, stage: Stage) -> None:
-        """Note a stage's result, if it is the first: work on it may have ended before."""
+        """Record a stage's first result; work on the stage may have ended earlier."""
         self._reached.setdefault(stage, perf_counter())
 
     def timings(self) -> dict[Stage, StageTiming]:
-        """Return what was measured, in the order of the stages, without those never worked on."""
+        """Return the times of the stages that had any work, in their order."""
         found = {}
         for stage in ALL_STAGES:
             if spans := self._spans.get(stage):
@@ -69,34 +63,30 @@ class Stopwatch:
 
 
 class LogObserver(ports.Observer):
-    """Writes slow transcripts, claims and verdicts to a log, and passes everything on."""
+    """Writes slow transcripts, claims and verdicts to a log, and forwards every event."""
 
     def __init__(self, log: logging.Logger, then: ports.Observer | None = None) -> None:
         self._log, self._then = log, then or ports.Observer()
 
     def transcript_progressed(self, words: str, share: float) -> None:
-        """Log how far a transcript has come that takes minutes."""
         self._log.info("%s", words)
         self._then.transcript_progressed(words, share)
 
     def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
-        """Log how many claims there are, and each with its time."""
         self._log.info("%s", claims_words(len(claims), left_out))
         for claim in claims:
             self._log.info("claim %d at %s: %s", claim.rank, clock(claim.start_seconds), claim.text)
         self._then.claims_found(claims, left_out)
 
     def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
-        """Log nothing: every line is a row in Dagster's event log, and progress comes often."""
+        # Not logged: each line is a row in Dagster's event log, and progress comes often.
         self._then.stage_progressed(stage, claim, done, total)
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
-        """Log a verdict as soon as it is reached."""
         self._log.info("claim %d is %s: %s", claim.rank, verdict_words(verdict), claim.text)
         self._then.verdict_reached(claim, verdict)
 
     def remarked(self, sentence: str) -> None:
-        """Log a remark."""
         self._log.warning("%s", sentence)
         self._then.remarked(sentence)
 
@@ -106,7 +96,7 @@ class LogObserver(ports.Observer):
 
 @dataclass(slots=True)
 class Note:
-    """What is to be said of a step once it is done. `used` and `made` are ids of rows."""
+    """The result of a step; `used` and `made` are ids of rows."""
 
     got: str = ""
     used: Sequence[str] = ()
@@ -114,8 +104,8 @@ class Note:
     status: Status = "ok"
     reason: str | None = None
 
-    def worded(self, queries: Sequence[Query]) -> None:
-        """Say which searches came of it; one that could not be worded is told as its row has it."""
+    def record_queries(self, queries: Sequence[Query]) -> None:
+        """Record the queries of the step, and the failure of the first one that failed."""
         self.made = [query.query_id for query in queries]
         failed = next((query for query in queries if query.status != "ok"), None)
         if failed is not None:
@@ -124,10 +114,10 @@ class Note:
 
 @dataclass(slots=True)
 class Trace:
-    """The steps of one claim, in order; they are taken one after the other.
+    """The steps of one claim, one after the other, and the budget that limits them.
 
-    `round` is counted up by who goes round, `calls` are those that were made for the claim. Without
-    a `budget` nothing is limited.
+    The strategy increases `round`; `calls` are all model calls for the claim. Without a `budget`
+    there is no limit.
     """
 
     claim: Claim
@@ -142,12 +132,11 @@ class Trace:
     def step(
         self, kind: StepKind, technique: str, asked: str = "", *, always: bool = False
     ) -> Iterator[Note]:
-        """Note the body as one step, with the calls that were made in it.
+        """Record the body as one step, with its model calls and its failure, if any.
 
-        A service's failure is noted, and goes on to who takes the steps. What is done `always` asks
-        nothing beyond the budget by itself, and makes rows that say what was left out for it.
+        With `always`, the body runs even after the budget is spent: it keeps to the budget itself.
 
-        Raises BudgetSpentError: The claim may cost no more; the body is not run, or was broken off.
+        Raises BudgetSpentError: The budget was spent before the body, or in it.
         """
         if not always:
             self.refuse_beyond_budget()
@@ -167,9 +156,9 @@ class Trace:
 
     @asynccontextmanager
     async def within(self) -> AsyncIterator[None]:
-        """Ask a model in the body, which is broken off when the claim's seconds are over.
+        """Ask a model in the body; cancel it when the claim's seconds are over.
 
-        Raises BudgetSpentError where it is, or is not run: the claim may cost no more.
+        Raises BudgetSpentError: The budget was spent before the body, or its seconds ran out.
         """
         self.refuse_beyond_budget()
         seconds = self.budget.max_seconds if self.budget else math.inf
@@ -190,7 +179,7 @@ class Trace:
         calls: Sequence[LlmCall] = (),
         seconds: float = 0.0,
     ) -> None:
-        """Note what was done or found, or why it ended; by itself at no cost and never refused."""
+        """Record a step without running anything; the budget never refuses it."""
         self.steps.append(
             Step(
                 claim_id=self.claim.claim_id,
@@ -214,7 +203,6 @@ class Trace:
         )
 
     def refuse_beyond_budget(self) -> None:
-        """Raise BudgetSpentError if the claim has used up its budget."""
         tokens = sum(call.input_tokens + call.output_tokens for call in self.calls)
         for used, limit, unit in (
             (len(self.calls), "max_calls", "model calls"),

@@ -1,43 +1,38 @@
-"""How reliable a source's domain is held to be, by a stated rule.
+"""How reliable a source's domain is, by a stated rule, and the ratings of one video's sources.
 
-What belongs here: the rule, and asking each domain once. What does not: the rating sets and the
-registries (resources), which sources are read because of it (search.py).
+The rule (Factible, section 1.3.4, step 2; the first match decides):
 
-The rule (Factible, section 1.3.4, step 2; the first that matches decides):
-
-1. a rating set lists the host or the nearest parent that is listed: high 0.85, medium 0.60, low
-   0.30, very low 0.15, or the score that the set states beside its rating;
+1. a rating set lists the host or its nearest listed parent: high 0.85, medium 0.60, low 0.30, very
+   low 0.15, or the score that the set states beside its rating;
 2. the name ends in a suffix that registries keep for institutions: 0.90, high;
 3. otherwise the rating is unknown, 0.50 (Enhanced Claim Verification System, equation 9), moved by
-   the domain's age: +0.10 from ten years on, -0.15 below one year;
-4. a paper that is cited, on a domain that no rule knows: +0.05 from ten citations on, and from a
-   hundred on medium, 0.60. It holds for the paper and not for its domain.
+   the domain's age: +0.10 from ten years on, -0.15 below one year, and at most 0.55, because anyone
+   can keep a domain for ten years;
+4. a cited paper on a domain that no rule knows: +0.05 from ten citations on, and from a hundred on
+   medium, 0.60. It holds for the paper and not for its domain.
 
-Several sets at once: the nearest listed name decides, so that a newspaper's section that any set
-lists is not rated as the newspaper; of the sets that list it the first does: the project's own,
-then the user's in alphabetical order. The others agree or disagree in `reasons` and move no score:
-sets are made from each other, so agreement is no second opinion. The bias is that of the first set
-that states one.
+If several sets list a name, the nearest listed name decides, and of its sets the first: the
+project's own, then the user's in alphabetical order. The others agree or disagree in `reasons` and
+move no score: sets copy from each other, so agreement is no second opinion. The bias comes from the
+first set that states one.
 
-A place where anybody may publish inherits no more than unknown from its site (open_places.py): a
-tenant of a listed platform, a home directory, a petition to a parliament, a page of a wiki that is
-no article. A worse rating it does inherit. A set that lists the place itself decides.
-
-Age alone never makes an unlisted domain better than unknown: its score stays at or below 0.55, for
-anyone can keep a domain for ten years.
+A page where anybody may publish (a tenant of a platform, a home directory, a petition, a talk page
+of a wiki) inherits no more than unknown from its site. It does inherit a worse rating. A set that
+lists the place itself decides.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from factible_assets.records import Rating, ReliabilityRating, SourceClass
-from factible_assets.stages import open_places, urls
+from factible_assets.stages import urls
 from factible_assets.stages.ports import DomainAges, RatingDirectory
 from resources.once import Once
 from resources.ratings.base import DomainAge, ListedRating
@@ -53,9 +48,15 @@ _YOUNG_YEARS, _YOUNG_MALUS = 1.0, 0.15
 _CITED, _CITED_BONUS = 10, 0.05
 _OFTEN_CITED = 100
 RATING_ORDER: Mapping[Rating, int] = {"high": 4, "medium": 3, "unknown": 2, "low": 1, "very_low": 0}
-"""Ratings from best (4) to worst (0). An unknown source is better than one known to be bad."""
+"""Ratings from best (4) to worst (0). An unknown source is better than a bad one."""
 RELIABLE: frozenset[Rating] = frozenset({"high", "medium"})
 """Ratings that count as reliable (Factible, table 5)."""
+CITED = "The paper is cited"
+OPEN_PLACE = "Anybody may publish there"
+"""How the reason begins if a page does not inherit its site's rating."""
+
+# --- Institutions -------------------------------------------------------------------------------
+
 _GOVERNMENT = "gov gob gouv govt gub gv gc go mil nhs police"
 _INSTITUTIONS: Mapping[str, SourceClass] = {
     **dict.fromkeys(_GOVERNMENT.split(), "government"),
@@ -64,27 +65,92 @@ _INSTITUTIONS: Mapping[str, SourceClass] = {
 }
 """Labels that registries reserve, as the whole suffix (.gov) or before a country's (.gov.uk)."""
 _COUNTRY = re.compile("[a-z]{2}")
-CITED = "The paper is cited"
-OPEN_PLACE = "Anybody may publish there"
-"""How the sentence begins that says why a page does not inherit its site's rating."""
+OPEN_SUFFIXES: Mapping[str, str] = {
+    "go.it": "It is the Italian province of Gorizia and no government.",
+    "edu.pl": "NASK registers names under its functional domains for anybody.",
+    "ac.nz": "The registry does not moderate it: anybody may register a name.",
+}
+"""Suffixes that only look reserved for institutions, with the reason."""
 
 
 def institution_of(host: str) -> tuple[str, SourceClass] | None:
-    """Return the institutional suffix that a host lies under, with the kind of institution.
+    """Return the institutional suffix of a host and the kind of institution, else None.
 
-    It must be one of the Public Suffix List, so that `.go.jp` counts and `go.com` does not.
+    The suffix must be in the Public Suffix List, so that `.go.jp` counts and `go.com` does not.
     """
     suffix = urls.public_suffix(host)
     label, _, country = suffix.partition(".")
     generic = not country and label in {"gov", "edu", "int", "mil"}
     national = _COUNTRY.fullmatch(country) and label in _INSTITUTIONS and label != "int"
-    if not (generic or national) or suffix in open_places.OPEN_SUFFIXES:
+    if not (generic or national) or suffix in OPEN_SUFFIXES:
         return None
     return suffix, _INSTITUTIONS[label]
 
 
+# --- Places where anybody publishes -------------------------------------------------------------
+
+_HOSTS: Mapping[str, str] = {
+    "sites.google.com": "Google Sites hosts the pages of its users",
+    "docs.google.com": "Google Docs shows the documents of its users",
+    "drive.google.com": "Google Drive holds the files of its users",
+    "groups.google.com": "Google Groups holds the messages of its users",
+    "gist.github.com": "GitHub shows the texts of its users",
+    "archive.org": "the Internet Archive holds uploads of its users",
+    "blogs.mediapart.fr": "Mediapart hosts the blogs of its readers",
+    "blogs.timesofisrael.com": "The Times of Israel hosts the blogs of its readers",
+}
+"""Hosts of user content that the Public Suffix List does not know."""
+_MEMBERS = frozenset(
+    {"blog", "blogs", "forum", "forums", "home", "homepage", "homepages", "pages", "people"}
+    | {"personal", "sites", "student", "students", "users", "wiki", "wordpress"}
+)
+"""Labels under which universities host the pages of their members."""
+_PETITION = re.compile(r"(?<![a-z])(?:(?:e-?)?peti[tcçz]i|comments?(?![a-z]))", re.IGNORECASE)
+"""Labels and folders of petitions and comments of citizens: languages that took the word from Latin
+share this stem."""
+_NAMESPACE = re.compile(r"[^\W\d_][^:/]*:[^\s_:]")
+"""A wiki title such as `User:Name`: a namespace, and no space after its colon. An article such as
+`Avatar: The Way of Water` has one."""
+
+
+def openness_of(url: str, kinds: Container[SourceClass], listed: str) -> str | None:
+    """Return why anybody may publish at an address; None if not, or if a set lists the place.
+
+    `kinds` are the classes of the site; `listed` is the host name that its rating belongs to.
+    """
+    try:
+        host, parts = urls.host_of(url).removeprefix("www."), urlsplit(url)
+    except (urls.UnusableUrlError, ValueError):
+        return None
+    path, domain = unquote(parts.path), urls.registrable_domain(host)
+    if host == listed != domain:
+        return None
+    titles = [path.removeprefix("/wiki/"), *parse_qs(parts.query).get("title", [])]
+    labels = set(host.removesuffix(domain).strip(".").split("."))
+    folders = path.split("/") if "government" in kinds else ()
+    if host.endswith(".us.archive.org"):  # servers that hand out uploads
+        host = "archive.org"
+    reasons = {
+        "it is a home directory of a user": "/~" in path,
+        "it is no article of the wiki, but a page of a user or about the wiki": (
+            domain in urls.WIKIMEDIA and any(map(_NAMESPACE.match, titles))
+        ),
+        _HOSTS.get(host, ""): host in _HOSTS and path.strip("/"),
+        "the institution hosts the pages of its members there": (
+            "academic" in kinds and not _MEMBERS.isdisjoint(labels)
+        ),
+        "it shows petitions or comments of citizens": (
+            any(map(_PETITION.search, (*labels, *folders)))
+        ),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+# --- The rule -----------------------------------------------------------------------------------
+
+
 def listing_of(host: str, directory: RatingDirectory) -> tuple[str, Sequence[ListedRating]]:
-    """Return the nearest listed name among a host and its parents, and what is listed for it."""
+    """Return the nearest listed name among a host and its parents, with its listed ratings."""
     for name in urls.host_and_parents(host):
         listed = directory.lookup(name)
         if listed:
@@ -95,11 +161,13 @@ def listing_of(host: str, directory: RatingDirectory) -> tuple[str, Sequence[Lis
 def rate(
     video_id: str, name: str, directory: RatingDirectory, age: DomainAge | None = None
 ) -> ReliabilityRating:
-    """Rate a host name by the rule above. `age` is only looked at for an unlisted domain."""
+    """Rate a host name by the rule above; `age` matters only for an unlisted domain."""
     listed_name, listed = listing_of(name, directory)
     rating = partial(ReliabilityRating, video_id=video_id, domain=name)
     institution = institution_of(name)
-    is_free = listed and not institution and open_places.is_tenant(name, listed_name)
+    # A tenant of a listed platform has a registrable domain of its own below it.
+    is_tenant = urls.registrable_domain(name).endswith(f".{listed_name}")
+    is_free = listed and not institution and is_tenant
     if listed and not (is_free and _exceeds_unknown(listed[0].rating)):
         first = listed[0]
         return rating(
@@ -117,13 +185,13 @@ def rate(
             rating="high",
             score=INSTITUTIONAL_SCORE,
             source_class=source_class,
-            reasons=(f"Names under .{suffix} are given to institutions only.",),
+            reasons=(f"Registries give names under .{suffix} to institutions only.",),
         )
     score, reasons = LISTED_SCORES["unknown"], ["No rating set lists the domain."]
     if is_free:
         reasons = [f"{OPEN_PLACE}: {name} is a tenant of {listed_name}, which a rating set lists."]
     if age is None and name:
-        reasons.append("Its age was not looked up: no page of it was chosen to be read.")
+        reasons.append("Its age was not looked up, because no page of it was chosen for reading.")
     years = age.years if age and age.outcome == "ok" else None
     if years is not None and years >= _OLD_YEARS:
         score += _OLD_BONUS
@@ -145,7 +213,7 @@ def rate(
 
 
 def _listing_reasons(name: str, listed: Sequence[ListedRating]) -> tuple[str, ...]:
-    """Say what each set says of a name. Ratings change, so each says as of when."""
+    """Return one sentence for each set, with its date, because ratings change."""
     first, reasons = listed[0], []
     for each in listed:
         told = f"{each.dataset} ({each.as_of or 'undated'})"
@@ -165,14 +233,17 @@ def _exceeds_unknown(rating: Rating) -> bool:
     return RATING_ORDER[rating] > RATING_ORDER["unknown"]
 
 
+# --- The rating of one page ---------------------------------------------------------------------
+
+
 def as_published(rating: ReliabilityRating, url: str) -> ReliabilityRating:
-    """Return the rating of a page: its site's, but no more than unknown where anybody publishes."""
+    """Return a page's rating: its site's, but no more than unknown where anybody publishes."""
     if not _exceeds_unknown(rating.rating):
         return rating
     listed = rating.listed_as or (rating.domain if rating.datasets else "")
     institution = institution_of(rating.domain)
     kinds = {rating.source_class, *(institution[1:] if institution else ())}
-    why = open_places.openness_of(url, kinds, listed)
+    why = openness_of(url, kinds, listed)
     if why is None:
         return rating
     changes: dict[str, object] = {
@@ -185,9 +256,9 @@ def as_published(rating: ReliabilityRating, url: str) -> ReliabilityRating:
 
 
 def as_cited(rating: ReliabilityRating, citations: int | None) -> ReliabilityRating:
-    """Return the rating of a paper: that of its domain or, if no rule knows it, by its citations.
+    """Return a paper's rating: its domain's or, if no rule knows that, one by its citations.
 
-    The step to medium depends on citations alone, never on an age that a registry may not tell.
+    The step to medium depends on citations alone, because a registry may not tell an age.
     """
     if rating.rating != "unknown" or citations is None or citations < _CITED:
         return rating
@@ -200,11 +271,6 @@ def as_cited(rating: ReliabilityRating, citations: int | None) -> ReliabilityRat
     return rating.model_copy(update=changes)
 
 
-def is_of_the_page(reason: str) -> bool:
-    """Tell whether a reason is of one page, and not of its domain."""
-    return reason.startswith((OPEN_PLACE, CITED))
-
-
 def as_answered(rating: ReliabilityRating) -> ReliabilityRating:
     """Return the rating of an answer engine's own words: low, whatever lists its domain."""
     reason = "A language model composed it from pages that it names; nobody answers for it."
@@ -212,12 +278,17 @@ def as_answered(rating: ReliabilityRating) -> ReliabilityRating:
     return rating.model_copy(update=changes | {"reasons": (*rating.reasons, reason)})
 
 
+def is_of_the_page(reason: str) -> bool:
+    """Whether a reason concerns one page, and not its domain."""
+    return reason.startswith((OPEN_PLACE, CITED))
+
+
 @dataclass
 class RatingBook:
-    """The ratings of one video's sources.
+    """The ratings of one video's sources; `known` ratings stay as they are.
 
-    What decides which sources are read is known at once. A registry is asked only for the age of
-    those that are, which moves a score and no rating, once for each domain. `known` ratings stay.
+    `rate` gives each domain at once the rating that decides which pages are read. `look_up_ages`
+    asks a registry once for each domain that is read; an age moves a score and no rating.
     """
 
     video_id: str
@@ -232,11 +303,7 @@ class RatingBook:
         self._ageless: set[str] = set()
 
     def rate(self, addresses: Iterable[str]) -> None:
-        """Rate the domains of some addresses, their ages left open.
-
-        So is a host below it that a rating set lists by its own name, such as a newspaper's
-        section.
-        """
+        """Rate the domains of some addresses, and the hosts below them that a set lists by name."""
         names = self._names(addresses) - self._ratings.keys()
         if not names:
             return
@@ -266,10 +333,7 @@ class RatingBook:
                     group.create_task(look_up(name))
 
     def of(self, url: str) -> ReliabilityRating:
-        """Return the rating of an address that has been rated: its host's own, or its domain's.
-
-        Where anybody may publish, it is the page's: see as_published.
-        """
+        """Return the rating of an address after `rate`: its nearest rated name's, as published."""
         domain = urls.domain_of(url)
         if not domain:
             return rate(self.video_id, "", self.directory)
@@ -277,12 +341,12 @@ class RatingBook:
         return as_published(self._ratings[next(names, domain)], url)
 
     def ratings(self, addresses: Iterable[str]) -> tuple[ReliabilityRating, ...]:
-        """Return the ratings that belong to some addresses, by domain."""
+        """Return the ratings of some addresses, by domain."""
         names = self._names(addresses) & self._ratings.keys()
         return tuple(self._ratings[name] for name in sorted(names))
 
     def _names(self, addresses: Iterable[str]) -> set[str]:
-        """Return the domains of some addresses, and the names below them that are listed."""
+        """Return the domains of some addresses, and the listed names below them."""
         names = set[str]()
         for url in addresses:
             if domain := urls.domain_of(url):

@@ -1,23 +1,18 @@
-"""From the evidence on one claim to its verdict.
+"""From the evidence on one claim to its verdict: the bundle, the vote, completeness, the words.
 
-What belongs here: the bundle, its quality, the vote, and when a verdict is complete. What does not:
-reading pages (evidence.py), which sources tell one story (origins.py), wording the summary, which
-is the reasoner's judgement.
+**The vote decides.** The stance is that of the reliability-weighted vote over the stances of the
+sources. The reasoner's own verdict stands beside it, with a flag if the two differ. On the
+published runs of Factible the vote over a model's stances agreed with the annotation more often
+(.677) than the model's own verdict on the same claims (.582).
 
-**The vote decides.** The stance is that of the reliability-weighted vote over the stances that were
-read; the reasoner's own verdict is kept beside it and disagreement is flagged. On the published
-runs of Factible the vote over a model's stances agreed with the annotation more often (.677) than
-the model's own verdict on the same claims (.582).
+**One voice.** The words of a verdict follow from its label and its counts. A model's words stand
+beside them only if they speak for the label and for nothing else (voice.py).
 
-**One voice.** The words of a verdict are built from its label and its counts. A model's words stand
-beside them only if they can be seen to speak for the label and for nothing else (voice.py).
-
-**A verdict is complete only if nothing that is missing could change its stance.** Sources that
-could not be read because a service failed might have said anything: a verdict whose stance they
-could change is `incomplete` and has none. Where they could change only how sure it is, the stance
-stands with the lowest confidence that they leave possible, and a re-check is due. If a search
-failed or the queries could not be written, it is unknown even which sources would have been read;
-such verdicts are always incomplete.
+**A verdict is complete only if nothing that is missing could change its stance.** A source that a
+failed service kept back might say anything. If it could change the stance, the verdict is
+`incomplete` and has no stance. If it could change only the confidence, the stance stands with the
+lowest confidence that remains possible, and a re-check is due. If a search failed or nobody could
+write the queries, the missing sources are unknown, so the verdict is always incomplete.
 """
 
 from __future__ import annotations
@@ -30,45 +25,44 @@ from typing import Literal
 from factible_assets import records
 from factible_assets.config import VerdictsConfig
 from factible_assets.stages import ports
-from factible_assets.stages.origins import StoryIndex, independent_weight
+from factible_assets.stages.origins import PageOdds, StoryIndex, chance, independent_weight
 from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
 from factible_assets.stages.voice import speaks_for
-from factible_assets.stages.witnesses import Witness, chance
 from factible_assets.stances import DEFINITE, SIDES, STANCES
 from factible_assets.wording import counted as numbered
 
 UNIT = 1_000_000
-"""Weights are counted in whole millionths, so that sums are exact in any order."""
+"""Weights are whole millionths, so that sums are exact in any order."""
 VOTE_WEIGHTS: Mapping[records.Rating, float] = {
     "high": 1.0, "medium": 0.7, "unknown": 0.35, "low": 0.1, "very_low": 0.0
 }  # fmt: skip
-"""What a source of each rating weighs: by rating, as a registry that is down may move the score.
+"""The weight of a source by its rating; a score would move when a registry is down.
 
 This project's choice: the order and rough distance of Factible's scores (section 1.3.4), with the
-lower half cut down, as sources known to be unreliable are no half as good a witness."""
+lower half cut down, because a source known as unreliable is not half as good a witness."""
 SATURATION = 3
 """Sources after which more of the same add nothing (Factible, table 5)."""
 _HIGH, _MEDIUM = 0.7, 0.4
-"""Confidence scores from which the words high and medium are used. This project's choice: with
-all sources agreeing, two full reliable origins are medium and three are high."""
+"""Confidence scores from which a verdict is high and medium. This project's choice: if all agree,
+two reliable origins of full weight are medium and three are high."""
 _LEANING_LEAST, _LEANING_MOST, _LEANING_VOLUME = 0.25, 0.9, 0.7
-"""Probability that an undisputed leaning of the embedded engine is right, from no weight at all up
-to that of a full reliable source: .61 for the tone of one page rated medium, .77 for what one says
-plainly. Fitted in November 2026 to Brier scores on AVeriTeC, Climate-FEVER, VitaminC and annotated
-claims with a recorded web; with any of the four left out, the same is chosen."""
+"""Probability that an undisputed leaning of the embedded engine is right, from no weight up to the
+weight of one reliable source: .61 for the tone of one page rated medium, .77 for a plain statement.
+Fitted in November 2026 to Brier scores on AVeriTeC, Climate-FEVER, VitaminC and annotated claims
+with a recorded web; without any one of the four the fit is the same."""
 _LEANING_MIXED = 0.5
 _LEANING_MEDIUM = 0.75
-"""Probability from which a leaning is called medium; it is never called high (DESIGN)."""
+"""Probability from which a leaning is medium; a leaning is never high."""
 
 
 # --- The bundle ---------------------------------------------------------------------------------
 
 
 def bundle(evidence: Iterable[records.Evidence]) -> tuple[records.Evidence, ...]:
-    """Return the evidence that a verdict is reached from, in a fixed order.
+    """Return the evidence that the verdict rests on, in a fixed order.
 
-    Factible, section 1.3.5, step 1: read evidence, one row per URL, by stance, rating, score and
-    title. Section 1.3.4: unclear rows go when more than half of all have a definite stance.
+    Factible, section 1.3.5, step 1: evidence of status ok, one row per URL, by stance, rating,
+    score and title. Section 1.3.4: unclear rows go if more than half of all rows are definite.
     """
     distinct: dict[str, records.Evidence] = {}
     for row in sorted(
@@ -98,8 +92,8 @@ def by_stance(
 def quality(rows: Sequence[records.Evidence]) -> float:
     """Return the quality of a bundle, from 0 to 1 (Factible, section 1.3.5, table 5).
 
-    0.3 for any evidence + 0.3·min(1, definite/3) + 0.4·min(1, rated high or medium/3). A text that
-    several addresses led to counts once.
+    0.3 for any evidence + 0.3·min(1, definite/3) + 0.4·min(1, reliable/3). One text at several
+    addresses counts once.
     """
     if not rows:
         return 0.0
@@ -115,7 +109,7 @@ def quality(rows: Sequence[records.Evidence]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What stands on each side, in millionths, over independent origins; `reliable_*` of them."""
+    """The weight of each side's independent origins, in millionths; `reliable_*` is part of it."""
 
     supports: int = 0
     refutes: int = 0
@@ -128,14 +122,14 @@ class Tally:
 
 
 def weight(row: records.Evidence) -> int:
-    """Return what one source weighs, in millionths: by its rating, and how definite it was."""
+    """Return the weight of one source, in millionths: its rating's, times its confidence."""
     return round(UNIT * VOTE_WEIGHTS[row.rating] * (row.stance_confidence or 0.0))
 
 
 def tally(evidence: Iterable[records.Evidence], stories: StoryIndex) -> Tally:
-    """Add up the weights of the independent origins on each side, each origin's strongest source.
+    """Add up each side's independent origins, each by its strongest source.
 
-    An origin whose copies were read both ways counts on each side. Unclear sources weigh nothing.
+    An origin whose copies take both sides counts on each. Unclear sources weigh nothing.
     """
     sides = by_stance(row for row in evidence if row.status == "ok")
 
@@ -153,7 +147,7 @@ def tally(evidence: Iterable[records.Evidence], stories: StoryIndex) -> Tally:
 
 
 def agreeing_origins(evidence: Iterable[records.Evidence], stories: StoryIndex) -> int:
-    """Return how many independent, reliable sources hold the same definite stance, at most."""
+    """Return the largest number of independent, reliable sources that share a definite stance."""
     read = (row for row in evidence if row.status == "ok" and not row.page_due)
     sides = by_stance(row for row in read if row.rating in RELIABLE)
     return max(independent_weight(sides[stance], lambda _: 1, stories) for stance in DEFINITE)
@@ -162,19 +156,18 @@ def agreeing_origins(evidence: Iterable[records.Evidence], stories: StoryIndex) 
 def decide(counted: Tally, config: VerdictsConfig, basis: records.Basis) -> ports.Vote:
     """Return the vote over a tally.
 
-    With S, R and M the weights for, against and mixed, T their sum and the margin (S - R)/T:
+    S, R and M are the weights for, against and mixed, T is their sum, the margin is (S - R)/T:
 
-    - `supports` if S is at least `min_weight`, above M, and the margin at least `min_margin`;
+    - `supports` if S is at least `min_weight` and above M, and the margin at least `min_margin`;
       `refutes` likewise;
-    - else `mixed` if T is at least `min_weight` and either reliable sources of at least that
-      weight stand on both sides, or M has it and outweighs both;
+    - else `mixed` if reliable sources of at least `min_weight` stand on both sides, or if M is at
+      least `min_weight` and outweighs both;
     - else `unclear`: the vote abstains.
 
-    The confidence score is |margin|·min(1, side/3) with the winning side's weight, for mixed
-    min(1, (min(S, R) + M)/3), and 0 for unclear; high from 0.7, medium from 0.4. The embedded
-    engine's is the probability that its leaning is right: |margin|·(0.25 + 0.65·min(1, side/0.7)),
-    0.5 for mixed; medium from 0.75. Every condition moves one way only as a weight grows, which
-    `settled_vote` relies on.
+    The confidence score of a side is |margin|·min(1, side/3), of mixed min(1, (min(S, R) + M)/3),
+    of unclear 0; high from 0.7, medium from 0.4. For the embedded engine it is the probability that
+    the leaning is right: |margin|·(0.25 + 0.65·min(1, side/0.7)), 0.5 for mixed; medium from 0.75.
+    Each condition changes at most once as one weight grows; `settled_vote` relies on that.
     """
     total = counted.supports + counted.refutes + counted.mixed
     margin = (counted.supports - counted.refutes) / total if total else 0.0
@@ -214,7 +207,7 @@ def _mostly_mixed(counted: Tally, config: VerdictsConfig) -> bool:
 
 
 def _least(config: VerdictsConfig) -> int:
-    """Return what decides: the run's least weight, and more than a lone source rated low has."""
+    """Return the weight that decides: the run's, and more than one source rated low has."""
     return max(1 + round(UNIT * VOTE_WEIGHTS["low"]), round(UNIT * config.min_weight))
 
 
@@ -235,16 +228,17 @@ def _volume(side: int) -> float:
 def settled_vote(
     counted: Tally, missing: Iterable[records.Rating], config: VerdictsConfig, basis: records.Basis
 ) -> tuple[ports.Vote, ports.Vote] | None:
-    """Return the vote that stands whatever the missing sources say; None if none does.
+    """Return the vote that stands whatever the missing sources say; None if they could change it.
 
-    It comes with the lowest confidence that is possible, and with the highest.
+    The result is that vote with its lowest and with its highest possible confidence.
 
-    A missing source adds at most its rating's full weight to one side, and takes nothing away from
-    any (origins.py). Each condition of `decide` is monotone along each weight and linear or
-    linear-fractional in what is added, so its extremes lie where all missing sources say the same:
-    nothing, supports, refutes, or mixed. So do the lowest score and the highest: what is against a
-    side lowers its margin and adds no volume. Two conditions join sides and are looked at apart: a
-    conflict needs something on both, and "mixed" must hold for one and the same reason throughout.
+    A missing source adds at most its rating's full weight to one side and takes nothing from any
+    other (origins.py). Each condition of `decide` is monotone along each weight, and linear or
+    linear-fractional in the addition, so its extremes lie where all missing sources say the same:
+    nothing, supports, refutes, or mixed. The lowest and highest scores lie there too, because an
+    addition against a side lowers its margin and adds no volume. Two conditions join the sides and
+    need a look of their own: a conflict needs weight on both, and "mixed" must hold for one and the
+    same reason throughout.
     """
     weights = [(rating in RELIABLE, round(UNIT * VOTE_WEIGHTS[rating])) for rating in missing]
     everything = sum(weight for _, weight in weights)
@@ -270,7 +264,7 @@ def settled_vote(
 
 @dataclass(frozen=True, slots=True)
 class CaseFile:
-    """Everything that was gathered on one claim."""
+    """All rows on one claim."""
 
     claim: records.Claim
     queries: Sequence[records.Query] = ()
@@ -281,22 +275,22 @@ class CaseFile:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """A case after the vote, before the reasoner is asked for its words."""
+    """A case after the vote, before the reasoner words the verdict."""
 
     case: CaseFile
-    basis: records.Basis  # Who read
+    basis: records.Basis  # The reader of the evidence
     rows: tuple[records.Evidence, ...]  # The bundle
     vote: ports.Vote
-    """What was read says; of a settled case, only as surely as what is missing allows."""
-    origins: int  # Sources of the bundle that are independent of each other
+    """The vote over the bundle, with the lowest confidence that the missing sources leave."""
+    origins: int  # Independent sources of the bundle
     doubt: str | None
-    """Why the verdict is incomplete, None if it is not."""
+    """Why the verdict is incomplete; None if it is complete."""
     is_due: bool = False
-    """Whether it is incomplete because services failed: a later check may complete it."""
+    """Whether failed services made it incomplete, so that a later check may complete it."""
     reserve: str | None = None
-    """What could make a complete verdict surer once it can be read, None if nothing could."""
+    """The missing sources that could make a complete verdict surer; None if none could."""
     declined: str | None = None
-    """How many sources the reasoner's model would not read. Nothing is due for them."""
+    """How many sources the reasoner's model refused to read. No re-check is due for them."""
 
 
 def form_opinion(
@@ -307,24 +301,22 @@ def form_opinion(
     basis: records.Basis,
     places: int = 0,
 ) -> Opinion:
-    """Count the vote on a case and tell what of it could change with what is missing.
+    """Take the vote on a case, and decide whether missing sources could change it.
 
-    `places` are the sources that may be read for one query.
+    `places` is the number of sources that a check reads for one query.
     """
     rows = bundle(case.evidence)
     seen = decide(tally(rows, stories), config, basis)
     unread = [row for row in case.evidence if _is_unread(row)]
-    held = [row for row in rows if not row.page_due]
-    counted = tally(held, stories)
-    # What partial searches lack could have brought as many sources, at most, as the places that a
-    # query left free: where all were taken, the rest of an answer would have been too many.
+    counted = tally((row for row in rows if not row.page_due), stories)
+    # The lost part of a search result could have filled the query's free places, and no more.
     partial = [row for row in case.searches if row.status != "infra_error" and row.reason]
     taken = Counter(row.query_id for row in case.evidence if row.status != "skipped")
     unfound = sum(max(0, places - taken[each]) for each in {row.query_id for row in partial})
     declined = [row for row in case.evidence if row.status == "skipped" and row.basis is not None]
     heard = sum(row.status in {"ok", "no_evidence"} for row in case.evidence)
     is_mostly_declined = len(declined) > heard
-    # An address that did not answer may have led elsewhere: it may be worth an unknown one.
+    # A silent address may redirect: a badly rated one may turn out as good as unknown.
     absent: list[records.Rating] = ["high"] * unfound
     lacking = [*unread, *(declined if is_mostly_declined else ())]
     absent += ["unknown" if row.rating in {"low", "very_low"} else row.rating for row in lacking]
@@ -353,7 +345,7 @@ def form_opinion(
         case=case,
         basis=basis,
         rows=rows,
-        vote=_as_witnesses(seen if doubt else least, rows, basis, is_open=least != most),
+        vote=_scored(seen if doubt else least, rows, basis, is_open=least != most),
         origins=independent_weight(rows, lambda _: 1, stories),
         doubt=f"{'; '.join(doubt)}.{again}" if doubt else None,
         is_due=is_due,
@@ -362,14 +354,13 @@ def form_opinion(
     )
 
 
-def _as_witnesses(
+def _scored(
     vote: ports.Vote, rows: Sequence[records.Evidence], basis: records.Basis, *, is_open: bool
 ) -> ports.Vote:
-    """Score a vote by what its pages are worth as correlated witnesses.
+    """Score the vote over label probabilities as a probability from correlated readings.
 
-    One small model read all of them, so it errs on them for the same reason (witnesses.py). Copies
-    of one story are one witness, the surest one. If missing sources leave the score open, it stays
-    at most the vote's own.
+    Copies of one story count once, by the surest reading. If missing sources leave the score open,
+    it stays at most the vote's own.
     """
     if basis != "labels" or vote.stance not in SIDES:
         return vote
@@ -377,7 +368,7 @@ def _as_witnesses(
     for row in sorted(rows, key=lambda row: row.stance_confidence or 0.0):
         surest[row.origin or row.domain] = row
     holds = chance(
-        Witness(
+        PageOdds(
             supports=(row.stance_confidence or 0.0) if row.stance == "supports" else 0.0,
             refutes=(row.stance_confidence or 0.0) if row.stance == "refutes" else 0.0,
             weight=VOTE_WEIGHTS[row.rating],
@@ -396,12 +387,12 @@ def conclude(
     *,
     ended: str | None = None,
 ) -> records.Verdict:
-    """Return the verdict on a case; its rank is the claim's until `ranked` sorts those of a video.
+    """Return the verdict on a case; its rank is the claim's until `ranked` sorts the video's.
 
-    `draft` is the reasoner's verdict, None if it was not asked or failed (`failure`): after an
-    outage a re-check is due. Without evidence and failures it is
-    complete, unclear and of low confidence. `ended` says what ended the check. Where sources were
-    left unread for it and no other speaks, the verdict is incomplete.
+    `draft` is the reasoner's verdict; None: nobody asked, or the reasoner failed (`failure`). After
+    an outage a re-check is due. Without evidence and failures the verdict is complete, unclear and
+    of low confidence. `ended` says why the check ended early; if that left sources unread and no
+    other source speaks, the verdict is incomplete.
     """
     why = failure.reason.rstrip(".") if failure else ""
     unworded = declined = None
@@ -463,10 +454,7 @@ def decided_by(
     score: float | None = None,
     veracity: records.Veracity | None = None,
 ) -> records.Verdict:
-    """Let a reasoner's draft decide a complete verdict. The vote stands beside it in columns.
-
-    The words are those of the draft's label.
-    """
+    """Let a reasoner's draft decide a complete verdict; the vote stays beside it in its columns."""
     if verdict.status != "complete":
         return verdict
     summary = verdict.summary
@@ -500,7 +488,7 @@ def worded(verdict: records.Verdict, words: str) -> records.Verdict:
 def ranked(
     verdicts: Iterable[records.Verdict], claims: Sequence[records.Claim]
 ) -> tuple[records.Verdict, ...]:
-    """Rank a video's verdicts by the quality of their evidence, then as the claims are (1.3.5)."""
+    """Rank a video's verdicts by the quality of their evidence, then by claim (section 1.3.5)."""
     places = {claim.claim_id: claim.rank for claim in claims}
     ordered = sorted(
         verdicts, key=lambda each: (-each.evidence_quality, places[each.claim_id], each.claim_id)
@@ -509,7 +497,7 @@ def ranked(
 
 
 def _gaps(case: CaseFile) -> list[str]:
-    """Say what leaves it unknown which sources would have been read at all."""
+    """Return the failures after which nobody knows which sources are missing."""
     gaps = []
     if unwritten := [query for query in case.queries if query.status == "infra_error"]:
         gaps.append(f"The queries could not be written ({_reasons(unwritten)})")
@@ -525,15 +513,12 @@ def _gaps(case: CaseFile) -> list[str]:
     judged = {row.canonical_url for row in case.evidence}
     if unopened := len({hit.canonical_url for hit in case.hits} - judged):
         sources = numbered(unopened, "source")
-        gaps.append(f"{sources} among the search results have not been looked at")
+        gaps.append(f"No one looked at {sources} among the search results")
     return gaps
 
 
 def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) -> str:
-    """Return the words of a verdict, which speak for its label alone.
-
-    `silent` is the number of sources that were read and do not speak of the claim.
-    """
+    """Return the words of a verdict; `silent` sources were read and do not speak of the claim."""
     if opinion.doubt is not None:
         return f"There is no verdict yet. {opinion.doubt}"
     vote, rows = opinion.vote, opinion.rows
@@ -543,7 +528,7 @@ def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) ->
         many = f"None of the {silent} sources that were read"
         return f"{many if silent > 1 else 'No source that was found'} speaks of the claim."
     if draft is not None and opinion.basis == "embedded" and draft.stance == vote.stance:
-        return draft.summary  # built from the label, too (argument.py)
+        return draft.summary  # The engine builds it from the label, too (argument.py).
     sides = by_stance(rows)
     counts = ", ".join(
         f"{len(sides[each.name])} {each.read}" for each in STANCES.values() if sides[each.name]
@@ -557,18 +542,18 @@ def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) ->
 
 
 def _with_words(sentence: str, draft: ports.VerdictDraft | None, stance: records.Stance) -> str:
-    """Add a draft's words to the sentence of a label, if they speak for the label alone."""
+    """Add a draft's words to a label's sentence, if they speak for the label alone."""
     words = draft.summary.strip() if draft is not None and draft.stance == stance else ""
     return f"{sentence} {words}" if words and speaks_for(words, stance) else sentence
 
 
 def _is_silent(row: records.Evidence) -> bool:
-    """Tell whether a source was read and does not speak of the claim."""
+    """Whether a source was read and does not speak of the claim."""
     return row.status == "no_evidence" and row.content_hash is not None
 
 
 def _is_unread(row: records.Evidence) -> bool:
-    """Tell whether a source is missing, though its snippet may have spoken."""
+    """Whether a page is missing, even if its snippet was read."""
     return row.status == "infra_error" or row.page_due
 
 

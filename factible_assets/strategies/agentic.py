@@ -99,7 +99,7 @@ class _Inquiry:
                     self.plan = await investigation.make_plan(talk, self.asked, failed)
             except ports.ReasonerOutageError as outage:
                 if first:
-                    self.case = check.case_of([check.unasked(outage.reason, failed=True)])
+                    self.case = check.open_case([check.no_query(outage.reason, failed=True)])
                 raise
             except ports.ReasonerRefusalError as refusal:
                 if not first:
@@ -229,7 +229,7 @@ class _Inquiry:
 
         What failed before the label was settled leaves it incomplete, later only its words.
         """
-        case = self.case if self.case.queries else self.check.case_of(())
+        case = self.case if self.case.queries else self.check.open_case(())
         opinion = self.check.form_opinion(case)
         found = self.conclusion or self.thought
         settled = self.conclusion or (self.thought and self._is_settled(self.thought))

@@ -46,7 +46,7 @@ async def _second_round(claim: ClaimCheck, first: CaseFile) -> CaseFile:
         new = [each for each in worded if each.query_id not in known]
         ranked = enumerate(new, start=len(first.queries) + 1)
         more = [query.model_copy(update={"rank": rank}) for rank, query in ranked]
-        note.worded(more)
+        note.record_queries(more)
         note.got = "; ".join(query.text for query in more)
         if not more:
             note.status, note.reason = "no_evidence", "There is nothing more to ask."

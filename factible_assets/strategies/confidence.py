@@ -43,17 +43,17 @@ async def _check(check: ClaimCheck) -> ClaimRows:
                 note.status, note.reason = "skipped", PREDICTION
         if kind == "predictive":
             # A note and no verdict: nothing is searched, and nothing is due.
-            case = check.case_of([check.unasked(PREDICTION)])
+            case = check.open_case([check.no_query(PREDICTION)])
             settled = replace(check.form_opinion(case), doubt=None, is_due=False)
             verdict = conclude(settled, None)
             noted = {"summary": PREDICTION, "reason": PREDICTION}
             return case, verdict.model_copy(update=noted)
         with check.trace.step("query", f"searches for a claim of the class {kind}") as note:
             queries = await check.write_queries(words=worded)
-            note.worded(queries)
+            note.record_queries(queries)
     except ports.BudgetSpentError as spent:
         # Before the searches: there is nothing to judge by.
-        case = check.case_of(())
+        case = check.open_case(())
         return case, await check.judge(case, spent)
     case = await check.gather(queries)
     told = await _three_way(check, case)

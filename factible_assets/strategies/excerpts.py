@@ -28,7 +28,7 @@ from factible_assets.reasoners.llm.wording import asks_of_the_video
 from factible_assets.reasoners.readers.page_text import page_sentences
 from factible_assets.reasoners.readers.passages import bm25_scores
 from factible_assets.records import Answered
-from factible_assets.stages.evidence import QuoteFinder
+from factible_assets.stages.quotes import QuoteFinder
 
 # --- Questions (sections 3.1, 6.2, 6.3) ---------------------------------------------------------
 

@@ -74,7 +74,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
             return await _judged(check, passages.questions, case)
     except ports.BudgetSpentError as error:
         spent = error
-    case = case or check.case_of(queries)
+    case = case or check.open_case(queries)
     verdict = await check.judge(case, spent)
     level = veracity_of(verdict.stance, verdict.confidence)
     return case, verdict.model_copy(update={"veracity": level})
@@ -103,7 +103,7 @@ async def _decomposed(
         query.text for query in queries if "?" in query.text
     )
     note.got = "\n".join(passages.questions)
-    note.worded(queries)
+    note.record_queries(queries)
     return queries
 
 

@@ -10,16 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.records import Stance
-from factible_assets.stages.evidence import (
-    QuoteFinder,
-    check_words,
-    is_later,
-    keep_relevant,
-    store_page,
-    whole_sentences,
-)
+from factible_assets.stages.evidence import is_later, keep_relevant, store_page
 from factible_assets.stages.ids import content_hash
 from factible_assets.stages.ports import EvidenceDraft
+from factible_assets.stages.quotes import QuoteFinder, check_words, whole_sentences
 from resources.pages.base import FetchedPage
 from tests.stages.test_reliability import a_hit
 from tests.stages.world import VIDEO, page

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.stages.witnesses import Witness, chance
+from factible_assets.stages.origins import PageOdds, chance
 
 probabilities = st.floats(0, 1)
 weights = st.floats(0, 1)
@@ -14,9 +14,9 @@ correlations = st.floats(0, 1)
 
 
 @st.composite
-def pages(draw: st.DrawFn) -> Witness:
+def pages(draw: st.DrawFn) -> PageOdds:
     bearing, share = draw(probabilities), draw(probabilities)
-    return Witness(bearing * share, bearing * (1 - share), draw(weights))
+    return PageOdds(bearing * share, bearing * (1 - share), draw(weights))
 
 
 def test_without_pages_nothing_is_known() -> None:
@@ -24,11 +24,11 @@ def test_without_pages_nothing_is_known() -> None:
 
 
 def test_one_reliable_page_is_believed_as_far_as_it_says() -> None:
-    assert chance([Witness(0.8, 0.1)]) == pytest.approx(0.85)
+    assert chance([PageOdds(0.8, 0.1)]) == pytest.approx(0.85)
 
 
 def test_pages_that_agree_are_surer_than_one_and_less_sure_than_independent_ones() -> None:
-    six = [Witness(0.7, 0.3)] * 6
+    six = [PageOdds(0.7, 0.3)] * 6
     one, independent = chance(six[:1]), chance(six, shared=0.0)
     assert one < chance(six, shared=0.5) < independent
     assert independent > 0.99
@@ -36,17 +36,17 @@ def test_pages_that_agree_are_surer_than_one_and_less_sure_than_independent_ones
 
 
 def test_pages_of_both_sides_cancel() -> None:
-    assert chance([Witness(0.9, 0.05), Witness(0.05, 0.9)]) == pytest.approx(0.5)
+    assert chance([PageOdds(0.9, 0.05), PageOdds(0.05, 0.9)]) == pytest.approx(0.5)
 
 
 def test_a_page_of_little_weight_moves_little() -> None:
-    assert chance([Witness(0.9, 0.0, 0.1)]) < 0.6
+    assert chance([PageOdds(0.9, 0.0, 0.1)]) < 0.6
 
 
 @given(st.lists(pages(), max_size=8), pages(), correlations)
 def test_a_chance_is_a_probability_that_grows_with_each_pages_support(
-    read: list[Witness], page: Witness, shared: float
+    read: list[PageOdds], page: PageOdds, shared: float
 ) -> None:
     found = chance([*read, page], shared)
-    more = Witness(page.supports + page.refutes, 0.0, page.weight)
+    more = PageOdds(page.supports + page.refutes, 0.0, page.weight)
     assert 0 <= found <= chance([*read, more], shared) + 1e-12 <= 1 + 1e-12

@@ -40,7 +40,7 @@ async def test_the_standard_strategy_notes_no_steps_and_signs_its_verdicts() -> 
 async def test_what_a_strategy_cannot_do_is_refused_before_anything_is_asked() -> None:
     world = small_world()
     demanding = replace(STANDARD, needs_model=True, in_rounds=True)
-    with pytest.raises(StrategyError, match="only be made together"):
+    with pytest.raises(StrategyError, match="only together"):
         await check_claims(
             VIDEO,
             [CLAIM],
@@ -53,7 +53,7 @@ async def test_what_a_strategy_cannot_do_is_refused_before_anything_is_asked() -
     with pytest.raises(StrategyError, match="needs a language model"):
         await check_claims(VIDEO, [CLAIM], world.services(), config_of({}), strategy=demanding)
     other = replace(STANDARD, name="another")
-    with pytest.raises(StrategyError, match="asks for the strategy standard"):
+    with pytest.raises(StrategyError, match="names the strategy standard"):
         await check_claims(VIDEO, [CLAIM], world.services(), config_of({}), strategy=other)
     assert not world.asked
 
@@ -70,7 +70,7 @@ async def test_steps_say_what_they_cost_and_a_spent_budget_ends_them() -> None:
                 left.append("never")
         except BudgetSpentError as spent:
             left.append(spent.reason)
-        return check.case_of(queries), None
+        return check.open_case(queries), None
 
     strategy = replace(STANDARD, check=twice, in_rounds=True)
     world = small_world()

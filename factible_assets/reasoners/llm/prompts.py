@@ -30,8 +30,8 @@ from itertools import chain, repeat
 from pathlib import Path
 
 from factible_assets.records import Claim, Evidence, Video
-from factible_assets.stages.evidence import QuoteFinder
 from factible_assets.stages.ports import ClaimDraft
+from factible_assets.stages.quotes import QuoteFinder
 from resources.llm.base import Part
 
 PROMPTS = Path(__file__).resolve().parent / "prompts"

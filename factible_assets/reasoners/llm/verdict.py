@@ -12,7 +12,7 @@ from factible_assets.reasoners.llm.conversation import Conversation
 from factible_assets.reasoners.llm.prompts import Piece, claim_data, one_line, source_pieces
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Claim, Evidence, Stance, Verdict
-from factible_assets.stages.evidence import QUOTED, QuoteFinder
+from factible_assets.stages.quotes import QUOTED, QuoteFinder
 
 SUMMARY_WORDS = 70
 _SHOWN_SUMMARY = 35  # words

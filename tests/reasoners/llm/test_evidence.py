@@ -10,8 +10,8 @@ from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
 from factible_assets.reasoners.llm.prompts import this_month
 from factible_assets.reasoners.llm.shown_page import chosen_sentences
 from factible_assets.records import Claim, Stance
-from factible_assets.stages.evidence import check_words
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
+from factible_assets.stages.quotes import check_words
 from tests.reasoners.llm.material import CLAIM, DENIAL, DENIAL_AT, PAGE, QUERY, VIDEO, reasoner
 from tests.reasoners.llm.scripted import Script, ScriptedModel, sentence, staged, take_apart
 

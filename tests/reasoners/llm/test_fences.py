@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from factible_assets.reasoners.llm.prompts import Data, ShownText, fenced
-from factible_assets.stages.evidence import QuoteFinder
+from factible_assets.stages.quotes import QuoteFinder
 from tests.reasoners.llm.scripted import take_apart
 
 HOSTILE = st.text(

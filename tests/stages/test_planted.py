@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from factible_assets.records import Stance
-from factible_assets.stages.orders import unswayed
 from factible_assets.stages.ports import EvidenceDraft, WithCalls
+from factible_assets.stages.quotes import unswayed
 
 ARTICLE = "The wall is long and narrow. From the Moon no part of the wall can be seen at all."
 DENIAL = "From the Moon no part of the wall can be seen at all."

@@ -1,0 +1,217 @@
+"""Holds the quotes of a reading against the text of the page, and keeps those that stand there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from factible_assets.stages.ports import EvidenceDraft, WithCalls, clamped
+from factible_assets.stances import SIDES
+
+QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)["\u201d\u00bb]')
+"""Words in quotation marks."""
+MIN_QUOTE_CHARACTERS = 12
+"""Letters and digits of the shortest quote: a lone word stands in every text and proves nothing."""
+MIN_QUOTE_WORDS = 4
+"""Words of the shortest quote that is no sentence; without spaces two characters are a word."""
+CONTRADICTED = "contradicted"
+"""The ground of evidence without a stance, because its quote says the contrary of its reading."""
+_REACH = 400
+"""Characters on either side of a quote in which its sentence may begin and end."""
+_SENTENCE_ENDS = re.compile(
+    "(?:[!?…]|(?<!\\b[A-Z])(?<!\\b[A-Z][a-z])(?<!\\bMrs)(?<!\\bProf)\\.)[\"'\u201d\u2019)\\]»]*"
+    "(?:\\[\\d+\\])*(?=\\s+(?:[^\\sa-z\\d]|\\Z)|\\s*[\\n\\r])|[\u3002\uff01\uff1f]"
+    "|(?<![:,;\uff1a])(?<![:,;\uff1a]\\s)[\\n\\r\u2028\u2029](?=\\s*[^\\sa-z])"
+)
+"""Neither the full stop of an abbreviation or before a figure ends a sentence, nor a line break
+behind a colon: a denial of the next line may stand before it."""
+_ASKED_OR_QUOTED = ("?", '"', "\u201d", "\u201c", "»", "\uff1f")
+_AFTER = 20  # Characters behind an end that show that it is one.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
+_FOLDED = str.maketrans(
+    {
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
+    }
+)
+_BRACKETED = re.compile(r"\[([^\W\d_])\](?=\w)")
+_UNITS = frozenset("°%‰€$£")
+_INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
+_WRAPPING = " \t\n\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019…"
+_WORD = re.compile(r"\w+")
+
+ReadAgain: TypeAlias = Callable[[str], Awaitable[WithCalls[EvidenceDraft | None] | str]]
+"""Reads another text in place of the page's, or says why it leaves the page unread."""
+
+
+def check_words(draft: EvidenceDraft, text: str) -> dict[str, Any]:
+    """Return the columns of a reading after its quotes were looked up in the text.
+
+    The first quote that stands in the text stays, widened to its sentences. A definite stance
+    without such a quote, or with a quote that says the contrary, becomes `unclear`.
+    """
+    finder = QuoteFinder(text)
+    places = [finder.find(quote) for quote in draft.quotes if quote.strip()]
+    verified = [whole_sentences(text, *place) for place in places if place is not None]
+    misquotes = len(finder.misquotes(draft.summary))
+    stance, ground, reason = draft.stance, draft.ground, None
+    if draft.contradicted:
+        stance, ground = "unclear", CONTRADICTED
+        reason = f"The reader took it as {draft.stance}; its quoted passage says the contrary."
+    elif stance != "unclear" and not verified:
+        stance, ground = "unclear", None
+        reason = f"The reader took it as {draft.stance} and could quote no passage for that."
+    start, end = verified[0] if verified else (None, None)
+    return {
+        "stance": stance,
+        "stance_confidence": clamped(draft.stance_confidence) if stance == draft.stance else 0.0,
+        "ground": ground,
+        "summary": draft.summary.strip() or None if not misquotes else None,
+        "rejected_quotes": len(places) - len(verified) + misquotes,
+        "reason": reason,
+        "quote": text[start:end] if verified else None,
+        "quote_start": start,
+        "quote_end": end,
+    }
+
+
+def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
+    """Widen a quote to its sentences, so that it keeps every denial or condition beside it.
+
+    "It is not true that [sugar makes children hyperactive]" says the contrary of its end. If no
+    sentence ends within 400 characters, the quote ends at a word. A line break ends a sentence
+    unless the next line goes on in lower case. A question or a quotation takes the next sentence
+    along, which answers it.
+    """
+    earliest = max(0, start - _REACH)
+    ends = [match.end() for match in _SENTENCE_ENDS.finditer(text, earliest, start + 1)]
+    ends = [each for each in ends if each <= start]
+    start = ends[-1] if ends else text.find(" ", earliest, start) + 1 if earliest else 0
+    while text[start].isspace():
+        start += 1
+    if all(match.end() != end for match in _SENTENCE_ENDS.finditer(text, start, end + _AFTER)):
+        end = _sentence_end(text, end)
+    if text[:end].rstrip().endswith(_ASKED_OR_QUOTED):
+        end = _sentence_end(text, len(text) - len(text[end:].lstrip()))
+    while text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _sentence_end(text: str, at: int) -> int:
+    stop = _SENTENCE_ENDS.search(text, at, at + _REACH)
+    latest = len(text) if at + _REACH >= len(text) else text.rfind(" ", at, at + _REACH)
+    return stop.end() if stop else max(at, latest)
+
+
+class QuoteFinder:
+    """Finds quotes in one text. It folds the text once, at the first quote that needs it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _folded(self) -> tuple[str, list[int]]:
+        return _folded(self._text)
+
+    def find(self, quote: str) -> tuple[int, int] | None:
+        """Return the raw offsets of a quote in the text; None if the text does not hold it.
+
+        The quote must match exactly, else without the marks around it and apart from white space,
+        invisible characters, the shape of quotation marks and dashes, a space before a unit
+        ("31 °F"), the case of the first letter and brackets around it ("[T]here"). Fewer than
+        twelve letters and digits are no quote, nor are fewer than four words that are no sentence.
+        """
+        quote = _BRACKETED.sub(r"\1", quote)
+        words = len(_WORD.findall(quote)) + len(_UNSPACED.findall(quote)) // 2
+        if sum(map(str.isalnum, quote)) < MIN_QUOTE_CHARACTERS:
+            return None
+        if words < MIN_QUOTE_WORDS:
+            # "Bats are blind."
+            said = rf"(?:^|(?<=[.!?] )){re.escape(quote.strip())}(?<=[.!])(?=\s|$)"
+            place = re.search(said, self._text, re.MULTILINE)
+            return None if place is None else place.span()
+        bare = (quote.strip(_WRAPPING), quote.strip(f".{_WRAPPING}"))
+        for wanted in (quote, *bare):
+            start = self._text.find(wanted)
+            if start >= 0:
+                return start, start + len(wanted)
+        copy, origins = self._folded
+        for wanted in (_folded(form)[0].strip() for form in bare):
+            for first in (wanted[:1], wanted[:1].swapcase()):
+                start = copy.find(f"{first}{wanted[1:]}")
+                if start >= 0:
+                    return origins[start], origins[start + len(wanted) - 1] + 1
+        return None
+
+    def misquotes(self, words: str) -> list[str]:
+        """Return the quotations in `words` that the text lacks; short ones prove nothing."""
+        return [
+            each
+            for each in QUOTED.findall(words)
+            if sum(map(str.isalnum, each)) >= MIN_QUOTE_CHARACTERS
+            and self.find(each.rstrip(".,;: ")) is None
+        ]
+
+
+def _folded(text: str) -> tuple[str, list[int]]:
+    """Return a text without the differences that quotes may have, and each character's raw offset.
+
+    The second value has one offset for each character of the first.
+    """
+    characters: list[str] = []
+    origins: list[int] = []
+    for offset, character in enumerate(text.translate(_FOLDED)):
+        if character in _INVISIBLE:
+            continue
+        if not character.isspace():
+            is_unit = character.isalpha() or character in _UNITS
+            if is_unit and characters[-1:] == [" "] and "".join(characters[-2:-1]).isdigit():
+                del characters[-1], origins[-1]
+            characters.append(character)
+        elif not characters or characters[-1] != " ":
+            characters.append(" ")
+        else:
+            continue
+        origins.append(offset)
+    return "".join(characters), origins
+
+
+# --- Planted sentences --------------------------------------------------------------------------
+
+
+async def unswayed(
+    reading: WithCalls[EvidenceDraft | None], text: str, read: ReadAgain
+) -> WithCalls[EvidenceDraft | None]:
+    """Return a reading, or an unclear one if a single passage turns it to the contrary.
+
+    Anybody can plant a sentence in a page: in a comment, a listing, a profile. If the reading takes
+    a side, `read` reads `text` again without the quotes and the sentences around them. A page that
+    then says the contrary takes no side. Raises the errors of `read`.
+    """
+    draft = reading.value
+    if draft is None or draft.stance not in SIDES:
+        return reading
+    finder, rest = QuoteFinder(text), text
+    places = (finder.find(quote) for quote in draft.quotes if quote.strip())
+    passages = {text[slice(*whole_sentences(text, *place))] for place in places if place}
+    for passage in sorted(passages, key=len, reverse=True):
+        rest = rest.replace(passage, " ")
+    if rest == text or not rest.strip():
+        return reading
+    again = await read(rest)
+    if isinstance(again, str):
+        return reading
+    if again.value is not None and again.value.stance in SIDES - {draft.stance}:
+        draft = replace(
+            draft,
+            stance="unclear",
+            stance_confidence=0.0,
+            ground=None,
+            summary="One passage decides the page, and the rest says the contrary: no side.",
+        )
+    return WithCalls(draft, (*reading.calls, *again.calls))
