@@ -22,8 +22,9 @@ from factible_assets.pipeline.assets.transcripts import video_or_failure, with_d
 from factible_assets.pipeline.launchpad import run_config_for
 from factible_assets.pipeline.resources import FactCheckServices, Occasion
 from factible_assets.records import Video
+from factible_assets.rows import VideoRows
 from factible_assets.runs.experiments.plan import Variant
-from factible_assets.runs.experiments.surroundings import Surroundings, choose
+from factible_assets.runs.experiments.surroundings import StageKeys, choose
 from factible_assets.runs.reusable import input_tags
 from factible_assets.services import reasoning
 from factible_assets.services import web as web_choice
@@ -699,7 +700,8 @@ def test_another_effort_makes_another_answer_and_more_room_the_same(tmp_path: Pa
     def made(by: Settings) -> tuple[object, str]:
         taken_over = input_tags("everyday-beliefs-talk", by, FactCheckConfig())
         words, choice = transcript("Honey keeps."), choose(variant, by, None)
-        keys = Surroundings(by).keys(variant.config, VIDEO, words, choice)
+        said = VideoRows(videos=(VIDEO,), transcripts=(words,))
+        keys = StageKeys(by).of(variant.config, said, choice)
         return taken_over, keys["claims"]
 
     first, other = made(plain), made(harder)

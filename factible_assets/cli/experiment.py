@@ -76,7 +76,7 @@ def run(
     variants, videos = len(experiment.variants), len(experiment.videos)
     note(f"{experiment.name}: {counted(variants, 'variant')} on {counted(videos, 'video')}")
     # After the note, for loading what checks a video takes a second.
-    from factible_assets.runs.experiments.runner import conduct
+    from factible_assets.runs.experiments.runner import run_and_score
 
     done = count(1)
 
@@ -87,7 +87,7 @@ def run(
         place = f"{next(done)}/{variants * videos}"
         note(f"  {place} {plain(outcome.video_id)} {outcome.variant}: {how}")
 
-    ran = conduct(experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=say)
+    ran = run_and_score(experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=say)
     comparison = _comparison(experiment.name, settings)
     kinds = ("computed", "shared", "kept")
     amounts = {kind: sum(len(getattr(each, kind)) for each in ran) for kind in kinds}

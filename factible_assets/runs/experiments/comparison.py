@@ -1,11 +1,7 @@
-"""The variants of an experiment side by side, and each against the baseline, video by video.
+"""Compares the variants of a finished experiment with its baseline, video by video.
 
-What belongs here: reading the figures of a finished experiment from the main warehouse, pairing
-them, the tests. What does not: the tests' formulas (evaluation/figures.py), the page (page.py).
-
-Two variants are compared over the videos where both have a value. A test over a handful of videos
-proves little, and of many comparisons some look like a difference by chance; so every comparison
-says how many videos it rests on, and the whole says how many comparisons it makes.
+Two variants are compared over the videos where both have a value. Few videos prove little, and
+among many comparisons some differ by chance, so a comparison states both numbers.
 """
 
 from __future__ import annotations
@@ -27,12 +23,12 @@ from factible_assets.runs.experiments.plan import ExperimentError
 from resources.statements import statements
 from warehouse.store import Warehouse
 
-_ASK = statements("factible_assets.runs.experiments", "experiments.sql")
+_SQL = statements("factible_assets.runs.experiments", "experiments.sql")
 
 
 @dataclass(frozen=True, slots=True)
 class VariantInfo:
-    """One variant as it was run."""
+    """One variant as it was run. `computed` and `shared` count its stages."""
 
     name: str
     is_baseline: bool
@@ -47,7 +43,7 @@ class VariantInfo:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One metric of one variant, and how it differs from the baseline's (None for itself)."""
+    """One metric of one variant, and its difference from the baseline (None for the baseline)."""
 
     variant: str
     value: float | None
@@ -64,7 +60,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class MetricComparison:
-    """One metric over all variants. `better` is higher, lower, or None if neither is."""
+    """One metric of all variants. `better` is higher, lower or None."""
 
     name: str
     family: str
@@ -78,7 +74,6 @@ class MetricComparison:
         return any(cell.value is not None for cell in self.cells)
 
     def cell(self, variant: str) -> Cell:
-        """Return the cell of one variant."""
         return next(cell for cell in self.cells if cell.variant == variant)
 
 
@@ -97,48 +92,45 @@ class Comparison:
     metrics: tuple[MetricComparison, ...]
 
     def metric(self, name: str) -> MetricComparison | None:
-        """Return one metric; None if no variant knows it."""
         return next((each for each in self.metrics if each.name == name), None)
 
     @property
     def headlines(self) -> tuple[MetricComparison, ...]:
-        """The main metrics that are known of any variant; the rest is a click away."""
+        """The main metrics of which any variant has a value."""
         found = (self.metric(name) for name in HEADLINES)
         return tuple(each for each in found if each is not None and each.is_known)
 
     @property
     def tests(self) -> int:
-        """How many comparisons were tested."""
-        return sum(
-            cell.bootstrap is not None and cell.bootstrap.p_value is not None
-            for metric in self.metrics
-            for cell in metric.cells
-        )
+        """The number of comparisons with a test."""
+        tested = (cell.bootstrap for metric in self.metrics for cell in metric.cells)
+        return sum(each is not None and each.p_value is not None for each in tested)
 
 
 def finished_experiments(warehouse: Warehouse) -> dict[str, datetime]:
-    """Return when each experiment that was run to its end last was."""
-    return dict(warehouse.query(_ASK["finished"]).rows())
+    """Return the time at which each experiment was last finished."""
+    return dict(warehouse.query(_SQL["finished"]).rows())
 
 
 def read_comparison(
     warehouse: Warehouse, experiment: str, *, baseline: str | None = None
 ) -> Comparison:
-    """Read a finished experiment and compare its variants with its baseline, or this one.
+    """Compare the variants of a finished experiment with its baseline, or with another variant.
 
-    Raises ExperimentError: It was never run to its end, or has no such variant.
+    Raises ExperimentError: It was never finished, or has no such variant.
     """
-    heads = warehouse.query(_ASK["head"], [experiment])
+    heads = warehouse.query(_SQL["head"], [experiment])
     if heads.is_empty():
         raise ExperimentError(
             f"The experiment {experiment} was not run to its end yet. Run it: factible experiment "
             f"run {experiment}"
         )
     head = heads.row(0, named=True)
-    ran = warehouse.query(_ASK["variants"], [experiment]).iter_rows()
     variants = tuple(
         VariantInfo(name, is_baseline, json.loads(settings), reasoner, json.loads(models), *counts)
-        for _, name, is_baseline, settings, reasoner, models, *counts in ran
+        for _, name, is_baseline, settings, reasoner, models, *counts in warehouse.query(
+            _SQL["variants"], [experiment]
+        ).iter_rows()
     )
     names = [variant.name for variant in variants]
     against = baseline or head["baseline"]
@@ -146,25 +138,26 @@ def read_comparison(
         raise ExperimentError(
             f"The experiment {experiment} has no variant {against}. It has {', '.join(names)}."
         )
-    pooled = warehouse.query(_ASK["figures"], [experiment])
+    pooled = warehouse.query(_SQL["figures"], [experiment])
     figures = {(row["metric"], row["variant"]): row for row in pooled.iter_rows(named=True)}
     by_video: dict[tuple[str, str], dict[str, float]] = {}
-    values = warehouse.query(_ASK["video_values"], [experiment])
+    values = warehouse.query(_SQL["video_values"], [experiment])
     for variant, metric, video_id, value in values.iter_rows():
         by_video.setdefault((metric, variant), {})[video_id] = value
     metrics = []
     for metric, described in CATALOGUE.items():
         rows = {name: figures.get((metric, name)) for name in names}
         known = next((row for row in rows.values() if row is not None), None)
-        if known is None:
-            continue
-        own = by_video.get((metric, against), {})
-        cells = (
-            _cell(name, row, None if name == against else own, by_video.get((metric, name), {}))
-            for name, row in rows.items()
-        )
-        told = described.family, described.better, known["averaging"]
-        metrics.append(MetricComparison(metric, *told, tuple(cells)))
+        if known is not None:
+            base = by_video.get((metric, against), {})
+            cells = tuple(
+                _cell(
+                    name, row, base if name != against else None, by_video.get((metric, name), {})
+                )
+                for name, row in rows.items()
+            )
+            about = described.family, described.better, known["averaging"]
+            metrics.append(MetricComparison(metric, *about, cells))
     return Comparison(
         experiment=experiment,
         description=head["description"],

@@ -1,15 +1,10 @@
-"""What an experiment will do before it is done: searches, pages, model calls, tokens, dollars.
+"""Estimates the searches, pages, model calls and cost of an experiment before it runs.
 
-What belongs here: counting the work that is not done yet, each piece once, and pricing it. What
-does not: which work is the same (plan.py), prices (the registry of models).
-
-Counts are ceilings: a video may make fewer claims than are asked for, and searches find the same
-page more than once, and pages that say nothing of a claim cost no call. Searches come with the
-claims that one model finds; only other searches take calls of their own. Not counted, since nobody
-can know of them before: a second page of poor results, an answer that is asked for again, a page
-that comes late or has to be read alone.
-Tokens per call are what calls of the same stage and model took on average in this machine's
-warehouse; without such calls those of the stage under any model; without those, `assumed_tokens`.
+Counts are upper bounds: a video may have fewer claims, searches may find the same page twice, and
+an irrelevant page costs no call. Second pages of results and repeated questions are not counted,
+because nobody can foresee them. The call for the claims also returns the usual queries; other
+queries take calls of their own. Tokens per call are this machine's average for the stage and model,
+else for the stage under any model, else `assumed_tokens`.
 """
 
 from __future__ import annotations
@@ -27,13 +22,13 @@ from factible_assets.reasoners.llm.queries import USUAL
 from factible_assets.records import Transcript
 from factible_assets.rows import VideoRows
 from factible_assets.runs.experiments.plan import STAGES, Experiment, Variant
-from factible_assets.runs.experiments.runner import Ledger, experiment_file
+from factible_assets.runs.experiments.runner import ExperimentStore, experiment_file
 from factible_assets.runs.experiments.surroundings import (
     Choice,
-    NoWordsError,
-    Surroundings,
+    NoTranscriptError,
+    StageKeys,
     choose,
-    words_of,
+    transcript_of,
 )
 from factible_assets.services.reasoning import plan_models
 from factible_assets.services.search import search_names
@@ -43,23 +38,22 @@ from resources.llm.registry import CHARACTERS_PER_TOKEN, ModelInfo
 from resources.statements import statements
 from warehouse.store import Warehouse
 
-_ASK = statements("factible_assets.runs.experiments", "experiments.sql")
+_SQL = statements("factible_assets.runs.experiments", "experiments.sql")
 
 UNKNOWN_TRANSCRIPT = 15_000
-"""Characters of a transcript that is not at hand: some twenty minutes of speech."""
+"""Characters of a transcript that is not stored: some twenty minutes of speech."""
 
 _PROMPT_TOKENS = 1_300
-"""The instructions of a stage, with their rules on data."""
 _ANSWER_TOKENS = 150
 _CLAIM_TOKENS = 90
 _STATED_TOKENS = 100
-"""A claim, and what is known of it."""
+"""A claim with its context."""
 _QUERY_TOKENS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens of one call, or of several, and how known: `recorded`, `stage` or `assumed`."""
+    """Tokens of one or several calls. `source` is `recorded`, `stage` or `assumed`."""
 
     input: float
     output: float
@@ -81,7 +75,7 @@ class CallEstimate:
 
 @dataclass(frozen=True, slots=True)
 class VariantEstimate:
-    """What one variant adds: stages to compute, and those that it shares or has already."""
+    """The stages of one variant to compute, shared with another variant, or done; and the work."""
 
     variant: str
     compute: int
@@ -94,9 +88,9 @@ class VariantEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run would do now, at most; `missing` is what it would be refused for, in sentences.
+    """The most that a run would do. `missing` are sentences about services that are not set up.
 
-    `usd` is that of the calls whose model has a listed price; the models without are `unpriced`.
+    `usd` is the cost of the calls whose model has a listed price; `unpriced` are the other models.
     """
 
     variants: tuple[VariantEstimate, ...]
@@ -114,41 +108,41 @@ class Estimate:
 def estimate(
     experiment: Experiment, corpora: CorporaReading, settings: Settings, *, fresh: bool = False
 ) -> Estimate:
-    """Count and price what a run would do. Nothing is written, and nobody is asked.
+    """Count and price the work of a run, or with `fresh` of a run that starts over.
 
-    `fresh`: what is done already would be done again.
+    Nothing is written, and no service is asked.
     """
     file = experiment_file(settings, experiment.name)
-    ledger = Ledger(experiment.name, file) if file.exists() and not fresh else None
-    work = _Work(settings, ledger, Surroundings(settings), _recorded(settings))
-    words = {}
+    store = ExperimentStore(file) if file.exists() and not fresh else None
+    counter = _Counter(settings, store, StageKeys(settings), _recorded(settings))
+    said: dict[str, VideoRows | None] = {}
     for listed in experiment.videos:
         video_id = listed.video.video_id
         try:
-            words[video_id] = asyncio.run(words_of(video_id, corpora, settings, file, asks=False))
-        except NoWordsError:
-            # The run says why; here it only means that nothing is known of the length.
-            words[video_id] = None
+            found = asyncio.run(transcript_of(video_id, corpora, settings, file, fetch=False))
+        except NoTranscriptError:  # the run reports it
+            found = None
+        said[video_id] = found
     variants = []
     for variant in experiment.variants:
         totals: Counter[str] = Counter()
         for listed in experiment.videos:
-            totals += work.count(variant, listed, words[listed.video.video_id])
+            totals += counter.count(variant, listed, said[listed.video.video_id])
         counts = {each.name: totals[each.name] for each in fields(VariantEstimate)[1:]}
         variants.append(VariantEstimate(variant.name, **counts))
     calls = []
-    for stage, model in sorted(work.taken, key=lambda at: (STAGES.index(at[0]), at[1])):
-        number, sum_of = work.taken[stage, model]
-        given, written = round(sum_of.input), round(sum_of.output)
-        price = work.models[model].price
-        usd = price.cost(given, written) if price else None
-        calls.append(CallEstimate(stage, model, number, given, written, usd, sum_of.source))
+    for stage, model in sorted(counter.calls, key=lambda at: (STAGES.index(at[0]), at[1])):
+        number, tokens = counter.calls[stage, model]
+        read, written = round(tokens.input), round(tokens.output)
+        price = counter.models[model].price
+        usd = price.cost(read, written) if price else None
+        calls.append(CallEstimate(stage, model, number, read, written, usd, tokens.source))
     return Estimate(
         tuple(variants),
         tuple(calls),
-        videos=len(words),
-        transcripts_to_fetch=list(words.values()).count(None),
-        missing=tuple(work.missing),
+        videos=len(said),
+        transcripts_to_fetch=list(said.values()).count(None),
+        missing=tuple(counter.missing),
         searches=sum(each.searches for each in variants),
         pages=sum(each.pages for each in variants),
         model_calls=sum(each.calls for each in calls),
@@ -158,65 +152,58 @@ def estimate(
 
 
 @dataclass
-class _Work:
-    """What is counted so far; each piece of work once."""
+class _Counter:
+    """Counts each piece of work once. `calls` has their number and tokens, by stage and model."""
 
     settings: Settings
-    ledger: Ledger | None
-    place: Surroundings
+    store: ExperimentStore | None
+    keys: StageKeys
     usage: Mapping[tuple[str, str], Tokens]
-    taken: dict[tuple[str, str], tuple[int, Tokens]] = field(default_factory=dict)
+    calls: dict[tuple[str, str], tuple[int, Tokens]] = field(default_factory=dict)
     models: dict[str, ModelInfo] = field(default_factory=dict)
     missing: dict[str, None] = field(default_factory=dict)
     planned: set[tuple[str, str]] = field(default_factory=set)
 
     def count(self, variant: Variant, listed: CorpusVideo, said: VideoRows | None) -> Counter[str]:
-        """Count what one variant adds on one video, and what it shares or has already."""
+        """Count the work that one variant adds on one video."""
         choice = choose(variant, self.settings, listed.web)
         self.missing |= dict.fromkeys(choice.missing)
-        video, video_id = said.video if said else listed.video, listed.video.video_id
+        video_id, given = listed.video.video_id, listed.given_claims
+        characters = len(said.transcripts[0].text) if said else UNKNOWN_TRANSCRIPT
         unknown = Transcript(
             video_id=video_id, text="?", provider="unknown", content_hash="unknown"
         )
-        transcript = said.transcripts[0] if said else unknown
-        characters = len(transcript.text) if said else UNKNOWN_TRANSCRIPT
-        given = listed.given_claims
-        keys = self.place.keys(variant.config, video, transcript, choice, given)
+        rows = said or VideoRows(videos=(listed.video,), transcripts=(unknown,))
+        keys = self.keys.of(variant.config, rows, choice, given)
         strategy = strategy_named(variant.config.strategy)
         config = strategy.adapt(variant.config, listed.video)
         claims = config.claims.max_claims if given is None else len(given.claims)
         searches = strategy.most_searches(config)
         pages_of_claim = searches * config.search.max_results
         pages = claims * pages_of_claim
-        come_along = given is None and config.queries.max_queries <= USUAL
-        models = choice.models
-        if {"queries", "claims"} <= models.keys():
-            come_along = come_along and models["queries"] == models["claims"]
-        # A check that stops at enough sources waits for none of them.
-        together = config.evidence.together and config.evidence.enough_origins is None
         calls = {
             "claims": _windows(characters) if given is None else 0,
-            "queries": 0 if come_along else claims,
-            "evidence": claims * math.ceil(pages_of_claim / ReadingLimits().together)
-            if together
-            else pages,
+            "queries": 0 if _queries_come_with_claims(config, choice, given is None) else claims,
+            "evidence": pages,
             "verdicts": int(choice.made_by["verdicts"] == "llm"),
         }
+        # A check that stops at enough sources does not wait for a group of pages.
+        if config.evidence.together and config.evidence.enough_origins is None:
+            calls["evidence"] = claims * math.ceil(pages_of_claim / ReadingLimits().together)
         if strategy.needs_model:
-            # It asks as it sees fit, within its budget.
+            # The model decides what to ask, within its budget.
             calls = {"claims": calls["claims"], "verdicts": claims * config.budget.max_calls}
         totals: Counter[str] = Counter()
         is_open = False
         for stage in STAGES:
-            holder = self.ledger and self.ledger.holder(
-                video_id, stage, keys[stage], preferred=variant.name
-            )
-            # What follows a stage that is to be computed is to be computed, too.
-            is_open = is_open or not (holder or (video_id, keys[stage]) in self.planned)
+            key = keys[stage]
+            holder = self.store and self.store.holder(video_id, stage, key, preferred=variant.name)
+            # A stage after a missing one is missing too.
+            is_open = is_open or not (holder or (video_id, key) in self.planned)
             if not is_open:
                 totals["done" if holder == variant.name else "shared"] += 1
                 continue
-            self.planned.add((video_id, keys[stage]))
+            self.planned.add((video_id, key))
             totals["compute"] += 1
             if stage == "search_hits":
                 providers = len(search_names(self.settings)) if choice.web == "live" else 1
@@ -225,33 +212,40 @@ class _Work:
                 totals["pages"] += pages
             if stage in choice.models and (number := calls.get(stage, 0)):
                 totals["model_calls"] += number
-                asked_of = pages if stage == "evidence" else number
-                assumed = assumed_tokens(stage, characters, config, asked_of / number)
-                self._take(stage, choice, number, assumed)
+                pages_per_call = (pages if stage == "evidence" else number) / number
+                assumed = assumed_tokens(stage, characters, config, pages_per_call)
+                self._add_calls(stage, choice, number, assumed)
         return totals
 
-    def _take(self, stage: str, choice: Choice, calls: int, assumed: Tokens) -> None:
-        """Add calls of a stage, with the tokens that such calls took before."""
+    def _add_calls(self, stage: str, choice: Choice, calls: int, assumed: Tokens) -> None:
         model = choice.models[stage]
         self.models.setdefault(model, plan_models(choice.settings).stages[stage])
         each = self.usage.get((stage, model)) or self.usage.get((stage, "")) or assumed
-        known, sum_of = self.taken.get((stage, model), (0, Tokens(0.0, 0.0, "")))
-        read, written = sum_of.input + calls * each.input, sum_of.output + calls * each.output
-        self.taken[stage, model] = known + calls, Tokens(read, written, each.source)
+        known, total = self.calls.get((stage, model), (0, Tokens(0.0, 0.0, "")))
+        read, written = total.input + calls * each.input, total.output + calls * each.output
+        self.calls[stage, model] = known + calls, Tokens(read, written, each.source)
+
+
+def _queries_come_with_claims(config: FactCheckConfig, choice: Choice, are_extracted: bool) -> bool:
+    models = choice.models
+    is_one_model = (
+        not {"queries", "claims"} <= models.keys() or models["queries"] == models["claims"]
+    )
+    return are_extracted and config.queries.max_queries <= USUAL and is_one_model
 
 
 def _windows(characters: int) -> int:
-    """Return how many calls a transcript takes: its windows, and one that merges several."""
+    """Return the calls that a transcript takes: one per window, and one to merge several."""
     windows = ReadingLimits().transcript.count(characters)
     return windows if windows == 1 else windows + 1
 
 
 def assumed_tokens(
-    stage: str, characters: int, config: FactCheckConfig, asked_of: float = 1.0
+    stage: str, characters: int, config: FactCheckConfig, pages_per_call: float = 1.0
 ) -> Tokens:
-    """Return what a call takes where no call was ever recorded: instructions, data, answer.
+    """Return the tokens of a call of a stage that was never recorded.
 
-    `characters` are those of the transcript; `asked_of` is how many pages share a call on average.
+    `characters` is the length of the transcript.
     """
     limits, queries = ReadingLimits(), config.queries.max_queries
     claims, sources = config.claims.max_claims, queries * config.search.max_results
@@ -260,8 +254,8 @@ def assumed_tokens(
         "claims": (window / CHARACTERS_PER_TOKEN, _ANSWER_TOKENS + claims * _CLAIM_TOKENS),
         "queries": (_STATED_TOKENS, queries * _QUERY_TOKENS),
         "evidence": (
-            _STATED_TOKENS + asked_of * limits.page / CHARACTERS_PER_TOKEN,
-            asked_of * _ANSWER_TOKENS,
+            _STATED_TOKENS + pages_per_call * limits.page / CHARACTERS_PER_TOKEN,
+            pages_per_call * _ANSWER_TOKENS,
         ),
         "verdicts": (
             claims * min(sources, limits.sources) * _ANSWER_TOKENS,
@@ -272,10 +266,10 @@ def assumed_tokens(
 
 
 def _recorded(settings: Settings) -> dict[tuple[str, str], Tokens]:
-    """Return the averages of this machine's own calls, by stage and model and by stage alone."""
+    """Return the average tokens of this machine's calls, by stage and model and by stage alone."""
     if not settings.warehouse.exists():
         return {}
-    rows = Warehouse(settings.warehouse).query(_ASK["tokens_per_call"])
+    rows = Warehouse(settings.warehouse).query(_SQL["tokens_per_call"])
     return {
         (stage, model): Tokens(read, written, "recorded" if model else "stage")
         for stage, model, read, written in rows.rows()

@@ -1,16 +1,20 @@
--- What is asked of experiments; {names in braces} are tables and columns.
+-- Questions about experiments.
 
--- name: known_sets
--- A set of rows carries its key as its code version: only what was written whole is known.
-SELECT {columns}
-FROM experiment_sets AS sets
-JOIN materializations AS written
-    ON written.asset = sets.asset
-    AND written.video_id = sets.video_id
-    AND written.run_id = sets.variant
-    AND written.code_version = sets.stage_key
-WHERE sets.experiment = ?
-ORDER BY sets.variant, sets.video_id, sets.asset
+-- name: stored_keys
+-- In the file of an experiment, run_id is the variant and code_version the key of the stage.
+SELECT run_id, video_id, asset, code_version FROM materializations
+
+-- name: broken_sets
+SELECT run_id, video_id, 'queries' AS stage FROM queries WHERE status = 'infra_error'
+UNION
+SELECT run_id, video_id, 'search_hits' FROM searches WHERE status = 'infra_error'
+UNION
+SELECT run_id, video_id, 'evidence' FROM evidence WHERE status = 'infra_error'
+UNION
+SELECT run_id, video_id, 'verdicts' FROM verdicts WHERE status = 'incomplete'
+
+-- name: failed_videos
+SELECT DISTINCT variant, video_id FROM experiment_sets WHERE experiment = ? AND status = 'failed'
 
 -- name: finished
 SELECT experiment, finished_at FROM experiments
@@ -37,7 +41,7 @@ GROUP BY ALL
 ORDER BY variants.position
 
 -- name: figures
--- Where a metric has both averages the mean over videos counts: it is what tests compare.
+-- If a metric has both averages, the mean over videos counts, because the tests compare it.
 SELECT *
 FROM experiment_results
 WHERE experiment = ?

@@ -1,9 +1,4 @@
-"""The page that compares the variants of an experiment: one self-contained HTML document.
-
-What belongs here: what the page shows, the geometry of its drawings (so that the template only
-writes places down). What does not: figures and tests (comparison.py), how a page is made of a
-template, and under which policy (report/render.py), where it is written (cli/).
-"""
+"""Renders the comparison of an experiment's variants as one self-contained HTML document."""
 
 from __future__ import annotations
 
@@ -22,7 +17,7 @@ from factible_assets.runs.experiments.comparison import Comparison, MetricCompar
 from factible_assets.runs.experiments.plan import shown
 from factible_assets.wording import number
 
-_GAINS = ("F1", "stance accuracy")
+_BENEFITS = ("F1", "stance accuracy")
 _FAMILIES = (
     ("claims", "Claims"),
     ("stances", "Stances"),
@@ -32,9 +27,9 @@ _FAMILIES = (
 
 
 def render_page(comparison: Comparison, evaluations: Mapping[str, Evaluation] | None = None) -> str:
-    """Return the comparison as an HTML document, encodable as UTF-8.
+    """Return the HTML document, encodable as UTF-8.
 
-    `evaluations`, by variant, are those of which pictures are shown, variant by variant.
+    `evaluations`, by variant, provide the charts of single variants.
     """
     known = [each for each in comparison.metrics if each.is_known]
     html, _ = document(
@@ -43,7 +38,7 @@ def render_page(comparison: Comparison, evaluations: Mapping[str, Evaluation] | 
         ("comparison.css",),
         pictures=True,
         comparison=comparison,
-        varied=_varied(comparison),
+        varied=_differing_settings(comparison),
         families=[
             (title, [each for each in known if each.family == family])
             for family, title in _FAMILIES
@@ -61,8 +56,25 @@ def render_page(comparison: Comparison, evaluations: Mapping[str, Evaluation] | 
     return html
 
 
-def _varied(comparison: Comparison) -> dict[str, str]:
-    """Say of each variant what sets it apart: knobs that all share say nothing."""
+@cache
+def _environment() -> jinja2.Environment:
+    engine = environment("factible_assets.runs.experiments")
+    engine.filters.update(number=number, signed=signed, p=p_value)
+    return engine
+
+
+def signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.3f}".replace("-", "−")
+
+
+def p_value(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"  # noqa: PLR2004
+
+
+def _differing_settings(comparison: Comparison) -> dict[str, str]:
+    """Describe each variant by the settings that not all variants share."""
     settings = {each.name: each.settings for each in comparison.variants}
     names = dict.fromkeys(name for each in settings.values() for name in each)
     differing = [
@@ -78,9 +90,9 @@ def _varied(comparison: Comparison) -> dict[str, str]:
 
 
 def _scatters(comparison: Comparison) -> list[Scatter]:
-    """Draw what is gained against money, where some was paid, and against time.
+    """Draw benefit against time, and against cost if there was any.
 
-    A stage that variants share counts what it took whoever computed it.
+    A shared stage counts its time in full for every variant.
     """
     stages = [each for each in comparison.metrics if each.name.startswith("seconds of ")]
     cost = comparison.metric("cost in USD")
@@ -91,58 +103,39 @@ def _scatters(comparison: Comparison) -> list[Scatter]:
         variant.name: math.fsum(stage.cell(variant.name).value or 0.0 for stage in stages) or None
         for variant in comparison.variants
     }
-    gains = [metric for metric in map(comparison.metric, _GAINS) if metric is not None]
     drawn = (
         scatter(
             name,
-            gain.name,
+            benefit.name,
             [
-                (number, each.name, effort[each.name], gain.cell(each.name).value)
-                for number, each in enumerate(comparison.variants, start=1)
+                (place, each.name, effort[each.name], benefit.cell(each.name).value)
+                for place, each in enumerate(comparison.variants, start=1)
             ],
         )
-        for gain in gains
+        for benefit in map(comparison.metric, _BENEFITS)
+        if benefit is not None
         for name, effort in efforts.items()
     )
     return [each for each in drawn if each is not None]
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    engine = environment("factible_assets.runs.experiments")
-    engine.filters.update(number=number, signed=signed, p=p_value)
-    return engine
-
-
-def signed(value: float | None) -> str:
-    """Return a difference with its sign."""
-    return "–" if value is None else f"{value:+.3f}".replace("-", "−")
-
-
-def p_value(value: float | None) -> str:
-    """Return a p-value; small ones as a bound."""
-    if value is None:
-        return "–"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"  # noqa: PLR2004
 
 
 # --- Geometry -----------------------------------------------------------------------------------
 
 _STRIP_WIDTH, _PADDING = 180, 8.0
 _TICKS = 5
-"""Steps of an axis, about."""
+"""The approximate number of steps of an axis."""
 
 
 def _placed(value: float, low: float, high: float, start: float, end: float) -> float:
-    """Return the coordinate, to a tenth, of a value on a straight scale."""
+    """Return the coordinate of a value on a linear scale, rounded to a tenth."""
     share = (value - low) / (high - low) if high - low else 0.5
     return round(start + share * (end - start), 1)
 
 
 def strips(metric: MetricComparison, baseline: str) -> dict[str, dict[str, float | None]]:
-    """Return where the dot of each variant that has a value stands, its interval and a guide.
+    """Return the coordinates of each variant's value and interval, and of the baseline's value.
 
-    All have one scale, and the guide is the baseline's value.
+    All variants have the same scale.
     """
     stated = [each for cell in metric.cells for each in (cell.value, cell.low, cell.high)]
     values = [each for each in stated if each is not None]
@@ -151,11 +144,10 @@ def strips(metric: MetricComparison, baseline: str) -> dict[str, dict[str, float
     return {
         cell.variant: {
             name: None if each is None else _placed(each, *ends)
-            for name, each in (
-                ("dot", cell.value),
-                ("low", cell.low),
-                ("high", cell.high),
-                ("guide", guide),
+            for name, each in zip(
+                ("dot", "low", "high", "guide"),
+                (cell.value, cell.low, cell.high, guide),
+                strict=True,
             )
         }
         for cell in metric.cells
@@ -164,7 +156,7 @@ def strips(metric: MetricComparison, baseline: str) -> dict[str, dict[str, float
 
 
 class Point(NamedTuple):
-    """One variant: its number in the table, and where it stands."""
+    """One variant: its number in the table, and its coordinates."""
 
     number: int
     x: float
@@ -174,7 +166,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """What is gained against what it takes; a tick is its place and its label."""
+    """Benefit against effort. A tick is its coordinate and its label."""
 
     width, height = 460.0, 300.0
     left, right, top, bottom = 56.0, 440.0, 16.0, 256.0
@@ -188,18 +180,18 @@ class Scatter:
 def scatter(
     x_name: str, y_name: str, values: Sequence[tuple[int, str, float | None, float | None]]
 ) -> Scatter | None:
-    """Draw variants by effort (x) and gain (y); None with fewer than two to compare.
+    """Draw variants by effort (x) and benefit (y); None with fewer than two.
 
-    `values` has the number, variant, x and y of each; those without both are left out.
+    `values` has the number, variant, x and y of each.
     """
     known = [(n, name, x, y) for n, name, x, y in values if x is not None and y is not None]
-    if len(known) < 2:  # noqa: PLR2004 - one alone compares with nothing
+    if len(known) < 2:  # noqa: PLR2004 - a comparison needs two
         return None
     across, x_ticks = _axis([x for _, _, x, _ in known], Scatter.left, Scatter.right)
     up, y_ticks = _axis([y for _, _, _, y in known], Scatter.bottom, Scatter.top)
     points = (
-        Point(number, across(x), up(y), f"{name}: {y_name} {y:.3g}, {x_name} {x:.3g}")
-        for number, name, x, y in known
+        Point(place, across(x), up(y), f"{name}: {y_name} {y:.3g}, {x_name} {x:.3g}")
+        for place, name, x, y in known
     )
     return Scatter(x_name, y_name, tuple(points), x_ticks, y_ticks)
 
@@ -207,10 +199,7 @@ def scatter(
 def _axis(
     values: Sequence[float], start: float, end: float
 ) -> tuple[Callable[[float], float], list[tuple[float, str]]]:
-    """Return a scale from zero over all values, with ticks at round numbers.
-
-    Steps are 1, 2 or 5 times a power of ten.
-    """
+    """Return a scale that begins at zero, and ticks at 1, 2 or 5 times a power of ten."""
     top = max(*values, 0.0) or 1.0
     power = 10.0 ** math.floor(math.log10(top / _TICKS))
     step = next(each * power for each in (1, 2, 5, 10) if each * power >= top / _TICKS * 0.999)

@@ -1,13 +1,7 @@
-"""Experiment files, and what follows from them: variants, and which of their stages are the same.
+"""Reads experiment files, expands them into variants, and computes the keys of their stages.
 
-What belongs here: the knobs that can be turned, expansion of lists, one factor at a time, names,
-the keys by which stages are shared; the keys of a file, its named strategies, its JSON Schema, and
-of everything that cannot be used where it stands and why. What does not: YAML
-(resources/lines.py), what a machine adds to the keys (surroundings.py), doing it (runner.py).
-
-Every knob of a run keeps the name that it has in config.py. Beside them stand `model`, for all
-stages, and `model_claims`, `model_queries` and so on for one: what a machine sets by
-FACTIBLE_MODEL and FACTIBLE_MODEL_CLAIMS, here per variant and without touching the environment.
+Options have the names of a run's knobs (config.py). Besides, `model` names the language model of
+all stages, and `model_claims`, `model_queries` and so on that of one stage.
 """
 
 from __future__ import annotations
@@ -37,10 +31,10 @@ from resources import lines
 from resources.errors import SetupError
 
 STAGES: tuple[str, ...] = ("claims", *ALL_STAGES)
-"""The stages of a variant, each computed from all before it. The transcript is given."""
+"""The stages of a variant; each depends on those before it, and all on the transcript."""
 
 BASE = "base"
-"""The name of a variant that nothing distinguishes but what the others change."""
+"""The name of the variant that has only the fixed settings."""
 
 _STAGE_OF_SECTION: Mapping[str, str] = {
     "claims": "claims",
@@ -51,21 +45,18 @@ _STAGE_OF_SECTION: Mapping[str, str] = {
     "strategy": "queries",
     "budget": "queries",
 }
-"""The first stage that a section of config.py, or the strategy, has a bearing on."""
+"""The first stage that a section of config.py, or the strategy, affects."""
 
 Axis: TypeAlias = tuple[str, tuple[Value, ...]]
-"""A knob and the values that are tried."""
-
-
-# --- Knobs --------------------------------------------------------------------------------------
+"""A knob and the values to try."""
 
 MODEL_KNOBS: tuple[str, ...] = ("model", *(f"model_{stage}" for stage in get_args(CallStage)))
-"""The knobs that are settings of the machine everywhere else."""
+"""Outside of experiments, these are settings of the machine."""
 
 
 @cache
 def knobs() -> Mapping[str, RunOption]:
-    """Return every knob by its name; the models have no place in a run's knobs."""
+    """Return every knob by its name. The models have an empty `place`."""
     found = dict(config.run_options())
     for name in MODEL_KNOBS:
         stage = name.partition("_")[2]
@@ -76,7 +67,7 @@ def knobs() -> Mapping[str, RunOption]:
 
 
 def checked_value(name: str, value: object) -> Value:
-    """Convert a value to its option's type: `"3"` becomes 3. Raises OptionError: It cannot."""
+    """Convert a value to its knob's type: `"3"` becomes 3. Raises OptionError: It is out of range."""
     knob = knobs()[name]
     if not knob.place:
         if not isinstance(value, str) or not value.strip():
@@ -91,8 +82,8 @@ def checked_value(name: str, value: object) -> Value:
 def settings_of(values: Values, settings: Settings) -> Settings:
     """Return the machine's settings with the models of a variant.
 
-    A model for all stages replaces what the machine says of single ones, too: a variant would
-    otherwise mean something else on another machine.
+    A model for all stages also replaces this machine's models of single stages. Otherwise the
+    variant would mean something else on another machine.
     """
     models = {name: values[name] for name in MODEL_KNOBS if name in values}
     if not models:
@@ -101,19 +92,17 @@ def settings_of(values: Values, settings: Settings) -> Settings:
     return settings.model_copy(update={**cleared, **models})
 
 
-# --- Variants -----------------------------------------------------------------------------------
-
-
 class ExperimentError(FactibleError):
-    """An experiment cannot be read, planned or run. A sentence with the remedy."""
+    """An experiment cannot be read, planned or run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """An experiment as it is written, every value checked.
+    """The settings of an experiment.
 
-    Every variant has the `fixed` knobs and one set of the named ones in `strategies` (none is one
-    without knobs). Of `sweeps` every combination is tried, of `factors` each value alone.
+    Every variant has the `fixed` values and one of the named `strategies`, if there are any. The
+    variants cover every combination of the `sweeps`; around each, every value of the `factors` is
+    tried alone.
     """
 
     fixed: Values = field(default_factory=dict)
@@ -124,36 +113,33 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to set the knobs. `values` has those that the experiment sets, in its order."""
+    """One set of options. `values` are those that the experiment sets, in its order."""
 
     name: str
     values: Values
 
     @property
     def config(self) -> FactCheckConfig:
-        """The knobs of a run. Raises OptionError: Two values do not go together."""
+        """The options of a run. Raises OptionError: Two values contradict each other."""
         placed = {name: value for name, value in self.values.items() if knobs()[name].place}
         return config.config_of(placed)
 
     @property
     def names_a_model(self) -> bool:
-        """Whether it says itself which language model is asked."""
         return any(name in self.values for name in MODEL_KNOBS)
 
     @property
     def reasoners(self) -> Reasoners:
-        """Who judges: a variant that names a model means it, whatever the machine would choose."""
+        """The reasoners. A variant that names a language model uses it whatever the default."""
         config = self.config
         is_open = config.reasoner == "auto" and self.names_a_model
         return config.model_copy(update={"reasoner": "llm"}) if is_open else config
 
 
 def expand(design: Design) -> tuple[Variant, ...]:
-    """Return the variants of an experiment, each with a name that says what is special about it.
+    """Return the variants of an experiment, named after their differences.
 
-    Every strategy is combined with every combination of the sweeps; around each of these, every
-    value of every factor is tried alone. A factor's value that is the one around it makes no
-    variant of its own.
+    A factor's value that equals the one around it adds no variant.
     """
     variants: dict[str, Variant] = {}
     names = [name for name, _ in design.sweeps]
@@ -173,29 +159,26 @@ def expand(design: Design) -> tuple[Variant, ...]:
 
 
 def count_of(design: Design) -> int:
-    """Return how many variants there can be at most, without making them."""
+    """Return an upper bound for the number of variants."""
     swept = math.prod(len(values) for _, values in design.sweeps)
     alone = sum(len(values) for _, values in design.factors)
     return max(1, len(design.strategies)) * swept * (1 + alone)
 
 
 def shown(value: Value) -> str:
-    """Return a value as it is written in YAML."""
+    """Write a value as in YAML."""
     return str(value) if isinstance(value, str) else json.dumps(value)
-
-
-# --- What is shared -----------------------------------------------------------------------------
 
 
 def stage_keys(
     config: FactCheckConfig, *, subject: str, makers: Mapping[str, str], code: str
 ) -> dict[str, str]:
-    """Return the key of every stage: equal keys are the same work, which is done once.
+    """Return the key of every stage; stages with equal keys share one computation.
 
-    A key covers the knobs of its stage and, through the key before it, those of all stages that it
-    builds on. Who judges is a maker and no knob: `auto` is the same as what it comes to.
-    The subject is the video with its transcript, by content; makers answer in a stage: reasoner,
-    model, web, rating sets; `code` is what asks.
+    A key covers the options of its stage and, through the key before it, those of earlier stages.
+    `subject` is the content of the video and its transcript; `makers` name what answers in a stage:
+    reasoner, model, web, rating sets; `code` is the version of the code. The option `auto` counts
+    as the reasoner that it chooses.
     """
     keys: dict[str, str] = {}
     before = f"{code}\n{subject}"
@@ -203,7 +186,7 @@ def stage_keys(
         mode="json", exclude={**dict.fromkeys(Reasoners.model_fields, True), "search": {"web"}}
     )
     for stage in STAGES:
-        # A section that this module has not heard of may have a bearing on anything.
+        # An unknown section may affect every stage.
         turned = {
             section: values
             for section, values in given.items()
@@ -216,23 +199,23 @@ def stage_keys(
 
 
 FOLDER: Final = "experiments"
-"""Where a folder of corpora keeps its experiments."""
+"""The folder of experiment files in a folder of corpora."""
 
 STRATEGIES: Final[Mapping[str, Mapping[str, int]]] = {
     "minimal": {"max_claims": 1, "max_queries": 1, "max_results": 1},
     "deep": {"max_claims": 3, "max_queries": 4, "max_results": 5},
     "broad": {"max_claims": 10, "max_queries": 1, "max_results": 2},
 }
-"""The named strategies: a glance, few claims in depth, many claims at the surface."""
+"""The named strategies: a glance, few claims in depth, many claims on the surface."""
 
 MAX_VARIANTS: Final = 200
-"""More than that is a slip of the pen: five lists of three values make 243."""
+"""More variants are likely a mistake: five lists of three values make 243."""
 
 _VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 class ExperimentFile(BaseModel):
-    """A whole experiment file, before its knobs are looked at."""
+    """An experiment file, before its options are validated."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -268,7 +251,7 @@ class ExperimentFile(BaseModel):
 
 
 def experiment_json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of an experiment file, for editors that check while one types."""
+    """Return the JSON Schema of an experiment file, for editors."""
 
     def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
         return {"type": "object", "properties": dict(properties), "additionalProperties": False}
@@ -291,12 +274,12 @@ def experiment_json_schema() -> dict[str, Any]:
     }
 
 
-# --- What is read -------------------------------------------------------------------------------
+# --- Reading files ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One experiment, ready to be run: variants and videos, each in a fixed order."""
+    """An experiment that can be run. `line` is the line of its name in `file`."""
 
     name: str
     description: str | None
@@ -305,33 +288,28 @@ class Experiment:
     videos: tuple[CorpusVideo, ...]
     file: Path
     line: int
-    """Where the file gives the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentsReading:
-    """Everything that was read, and everything that could not be."""
+    """The experiments of some files, and the problems of these files."""
 
     experiments: tuple[Experiment, ...] = ()
     problems: tuple[lines.FileProblem, ...] = ()
 
     def find(self, name: str) -> Experiment | None:
-        """Return the experiment of one name."""
         return next((one for one in self.experiments if one.name == name), None)
 
 
 def experiment_files(settings: Settings) -> list[Path]:
-    """Return the experiment files of the project and of the data folder, in order."""
+    """Return the experiment files of the project and of the data folder."""
     return [path for folder in settings.corpus_folders for path in yaml_files(folder / FOLDER)]
 
 
 def load_experiments(
     files: Iterable[Path], corpora: CorporaReading, settings: Settings
 ) -> ExperimentsReading:
-    """Read experiment files. Never raises: what fails is a problem.
-
-    Of two experiments of one name the first counts and the second is a problem.
-    """
+    """Read experiment files. Errors are returned as problems; so is a second use of a name."""
     found: dict[str, Experiment] = {}
     problems: list[lines.FileProblem] = []
     for file in files:
@@ -349,7 +327,6 @@ def load_experiments(
 
 
 def load_experiment(file: Path, corpora: CorporaReading, settings: Settings) -> ExperimentsReading:
-    """Read one experiment file. Never raises: what fails is a problem."""
     try:
         document = lines.read_document(file)
     except lines.PlacedError as error:
@@ -400,7 +377,7 @@ class _Reader(lines.EntryReader):
         for index, tag in enumerate(written.tags):
             self._expect("tag", tag, tags, ("tags", index))
         if written.videos:
-            # By its name a video is found in corpora on demand, too.
+            # A video with a name may also be in a corpus on demand.
             everything = {one.video.video_id: one for one in self.corpora.everything()}
             for index, video_id in enumerate(written.videos):
                 self._expect("video", video_id, everything, ("videos", index))
@@ -460,7 +437,7 @@ class _Reader(lines.EntryReader):
         return [(name, tuple(values.values()))] if values else []
 
     def _taken(self, name: str, given: object, place: lines.Place) -> dict[str, Value]:
-        """Return the knob with its value; without it, and a problem, if it cannot have it."""
+        """Return the knob with its value; empty, with a problem reported, if it is invalid."""
         try:
             value = checked_value(name, given)
             if name in MODEL_KNOBS:
@@ -515,7 +492,7 @@ class _Reader(lines.EntryReader):
             try:
                 config = variant.config
             except OptionError as error:
-                # Each value is good alone; two of them do not go together.
+                # Each value is valid alone, but two contradict each other.
                 self.report(("settings",), f"In the variant {variant.name}, {error.sentence}")
                 return
             if variant.names_a_model and config.reasoner == "embedded":

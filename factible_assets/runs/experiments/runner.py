@@ -1,19 +1,9 @@
-"""Runs an experiment: every variant on every video, each piece of work once; scored, and kept.
+"""Runs an experiment: checks each video in each variant, shares equal work, and scores the rows.
 
-What belongs here: the order of the work, what is taken from where, concurrency, the file of an
-experiment's rows, the figures as rows of the main warehouse. What does not: what a stage does
-(stages/flow.py, which is the one that production runs), keys (plan.py), any metric (evaluation/),
-paired comparisons (comparison.py), the tables of rows (warehouse/).
-
-In the file of an experiment the name of a variant is the run_id, so that variants stand side by
-side, complete, in the same tables that a production warehouse has; the production rows are in
-another file and stay as they are.
-
-It is no Dagster run on purpose: a materialization of the production assets would become their
-latest one, which the UI shows and other runs read. The variants of one video are worked on one
-after the other, so that what two of them share is there when the second asks for it; videos run at
-once. Everything is stored as soon as it is complete, and whoever starts the same experiment again
-goes on from there.
+An experiment is no Dagster run, because its materializations would become the newest ones of the
+production assets. Its rows stand in a DuckDB file of its own, with the variant's name as `run_id`.
+Variants of a video run one after the other, so that a variant finds the stages that it shares with
+another; videos run at once. Complete stages are stored, and the next run goes on from them.
 """
 
 from __future__ import annotations
@@ -21,12 +11,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -54,87 +44,61 @@ from resources.errors import SetupError
 from resources.statements import statements
 from warehouse.publication import remove_database
 from warehouse.rows import Stamp
-from warehouse.sets import AssetRows, enter
+from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 
 DEFAULT_JOBS = 4
-"""Videos that are worked on at once; within each, claims run at once as in any check."""
+"""Videos that run at once."""
 
 _log = logging.getLogger(__name__)
-_ASK = statements("factible_assets.runs.experiments", "experiments.sql")
+_SQL = statements("factible_assets.runs.experiments", "experiments.sql")
 
 
 # --- The file of an experiment ------------------------------------------------------------------
 
-SetStatus = Literal["ok", "incomplete", "failed"]
-
 
 def experiment_file(settings: Settings, name: str) -> Path:
-    """Return where the rows of an experiment are kept."""
     return settings.home / "experiments" / f"{name}.duckdb"
 
 
-@dataclass(frozen=True, slots=True)
-class StageSet:
-    """What is known of one stage of one variant and video; a row of `experiment_sets`."""
+class ExperimentStore:
+    """The rows of one experiment. A set of rows has the key of its stage as its `code_version`.
 
-    experiment: str
-    variant: str
-    video_id: str
-    asset: str
-    stage_key: str
-    source: str
-    status: SetStatus = "ok"
-    reason: str | None = None
-    duration_seconds: float | None = None
-    first_verdict_seconds: float | None = None
-
-
-class Ledger:
-    """The file of one experiment, and which work of it can be taken as it is.
-
-    Work is taken by its key. What an earlier process left with an incomplete verdict is asked
-    again, from the first stage where a service failed; within one process an outage is shared like
-    any other answer, for variants are compared over the same world.
-
-    A set of rows carries its key as its code version, and is written in one transaction with what
-    is known of it, so that no kill can leave rows under a key that is not theirs.
+    Of a check that an earlier process left incomplete, the sets from the first stage with a failed
+    service on count as missing, so that they are computed again. Within a process variants share
+    such sets, because they are compared over the same state of the world.
     """
 
-    def __init__(self, experiment: str, path: Path) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self._warehouse = Warehouse(path)
-        self.sets: dict[tuple[str, str, str], StageSet] = {}
-        """Everything that is known, also of variants that are no longer asked for."""
-        self._holders: dict[tuple[str, str, str], dict[str, None]] = {}
+        self._keys: dict[tuple[str, str], dict[str, str]] = {}
+        """By video and stage: the key of each variant's set."""
         if path.exists():
-            columns = ", ".join(f"sets.{each.name}" for each in fields(StageSet))
-            sql = _ASK["known_sets"].format(columns=columns)
-            entries = [StageSet(*row) for row in self._warehouse.query(sql, [experiment]).rows()]
-            self.sets = {(each.variant, each.video_id, each.asset): each for each in entries}
-            # What an earlier process left: all of it, or all before the first outage.
-            for place in dict.fromkeys((each.variant, each.video_id) for each in entries):
-                verdicts = self.known(*place, "verdicts")
-                settled = verdicts is not None and verdicts.status == "ok"
-                for stage in STAGES:
-                    entry = self.known(*place, stage)
-                    if entry is None or (entry.status != "ok" and not settled):
-                        break
-                    self._offer(entry)
+            for variant, video_id, stage, key in self._warehouse.query(_SQL["stored_keys"]).rows():
+                self._keys.setdefault((video_id, stage), {})[variant] = key
+            broken: dict[tuple[str, str], set[str]] = {}
+            for variant, video_id, stage in self._warehouse.query(_SQL["broken_sets"]).rows():
+                broken.setdefault((variant, video_id), set()).add(stage)
+            for (variant, video_id), stages in broken.items():
+                if "verdicts" in stages or not self.has(variant, video_id, "verdicts"):
+                    for stage in STAGES[min(map(STAGES.index, stages)) :]:
+                        self._keys.get((video_id, stage), {}).pop(variant, None)
+
+    def has(self, variant: str, video_id: str, stage: str) -> bool:
+        return variant in self._keys.get((video_id, stage), {})
 
     def holder(self, video_id: str, stage: str, key: str, *, preferred: str) -> str | None:
-        """Return a variant that holds this work, itself if it does; None if it is to be done."""
-        holders = self._holders.get((video_id, stage, key), {})
-        return preferred if preferred in holders else next(iter(holders), None)
-
-    def known(self, variant: str, video_id: str, stage: str) -> StageSet | None:
-        """Return what is known of one stage of a variant and video."""
-        return self.sets.get((variant, video_id, stage))
+        """Return a variant whose set has this key, `preferred` first; None if there is none."""
+        keys = self._keys.get((video_id, stage), {})
+        if keys.get(preferred) == key:
+            return preferred
+        return next((variant for variant, known in keys.items() if known == key), None)
 
     def read(self, video_id: str, holders: Mapping[str, str]) -> VideoRows:
-        """Return the rows of some stages, each as the variant that is named for it holds them.
+        """Return the rows of some stages, each from the variant named for it.
 
-        Raises ExperimentError: Some are gone.
+        Raises ExperimentError: The file has lost some.
         """
         held = self._warehouse.read_sets(video_id, holders)
         if gone := holders.keys() - held.sets.keys():
@@ -144,38 +108,12 @@ class Ledger:
             )
         return held
 
-    def write(
-        self, variant: str, video_id: str, sets: Mapping[str, AssetRows], known: Iterable[StageSet]
-    ) -> None:
-        """Store rows and what is known of them, in one transaction."""
-        entries = list(known)
-        self._warehouse.write_assets(
-            video_id,
-            sets,
-            stamp=Stamp(run_id=variant, checked_at=datetime.now(UTC)),
-            also=lambda opened: enter(opened, "experiment_sets", entries, again="replace"),
-        )
-        for entry in entries:
-            place = (entry.variant, entry.video_id, entry.asset)
-            if earlier := self.sets.get(place):
-                self._holders.get((*place[1:], earlier.stage_key), {}).pop(entry.variant, None)
-            self.sets[place] = entry
-            if entry.status != "failed":
-                self._offer(entry)
-
-    def _offer(self, entry: StageSet) -> None:
-        work = (entry.video_id, entry.asset, entry.stage_key)
-        self._holders.setdefault(work, {})[entry.variant] = None
-
-
-def status_of(rows: Sequence[Record]) -> tuple[SetStatus, str | None]:
-    """Tell whether services failed for a part of a set, and how."""
-    for row in rows:
-        if isinstance(row, Query | Search | Evidence) and row.status == "infra_error":
-            return "incomplete", row.reason or "a service failed"
-        if isinstance(row, Verdict) and row.status == "incomplete":
-            return "incomplete", row.reason or "services failed"
-    return "ok", None
+    def write(self, variant: str, video_id: str, sets: Mapping[str, AssetRows]) -> None:
+        """Store sets of rows in one transaction."""
+        stamp = Stamp(run_id=variant, checked_at=datetime.now(UTC))
+        self._warehouse.write_assets(video_id, sets, stamp=stamp)
+        for stage, rows in sets.items():
+            self._keys.setdefault((video_id, stage), {})[variant] = rows.code_version
 
 
 # --- A run --------------------------------------------------------------------------------------
@@ -183,10 +121,10 @@ def status_of(rows: Sequence[Record]) -> tuple[SetStatus, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class VariantOutcome:
-    """How one variant ended on one video.
+    """The end of one variant on one video.
 
-    Stages were `computed`, `shared` with another variant or `kept` from an earlier process;
-    `incomplete` is 1 where services failed, `failure` a sentence, None if it has verdicts.
+    Its stages were `computed`, `shared` with another variant, or `kept` from an earlier process.
+    `incomplete` is 1 if services failed; `failure` is a sentence if there are no verdicts.
     """
 
     variant: str
@@ -199,7 +137,6 @@ class VariantOutcome:
 
 
 Watcher = Callable[[VariantOutcome], None]
-"""Hears how an experiment gets on."""
 
 
 def run_experiment(
@@ -210,13 +147,13 @@ def run_experiment(
     jobs: int = DEFAULT_JOBS,
     fresh: bool = False,
     watcher: Watcher = lambda _: None,
-) -> tuple[list[VariantOutcome], Ledger]:
-    """Run all variants on all videos, `jobs` at once; return how each went and where the rows are.
+) -> tuple[list[VariantOutcome], ExperimentStore]:
+    """Run all variants on all videos, `jobs` videos at once.
 
-    Raises ExperimentError: Another process runs the same experiment. SetupError: A variant asks for
-    a service that is not set up; nothing was computed. What is interrupted keeps what was complete.
+    Raises ExperimentError: Another process runs the same experiment.
+    Raises SetupError: A variant needs a service that is not set up; nothing was computed.
     """
-    # Settled before anything is done, so that a missing key costs nothing.
+    # A missing key must cost nothing.
     choices = {
         (variant.name, listed.video.video_id): surroundings.choose(variant, settings, listed.web)
         for variant in experiment.variants
@@ -224,34 +161,32 @@ def run_experiment(
     }
     if missing := [sentence for each in choices.values() for sentence in each.missing]:
         raise SetupError(missing[0])
-    place, slots = surroundings.Surroundings(settings), asyncio.Semaphore(jobs)
+    stage_keys, slots = surroundings.StageKeys(settings), asyncio.Semaphore(jobs)
 
-    async def on_video(listed: CorpusVideo, ledger: Ledger) -> list[VariantOutcome]:
+    async def on_video(listed: CorpusVideo, store: ExperimentStore) -> list[VariantOutcome]:
         video_id = listed.video.video_id
-        words, failure = None, ""
+        said, failure = None, ""
         outcomes = []
         async with slots:
             try:
-                words = await surroundings.words_of(video_id, corpora, settings, ledger.path)
-            except surroundings.NoWordsError as error:
+                said = await surroundings.transcript_of(video_id, corpora, settings, store.path)
+            except surroundings.NoTranscriptError as error:
                 failure = str(error)
             for variant in experiment.variants:
                 outcome = VariantOutcome(variant.name, video_id, failure=failure)
-                if words is not None:
-                    choice, transcript = choices[variant.name, video_id], words.transcripts[0]
-                    # As in any check: what a claim's data set forbids is no evidence here either.
+                if said is not None:
+                    choice = choices[variant.name, video_id]
                     config = variant.config.limited_to(listed.entry.published_before)
-                    keys = place.keys(config, words.video, transcript, choice, listed.given_claims)
-                    name = experiment.name
-                    work = _Work(name, variant.name, config, words, keys, choice, listed, ledger)
-                    outcome = await work.done()
+                    keys = stage_keys.of(config, said, choice, listed.given_claims)
+                    names = experiment.name, variant.name
+                    outcome = await _Check(*names, config, said, keys, choice, listed, store).run()
                 watcher(outcome)
                 outcomes.append(outcome)
         return outcomes
 
-    async def everything(ledger: Ledger) -> list[VariantOutcome]:
+    async def on_all(store: ExperimentStore) -> list[VariantOutcome]:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(on_video(each, ledger)) for each in experiment.videos]
+            tasks = [group.create_task(on_video(each, store)) for each in experiment.videos]
         return [outcome for task in tasks for outcome in task.result()]
 
     file = experiment_file(settings, experiment.name)
@@ -260,8 +195,8 @@ def run_experiment(
         with FileLock(file.with_suffix(".lock"), timeout=0):
             if fresh:
                 remove_database(file)
-            ledger = Ledger(experiment.name, file)
-            return asyncio.run(everything(ledger)), ledger
+            store = ExperimentStore(file)
+            return asyncio.run(on_all(store)), store
     except ExceptionGroup as group:
         raise first_of(group) from group
     except Timeout as error:
@@ -272,8 +207,8 @@ def run_experiment(
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdicts(Observer):
-    """Notes after how many seconds each verdict was reached."""
+class _Timer(Observer):
+    """Measures the seconds to each verdict."""
 
     started: float = field(default_factory=perf_counter)
     reached: list[float] = field(default_factory=list)
@@ -282,143 +217,113 @@ class _Verdicts(Observer):
         self.reached.append(perf_counter() - self.started)
 
 
-@dataclass
-class _Work:
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One variant on one video."""
+
     experiment: str
     variant: str
     config: FactCheckConfig
-    words: VideoRows
+    said: VideoRows
     keys: Mapping[str, str]
     choice: surroundings.Choice
     listed: CorpusVideo
-    ledger: Ledger
-    held: VideoRows = field(default_factory=VideoRows)
+    store: ExperimentStore
 
-    def __post_init__(self) -> None:
-        self.video_id = self.words.video.video_id
-        self.strategy = strategy_named(self.config.strategy)
-
-    async def done(self) -> VariantOutcome:
-        """Take what is held, from the first stage on as far as it goes, and compute the rest."""
+    async def run(self) -> VariantOutcome:
+        """Reuse the stored stages up to the first missing one, and compute the others."""
+        video_id = self.said.video.video_id
         holders: dict[str, str] = {}
         for stage in STAGES:
-            key = self.keys[stage]
-            name = self.ledger.holder(self.video_id, stage, key, preferred=self.variant)
+            name = self.store.holder(video_id, stage, self.keys[stage], preferred=self.variant)
             if name is None:
                 break
             holders[stage] = name
-        if self.strategy.in_rounds and len(holders) < len(STAGES):
+        if strategy_named(self.config.strategy).in_rounds and len(holders) < len(STAGES):
             holders = {stage: name for stage, name in holders.items() if stage == STAGES[0]}
         missing = STAGES[len(holders) :]
-        shared = {stage: name for stage, name in holders.items() if name != self.variant}
-        if holders and (missing or shared):
-            await asyncio.to_thread(self._take_over, holders, shared)
-        failure = await self._compute(missing) if missing else None
-        verdicts = self.ledger.known(self.variant, self.video_id, "verdicts")
-        incomplete = failure is None and verdicts is not None and verdicts.status == "incomplete"
+        shared = tuple(stage for stage, name in holders.items() if name != self.variant)
+        held, failure = VideoRows(), None
+        if shared or (holders and missing):
+            held = await asyncio.to_thread(self.store.read, video_id, holders)
+            copies = {
+                stage: replace(
+                    AssetRows(held.of_asset(stage), "", held.sets[stage].data_version),
+                    duration_seconds=held.sets[stage].duration_seconds,
+                )
+                for stage in shared
+            }
+            await self._write(copies)
+        verdicts: Sequence[Verdict] = held.verdicts
+        try:
+            if missing:
+                verdicts = await self._compute(missing, held)
+        except (ReasonerOutageError, ReasonerRefusalError) as error:
+            failure = f"No claims could be extracted: {error.reason}"
+        except (SetupError, ArchiveError) as error:
+            failure = str(error)
+        is_incomplete = not failure and any(each.status == "incomplete" for each in verdicts)
+        kept = tuple(stage for stage in holders if stage not in shared)
+        computed = () if failure else missing
         return VariantOutcome(
-            self.variant,
-            self.video_id,
-            computed=() if failure else missing,
-            shared=tuple(shared),
-            kept=tuple(stage for stage in holders if stage not in shared),
-            incomplete=int(incomplete),
-            failure=failure,
+            self.variant, video_id, computed, shared, kept, int(is_incomplete), failure
         )
 
-    def _take_over(self, holders: Mapping[str, str], shared: Mapping[str, str]) -> None:
-        """Read what is held, and copy what is another variant's."""
-        self.held = self.ledger.read(self.video_id, holders)
-        entries, sets = [], self._transcripts()
-        for stage, name in shared.items():
-            if known := self.ledger.known(name, self.video_id, stage):
-                entries.append(replace(known, variant=self.variant, first_verdict_seconds=None))
-            whole, rows = self.held.sets[stage], self.held.of_asset(stage)
-            sets[stage] = AssetRows(
-                rows, self.keys[stage], whole.data_version, whole.duration_seconds
-            )
-        if shared:
-            self.ledger.write(self.variant, self.video_id, sets, entries)
-
-    async def _compute(self, missing: Sequence[str]) -> str | None:
-        """Do the missing stages; return the failure that stopped them, if one did."""
-        watch, words, stage = _Verdicts(), self.words, missing[0]
-        # One budget for the experiment; each variant has its own for each video.
-        subject = f"{self.video_id} in the variant {self.variant}"
-        try:
-            async with open_services(
-                self.choice.settings,
-                observer=watch,
-                occasion=Occasion(f"experiment {self.experiment}", subject, _log),
-                reasoners=self.choice.reasoners,
-                web=self.choice.web,
-                listed=self.listed,
-                pages_rating=self.config.search.pages_rating,
-            ) as services:
-                claims: Sequence[Claim] = self.held.claims
-                if "claims" in missing:
-                    found = await extract_claims(
-                        words.video,
-                        words.transcripts[0],
-                        words.segments,
-                        services,
-                        self.config.claims,
-                        given=self.listed.given_claims,
-                    )
-                    claims = found.claims
-                    rows = AssetRows(
-                        [*claims, *found.llm_calls], "", duration_seconds=found.seconds
-                    )
-                    await asyncio.to_thread(self._write, {"claims": rows})
-                stages = tuple(each for each in ALL_STAGES if each in missing)
-                result = await check_claims(
-                    words.video,
-                    claims,
-                    services,
-                    self.config,
-                    stages=stages,
-                    known=self.held,
-                    strategy=self.strategy,
+    async def _compute(self, missing: Sequence[str], held: VideoRows) -> Sequence[Verdict]:
+        """Compute and store the missing stages."""
+        timer, said, claims = _Timer(), self.said, held.claims
+        # Each variant has a budget of its own for each video.
+        subject = f"{said.video.video_id} in the variant {self.variant}"
+        async with open_services(
+            self.choice.settings,
+            observer=timer,
+            occasion=Occasion(f"experiment {self.experiment}", subject, _log),
+            reasoners=self.choice.reasoners,
+            web=self.choice.web,
+            listed=self.listed,
+            pages_rating=self.config.search.pages_rating,
+        ) as services:
+            if "claims" in missing:
+                given, knobs = self.listed.given_claims, self.config.claims
+                found = await extract_claims(
+                    said.video, said.transcripts[0], said.segments, services, knobs, given=given
                 )
-                first = watch.reached[0] if watch.reached and missing == STAGES else None
-                sets = {each: asset_rows(each, result) for each in stages}
-                await asyncio.to_thread(self._write, sets, first)
-        except (ReasonerOutageError, ReasonerRefusalError) as failure:
-            stage, reason = "claims", f"No claims could be extracted: {failure.reason}"
-        except (SetupError, ArchiveError) as error:
-            reason = str(error)
-        else:
-            return None
-        failed = [self._entry(stage, "failed", reason)]
-        await asyncio.to_thread(self.ledger.write, self.variant, self.video_id, {}, failed)
-        return reason
-
-    def _write(self, sets: Mapping[Any, AssetRows], first: float | None = None) -> None:
-        """Store computed stages; `first` is when the first verdict was reached, in seconds."""
-        keyed = {name: replace(rows, code_version=self.keys[name]) for name, rows in sets.items()}
-        entries = [
-            self._entry(
-                name,
-                *status_of(rows.rows),
-                rows.duration_seconds,
-                first if name == "verdicts" else None,
+                claims = tuple(found.claims)
+                rows = [*claims, *found.llm_calls]
+                await self._write({"claims": AssetRows(rows, "", duration_seconds=found.seconds)})
+            stages = tuple(each for each in ALL_STAGES if each in missing)
+            result = await check_claims(
+                said.video,
+                claims,
+                services,
+                self.config,
+                stages=stages,
+                known=held,
+                strategy=strategy_named(self.config.strategy),
             )
-            for name, rows in keyed.items()
-        ]
-        if "claims" in keyed:
-            keyed |= self._transcripts()
-        self.ledger.write(self.variant, self.video_id, keyed, entries)
+        # With reused stages, the time to the first verdict would say nothing.
+        first = timer.reached[0] if timer.reached and missing == STAGES else None
+        sets = {each: asset_rows(each, result) for each in stages}
+        sets["verdicts"] = replace(sets["verdicts"], first_result_seconds=first)
+        await self._write(sets)
+        return result.verdicts
 
-    def _entry(self, stage: str, *known: Any) -> StageSet:
-        name, key = self.variant, self.keys[stage]
-        return StageSet(self.experiment, name, self.video_id, stage, key, name, *known)
+    async def _write(self, sets: Mapping[Any, AssetRows]) -> None:
+        keyed = {
+            stage: replace(rows, code_version=self.keys[stage]) for stage, rows in sets.items()
+        }
+        if "claims" in sets:
+            words = self.said.transcripts[0].content_hash
+            keyed["transcripts"] = AssetRows(self.said.of_asset("transcripts"), words)
+        if keyed:
+            video_id = self.said.video.video_id
+            await asyncio.to_thread(self.store.write, self.variant, video_id, keyed)
 
-    def _transcripts(self) -> dict[str, AssetRows]:
-        rows, words = self.words.of_asset("transcripts"), self.words.transcripts[0]
-        return {"transcripts": AssetRows(rows, words.content_hash)}
+
+# --- The results --------------------------------------------------------------------------------
 
 
-def conduct(
+def run_and_score(
     experiment: Experiment,
     corpora: CorporaReading,
     settings: Settings,
@@ -427,121 +332,169 @@ def conduct(
     fresh: bool = False,
     watcher: Watcher = lambda _: None,
 ) -> list[VariantOutcome]:
-    """Run an experiment as above, score its variants, and put the figures where analysts look."""
+    """Run an experiment, and write the figures of its variants to the main warehouse."""
     started = datetime.now(UTC)
-    ran, ledger = run_experiment(
+    ran, store = run_experiment(
         experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=watcher
     )
-    scored = score_variants(experiment, ledger, default_matcher())
     main = Warehouse(settings.warehouse)
-    rows = findings(experiment, settings, ran, ledger, scored, started_at=started)
+    rows = _result_rows(experiment, settings, ran, store, started)
     main.write_rows(rows, replacing=("experiment", experiment.name))
     main.publish(settings.published)
     return ran
 
 
-def score_variants(
-    experiment: Experiment, ledger: Ledger, matcher: ClaimMatcher, *, bootstrap: int = RESAMPLES
-) -> dict[str, Evaluation]:
-    """Score every variant, in the experiment's order, on the videos that it has verdicts for.
-
-    A video that failed is in no figure, and is counted in `experiment_variants.failed_videos`.
-    """
-    evaluations = {}
-    for name in (variant.name for variant in experiment.variants):
-        outcomes = []
-        for listed in experiment.videos:
-            video_id = listed.video.video_id
-            known = [ledger.known(name, video_id, stage) for stage in STAGES]
-            if any(each is None or each.status == "failed" for each in known):
-                continue
-            held = ledger.read(video_id, dict.fromkeys(("transcripts", *STAGES), name))
-            seconds = known[-1].first_verdict_seconds if known[-1] else None
-            outcomes.append(
-                VideoOutcome(**held.parts(), truth=listed.claims, first_verdict_seconds=seconds)
-            )
-        evaluations[name] = score(outcomes, matcher=matcher, bootstrap=bootstrap)
-    return evaluations
-
-
-def findings(
+def _result_rows(
     experiment: Experiment,
     settings: Settings,
     ran: Sequence[VariantOutcome],
-    ledger: Ledger,
-    scored: Mapping[str, Evaluation],
-    *,
+    store: ExperimentStore,
     started_at: datetime,
-) -> dict[str, Sequence[StageSet | Mapping[str, Any]]]:
-    """Lay the figures out as rows of the main warehouse, by table."""
-    name = experiment.name
-    names = {variant.name for variant in experiment.variants}
-    ids = {listed.video.video_id for listed in experiment.videos}
-    matcher = next(str(each.matcher) for each in scored.values())
-    head = {
-        "experiment": name,
-        "description": experiment.description,
-        "file": str(experiment.file),
-        "warehouse": str(ledger.path.relative_to(settings.home)),
-        "baseline": experiment.baseline,
-        "matcher": matcher,
-        "code_version": surroundings.code_version(),
-        "videos": len(experiment.videos),
-        "started_at": started_at,
-        "finished_at": datetime.now(UTC),
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of the main warehouse, by table."""
+    name, matcher = experiment.name, default_matcher()
+    rule = str(matcher.matcher)
+    failures = {(each.variant, each.video_id): each for each in ran if each.failure is not None}
+    sources: dict[tuple[str, str, str], str] = {}
+    tables: dict[str, list[dict[str, Any]]] = {
+        "experiments": [
+            {
+                "experiment": name,
+                "description": experiment.description,
+                "file": str(experiment.file),
+                "warehouse": str(store.path.relative_to(settings.home)),
+                "baseline": experiment.baseline,
+                "matcher": rule,
+                "code_version": surroundings.code_version(),
+                "videos": len(experiment.videos),
+                "started_at": started_at,
+                "finished_at": datetime.now(UTC),
+            }
+        ],
+        "experiment_variants": [],
+        "experiment_sets": [],
+        "experiment_results": [],
+        "experiment_video_results": [],
     }
-    variants, results, of_videos = [], [], []
     for position, variant in enumerate(experiment.variants, start=1):
         choice = surroundings.choose(variant, settings, None)
-        failed = sum(each.variant == variant.name and each.failure is not None for each in ran)
         place: dict[str, Any] = {"experiment": name, "variant": variant.name}
-        variants.append(
+        failed = {video_id for known, video_id in failures if known == variant.name}
+        tables["experiment_variants"].append(
             place
             | {
                 "position": position,
                 "is_baseline": variant.name == experiment.baseline,
                 "settings": json.dumps(dict(variant.values)),
-                "reasoner": _maker(choice.made_by),
+                "reasoner": _reasoner_words(choice.made_by),
                 "models": json.dumps(dict(choice.models)),
-                "videos": len(experiment.videos) - failed,
-                "failed_videos": failed,
+                "videos": len(experiment.videos) - len(failed),
+                "failed_videos": len(failed),
             }
         )
-        evaluation = scored[variant.name]
-        results += [
-            place | columns_of(each) | {"trivial": each.baseline, "matcher": matcher}
+        for video_id in failed:
+            end = failures[variant.name, video_id]
+            stage = STAGES[len(end.shared) + len(end.kept)]
+            told = {"video_id": video_id, "asset": stage, "stage_key": "", "source": variant.name}
+            tables["experiment_sets"].append(
+                place | told | {"status": "failed", "reason": end.failure or "no transcript"}
+            )
+        outcomes = list(_outcomes(experiment, store, variant.name, failed))
+        for outcome in outcomes:
+            tables["experiment_sets"] += _set_rows(place, outcome, sources)
+        evaluation = score(outcomes, matcher=matcher)
+        tables["experiment_results"] += [
+            place | columns_of(each) | {"trivial": each.baseline, "matcher": rule}
             for each in evaluation.figures
         ]
-        of_videos += [
+        tables["experiment_video_results"] += [
             place
             | {"video_id": video_id, "metric": each.name}
-            | {name: getattr(each, name) for name in ("value", "n", "unit")}
+            | {column: getattr(each, column) for column in ("value", "n", "unit")}
             for video_id, figures in evaluation.per_video.items()
             for each in figures
         ]
-    known = [
-        each for each in ledger.sets.values() if each.variant in names and each.video_id in ids
-    ]
+    return tables
+
+
+def _set_rows(
+    place: Mapping[str, str], outcome: VideoOutcome, sources: dict[tuple[str, str, str], str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of `experiment_sets`; `sources` has the first variant with a key."""
+    for stage in STAGES:
+        whole, video_id = outcome.sets[stage], outcome.video.video_id
+        status, reason = status_of(outcome.of_asset(stage))
+        known = (video_id, stage, whole.code_version)
+        yield {
+            **place,
+            "video_id": video_id,
+            "asset": stage,
+            "stage_key": whole.code_version,
+            "source": sources.setdefault(known, place["variant"]),
+            "status": status,
+            "reason": reason,
+            "duration_seconds": whole.duration_seconds,
+            "first_verdict_seconds": outcome.first_verdict_seconds if stage == "verdicts" else None,
+        }
+
+
+def status_of(rows: Sequence[Record]) -> tuple[str, str | None]:
+    """Return `ok`, or `incomplete` and the reason if a service failed for a part of a set."""
+    for row in rows:
+        if isinstance(row, Query | Search | Evidence) and row.status == "infra_error":
+            return "incomplete", row.reason or "a service failed"
+        if isinstance(row, Verdict) and row.status == "incomplete":
+            return "incomplete", row.reason or "services failed"
+    return "ok", None
+
+
+def _outcomes(
+    experiment: Experiment, store: ExperimentStore, variant: str, failed: set[str]
+) -> Iterator[VideoOutcome]:
+    """Yield the outcome of each video that the variant has verdicts for."""
+    for listed in experiment.videos:
+        video_id = listed.video.video_id
+        if video_id not in failed and all(store.has(variant, video_id, each) for each in STAGES):
+            held = store.read(video_id, dict.fromkeys(("transcripts", *STAGES), variant))
+            seconds = held.sets["verdicts"].first_result_seconds
+            yield VideoOutcome(**held.parts(), truth=listed.claims, first_verdict_seconds=seconds)
+
+
+def score_variants(
+    experiment: Experiment,
+    store: ExperimentStore,
+    matcher: ClaimMatcher,
+    *,
+    bootstrap: int = RESAMPLES,
+    failed: Mapping[str, set[str]] | None = None,
+) -> dict[str, Evaluation]:
+    """Score every variant from its stored rows, without the videos on which it `failed`."""
     return {
-        "experiments": [head],
-        "experiment_variants": variants,
-        "experiment_sets": known,
-        "experiment_results": results,
-        "experiment_video_results": of_videos,
+        each.name: score(
+            list(_outcomes(experiment, store, each.name, (failed or {}).get(each.name, set()))),
+            matcher=matcher,
+            bootstrap=bootstrap,
+        )
+        for each in experiment.variants
     }
 
 
 def scored_again(experiment: Experiment, settings: Settings) -> dict[str, Evaluation]:
-    """Return the evaluation of each variant, without intervals; none where the rows are gone."""
+    """Score every variant without intervals; empty if the experiment's file is gone."""
     file = experiment_file(settings, experiment.name)
     if not file.exists():
         return {}
-    ledger = Ledger(experiment.name, file)
-    return score_variants(experiment, ledger, default_matcher(), bootstrap=1)
+    failed: dict[str, set[str]] = {}
+    for variant, video_id in (
+        Warehouse(settings.warehouse).query(_SQL["failed_videos"], [experiment.name]).rows()
+    ):
+        failed.setdefault(variant, set()).add(video_id)
+    store = ExperimentStore(file)
+    return score_variants(experiment, store, default_matcher(), bootstrap=1, failed=failed)
 
 
-def _maker(made_by: Mapping[str, str]) -> str:
-    """Return who judged in one word, or each stage with its maker where they differ."""
+def _reasoner_words(made_by: Mapping[str, str]) -> str:
+    """Return the reasoner of all stages in one word, or of each stage if they differ."""
     llm = {stage for stage, maker in made_by.items() if maker == "llm"}
     if len(llm) in {0, len(made_by)}:
         return "llm" if llm else f"embedded, {made_by['evidence']}"

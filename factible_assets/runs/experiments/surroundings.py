@@ -1,12 +1,7 @@
-"""What a machine adds to an experiment: who answers, from which web, by which code, to which words.
+"""The services, models, web and code behind an experiment, and its transcripts.
 
-What belongs here: naming everything that changes an answer and is no knob, so that work is shared
-and continued only where it would come out the same; in which order transcripts are looked for. What
-does not: the choice of services (services/), obtaining transcripts (the transcripts asset, whose
-functions are used here), the keys (plan.py).
-
-The live web changes from hour to hour; its name is who is asked. What it answered within one
-experiment is shared and kept, so that variants that ask the same are compared over the same web.
+All of these affect a stage's result although no variant sets them, so they are part of the stage's
+key. The live web changes from hour to hour; its key is the list of providers.
 """
 
 from __future__ import annotations
@@ -25,7 +20,6 @@ import factible_assets
 from factible_assets.config import FactCheckConfig, Reasoners
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.pipeline.assets.transcripts import obtained, video_or_failure
-from factible_assets.records import Transcript, Video
 from factible_assets.rows import VideoRows
 from factible_assets.runs.experiments.plan import STAGES, Variant, settings_of, stage_keys
 from factible_assets.services import reasoning
@@ -47,38 +41,33 @@ _CODE_FOLDERS = (
     _PACKAGE / "reasoners",
     Path(client_errors.__file__).parent,
 )
-_NEVER_AN_ANSWER = {"tags", "notes", "corpus"}
-"""What is known of a video and shown to no stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Who answers for one variant and video: what the knobs and the settings come to."""
+    """The services of one variant on one video, as its options and the settings choose them.
+
+    `made_by` names the reasoner of each stage, and `models` the provider and model of each stage
+    that a language model answers. `web` is live, miniature, archive or archive:NAME, never auto.
+    `missing` are sentences about services that are not set up.
+    """
 
     settings: Settings
     reasoners: Reasoners
-    """What the variant asks for."""
     made_by: Mapping[str, str]
-    """Who makes each judgement, by stage: embedded, plain, labels, template, llm and so on."""
     models: Mapping[str, str]
-    """Provider and model of each stage that a language model answers."""
     web: str
-    """live, miniature, archive or archive:NAME; never auto."""
     missing: tuple[str, ...]
-    """What the run would be refused for, in sentences with the remedy."""
 
 
 def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choice:
-    """Settle who answers, and what of that is not set up.
-
-    Raises SetupError: A model is not known.
-    """
+    """Choose the services of a variant. Raises SetupError: A model is not known."""
     own, missing = settings_of(variant.values, settings), []
-    wishes, knobs = variant.reasoners, variant.config
+    reasoners, knobs = variant.reasoners, variant.config
     choices = None
     try:
-        choices = reasoning.choose_reasoners(wishes, own)
-        reasoning.fitting_strategy(knobs.strategy, wishes, own)
+        choices = reasoning.choose_reasoners(reasoners, own)
+        reasoning.fitting_strategy(knobs.strategy, reasoners, own)
     except SetupError as error:
         missing.append(str(error))
     asked = reasoning.STAGES if choices is None else choices.asks_llm
@@ -91,33 +80,28 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choi
     if web == "live" and not names:
         missing.append(f"The variant {variant.name} looks at the live web, and {NO_LIVE_SEARCH}")
     if choices is None:
-        own_words = "llm" if knobs.verdicts_by == "llm" else "template"
-        made_by = {**dict.fromkeys(reasoning.STAGES, "llm"), "verdicts": own_words}
+        verdicts = "llm" if knobs.verdicts_by == "llm" else "template"
+        made_by = {**dict.fromkeys(reasoning.STAGES, "llm"), "verdicts": verdicts}
     else:
         made_by = {stage: getattr(choices, stage) for stage in reasoning.STAGES}
-    return Choice(own, wishes, made_by, models, web, tuple(missing))
+    return Choice(own, reasoners, made_by, models, web, tuple(missing))
 
 
-class Surroundings:
-    """The machine of one experiment; what does not change while it runs is read once."""
+class StageKeys:
+    """Computes stage keys. The content of webs and rating sets is read once per experiment."""
 
     def __init__(self, settings: Settings) -> None:
         self._ratings = _digest_of(settings.rating_sets)
         self._content_of = cache(lambda web: _web_content(web, settings))
 
-    def keys(
+    def of(
         self,
         config: FactCheckConfig,
-        video: Video,
-        transcript: Transcript,
+        said: VideoRows,
         choice: Choice,
         given: ClaimDrafts | None = None,
     ) -> dict[str, str]:
-        """Return the keys of all stages on this video under this choice.
-
-        Claims that are given are part of the subject, and nobody's answer.
-        """
-        said = video.model_dump(mode="json", exclude=_NEVER_AN_ANSWER)
+        """Return the key of every stage on the video of a transcript; claims may be `given`."""
         web = self._content_of(choice.web)
         makers = dict.fromkeys(STAGES, f"{web} {self._ratings}")
         home = choice.settings.home
@@ -125,7 +109,7 @@ class Surroundings:
         commits = {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
         for stage in reasoning.STAGES:
             if stage in choice.models:
-                # Its prompt is a file among the code.
+                # The prompt's version is part of the code's.
                 named = (choice.models[stage], choice.settings.reasoning_effort)
                 makers[stage] = " ".join(filter(None, named))
             else:
@@ -134,7 +118,10 @@ class Surroundings:
         stated = ""
         if given is not None:
             makers["claims"], stated = "given", f"\n{given.claims!r}"
-        subject = f"{json.dumps(said, sort_keys=True)}\n{transcript.content_hash}{stated}"
+        # No stage sees the other columns.
+        seen = said.video.model_dump(mode="json", exclude={"tags", "notes", "corpus"})
+        words = said.transcripts[0].content_hash
+        subject = f"{json.dumps(seen, sort_keys=True)}\n{words}{stated}"
         return stage_keys(config, subject=subject, makers=makers, code=code_version())
 
 
@@ -155,17 +142,12 @@ def _web_content(web: str, settings: Settings) -> str:
 
 @cache
 def code_version() -> str:
-    """Return a digest of the code that answers: stages, reasoners with their prompts, clients.
+    """Return a digest of the code of stages, reasoners (with prompts) and clients.
 
-    A version number would not do: an answer must not outlive an edit to the rule that gave it.
+    Unlike a version number it changes with every edit.
     """
-    files = (
-        path
-        for folder in _CODE_FOLDERS
-        for path in folder.rglob("*")
-        if path.suffix in {".py", ".md", ".yaml", ".sql"}
-    )
-    return _digest_of(files)
+    files = (path for folder in _CODE_FOLDERS for path in folder.rglob("*"))
+    return _digest_of(path for path in files if path.suffix in {".py", ".md", ".yaml", ".sql"})
 
 
 def _digest_of(files: Iterable[Path]) -> str:
@@ -177,37 +159,34 @@ def _digest_of(files: Iterable[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
-# --- What is said in the videos ------------------------------------------------------------------
-
-
-class NoWordsError(Exception):
+class NoTranscriptError(Exception):
     """A transcript cannot be obtained. The message is a sentence with the remedy."""
 
 
-async def words_of(
-    video_id: str, corpora: CorporaReading, settings: Settings, own: Path, *, asks: bool = True
+async def transcript_of(
+    video_id: str, corpora: CorporaReading, settings: Settings, own: Path, *, fetch: bool = True
 ) -> VideoRows | None:
-    """Return the rows of the transcript; None if YouTube is to be asked and nobody `asks`.
+    """Return the rows of a video's transcript; None if it has to be fetched and `fetch` is off.
 
-    What production stored comes first, then the file that a corpus names, then what the
-    experiment's own file keeps of an earlier question to YouTube.
+    The production warehouse comes first, then the file that a corpus names, then the transcript
+    that the experiment's `own` file keeps, then YouTube.
 
-    Raises NoWordsError: It cannot be obtained.
+    Raises NoTranscriptError: It cannot be obtained.
     """
     listed = corpora.find(video_id)
     has_file = listed is not None and listed.transcript is not None
-    for place in (settings.warehouse, *([] if has_file else [own])):
-        if place.exists():
-            read = Warehouse(place).read_video
+    for path in (settings.warehouse, *([] if has_file else [own])):
+        if path.exists():
+            read = Warehouse(path).read_video
             stored = await asyncio.to_thread(read, video_id, ["transcripts"])
             if stored.sets:
                 return stored
-    if not (has_file or asks):
+    if not (has_file or fetch):
         return None
     try:
         rows, _ = await obtained(video_or_failure(corpora, video_id), corpora, lambda: settings)
     except dg.Failure as failure:
-        raise NoWordsError(
+        raise NoTranscriptError(
             failure.description or f"The transcript of {video_id} could not be obtained."
         ) from failure
     return rows

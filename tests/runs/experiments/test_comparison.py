@@ -14,7 +14,6 @@ from factible_assets.evaluation.figures import paired_bootstrap, wilcoxon_signed
 from factible_assets.runs.experiments.comparison import Comparison, read_comparison
 from factible_assets.runs.experiments.page import render_page, scatter, strips
 from factible_assets.runs.experiments.plan import ExperimentError
-from factible_assets.runs.experiments.runner import StageSet
 from tests.evaluation.test_scoring import two_videos
 from tests.report.page import Page, hash_source
 from warehouse.store import Warehouse
@@ -42,9 +41,21 @@ def findings() -> Mapping[str, Sequence[Any]]:
     values: Mapping[str, Mapping[str, float]] = {"plain": BASE, "better": BETTER, "gone": {}}
     now = datetime(2026, 1, 2, tzinfo=UTC)
     sets = [
-        StageSet("e", "plain", "v1", "claims", "k", "plain", duration_seconds=1.0),
-        StageSet("e", "better", "v1", "claims", "k", "plain", duration_seconds=1.0),
-        StageSet("e", "gone", "v1", "claims", "k", "gone", "failed", "the model is overloaded"),
+        {
+            "experiment": "e",
+            "variant": variant,
+            "video_id": "v1",
+            "asset": "claims",
+            "stage_key": "k",
+            "source": source,
+            "status": status,
+            "reason": reason,
+        }
+        for variant, source, status, reason in (
+            ("plain", "plain", "ok", None),
+            ("better", "plain", "ok", None),
+            ("gone", "gone", "failed", "the model is overloaded"),
+        )
     ]
     figure = {"interval_low": None, "interval_high": None, "interval_level": None, "matcher": "m"}
     of_f1 = [

@@ -19,11 +19,13 @@ from factible_assets.records import Claim, Evidence, Query, Transcript, Verdict,
 from factible_assets.runs.experiments import runner, surroundings
 from factible_assets.runs.experiments.plan import Experiment, ExperimentError
 from factible_assets.runs.experiments.runner import (
-    Ledger,
+    ExperimentStore,
     VariantOutcome,
     experiment_file,
+    run_and_score,
     run_experiment,
     score_variants,
+    scored_again,
 )
 from factible_assets.settings import Settings
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
@@ -58,7 +60,7 @@ class Once:
     settings: Settings
     experiment: Experiment
     ran: list[VariantOutcome]
-    ledger: Ledger
+    store: ExperimentStore
     machine: Machine
 
 
@@ -76,8 +78,8 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
         patch.setattr(runner, "open_services", machine.open)
         patch.setattr(surroundings, "code_version", lambda: "code")
         experiment = experiment_of(SHARING, made)
-        ran, ledger = run(experiment, made)
-    return Once(made, experiment, ran, ledger, machine)
+        ran, store = run(experiment, made)
+    return Once(made, experiment, ran, store, machine)
 
 
 @pytest.fixture
@@ -85,7 +87,7 @@ def after(once: Once, settings: Settings) -> Settings:
     """A machine on which the experiment on sharing was run before."""
     file = experiment_file(settings, "sharing")
     file.parent.mkdir()
-    shutil.copyfile(once.ledger.path, file)
+    shutil.copyfile(once.store.path, file)
     return settings
 
 
@@ -105,12 +107,12 @@ def done(ran: list[VariantOutcome], how: str) -> int:
 
 def run(
     experiment: Experiment, settings: Settings, *, fresh: bool = False, jobs: int = 2
-) -> tuple[list[VariantOutcome], Ledger]:
+) -> tuple[list[VariantOutcome], ExperimentStore]:
     return run_experiment(experiment, corpora_of(settings), settings, fresh=fresh, jobs=jobs)
 
 
-def rows_of(ledger: Ledger, variant: str, asset: str, record: type) -> list[object]:
-    rows = ledger.read("talk-one", {asset: variant})
+def rows_of(store: ExperimentStore, variant: str, asset: str, record: type) -> list[object]:
+    rows = store.read("talk-one", {asset: variant})
     return [row for row in rows.of_asset(asset) if isinstance(row, record)]
 
 
@@ -140,7 +142,7 @@ def test_a_shared_stage_comes_out_as_if_the_variant_had_run_alone(
             ("evidence", Evidence),
             ("verdicts", Verdict),
         ):
-            together = rows_of(once.ledger, variant.name, asset, record)
+            together = rows_of(once.store, variant.name, asset, record)
             assert together == rows_of(own, variant.name, asset, record) != []
 
 
@@ -150,7 +152,7 @@ def test_an_experiment_computes_what_production_computes(
     experiment = experiment_of(
         "experiment: e\nvideos: [talk-one]\nsettings: {max_claims: 2}\n", settings
     )
-    _, ledger = run(experiment, settings)
+    _, store = run(experiment, settings)
     video = experiment.videos[0].video
     words = from_text(video.video_id, f"{'. '.join(CLAIMS)}.")
     config = experiment.variants[0].config
@@ -160,7 +162,7 @@ def test_an_experiment_computes_what_production_computes(
         found = await extract_claims(video, words, (), services, config.claims)
         return await check_claims(video, found.claims, services, config)
 
-    assert rows_of(ledger, "base", "verdicts", Verdict) == list(asyncio.run(produced()).verdicts)
+    assert rows_of(store, "base", "verdicts", Verdict) == list(asyncio.run(produced()).verdicts)
 
 
 def test_a_second_run_has_nothing_to_do(after: Settings, machine: Machine) -> None:
@@ -170,10 +172,10 @@ def test_a_second_run_has_nothing_to_do(after: Settings, machine: Machine) -> No
 
 
 def test_fresh_starts_over(after: Settings, machine: Machine) -> None:
-    again, ledger = run(experiment_of(BASE, after), after, fresh=True)
+    again, store = run(experiment_of(BASE, after), after, fresh=True)
     assert (done(again, "kept"), done(again, "computed")) == (0, 6)
     assert machine.counts()["claims"] == 1
-    assert {variant for variant, _, _ in ledger.sets} == {"base"}
+    assert not store.has("min_margin=0.5", "talk-one", "claims")
 
 
 def test_a_new_variant_takes_what_the_others_have(after: Settings, machine: Machine) -> None:
@@ -187,16 +189,16 @@ def test_a_changed_setting_is_computed_anew_under_the_same_name(
     settings: Settings, machine: Machine
 ) -> None:
     one = "experiment: e\nvideos: [talk-one]\nvariants: {mine: {max_claims: 1}}\n"
-    _, ledger = run(experiment_of(one, settings), settings)
-    assert len(rows_of(ledger, "mine", "verdicts", Verdict)) == 1
+    _, store = run(experiment_of(one, settings), settings)
+    assert len(rows_of(store, "mine", "verdicts", Verdict)) == 1
     two = one.replace("max_claims: 1", "max_claims: 2")
-    ran, ledger = run(experiment_of(two, settings), settings)
+    ran, store = run(experiment_of(two, settings), settings)
     assert done(ran, "computed") == 6
-    assert len(rows_of(ledger, "mine", "verdicts", Verdict)) == 2
+    assert len(rows_of(store, "mine", "verdicts", Verdict)) == 2
     # What the name held before is gone, and is not taken for something that is still there.
-    again, ledger = run(experiment_of(one, settings), settings)
+    again, store = run(experiment_of(one, settings), settings)
     assert done(again, "computed") == 6
-    assert len(rows_of(ledger, "mine", "verdicts", Verdict)) == 1
+    assert len(rows_of(store, "mine", "verdicts", Verdict)) == 1
 
 
 def test_a_killed_experiment_goes_on_where_it_stopped(
@@ -210,29 +212,29 @@ def test_a_killed_experiment_goes_on_where_it_stopped(
         check=False,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
-    ran, ledger = run(experiment_of(VARIANTS, settings), settings)
+    ran, store = run(experiment_of(VARIANTS, settings), settings)
     by_variant = {each.variant: each for each in ran}
     # The first variant was whole; the second had everything but its verdicts from the first.
     assert by_variant["base"].kept != ()
     assert by_variant["base"].computed == ()
     assert by_variant["min_weight=0.5"].computed == ("verdicts",)
-    assert len(rows_of(ledger, "min_weight=0.5", "verdicts", Verdict)) == 2
+    assert len(rows_of(store, "min_weight=0.5", "verdicts", Verdict)) == 2
     assert machine.counts()["claims"] == 0
 
 
 def test_the_production_rows_stay_as_they_are(settings: Settings, machine: Machine) -> None:
-    store = Warehouse(settings.warehouse)
+    production = Warehouse(settings.warehouse)
     transcript = from_text("talk-one", "Owls fly. Bees sleep.")
     video = Video(video_id="talk-one", title="One")
     stamp = Stamp("production", datetime(2026, 1, 2, tzinfo=UTC))
     write_asset(
-        store, "transcripts", "talk-one", [video, transcript], stamp=stamp, code_version="1"
+        production, "transcripts", "talk-one", [video, transcript], stamp=stamp, code_version="1"
     )
-    before = store.query("SELECT * FROM materializations").rows()
-    _, ledger = run(experiment_of("experiment: e\nvideos: [talk-one]\n", settings), settings)
-    assert store.query("SELECT * FROM materializations").rows() == before
+    before = production.query("SELECT * FROM materializations").rows()
+    _, store = run(experiment_of("experiment: e\nvideos: [talk-one]\n", settings), settings)
+    assert production.query("SELECT * FROM materializations").rows() == before
     # The words are those that production stored, not those of the file.
-    (words,) = rows_of(ledger, "base", "transcripts", Transcript)
+    (words,) = rows_of(store, "base", "transcripts", Transcript)
     assert words == transcript
 
 
@@ -247,14 +249,12 @@ def test_a_claim_extraction_that_fails_is_told_and_tried_again(
 ) -> None:
     experiment = experiment_of("experiment: e\nsettings: {max_claims: 1}\n", settings)
     machine.world.broken.add(("claims", "talk-two"))
-    ran, ledger = run(experiment, settings)
+    ran, store = run(experiment, settings)
     assert {each.video_id for each in ran if each.failure} == {"talk-two"}
     assert {each.failure for each in ran if each.failure} == {
         "No claims could be extracted: the model is overloaded"
     }
-    failed = ledger.known("base", "talk-two", "claims")
-    assert failed is not None
-    assert failed.status == "failed"
+    assert not store.has("base", "talk-two", "claims")
     machine.world.broken.clear()
     again, _ = run(experiment, settings)
     assert not any(each.failure for each in again)
@@ -271,10 +271,10 @@ def test_incomplete_verdicts_are_tried_again_from_the_stage_that_broke(
     ran, _ = run(experiment, settings)
     assert sum(each.incomplete for each in ran) == 1
     machine.world.broken.clear()
-    again, ledger = run(experiment, settings)
+    again, store = run(experiment, settings)
     assert sum(each.incomplete for each in again) == 0
     assert again[0].kept == ("claims", "queries", "search_hits", "reliability_ratings")
-    verdicts = ledger.read("talk-one", {"verdicts": "base"}).verdicts
+    verdicts = store.read("talk-one", {"verdicts": "base"}).verdicts
     assert {each.status for each in verdicts} == {"complete"}
 
 
@@ -364,7 +364,7 @@ def test_no_more_videos_run_at_once_than_allowed(settings: Settings, machine: Ma
 
 def test_a_variant_can_be_scored_from_its_rows(once: Once) -> None:
     scored = score_variants(
-        once.experiment, once.ledger, ClaimMatcher(chosen_similarity("tf-idf")), bootstrap=1
+        once.experiment, once.store, ClaimMatcher(chosen_similarity("tf-idf")), bootstrap=1
     )
     seconds = {
         variant: next(
@@ -380,3 +380,24 @@ def test_a_variant_can_be_scored_from_its_rows(once: Once) -> None:
     complete = scored["base"].figure("complete verdicts", "micro")
     assert complete is not None
     assert complete.value == 1
+
+
+def test_a_failed_video_is_in_no_figure_and_stands_in_the_results(
+    settings: Settings, machine: Machine
+) -> None:
+    experiment = experiment_of("experiment: e\nsettings: {max_claims: [1, 2]}\n", settings)
+    corpora = corpora_of(settings)
+    run_and_score(experiment, corpora, settings)
+    (settings.home_corpora / "two.txt").write_text("Ants sing. Cows moo.")
+    machine.world.broken.add(("claims", "talk-two"))
+    run_and_score(experiment, corpora, settings)
+    main = Warehouse(settings.warehouse)
+    known = main.query("SELECT variant, failed_videos FROM experiment_variants ORDER BY 1").rows()
+    assert known == [("max_claims=1", 1), ("max_claims=2", 1)]
+    sets = main.query(
+        "SELECT video_id, status, count(*), count(*) FILTER (source <> variant) "
+        "FROM experiment_sets GROUP BY ALL ORDER BY 1"
+    ).rows()
+    assert sets == [("talk-one", "ok", 12, 0), ("talk-two", "failed", 2, 0)]
+    # The rows of the earlier, complete run are still in the file.
+    assert {each.videos for each in scored_again(experiment, settings).values()} == {1}
