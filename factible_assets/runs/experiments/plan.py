@@ -67,7 +67,7 @@ def knobs() -> Mapping[str, RunOption]:
 
 
 def checked_value(name: str, value: object) -> Value:
-    """Convert a value to its knob's type: `"3"` becomes 3. Raises OptionError: It is out of range."""
+    """Convert a value to its option's type: `"3"` becomes 3. Raises OptionError."""
     knob = knobs()[name]
     if not knob.place:
         if not isinstance(value, str) or not value.strip():
