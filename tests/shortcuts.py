@@ -71,7 +71,7 @@ def _begin_warehouses_as_copies(connection: Any) -> None:
     def ensure_exists(self: Any, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
         # A test of migrations starts with an older schema; give it that one.
         opener = getclosurevars(prepare).nonlocals.get("self")
-        newest = sys.modules["warehouse.migrations"].packaged_schema()
+        newest = sys.modules["warehouse.versions"].packaged_schema()
         begins_anew = getattr(opener, "schema", None) is newest
         with suppress(OSError):  # of which the original knows what to say
             if begins_anew and not self.path.exists():
@@ -136,7 +136,7 @@ def _made(name: str, make: Callable[[Path], None]) -> Path:
 
 def _empty_warehouse(path: Path) -> None:
     from warehouse.connection import FileConnector  # noqa: PLC0415 - as the module says
-    from warehouse.migrations import packaged_schema  # noqa: PLC0415
+    from warehouse.versions import packaged_schema  # noqa: PLC0415
 
     with FileConnector(path).connect() as connection:
         packaged_schema().apply(connection, path)

@@ -20,7 +20,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("factible_assets", "resources", "warehouse")
-VERSION = len(list((ROOT / "warehouse" / "schema").glob("*.sql"))) + 1
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,7 @@ class Put:
 
 
 A = "factible_assets/"
+RAISE_THE_VERSION = Put(" + 1", before='\n"""Raise it with every change of a table.')
 
 RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
     "An option of a run.": {
@@ -53,12 +53,17 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 before='    basis: ClaimBasis\n\n    @model_validator(mode="after")',
             ),
         ),
-        f"warehouse/schema/{VERSION:04}_moods.sql": (
+        "warehouse/schema/claims.sql": (
             Put(
-                "ALTER TABLE claims ADD COLUMN mood VARCHAR;\n"
-                "COMMENT ON COLUMN claims.mood IS 'How it is said.';\n"
+                "    mood VARCHAR,\n",
+                before="    basis VARCHAR NOT NULL CHECK (basis IN ('embedded', 'llm', 'given'",
+            ),
+            Put(
+                "COMMENT ON COLUMN claims.mood IS 'How it is said.';\n",
+                before="COMMENT ON COLUMN claims.basis IS",
             ),
         ),
+        "warehouse/versions.py": (RAISE_THE_VERSION,),
     },
     "An asset.": {
         f"{A}records.py": (
@@ -81,15 +86,15 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 before="    queries: Sequence[records.Query]",
             ),
         ),
-        f"warehouse/schema/{VERSION + 1:04}_topics.sql": (
+        "warehouse/versions.py": (RAISE_THE_VERSION,),
+        "warehouse/schema/topics.sql": (
             Put(
                 """
                 CREATE TABLE topics (
                     video_id VARCHAR NOT NULL,
                     name VARCHAR NOT NULL CHECK (name <> ''),
                     run_id VARCHAR NOT NULL,
-                    checked_at TIMESTAMP NOT NULL,
-                    PRIMARY KEY (video_id, run_id, name)
+                    checked_at TIMESTAMPTZ NOT NULL
                 );
                 COMMENT ON TABLE topics IS 'What each video is about.';
                 COMMENT ON COLUMN topics.video_id IS 'The video.';
@@ -441,9 +446,7 @@ def test_every_recipe_can_be_followed_in_the_files_that_it_names(tmp_path: Path)
     linked(str(ROOT / ".env.example"), str(tree / ".env.example"))
     (tree / "home").mkdir()
     for name, recipe in RECIPES.items():
-        patterns = {
-            re.sub(r"\bNNNN_NAME\b|\bNAME\b", "*", path) for path in named_files(told[name])
-        }
+        patterns = {re.sub(r"\bNAME\b", "*", path) for path in named_files(told[name])}
         unnamed = [path for path in recipe if not any(fnmatch(path, each) for each in patterns)]
         idle = [each for each in patterns if not any(fnmatch(path, each) for path in recipe)]
         assert (unnamed, idle) == ([], []), name

@@ -1,7 +1,7 @@
 """Opening a DuckDB file late, closing it at once, and waiting for whoever else has it open.
 
 What belongs here: one connection's life: the lock, the waiting, the sentences for what can be wrong
-with a path. What does not: what is inside the file (migrations.py, store.py).
+with a path. What does not: what is inside the file (versions.py, store.py).
 
 Three traps that this package is built around:
 

@@ -41,6 +41,17 @@ class WarehouseTooNewError(WarehouseError):
         )
 
 
+class WarehouseTooOldError(WarehouseError):
+    """An older version of this project wrote the store."""
+
+    def __init__(self, path: Path, *, found: int, wanted: int) -> None:
+        super().__init__(
+            f"The warehouse {path} has schema version {found}, and this installation needs "
+            f"version {wanted}. Run: factible upgrade. It carries all rows over and keeps the old "
+            "file."
+        )
+
+
 class NotAWarehouseError(WarehouseError):
     """The file is something else, or a warehouse of which parts cannot be read any more."""
 

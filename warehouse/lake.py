@@ -45,6 +45,7 @@ SCHEME = "ducklake:postgres:"
 _ASK = statements("warehouse", "lake.sql")
 _PAUSE_SECONDS = 0.5
 _WORD = re.compile(r"(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|\S+)")
+_COMMENT_ON_COLUMN = re.compile(r"^COMMENT ON (?:COLUMN|MACRO) [^;]*?'(?:[^']|'')*';", re.MULTILINE)
 _PASSING = (
     "Transaction conflict",
     "Connection refused",
@@ -327,41 +328,27 @@ def _end(cursor: duckdb.DuckDBPyConnection) -> None:
     cursor.close()
 
 
-def take_shape(lake: duckdb.DuckDBPyConnection, model: duckdb.DuckDBPyConnection) -> None:
-    """Make the tables of a database of DuckDB in an empty lake, without keys, with their rows."""
-    for table, columns in model.execute(_ASK["tables"]).fetchall():
-        lake.execute(_ASK["create"].format(table=table, columns=columns))
-        rows = model.execute(_ASK["rows"].format(table=table)).to_arrow_table()
-        if rows.num_rows:
-            lake.register("incoming", rows)
-            lake.execute(_ASK["insert"].format(table=table))
-            lake.unregister("incoming")
-    for (comment,) in model.execute(_ASK["comments"]).fetchall():
-        lake.execute(comment)
+def create_tables_of_lake(lake: duckdb.DuckDBPyConnection, tables: str) -> None:
+    """Create the tables of a script in an empty lake, with the rows that the script inserts.
 
-
-def fitting(script: str, *, of_views: bool = False) -> list[str]:
-    """Return the statements of a script of the schema in forms that a lake takes.
-
-    It knows no keys and no rules of values, no default that is more than a word when a column is
-    added, and no comments on macros and on the columns of views.
+    A lake has no keys, checks and defaults.
     """
-    fitted: list[str] = []
-    # Of statements that DuckDB makes several of, it does not give back the words.
-    words = re.sub(r"^\s*--.*$", "", script, flags=re.MULTILINE)
-    for sql in filter(None, map(str.strip, re.split(r";\s*(?:\n|$)", words))):
-        if sql.startswith("CREATE TABLE") and " AS " not in sql.partition("(")[0]:
-            with duckdb.connect() as model:
-                model.execute(sql)
-                ((table, columns),) = model.execute(_ASK["tables"]).fetchall()
-            fitted.append(_ASK["create"].format(table=table, columns=columns))
-        elif added := re.match(r"ALTER TABLE (\w+) ADD COLUMN (\w+) (.+?) DEFAULT ([^;]+)", sql):
-            table, column, kind, value = added.groups()
-            fitted.append(_ASK["add_column"].format(table=table, column=column, kind=kind))
-            fitted.append(_ASK["fill"].format(table=table, column=column, value=value))
-        elif not (of_views and re.match("COMMENT ON (COLUMN|MACRO)", sql)):
-            fitted.append(sql)
-    return fitted
+    with duckdb.connect() as model:
+        model.execute(tables)
+        for table, columns in model.execute(_ASK["tables"]).fetchall():
+            lake.execute(_ASK["create"].format(table=table, columns=columns))
+            rows = model.execute(_ASK["rows"].format(table=table)).to_arrow_table()
+            if rows.num_rows:
+                lake.register("incoming", rows)
+                lake.execute(_ASK["insert"].format(table=table))
+                lake.unregister("incoming")
+        for (comment,) in model.execute(_ASK["comments"]).fetchall():
+            lake.execute(comment)
+
+
+def without_comments_on_columns(views: str) -> str:
+    """Return a script of views without the comments that a lake refuses: on columns and macros."""
+    return _COMMENT_ON_COLUMN.sub("", views)
 
 
 def _words_of(given: str) -> dict[str, str] | None:

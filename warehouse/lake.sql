@@ -72,12 +72,6 @@ FROM {table}
 -- name: insert
 INSERT INTO {table} BY NAME FROM incoming
 
--- name: add_column
-ALTER TABLE {table} ADD COLUMN {column} {kind}
-
--- name: fill
-UPDATE {table} SET {column} = {value}
-
 -- name: bytes_of_files
 SELECT coalesce(sum(file_size_bytes), 0) FROM ducklake_table_info('lake')
 

@@ -38,7 +38,7 @@ DETACH publication
 -- all but the last of a table are passed over by their minimum and maximum.
 
 -- name: other_schema
-FROM "{source}".schema_migrations EXCEPT FROM publication.schema_migrations
+FROM "{source}".schema_version EXCEPT FROM publication.schema_version
 
 -- name: tables
 SELECT table_name FROM duckdb_tables() WHERE database_name = $name AND NOT temporary

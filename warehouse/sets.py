@@ -151,7 +151,7 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
             problem = f"A model call of the stage {row.stage} is among the {asset} of {video_id}"
     of_class = {record: [row for row in given.rows if type(row) is record] for record in classes}
     for record, rows in of_class.items():
-        # No index of the table holds rows to the key of their class; see migrations.py. Equal texts
+        # No index of the table holds rows to the key of their class; see versions.py. Equal texts
         # are one; see insert_texts.
         keys = {tuple(getattr(row, each) for each in record.key) for row in rows}
         if record.key and record is not PageText and len(keys) < len(rows):

@@ -30,7 +30,6 @@ from resources.statements import statements
 from warehouse import errors
 from warehouse.connection import DEFAULT_LOCK_TIMEOUT_SECONDS, Connector, FileConnector, file_path
 from warehouse.lake import Lake
-from warehouse.migrations import Schema, packaged_schema
 from warehouse.publication import publish_copy
 from warehouse.rows import AnyRecord, Stamp, aware, from_row, to_utc
 from warehouse.sets import (
@@ -42,6 +41,7 @@ from warehouse.sets import (
     replace_sets,
     stored_texts,
 )
+from warehouse.versions import Schema, packaged_schema
 
 if TYPE_CHECKING:
     import polars as pl

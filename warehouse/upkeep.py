@@ -1,13 +1,7 @@
-"""The warehouse as a whole: texts that nothing rests on, giving room back, moving into a lake.
+"""The warehouse as a whole: removing unused texts, compacting, upgrading, moving into a lake.
 
-What belongs here: which texts go, remembering that they went, compacting the file; copying every
-table into a lake, and holding what arrived against what was there. What does not: when and how old
-(factible_assets/pipeline/schedules.py), caches (resources/cache), opening (connection.py, lake.py).
-
-Verdicts, evidence, pages and claims are never touched: what was quoted stays quoted, with its
-offsets and the hash of the text that it stood in. Only the text itself goes, and `trimmed_texts`
-says so, so that a quote that can no longer be held against its page is told from one that never
-could.
+Retention removes the text of a page and nothing else: quotes stay, with their offsets and the hash
+of their text. `trimmed_texts` records every removal, so that a missing text is explained.
 """
 
 from __future__ import annotations
@@ -22,8 +16,13 @@ from pathlib import Path
 import duckdb
 
 from resources.statements import statements
-from warehouse.connection import trouble_with
-from warehouse.errors import WarehouseBusyError, WarehouseError, WarehouseNotWritableError
+from warehouse.connection import FileConnector, trouble_with
+from warehouse.errors import (
+    WarehouseBusyError,
+    WarehouseError,
+    WarehouseNotWritableError,
+    WarehouseTooOldError,
+)
 from warehouse.lake import Lake
 from warehouse.publication import copy_database, remove_database
 from warehouse.rows import to_utc
@@ -90,13 +89,9 @@ def compact(warehouse: Warehouse) -> int:
     return before - after
 
 
-_SETTINGS = "recheck_settings"
-"""The one table that a new warehouse has a row in: the limits of the nights."""
-
-
 @dataclass(frozen=True, slots=True)
 class MovedTable:
-    """A table that arrived: its rows, and the sum of their hashes, the same on both sides."""
+    """A table that was copied: its rows, and the sum of their hashes, the same on both sides."""
 
     table: str
     rows: int
@@ -104,44 +99,25 @@ class MovedTable:
 
 
 def move_into(path: Path, lake: Lake, say: Callable[[MovedTable], None]) -> list[MovedTable]:
-    """Copy what a file holds into an empty lake, in one transaction; return what arrived, by table.
+    """Copy the rows of a file of any schema version into an empty lake, in one transaction.
 
-    The file is brought to this version's schema first; `say` is told of every table.
+    Returns the tables that arrived; `say` is called for each of them.
 
-    Raises WarehouseError: The lake holds something, a table arrived otherwise than it was, or
-    either of them cannot be opened. The lake is as it was.
+    Raises WarehouseError: The lake is not empty, a table differs after the copy, or the file or the
+    lake cannot be opened. The lake is as it was.
     """
-    for either in (Warehouse(path), Warehouse(lake)):
-        with either.connection():
-            pass
-    moved: list[MovedTable] = []
+    with FileConnector(path).connect(read_only=True):
+        pass
+    with Warehouse(lake).connection():
+        pass
     with lake.alone(["move"]), lake.connect() as connection:
         try:
-            connection.execute(_ASK["attach"].format(path=str(path).replace("'", "''")))
+            connection.execute(_ASK["attach"].format(path=_escaped(path)))
         except duckdb.IOException as failure:
             raise WarehouseBusyError(path, waited_seconds=0, holder=None) from failure
         try:
             connection.begin()
-            for table, columns in connection.execute(_ASK["tables"]).fetchall():
-
-                def digest(of: str, table: str = table, columns: str = columns) -> MovedTable:
-                    sql = _ASK["digest"].format(of=of, table=table, columns=columns)
-                    return MovedTable(table, *connection.execute(sql).fetchall()[0])
-
-                if table == _SETTINGS:
-                    connection.execute(_ASK["forget_settings"].format(table=table))
-                elif digest("lake").rows:
-                    raise WarehouseError(
-                        f"The lake {lake} is not empty: it has rows in {table}. Nothing was moved; "
-                        "name a new database and a new folder."
-                    )
-                was = digest("moved")
-                if was.rows:
-                    connection.execute(_ASK["copy"].format(table=table))
-                if digest("lake") != was:
-                    raise WarehouseError(f"The {table} did not arrive as they were in {path}.")
-                moved.append(was)
-                say(was)
+            moved = _copy_rows(connection, ("moved", "moved.", ""), "lake", say)
             connection.commit()
         except BaseException:
             connection.rollback()
@@ -149,3 +125,102 @@ def move_into(path: Path, lake: Lake, say: Callable[[MovedTable], None]) -> list
         finally:
             connection.execute(_ASK["detach"])
     return moved
+
+
+def upgrade(warehouse: Warehouse, say: Callable[[MovedTable], None]) -> Path | None:
+    """Carry the rows of a warehouse with an older schema over into the schema of this version.
+
+    A file is copied into a new one, which takes its place; returns the path of the old file. The
+    tables of a lake are replaced in one transaction. Returns None for a lake, and if there was
+    nothing to do. A column that the old schema lacks gets its default.
+
+    Raises WarehouseError: The store cannot be read, is newer, or a table differs after the copy.
+    The store is as it was.
+    """
+    try:
+        with warehouse.connection():
+            return None
+    except WarehouseTooOldError:
+        pass
+    if isinstance(warehouse.connector, Lake):
+        _upgrade_lake(warehouse, warehouse.connector, say)
+        return None
+    path = Path(os.path.realpath(warehouse.path))
+    unfinished = path.with_name(f".{path.name}.upgrading")
+    old = path.with_name(f"{path.name}.before-schema-{warehouse.schema.version}")
+    remove_database(unfinished)
+    try:
+        Warehouse(unfinished, schema=warehouse.schema).ensure_exists()
+        with FileConnector(path).connect() as connection:
+            ((source,),) = connection.execute(_ASK["source"]).fetchall()
+            connection.execute(_ASK["checkpoint"])
+            connection.execute(_ASK["attach_new"].format(path=_escaped(unfinished)))
+            _copy_rows(connection, (source, f'"{source}".', ""), "upgraded", say)
+            connection.execute(_ASK["detach_new"])
+            unfinished.chmod(path.stat().st_mode)
+            connection.execute(_ASK["close_as_it_is"])
+            path.rename(old)
+            unfinished.rename(path)
+            time.sleep(_GRACE_SECONDS)
+    except (OSError, duckdb.Error) as failure:
+        trouble = trouble_with(path, failure) or WarehouseNotWritableError(path, str(failure))
+        raise trouble from failure
+    finally:
+        remove_database(unfinished)
+    return old
+
+
+def _upgrade_lake(warehouse: Warehouse, lake: Lake, say: Callable[[MovedTable], None]) -> None:
+    with lake.alone(["schema", ALL_TEXTS]), lake.connect() as connection:
+        connection.begin()
+        old = [table for (table,) in connection.execute(_ASK["tables_of_lake"]).fetchall()]
+        for table in old:
+            connection.execute(_ASK["set_aside"].format(table=table))
+        warehouse.schema.create_tables(connection)
+        _copy_rows(connection, ("lake", "lake.before_", "before_"), "lake", say)
+        for table in old:
+            connection.execute(_ASK["drop"].format(table=table))
+        connection.commit()
+
+
+def _copy_rows(
+    connection: duckdb.DuckDBPyConnection,
+    source: tuple[str, str, str],
+    target: str,
+    say: Callable[[MovedTable], None],
+) -> list[MovedTable]:
+    """Copy the columns that two databases share, table by table, and compare rows and hashes.
+
+    `source` is a database, the beginning of the names of its tables in SQL, and their prefix.
+
+    Raises WarehouseError: The target is not empty, or a table differs after the copy.
+    """
+    moved: list[MovedTable] = []
+    database, before, prefix = source
+    shared = {"source": database, "prefix": prefix, "target": target}
+    for table, columns in connection.execute(_ASK["tables"], shared).fetchall():
+        names = {"old": f"{before}{table}", "new": f"{target}.{table}", "columns": columns}
+
+        def digest(of: str, table: str = table, columns: str = columns) -> MovedTable:
+            sql = _ASK["digest"].format(table=of, columns=columns)
+            return MovedTable(table, *connection.execute(sql).fetchall()[0])
+
+        if table == "recheck_settings":  # the one table in which a new warehouse has a row
+            connection.execute(_ASK["forget_settings"].format(**names))
+        elif digest(names["new"]).rows:
+            raise WarehouseError(
+                f"The {target} is not empty: it has rows in {table}. Nothing was moved; name a new "
+                "database and a new folder."
+            )
+        was = digest(names["old"])
+        if was.rows:
+            connection.execute(_ASK["copy"].format(**names))
+        if digest(names["new"]) != was:
+            raise WarehouseError(f"The {table} differ after the copy. Nothing was changed.")
+        moved.append(was)
+        say(was)
+    return moved
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace("'", "''")

@@ -1,4 +1,4 @@
--- What moving a file into a lake asks; {names in braces} are paths, tables and columns.
+-- Copying rows between databases, and removing texts; {names in braces} take no parameters.
 
 -- name: attach
 ATTACH '{path}' AS moved (READ_ONLY)
@@ -6,22 +6,47 @@ ATTACH '{path}' AS moved (READ_ONLY)
 -- name: detach
 DETACH moved
 
+-- name: source
+SELECT current_database()
+
+-- name: attach_new
+ATTACH '{path}' AS upgraded
+
+-- name: detach_new
+DETACH upgraded
+
+-- name: tables_of_lake
+SELECT table_name FROM duckdb_tables() WHERE database_name = 'lake'
+
+-- name: set_aside
+ALTER TABLE {table} RENAME TO before_{table}
+
+-- name: drop
+DROP TABLE before_{table}
+
 -- name: tables
-SELECT table_name, string_agg('"' || column_name || '"', ', ' ORDER BY column_name)
-FROM duckdb_columns()
-JOIN duckdb_tables() USING (database_name, schema_name, table_name)
-WHERE database_name = 'moved' AND table_name <> 'schema_migrations'
-GROUP BY table_name
-ORDER BY table_name
+-- The tables of the target that the source has too, with their shared columns.
+SELECT new.table_name, string_agg('"' || column_name || '"', ', ' ORDER BY column_name)
+FROM duckdb_columns() AS new
+SEMI JOIN duckdb_tables() USING (database_name, schema_name, table_name)
+SEMI JOIN (
+    SELECT table_name[length($prefix) + 1:] AS table_name, column_name
+    FROM duckdb_columns()
+    WHERE database_name = $source AND starts_with(table_name, $prefix)
+) AS old USING (table_name, column_name)
+WHERE new.database_name = $target AND new.table_name <> 'schema_version'
+    AND ($prefix = '' OR NOT starts_with(new.table_name, $prefix))
+GROUP BY new.table_name
+ORDER BY new.table_name
 
 -- name: digest
-SELECT count(*), coalesce(sum(hash({columns})), 0)::HUGEINT FROM {of}.{table}
+SELECT count(*), coalesce(sum(hash({columns})), 0)::HUGEINT FROM {table}
 
 -- name: forget_settings
-DELETE FROM lake.{table}
+DELETE FROM {new}
 
 -- name: copy
-INSERT INTO lake.{table} BY NAME FROM moved.{table}
+INSERT INTO {new} ({columns}) SELECT {columns} FROM {old}
 
 -- name: find_due
 CREATE OR REPLACE TEMP TABLE due AS

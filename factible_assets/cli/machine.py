@@ -1,4 +1,4 @@
-"""`factible doctor`, `cache`, `models`, `restore`, `retention`, `migrate`: this machine."""
+"""`factible doctor`, `cache`, `models`, `restore`, `retention`, `upgrade`, `migrate`."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ from resources.cache.store import DiskCache
 from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
 from resources.models.hub import Hub, add_model, pull_model, remove_model
 from resources.transcripts.recording import MODELS
+from warehouse.connection import FileConnector
 from warehouse.errors import NotAWarehouseError
 from warehouse.lake import Lake
 from warehouse.publication import copy_database, entries_beyond, restore_copy
 from warehouse.store import Warehouse
 from warehouse.upkeep import move_into
+from warehouse.upkeep import upgrade as upgrade_warehouse
 
 cache_app = Typer()
 models_app = Typer()
@@ -392,6 +394,33 @@ def retention(
         lines.append(f"kept answers removed: {sum(removed.answers.values()):,}")
         lines.append(f"the warehouse is {removed.bytes_freed:,} bytes shorter")
     result(removed, *lines)
+
+
+def upgrade(
+    file: Annotated[
+        Path | None, Argument(help="Another warehouse, such as that of an experiment.")
+    ] = None,
+) -> None:
+    """Carry a warehouse that an older version made over into the schema of this version.
+
+    The old file is kept beside the new one. Every table is compared with its copy.
+
+    Example: factible upgrade
+    """
+    settings = load_settings()
+    store = Warehouse(file or settings.warehouse)
+    if isinstance(store.connector, FileConnector) and not store.path.exists():
+        raise FactibleError(f"There is no warehouse at {store.path}.", "Name its file.")
+    kept = upgrade_warehouse(
+        store, lambda each: note(f"{each.table}: {counted(each.rows, 'row')}, verified")
+    )
+    if file is None:
+        store.publish(settings.published)
+    result(
+        {"warehouse": store.path, "kept": kept},
+        f"{store.path} has the schema of this version.",
+        *([f"The old file is kept as {kept}."] if kept else []),
+    )
 
 
 @migrate_app.command("home")

@@ -66,6 +66,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "restore": ("machine.restore", "Replace a lost warehouse by the published copy."),
         "forget": ("forget.forget", "Remove a video with all its results."),
         "retention": ("machine.retention", "Remove old page texts, cached answers and runs."),
+        "upgrade": ("machine.upgrade", "Copy an older warehouse into the current schema."),
         "migrate": ("machine.migrate_app", "Move the warehouse into a lake."),
     },
 }

@@ -9,11 +9,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from factible_assets.records import Verdict
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_sample
+from tests.warehouse.older import SCHEMA_31
 from warehouse.store import Warehouse
 
 
@@ -130,3 +132,19 @@ def test_without_a_copy_or_with_a_damaged_one_nothing_is_changed(factible: Run, 
     assert result.exit_code == 5
     assert "damaged itself" in result.stderr
     assert {path.name for path in home.iterdir()} == {"published.duckdb", "warehouse.duckdb"}
+
+
+def test_a_warehouse_of_an_older_version_is_upgraded_and_published(
+    factible: Run, home: Path
+) -> None:
+    home.mkdir(exist_ok=True)
+    with duckdb.connect(home / "warehouse.duckdb") as connection:
+        connection.execute(SCHEMA_31)
+    refused = factible("sql", "SELECT 1")
+    assert refused.exit_code != 0
+    assert "Run: factible upgrade" in refused.stderr
+    upgraded = factible("upgrade", "--json")
+    assert upgraded.exit_code == 0, upgraded.stderr
+    assert Path(json.loads(upgraded.stdout)["kept"]).exists()
+    assert "Bees sleep." in factible("sql", "SELECT text FROM claims").stdout
+    assert factible("upgrade").exit_code == 0

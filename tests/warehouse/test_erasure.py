@@ -42,7 +42,7 @@ def test_nothing_of_a_video_is_left_in_any_table(tmp_path: Path) -> None:
     done = erase_video(warehouse, VIDEO_ID, dry_run=False)
     assert planned == done
     left = {table for table, rows in counts(warehouse).items() if rows}
-    assert left == {"schema_migrations", "recheck_settings"}
+    assert left == {"schema_version", "recheck_settings"}
     assert done.rows == {
         table: rows for table, rows in before.items() if rows and table not in left
     }

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
-from factible_assets.records import Claim, JudgementRow
+from factible_assets.records import JudgementRow
 from tests.warehouse.samples import claim, stamp, write_asset
 from warehouse.bookkeeping import read_judgements
 from warehouse.errors import WarehouseIntegrityError
-from warehouse.migrations import packaged_schema
 from warehouse.store import Warehouse
 
 ROW = JudgementRow(
@@ -112,31 +109,3 @@ def test_only_what_stands_now_is_in_the_scores(store: Warehouse) -> None:
     store.write_rows({"judgements": [ROW, gone], "judge_calls": []})
     scores = store.query("SELECT video_id, n, mean_normalised FROM judge_scores")
     assert set(scores.rows()) == {("v", 1, 1.0), (None, 1, 1.0)}
-
-
-def test_claims_of_an_older_file_survive_the_wider_rule(tmp_path: Path) -> None:
-    whole = packaged_schema()
-    older = replace(whole, migrations=whole.migrations[:10], views=())
-    path = tmp_path / "warehouse.duckdb"
-    with Warehouse(path, schema=older).connection() as connection:
-        written = {"run_id": "run-1", "checked_at": stamp(1).checked_at.replace(tzinfo=None)}
-        for each in (claim("v", 1), claim("v", 2)):
-            values = {**each.model_dump(exclude={"speaker"}), **written}
-            places = ", ".join(f"${name}" for name in values)
-            connection.execute(
-                f"INSERT INTO claims ({', '.join(values)}) VALUES ({places})",  # noqa: S608 - a record's own columns
-                values,
-            )
-        connection.execute(
-            "INSERT INTO materializations BY NAME SELECT 'claims' AS asset, 'v' AS video_id, "
-            "$run_id AS run_id, $checked_at AS checked_at, '1' AS code_version, 2 AS row_count, "
-            "'x' AS data_version, 0.1 AS duration_seconds",
-            written,
-        )
-    now = Warehouse(path)
-    assert now.read_current(Claim, "v") == [claim("v", 1), claim("v", 2)]
-    given = claim("v").model_copy(update={"basis": "given"})
-    write_asset(now, "claims", "v", [given], stamp=stamp(2), code_version="1")
-    assert now.read_current(Claim, "v") == [given]
-    tables = now.query("SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'claims%'")
-    assert tables["table_name"].to_list() == ["claims"]

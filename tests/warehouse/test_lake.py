@@ -23,24 +23,39 @@ from factible_assets.settings import Settings, SettingsError
 from factible_assets.web.results import PublishedResults
 from tests.warehouse.lakes import PASSWORD, Server, server
 from tests.warehouse.objects import KEY_ID, SECRET, object_store
+from tests.warehouse.older import SCHEMA_31, assert_is_upgraded
 from tests.warehouse.samples import FIRST_CHECK, fact_check, stamp
 from tests.warehouse.workers import write_each
 from warehouse import sets
 from warehouse import store as store_module
 from warehouse.bookkeeping import read_actions
-from warehouse.errors import LakeBusyError, LakeError, WarehouseError, WarehouseIntegrityError
-from warehouse.lake import Lake, _end, _opened
-from warehouse.migrations import Migration, packaged_schema
+from warehouse.errors import (
+    LakeBusyError,
+    LakeError,
+    WarehouseError,
+    WarehouseIntegrityError,
+    WarehouseTooOldError,
+)
+from warehouse.lake import Lake, _end, _opened, create_tables_of_lake
 from warehouse.sets import KEYS, PreparedSet, enter
 from warehouse.store import Warehouse
-from warehouse.upkeep import MovedTable, compact, move_into
+from warehouse.upkeep import MovedTable, compact, move_into, upgrade
+from warehouse.versions import packaged_schema
 
 COLUMNS = """
     SELECT table_name, column_name, data_type FROM duckdb_columns()
     WHERE database_name = current_database() AND NOT internal ORDER BY ALL
 """
 
-OLDER = replace(packaged_schema(), migrations=packaged_schema().migrations[:2], views=())
+SMALL = replace(
+    packaged_schema(),
+    views=(),
+    tables="\n".join(
+        Path("warehouse", "schema", f"{name}.sql").read_text("utf-8")
+        for name in ("bookkeeping", "transcripts")
+    ),
+)
+"""A part of the schema, which a lake takes sooner."""
 A_VIDEO = """
     INSERT INTO videos (video_id, title, tags, run_id, checked_at)
     SELECT 'v', 'Bees', [], 'r', now()
@@ -140,7 +155,7 @@ def test_the_keys_that_are_held_in_code_are_those_of_a_file(warehouse: Warehouse
     )
     held = {table: tuple(columns) for table, columns in found.rows()}
     # Written by statements of their own, which leave no second row.
-    del held["schema_migrations"], held["trimmed_texts"]
+    del held["trimmed_texts"]
     assert held == KEYS
 
 
@@ -187,7 +202,7 @@ def test_a_lake_keeps_its_rows_in_an_object_store_and_its_keys_to_itself(
         monkeypatch.setenv("AWS_ENDPOINT_URL", objects.address)
         monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", objects.connection_string)
         store = Warehouse(
-            postgres.lake(f"objects_{scheme}", f"{scheme}://bucket/lake"), schema=OLDER
+            postgres.lake(f"objects_{scheme}", f"{scheme}://bucket/lake"), schema=SMALL
         )
         store.write(lambda to: to.execute(A_VIDEO))
         compact(store)
@@ -208,34 +223,16 @@ def test_a_store_of_another_kind_is_refused() -> None:
         Lake.of("ducklake:postgres:dbname=lake", "ftp://example.org/lake")
 
 
-def test_an_older_lake_takes_a_new_migration_without_its_keys(
-    postgres: Server, tmp_path: Path
-) -> None:
+def test_an_older_lake_is_upgraded_with_its_rows(postgres: Server, tmp_path: Path) -> None:
     lake = postgres.lake("older", tmp_path)
-    Warehouse(lake, schema=OLDER).write(lambda to: to.execute(A_VIDEO))
-    newer = replace(
-        OLDER,
-        migrations=(
-            *OLDER.migrations,
-            Migration(
-                OLDER.version + 1,
-                "9999_more",
-                """
-                -- What is new.
-                CREATE TABLE more (id VARCHAR PRIMARY KEY, n BIGINT NOT NULL CHECK (n > 0));
-                COMMENT ON TABLE more IS 'It''s new.';
-                ALTER TABLE videos ADD COLUMN is_new BOOLEAN DEFAULT true;
-                """,
-            ),
-        ),
-    )
-    store = Warehouse(lake, schema=newer)
-    assert store.query("SELECT DISTINCT is_new FROM videos").rows() == [(True,)]
-    assert store.query("SELECT comment FROM duckdb_tables() WHERE table_name = 'more'").rows() == [
-        ("It's new.",)
-    ]
-    with pytest.raises(WarehouseError, match="schema version"):
-        Warehouse(lake, schema=OLDER).query("SELECT 1")
+    with lake.connect() as connection:
+        create_tables_of_lake(connection, SCHEMA_31)
+        connection.commit()
+    store = Warehouse(lake)
+    with pytest.raises(WarehouseTooOldError):
+        store.query("SELECT 1")
+    assert upgrade(store, lambda _: None) is None
+    assert_is_upgraded(store)
 
 
 def test_a_server_that_dies_and_returns_loses_nothing_and_costs_the_writer_a_wait(

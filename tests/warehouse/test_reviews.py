@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
-from factible_assets.records import Query, ReviewAction
+from factible_assets.records import ReviewAction
 from factible_assets.stages.reviews import corrections_by_claim
 from tests.stages.test_reviews import SUBJECTS, act, name
-from tests.warehouse.samples import asset_rows, fact_check, stamp
+from tests.warehouse.samples import fact_check, stamp
 from warehouse.bookkeeping import CarriedClaim, read_actions, read_carried, remember
 from warehouse.errors import WarehouseIntegrityError
-from warehouse.migrations import Schema, packaged_schema
 from warehouse.store import Warehouse
 
 HISTORY = (
@@ -122,21 +120,3 @@ def test_words_on_a_query_that_wait_are_seen_to_by_the_next_nightly_run(
     )
     in_memory.write_rows({"review_actions": [mine]})
     assert in_memory.query(plan).item() is True
-
-
-def test_a_file_of_before_keeps_its_queries_and_takes_those_of_people(tmp_path: Path) -> None:
-    whole = packaged_schema()
-    before = Schema(whole.migrations[:12], ())
-    old = Warehouse(tmp_path / "warehouse.duckdb", schema=before)
-    row = next(row for row in fact_check("v")["queries"].rows if isinstance(row, Query))
-    with old.connection() as connection:
-        connection.execute(
-            "INSERT INTO queries VALUES (?, ?, 'v', 1, 'words', 'direct', 1, false, 'llm', 'ok', "
-            "NULL, 'run-0', '2024-01-01')",
-            [row.query_id, row.claim_id],
-        )
-    new = Warehouse(tmp_path / "warehouse.duckdb")
-    mine = row.model_copy(update={"basis": "reviewer"})
-    new.write_assets("v", {"queries": asset_rows(mine)}, stamp=stamp(1))
-    found = new.query("SELECT text, basis, run_id FROM queries ORDER BY run_id").rows()
-    assert found == [("words", "llm", "run-0"), (row.text, "reviewer", "run-1")]

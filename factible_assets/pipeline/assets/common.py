@@ -17,10 +17,10 @@ from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, LlmCall, Video
 from factible_assets.rows import VideoRows
 from factible_assets.wording import cell, plain, table
 from warehouse.errors import NotMaterializedError
-from warehouse.migrations import packaged_comments
 from warehouse.rows import columns_of
 from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
+from warehouse.versions import packaged_comments
 
 OWNERS = ["team:fact-checking"]
 

@@ -1,20 +1,26 @@
--- Which assets there are is said by the classes of records alone: a new one needs no other table.
+-- What the warehouse knows of itself: its schema, and the sets of rows that it holds.
 
-CREATE TABLE sets_of_any_asset (
+CREATE TABLE schema_version (
+    version INTEGER NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL,
+    views_checksum VARCHAR
+);
+COMMENT ON TABLE schema_version IS 'The version of the tables and views. It has one row.';
+COMMENT ON COLUMN schema_version.version IS 'Number of the schema. It rises with every change of a table.';
+COMMENT ON COLUMN schema_version.created_at IS 'When the tables were created (UTC).';
+COMMENT ON COLUMN schema_version.views_checksum IS 'SHA-256 of the definitions of the views.';
+
+CREATE TABLE materializations (
     asset VARCHAR NOT NULL CHECK (asset <> ''),
     video_id VARCHAR NOT NULL,
     run_id VARCHAR NOT NULL,
-    checked_at TIMESTAMP NOT NULL,
+    checked_at TIMESTAMPTZ NOT NULL,
     code_version VARCHAR NOT NULL,
     data_version VARCHAR NOT NULL,
     row_count BIGINT NOT NULL CHECK (row_count >= 0),
     duration_seconds DOUBLE NOT NULL CHECK (duration_seconds >= 0 AND isfinite(duration_seconds)),
-    first_result_seconds DOUBLE,
-    PRIMARY KEY (asset, video_id, run_id)
+    first_result_seconds DOUBLE
 );
-INSERT INTO sets_of_any_asset BY NAME SELECT * FROM materializations;
-DROP TABLE materializations;
-ALTER TABLE sets_of_any_asset RENAME TO materializations;
 COMMENT ON TABLE materializations IS 'The complete sets of rows: one row per asset, video and run, also for a set without rows. The newest one per asset and video is the current one.';
 COMMENT ON COLUMN materializations.asset IS 'Name of the asset.';
 COMMENT ON COLUMN materializations.video_id IS 'The video, which is also the partition key.';

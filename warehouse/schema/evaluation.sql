@@ -1,6 +1,52 @@
--- What a language model, asked as a judge, thinks of claims, queries, evidence and verdicts, and what
--- asking it took. The judge stands outside of the pipeline: no asset reads these rows, and the calls
--- are no rows of llm_calls, in which each asset owns the calls of its stage.
+-- Scores against annotated ground truth, and the judgements of a language model.
+
+CREATE TABLE metrics (
+    corpus VARCHAR NOT NULL CHECK (corpus <> ''),
+    video_id VARCHAR CHECK (video_id <> ''),
+    position BIGINT NOT NULL CHECK (position >= 1),
+    family VARCHAR NOT NULL CHECK (family IN ('claims', 'stances', 'evidence', 'operations')),
+    metric VARCHAR NOT NULL CHECK (metric <> ''),
+    averaging VARCHAR NOT NULL CHECK (averaging IN ('macro', 'micro', 'video')),
+    value DOUBLE CHECK (isfinite(value)),
+    n BIGINT NOT NULL CHECK (n >= 0),
+    unit VARCHAR NOT NULL,
+    better VARCHAR CHECK (better IN ('higher', 'lower')),
+    interval_low DOUBLE CHECK (isfinite(interval_low)),
+    interval_high DOUBLE CHECK (isfinite(interval_high)),
+    interval_level DOUBLE CHECK (interval_level > 0 AND interval_level < 1),
+    baseline DOUBLE CHECK (isfinite(baseline)),
+    matcher VARCHAR NOT NULL,
+    threshold DOUBLE CHECK (isfinite(threshold)),
+    videos BIGINT NOT NULL CHECK (videos >= 1),
+    annotated BIGINT NOT NULL CHECK (annotated BETWEEN 0 AND videos),
+    run_id VARCHAR NOT NULL,
+    evaluated_at TIMESTAMPTZ NOT NULL,
+    CHECK ((video_id IS NOT NULL) = (averaging = 'video')),
+    CHECK ((interval_low IS NULL) = (interval_high IS NULL)),
+    CHECK ((interval_low IS NULL) = (interval_level IS NULL)),
+    CHECK (interval_low <= interval_high)
+);
+COMMENT ON TABLE metrics IS 'Every metric of every evaluation. History stays: each run adds its rows. A metric that is undefined has the value NULL, never 0.';
+COMMENT ON COLUMN metrics.corpus IS 'The corpus that was evaluated.';
+COMMENT ON COLUMN metrics.video_id IS 'The video whose own figure this is; NULL for figures over all videos of the corpus.';
+COMMENT ON COLUMN metrics.position IS 'Order of the metrics in reports, from 1.';
+COMMENT ON COLUMN metrics.family IS 'What the metric is about: claims, stances, evidence or operations.';
+COMMENT ON COLUMN metrics.metric IS 'Name of the metric.';
+COMMENT ON COLUMN metrics.averaging IS 'macro: the mean over videos. micro: over the items of all videos. video: of one video.';
+COMMENT ON COLUMN metrics.value IS 'The figure; NULL where it is undefined.';
+COMMENT ON COLUMN metrics.n IS 'How many items the value rests on.';
+COMMENT ON COLUMN metrics.unit IS 'What n counts.';
+COMMENT ON COLUMN metrics.better IS 'Which way is better: higher or lower; NULL where neither is.';
+COMMENT ON COLUMN metrics.interval_low IS 'Lower end of the bootstrap interval over videos; NULL with fewer than two videos.';
+COMMENT ON COLUMN metrics.interval_high IS 'Upper end of the interval.';
+COMMENT ON COLUMN metrics.interval_level IS 'Coverage of the interval, such as 0.95.';
+COMMENT ON COLUMN metrics.baseline IS 'What the trivial answer scores on the same items; NULL where there is none.';
+COMMENT ON COLUMN metrics.matcher IS 'By which rule claims were matched to annotated ones.';
+COMMENT ON COLUMN metrics.threshold IS 'Similarity above which two claims were held to say the same.';
+COMMENT ON COLUMN metrics.videos IS 'Videos of the corpus that were evaluated.';
+COMMENT ON COLUMN metrics.annotated IS 'How many of them are annotated.';
+COMMENT ON COLUMN metrics.run_id IS 'The run that measured.';
+COMMENT ON COLUMN metrics.evaluated_at IS 'When it measured (UTC).';
 
 CREATE TABLE judgements (
     judgement_id VARCHAR NOT NULL,
@@ -25,7 +71,7 @@ CREATE TABLE judgements (
     calls BIGINT NOT NULL CHECK (calls >= 0),
     cost_usd DOUBLE NOT NULL CHECK (cost_usd >= 0 AND isfinite(cost_usd)),
     price_known BOOLEAN NOT NULL,
-    judged_at TIMESTAMP NOT NULL,
+    judged_at TIMESTAMPTZ NOT NULL,
     PRIMARY KEY (judgement_id, judging_id),
     CHECK ((outcome = 'ok') = (score IS NOT NULL)),
     CHECK ((score IS NULL) = (normalised IS NULL)),
@@ -83,51 +129,3 @@ COMMENT ON COLUMN judge_calls.latency_seconds IS 'How long the answer took, in s
 COMMENT ON COLUMN judge_calls.cache_hit IS 'Whether the answer came from the cache.';
 COMMENT ON COLUMN judge_calls.outcome IS 'ok; invalid: not of the form asked for; truncated; refused; infra_error: the service failed.';
 COMMENT ON COLUMN judge_calls.reason IS 'Why the outcome is not ok.';
-
--- Claims may also be given: by a corpus of stated claims, in which nothing is to be extracted. DuckDB
--- cannot change a rule of a column, so the table is made again around its rows.
-ALTER TABLE claims RENAME TO claims_before_0011;
-CREATE TABLE claims (
-    claim_id VARCHAR NOT NULL,
-    video_id VARCHAR NOT NULL,
-    rank BIGINT NOT NULL CHECK (rank >= 1),
-    text VARCHAR NOT NULL CHECK (length(text) >= 1),
-    importance DOUBLE NOT NULL CHECK (importance BETWEEN 0 AND 1),
-    extraction_confidence DOUBLE NOT NULL CHECK (extraction_confidence BETWEEN 0 AND 1),
-    category VARCHAR,
-    context VARCHAR,
-    thesis VARCHAR,
-    char_start BIGINT CHECK (char_start >= 0),
-    char_end BIGINT CHECK (char_end >= 0),
-    match_score DOUBLE CHECK (match_score BETWEEN 0 AND 1),
-    start_seconds DOUBLE CHECK (start_seconds >= 0 AND isfinite(start_seconds)),
-    end_seconds DOUBLE CHECK (end_seconds >= 0 AND isfinite(end_seconds)),
-    basis VARCHAR NOT NULL CHECK (basis IN ('embedded', 'llm', 'given')),
-    run_id VARCHAR NOT NULL,
-    checked_at TIMESTAMP NOT NULL,
-    PRIMARY KEY (video_id, run_id, claim_id),
-    CHECK ((char_start IS NULL) = (char_end IS NULL)),
-    CHECK ((char_start IS NULL) = (match_score IS NULL)),
-    CHECK (char_end > char_start),
-    CHECK (char_start IS NOT NULL OR start_seconds IS NULL)
-);
-INSERT INTO claims BY NAME SELECT * FROM claims_before_0011;
-DROP TABLE claims_before_0011;
-COMMENT ON TABLE claims IS 'The check-worthy factual statements of a video.';
-COMMENT ON COLUMN claims.claim_id IS 'Identifier derived from the video and the claim''s wording; the same in every run.';
-COMMENT ON COLUMN claims.video_id IS 'The video that makes the claim.';
-COMMENT ON COLUMN claims.rank IS 'Order by importance; 1 is the most important claim of the video.';
-COMMENT ON COLUMN claims.text IS 'The claim.';
-COMMENT ON COLUMN claims.importance IS 'How much the video''s thesis rests on the claim, from 0 to 1.';
-COMMENT ON COLUMN claims.extraction_confidence IS 'How sure it is that the video makes this claim, from 0 to 1.';
-COMMENT ON COLUMN claims.category IS 'Field that the claim belongs to.';
-COMMENT ON COLUMN claims.context IS 'Background needed to read the claim.';
-COMMENT ON COLUMN claims.thesis IS 'The video''s thesis, in at most 25 words.';
-COMMENT ON COLUMN claims.char_start IS 'Offset of the claim in the transcript''s text, in code points from 0; null if it was not located.';
-COMMENT ON COLUMN claims.char_end IS 'Offset behind the claim in the transcript''s text.';
-COMMENT ON COLUMN claims.match_score IS 'Similarity of the claim to the transcript between the two offsets, from 0 to 1.';
-COMMENT ON COLUMN claims.start_seconds IS 'When the claim begins, in seconds from the start of the video; null if the transcript has no times.';
-COMMENT ON COLUMN claims.end_seconds IS 'When the claim ends, in seconds from the start of the video.';
-COMMENT ON COLUMN claims.basis IS 'Who extracted it: embedded (the embedded engine), llm (a language model), or given: nobody, the corpus states it.';
-COMMENT ON COLUMN claims.run_id IS 'The run that wrote the row.';
-COMMENT ON COLUMN claims.checked_at IS 'When that run checked the video (UTC).';

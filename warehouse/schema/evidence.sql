@@ -1,16 +1,28 @@
--- What was read, and what it says about each claim.
+-- The pages that were read, and what they say on each claim.
 
 CREATE TABLE page_texts (
-    content_hash VARCHAR PRIMARY KEY,
+    content_hash VARCHAR NOT NULL,
     text VARCHAR NOT NULL CHECK (length(text) >= 1),
     run_id VARCHAR NOT NULL,
-    checked_at TIMESTAMP NOT NULL
+    checked_at TIMESTAMPTZ NOT NULL
 );
 COMMENT ON TABLE page_texts IS 'The texts of pages, each stored once, however often and for whichever claim it is read.';
 COMMENT ON COLUMN page_texts.content_hash IS 'SHA-256 of the text, hexadecimal.';
 COMMENT ON COLUMN page_texts.text IS 'The text, exactly as it was read. Text from outside.';
 COMMENT ON COLUMN page_texts.run_id IS 'The run that read the text first.';
 COMMENT ON COLUMN page_texts.checked_at IS 'When that run checked its video (UTC).';
+
+CREATE TABLE trimmed_texts (
+    content_hash VARCHAR PRIMARY KEY,
+    characters BIGINT NOT NULL CHECK (characters >= 1),
+    last_used_at TIMESTAMPTZ,
+    trimmed_at TIMESTAMPTZ NOT NULL
+);
+COMMENT ON TABLE trimmed_texts IS 'The page texts that retention removed because of their age. The evidence that was read in them stays, with its quotes, offsets and hashes.';
+COMMENT ON COLUMN trimmed_texts.content_hash IS 'SHA-256 of the text, hexadecimal.';
+COMMENT ON COLUMN trimmed_texts.characters IS 'How long the text was, in code points.';
+COMMENT ON COLUMN trimmed_texts.last_used_at IS 'When a check last read the text (UTC).';
+COMMENT ON COLUMN trimmed_texts.trimmed_at IS 'When the text was removed (UTC).';
 
 CREATE TABLE pages (
     page_id VARCHAR NOT NULL,
@@ -27,13 +39,12 @@ CREATE TABLE pages (
     published_on DATE,
     content_hash VARCHAR,
     byte_count BIGINT CHECK (byte_count >= 0),
-    retrieved_at TIMESTAMP NOT NULL,
+    retrieved_at TIMESTAMPTZ NOT NULL,
     latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),
     etag VARCHAR,
     last_modified VARCHAR,
     run_id VARCHAR NOT NULL,
-    checked_at TIMESTAMP NOT NULL,
-    PRIMARY KEY (video_id, run_id, page_id),
+    checked_at TIMESTAMPTZ NOT NULL,
     CHECK ((status = 'ok') = (content_hash IS NOT NULL))
 );
 COMMENT ON TABLE pages IS 'The attempts to obtain pages: one row per page, video and run, with or without success.';
@@ -85,14 +96,17 @@ CREATE TABLE evidence (
     bias VARCHAR,
     source_class VARCHAR NOT NULL CHECK (source_class IN (
         'academic', 'government', 'news', 'encyclopedia', 'fact_checker', 'satire', 'social', 'blog',
-        'shop', 'video', 'organisation', 'unknown'
+        'shop', 'video', 'organisation', 'answer_engine', 'unknown'
     )),
     origin VARCHAR,
     rejected_quotes BIGINT NOT NULL CHECK (rejected_quotes >= 0),
-    basis VARCHAR CHECK (basis IN ('embedded', 'llm')),
+    basis VARCHAR CHECK (basis IN ('embedded', 'labels', 'llm')),
+    page_due BOOLEAN NOT NULL DEFAULT false,
+    machine_stance VARCHAR,
+    machine_rating VARCHAR,
+    ground VARCHAR,
     run_id VARCHAR NOT NULL,
-    checked_at TIMESTAMP NOT NULL,
-    PRIMARY KEY (video_id, run_id, evidence_id),
+    checked_at TIMESTAMPTZ NOT NULL,
     CHECK ((status = 'ok') = (stance IS NOT NULL)),
     CHECK (status = 'ok' OR reason IS NOT NULL),
     CHECK ((quote IS NULL) = (quote_start IS NULL)),
@@ -126,6 +140,10 @@ COMMENT ON COLUMN evidence.bias IS 'Political leaning of the source, in the word
 COMMENT ON COLUMN evidence.source_class IS 'What kind of publisher the source is.';
 COMMENT ON COLUMN evidence.origin IS 'Sources with the same origin tell one and the same story, and count once.';
 COMMENT ON COLUMN evidence.rejected_quotes IS 'Quotes that were offered and stand nowhere in the page.';
-COMMENT ON COLUMN evidence.basis IS 'Who read the page: embedded (the embedded engine) or llm (a language model).';
+COMMENT ON COLUMN evidence.basis IS 'Who read the page: embedded (rules or an entailment model), labels (label probabilities of a small language model) or llm (a large language model).';
+COMMENT ON COLUMN evidence.page_due IS 'Whether the page itself could not be fetched because a service failed: what was read is its search snippet, and the next re-check asks for the page.';
+COMMENT ON COLUMN evidence.machine_stance IS 'The stance as it was read, where a reviewer overruled it: then stance is theirs, and reason says whose and why.';
+COMMENT ON COLUMN evidence.machine_rating IS 'The rating as it was, where a reviewer overruled it: then rating is theirs, and reason says whose and why.';
+COMMENT ON COLUMN evidence.ground IS 'Why the page takes its side: it states the claim (assertion), denies it (denial), gives another figure (number) or name (name), answers the claim as a question (answer) or rates it (rating); or a model says so: inference (an entailment model) or label (a small language model).';
 COMMENT ON COLUMN evidence.run_id IS 'The run that wrote the row.';
 COMMENT ON COLUMN evidence.checked_at IS 'When that run checked the video (UTC).';

@@ -1,4 +1,4 @@
--- What is found out about the pictures of a video: hints for a reader, which no verdict reads.
+-- Hints about the pictures of a video. No verdict reads them.
 
 CREATE TABLE media (
     finding_id VARCHAR NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE media (
     reason VARCHAR,
     latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),
     run_id VARCHAR NOT NULL,
-    checked_at TIMESTAMP NOT NULL,
+    checked_at TIMESTAMPTZ NOT NULL,
     CHECK (reason IS NOT NULL OR status = 'ok')
 );
 COMMENT ON TABLE media IS 'Hints about the pictures of each video. No verdict reads them.';

@@ -1,4 +1,4 @@
--- What was said: the videos, their transcripts, and when each part was said.
+-- What was said: videos, transcripts, and when each part was said.
 
 CREATE TABLE videos (
     video_id VARCHAR NOT NULL CHECK (length(video_id) BETWEEN 1 AND 128),
@@ -13,8 +13,7 @@ CREATE TABLE videos (
     notes VARCHAR,
     corpus VARCHAR,
     run_id VARCHAR NOT NULL,
-    checked_at TIMESTAMP NOT NULL,
-    PRIMARY KEY (video_id, run_id)
+    checked_at TIMESTAMPTZ NOT NULL
 );
 COMMENT ON TABLE videos IS 'The videos of the corpus, as each run found them described.';
 COMMENT ON COLUMN videos.video_id IS 'Identifier of the video, which is also its partition key.';
@@ -39,8 +38,7 @@ CREATE TABLE transcripts (
     provider VARCHAR NOT NULL,
     content_hash VARCHAR NOT NULL,
     run_id VARCHAR NOT NULL,
-    checked_at TIMESTAMP NOT NULL,
-    PRIMARY KEY (video_id, run_id)
+    checked_at TIMESTAMPTZ NOT NULL
 );
 COMMENT ON TABLE transcripts IS 'The raw text that was said in a video; all offsets of the video''s claims and segments index it.';
 COMMENT ON COLUMN transcripts.video_id IS 'The video.';
@@ -55,21 +53,22 @@ COMMENT ON COLUMN transcripts.checked_at IS 'When that run checked the video (UT
 CREATE TABLE transcript_segments (
     video_id VARCHAR NOT NULL,
     position BIGINT NOT NULL CHECK (position >= 0),
-    start_seconds DOUBLE NOT NULL CHECK (start_seconds >= 0 AND isfinite(start_seconds)),
+    start_seconds DOUBLE CHECK (start_seconds >= 0 AND isfinite(start_seconds)),
     duration_seconds DOUBLE NOT NULL CHECK (duration_seconds >= 0 AND isfinite(duration_seconds)),
     char_start BIGINT NOT NULL CHECK (char_start >= 0),
     char_end BIGINT NOT NULL CHECK (char_end >= 0),
+    speaker VARCHAR,
     run_id VARCHAR NOT NULL,
-    checked_at TIMESTAMP NOT NULL,
-    PRIMARY KEY (video_id, run_id, position),
+    checked_at TIMESTAMPTZ NOT NULL,
     CHECK (char_end >= char_start)
 );
-COMMENT ON TABLE transcript_segments IS 'The timed captions of a transcript; a transcript without times has none.';
+COMMENT ON TABLE transcript_segments IS 'The captions of a transcript, or the paragraphs of one that names its speakers; one without times and speakers has none.';
 COMMENT ON COLUMN transcript_segments.video_id IS 'The video.';
 COMMENT ON COLUMN transcript_segments.position IS 'Place of the segment in the transcript, from 0.';
-COMMENT ON COLUMN transcript_segments.start_seconds IS 'When the segment is said, in seconds from the start of the video.';
+COMMENT ON COLUMN transcript_segments.start_seconds IS 'When the segment is said, in seconds from the start of the video; null if the text has no times.';
 COMMENT ON COLUMN transcript_segments.duration_seconds IS 'How long the segment is shown, in seconds.';
 COMMENT ON COLUMN transcript_segments.char_start IS 'Offset of its first character in the transcript''s text, in code points from 0.';
 COMMENT ON COLUMN transcript_segments.char_end IS 'Offset behind its last character in the transcript''s text.';
+COMMENT ON COLUMN transcript_segments.speaker IS 'Who speaks, as the source names or labels them, such as Ann or SPEAKER_01; null if it does not.';
 COMMENT ON COLUMN transcript_segments.run_id IS 'The run that wrote the row.';
 COMMENT ON COLUMN transcript_segments.checked_at IS 'When that run checked the video (UTC).';

@@ -1,6 +1,4 @@
--- Experiments: which variants there were, which of their work was shared, and how they did. Beside
--- the production rows, which they never touch: the rows behind these figures are kept in a file per
--- experiment with this same schema, in which the name of a variant is the run_id.
+-- Experiments: their variants, how each video fared, and the results.
 
 CREATE TABLE experiments (
     experiment VARCHAR NOT NULL PRIMARY KEY,
@@ -11,8 +9,8 @@ CREATE TABLE experiments (
     matcher VARCHAR NOT NULL,
     code_version VARCHAR NOT NULL,
     videos BIGINT NOT NULL CHECK (videos >= 0),
-    started_at TIMESTAMP NOT NULL,
-    finished_at TIMESTAMP NOT NULL
+    started_at TIMESTAMPTZ NOT NULL,
+    finished_at TIMESTAMPTZ NOT NULL
 );
 COMMENT ON TABLE experiments IS 'The experiments that were run to their end: one row each, of the last time.';
 COMMENT ON COLUMN experiments.experiment IS 'Its name.';

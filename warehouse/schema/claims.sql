@@ -1,4 +1,4 @@
--- What a video claims, and what is asked of the web about each claim.
+-- The claims of a video, and the queries that look for evidence on them.
 
 CREATE TABLE claims (
     claim_id VARCHAR NOT NULL,
@@ -15,10 +15,10 @@ CREATE TABLE claims (
     match_score DOUBLE CHECK (match_score BETWEEN 0 AND 1),
     start_seconds DOUBLE CHECK (start_seconds >= 0 AND isfinite(start_seconds)),
     end_seconds DOUBLE CHECK (end_seconds >= 0 AND isfinite(end_seconds)),
-    basis VARCHAR NOT NULL CHECK (basis IN ('embedded', 'llm')),
+    speaker VARCHAR,
+    basis VARCHAR NOT NULL CHECK (basis IN ('embedded', 'llm', 'given', 'reviewer')),
     run_id VARCHAR NOT NULL,
-    checked_at TIMESTAMP NOT NULL,
-    PRIMARY KEY (video_id, run_id, claim_id),
+    checked_at TIMESTAMPTZ NOT NULL,
     CHECK ((char_start IS NULL) = (char_end IS NULL)),
     CHECK ((char_start IS NULL) = (match_score IS NULL)),
     CHECK (char_end > char_start),
@@ -39,7 +39,8 @@ COMMENT ON COLUMN claims.char_end IS 'Offset behind the claim in the transcript'
 COMMENT ON COLUMN claims.match_score IS 'Similarity of the claim to the transcript between the two offsets, from 0 to 1.';
 COMMENT ON COLUMN claims.start_seconds IS 'When the claim begins, in seconds from the start of the video; null if the transcript has no times.';
 COMMENT ON COLUMN claims.end_seconds IS 'When the claim ends, in seconds from the start of the video.';
-COMMENT ON COLUMN claims.basis IS 'Who extracted it: embedded (the embedded engine) or llm (a language model).';
+COMMENT ON COLUMN claims.speaker IS 'Who says it, as the transcript or the corpus names or labels them; null if neither does.';
+COMMENT ON COLUMN claims.basis IS 'Who worded it: embedded (the embedded engine), llm (a language model), given (nobody: the corpus states it) or reviewer (a person; review_history says who).';
 COMMENT ON COLUMN claims.run_id IS 'The run that wrote the row.';
 COMMENT ON COLUMN claims.checked_at IS 'When that run checked the video (UTC).';
 
@@ -52,12 +53,11 @@ CREATE TABLE queries (
     query_type VARCHAR NOT NULL CHECK (query_type IN ('direct', 'alternative', 'source', 'context')),
     priority BIGINT NOT NULL CHECK (priority BETWEEN 1 AND 5),
     seeks_opposite BOOLEAN NOT NULL,
-    basis VARCHAR NOT NULL CHECK (basis IN ('embedded', 'llm')),
+    basis VARCHAR NOT NULL CHECK (basis IN ('embedded', 'llm', 'reviewer')),
     status VARCHAR NOT NULL CHECK (status IN ('ok', 'no_evidence', 'infra_error', 'skipped')),
     reason VARCHAR,
     run_id VARCHAR NOT NULL,
-    checked_at TIMESTAMP NOT NULL,
-    PRIMARY KEY (video_id, run_id, query_id)
+    checked_at TIMESTAMPTZ NOT NULL
 );
 COMMENT ON TABLE queries IS 'The web searches that look for evidence on a claim.';
 COMMENT ON COLUMN queries.query_id IS 'Identifier derived from the claim and the query''s wording; the same in every run.';
@@ -68,7 +68,7 @@ COMMENT ON COLUMN queries.text IS 'What is asked; empty where no query could be 
 COMMENT ON COLUMN queries.query_type IS 'The search strategy: direct, alternative, source or context.';
 COMMENT ON COLUMN queries.priority IS '1 is always asked, 5 only for completeness.';
 COMMENT ON COLUMN queries.seeks_opposite IS 'Whether the query looks for the contrary of the claim.';
-COMMENT ON COLUMN queries.basis IS 'Who worded it: embedded (the embedded engine) or llm (a language model).';
+COMMENT ON COLUMN queries.basis IS 'Who worded it: embedded (the embedded engine), llm (a language model) or reviewer (a person; review_history says who).';
 COMMENT ON COLUMN queries.status IS 'ok, or infra_error where a service failed and no query could be written.';
 COMMENT ON COLUMN queries.reason IS 'Why the status is not ok.';
 COMMENT ON COLUMN queries.run_id IS 'The run that wrote the row.';

@@ -1,3 +1,0 @@
--- The tables that grow with every video lose their keys, and with them the indexes behind these, which
--- each checkpoint wrote anew as a whole. The step itself stands in migrations.py: it goes by the
--- record classes, and DuckDB cannot drop a key but only make a table anew.

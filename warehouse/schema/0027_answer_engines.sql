@@ -1,2 +1,0 @@
--- Sources may be answer engines: language models that search, whose answer is one more source. The step
--- itself stands in migrations.py: DuckDB cannot change a check but only make a table anew.

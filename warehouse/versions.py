@@ -1,0 +1,153 @@
+"""The schema of this version: creating it in an empty store, and refusing a store with another one.
+
+Tables are in `schema/*.sql`, views in `views/*.sql`. Views are replaced whenever their definitions
+differ from those in the store. `factible upgrade` carries the rows of an older store over
+(upkeep.py).
+
+Tables that grow with every video have no primary key: at each checkpoint DuckDB 1.5 rewrites the
+index behind a key, and with it the last 122,880 rows of the table. With 3,000 videos that took
+1.8 s of CPU per video, against 0.13 s without, in a file twice as large. sets.py refuses duplicate
+keys instead (the `key` of a record).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from factible_assets.records import ALL_RECORDS
+from resources.statements import statements
+from warehouse.errors import NotAWarehouseError, WarehouseTooNewError, WarehouseTooOldError
+from warehouse.lake import create_tables_of_lake, without_comments_on_columns
+
+VERSION = 32
+"""Raise it with every change of a table. Versions up to 31 were numbered migrations."""
+
+_SQL = statements("warehouse", "versions.sql")
+_COMMENT = re.compile(
+    r"^COMMENT ON (?:TABLE|COLUMN) (?P<place>[\w.]+) IS '(?P<words>(?:[^']|'')*)';", re.MULTILINE
+)
+_VIEWS_OF_TABLES = {
+    **{f"current_{record.table}": record.table for record in ALL_RECORDS},
+    "current_materializations": "materializations",
+    "latest_verdicts": "verdicts",
+    "verdict_evidence": "evidence",
+    "corpus_quality": "metrics",
+    "video_quality": "metrics",
+    "metric_trend": "metrics",
+    "current_judgements": "judgements",
+}
+"""Views that show the columns of a table, and so copy the comments on them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The SQL of the tables and of the views over them."""
+
+    version: int
+    tables: str
+    views: tuple[str, ...]
+
+    @property
+    def views_checksum(self) -> str:
+        return hashlib.sha256("\x00".join(self.views).encode()).hexdigest()
+
+    def is_in_force(self, connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
+        """Tell, with one query, whether a store has these tables and views.
+
+        Raises WarehouseError: The store has another schema version, or is no warehouse.
+        """
+        return self._found(connection, path) == (self.version, self.views_checksum)
+
+    def apply(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+        """Create the tables in an empty store, and replace views that differ.
+
+        Raises like `is_in_force`.
+        """
+        # Before the transaction: a query to a missing table would end it.
+        found = self._found(connection, path)
+        if found == (self.version, self.views_checksum):
+            return
+        # Written straight into the file: DuckDB 1.5 cannot replay every change of the catalogue
+        # from its log after a crash.
+        connection.execute(_SQL["into_the_file"])
+        # No rollback: closing the connection discards uncommitted changes.
+        connection.begin()
+        if found is None:
+            self.create_tables(connection)
+        self._create_views(connection)
+        connection.commit()
+        connection.execute(_SQL["into_the_log"])
+
+    def create_tables(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Create the tables, without views, in the caller's transaction."""
+        if _is_lake(connection):
+            create_tables_of_lake(connection, self.tables)
+        else:
+            connection.execute(self.tables)
+        connection.execute(_SQL["created"], [self.version, datetime.now(UTC)])
+
+    def _create_views(self, connection: duckdb.DuckDBPyConnection) -> None:
+        is_lake = _is_lake(connection)
+        for view in self.views:
+            connection.execute(without_comments_on_columns(view) if is_lake else view)
+        if not is_lake:
+            pairs = {"views": list(_VIEWS_OF_TABLES), "tables": list(_VIEWS_OF_TABLES.values())}
+            for (comment,) in connection.execute(_SQL["comments_of_views"], pairs).fetchall():
+                connection.execute(comment)
+        connection.execute(_SQL["views_in_force"], [self.views_checksum])
+
+    def _found(
+        self, connection: duckdb.DuckDBPyConnection, path: Path
+    ) -> tuple[int, str | None] | None:
+        """Return the version and the checksum of the views in a store, None if it is empty."""
+        try:
+            ((version, checksum),) = connection.execute(_SQL["version"]).fetchall()
+        except duckdb.CatalogException:
+            # Inside a transaction, the failed query has ended it.
+            with suppress(duckdb.TransactionException):
+                connection.rollback()
+            tables = {table for (table,) in connection.execute(_SQL["tables"]).fetchall()}
+            if not tables:
+                return None
+            if "schema_migrations" not in tables:
+                raise NotAWarehouseError(
+                    path, f"it is a DuckDB file with {len(tables)} tables of something else"
+                ) from None
+            ((version, checksum),) = connection.execute(_SQL["last_migration"]).fetchall()
+        if version > self.version:
+            raise WarehouseTooNewError(
+                path, found=f"schema version {version}", supported=f"version {self.version}"
+            )
+        if version < self.version:
+            raise WarehouseTooOldError(path, found=version, wanted=self.version)
+        return version, checksum
+
+
+def _is_lake(connection: duckdb.DuckDBPyConnection) -> bool:
+    return bool(connection.execute(_SQL["is_lake"]).fetchall())
+
+
+@cache
+def packaged_schema() -> Schema:
+    """Return the schema that this project ships."""
+
+    def texts(folder: str) -> list[str]:
+        files = sorted((Path(__file__).parent / folder).glob("*.sql"))
+        return [file.read_text(encoding="utf-8") for file in files]
+
+    return Schema(VERSION, "\n".join(texts("schema")), tuple(texts("views")))
+
+
+@cache
+def packaged_comments() -> dict[str, str]:
+    """Return the comments on tables and columns, by `table` and `table.column`."""
+    comments = _COMMENT.finditer(packaged_schema().tables)
+    return {each["place"]: each["words"].replace("''", "'") for each in comments}
