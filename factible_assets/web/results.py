@@ -26,7 +26,7 @@ from factible_assets.web import models
 from resources.lines import shown
 from resources.statements import statements
 from warehouse.connection import FileConnector
-from warehouse.errors import WarehouseError
+from warehouse.errors import WarehouseError, WarehouseTooOldError
 from warehouse.lake import Lake
 from warehouse.store import Warehouse
 
@@ -143,7 +143,7 @@ class PublishedResults:
             with self._line, ExitStack() as stack:
                 try:
                     now = stack.enter_context(copy.snapshot())
-                except _OutdatedError:
+                except (_OutdatedError, WarehouseTooOldError):
                     if not self._live.exists():
                         raise
                     # An upgrade hides nothing of what was found before it.
