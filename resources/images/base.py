@@ -1,8 +1,4 @@
-"""What is asked about pictures and what comes back, and the doors of those who answer.
-
-What belongs here: values and protocols. What does not: any service's wire format, looking into the
-bytes of a picture (inspect.py), and any judgement of what is found.
-"""
+"""The values and the protocol of picture services, and the facts inside a picture."""
 
 from __future__ import annotations
 
@@ -12,13 +8,12 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 MatchKind = Literal["exact", "partial", "similar"]
-"""How a picture found elsewhere relates to the one asked about: the whole of it, a part of it (or a
-part of which it is), or one that merely looks like it."""
+"""Whether a picture found elsewhere is the same, shares a part with it, or merely looks like it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageMatch:
-    """A picture that was found elsewhere: by itself, on a page that shows it, or both."""
+    """A picture found elsewhere: its own address, that of a page that shows it, or both."""
 
     kind: MatchKind
     image_url: str | None = None
@@ -28,9 +23,9 @@ class ImageMatch:
 
 @dataclass(frozen=True, slots=True)
 class ImageAnswer:
-    """What a service said of one picture: matches, or a score from 0 to 1, or why there is none.
+    """A service's answer about one picture: matches, or a score from 0 to 1, or an outage.
 
-    `reason` is a sentence without secrets and is there with every outage. Latency in seconds.
+    Every outage has a `reason`, a sentence without secrets. Latency is in seconds.
     """
 
     provider: str
@@ -42,7 +37,7 @@ class ImageAnswer:
 
 
 class NoPictureError(Exception):
-    """A picture cannot be had or read. The text is a sentence; `is_outage`: another time it may."""
+    """A picture is missing or unreadable. `is_outage`: it may be available later."""
 
     def __init__(self, sentence: str, *, is_outage: bool = False) -> None:
         super().__init__(sentence)
@@ -51,13 +46,13 @@ class NoPictureError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts:
-    """What one picture says of itself; its size in pixels.
+    """The size of a picture in pixels, and its metadata.
 
-    `taken_at` is in the camera's own time, `software` what wrote the file. `error_level`, from 0 to
-    1, is how unevenly the picture changes when it is compressed once more: the share of blocks
-    whose change is more than three times the median's. A region that was pasted in has been
-    compressed less often than its surroundings (error level analysis; Krawetz, "A Picture's Worth",
-    2007). None for a format that loses nothing.
+    `taken_at` is in the camera's own time; `software` wrote the file. `error_level`, from 0 to 1,
+    is the share of blocks that change more than three times as much as the median block when the
+    picture is compressed again. A pasted region has undergone fewer compressions than its
+    surroundings (error level analysis; Krawetz, "A Picture's Worth", 2007). None for lossless
+    formats.
     """
 
     width: int
@@ -69,7 +64,7 @@ class ImageFacts:
 
 
 class ImageService(Protocol):
-    """A service that is shown a picture: a reverse search, or a detector of generated faces."""
+    """A reverse image search, or a detector of generated faces."""
 
     async def ask(self, picture: bytes) -> ImageAnswer:
-        """Show a picture (JPEG, PNG or WebP, as it was fetched). A failure is an answer too."""
+        """Send a picture (the original JPEG, PNG or WebP). A failure is an answer, no error."""

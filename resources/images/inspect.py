@@ -1,11 +1,8 @@
-"""Pictures on this machine: a frame of a video, and what a picture says of itself.
+"""Frames of a video, by ffmpeg, and the size, metadata and compression of a picture, by Pillow.
 
-What belongs here: ffmpeg, run within limits; the size, metadata and compression of one picture,
-with Pillow. What does not: which moments are worth a picture, comparing it with others, and any
-judgement: these are hints, which honest editing and every platform that compresses anew leave too.
-
-Frames come from a program of its own, and not from a library in this process: video files are among
-the most attacked formats there are, and a process can be ended.
+The results are hints, not proof: honest editing leaves the same traces, and so does each platform
+that compresses pictures again. Frames come from a separate process, because video files are a
+common vehicle of attacks and a process can be ended.
 """
 
 from __future__ import annotations
@@ -21,19 +18,19 @@ from PIL import ExifTags, Image, ImageChops
 
 from resources.images.base import ImageFacts, NoPictureError
 
-_MOST_PIXELS = 50_000_000
+_MAX_PIXELS = 50_000_000
 _READABLE = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 _QUALITY = 90
 _BLOCK = 16
 _FRAME_SECONDS = 30.0
-_MOST_BYTES = 20_000_000
+_MAX_BYTES = 20_000_000
 
 
 def inspect(picture: bytes) -> ImageFacts:
-    """Look into a picture; NoPictureError for none, a damaged or an enormous one."""
+    """Read a picture; NoPictureError if it is damaged, enormous or no picture at all."""
     try:
         image = Image.open(io.BytesIO(picture), formats=_READABLE)
-        if image.width * image.height > _MOST_PIXELS:
+        if image.width * image.height > _MAX_PIXELS:
             raise NoPictureError(
                 f"The picture has {image.width:,} by {image.height:,} pixels, too many to read."
             )
@@ -49,7 +46,7 @@ def inspect(picture: bytes) -> ImageFacts:
     words = {name: " ".join(text.replace("\0", " ").split())[:200] for name, text in named.items()}
     taken_at = None
     with suppress(ValueError):
-        taken_at = datetime.strptime(  # noqa: DTZ007 (a camera's own time)
+        taken_at = datetime.strptime(  # noqa: DTZ007 - in the camera's own time
             words.get("DateTimeOriginal", ""), "%Y:%m:%d %H:%M:%S"
         )
     return ImageFacts(
@@ -74,14 +71,14 @@ def _error_level(image: Image.Image) -> float:
 
 
 async def frame_at(video: Path, seconds: float) -> bytes:
-    """Return the picture that a video shows at a moment, as PNG.
+    """Return the frame of a video at a moment, as PNG.
 
-    NoPictureError: there is no ffmpeg, it cannot read the file, or it takes longer than 30 seconds.
+    NoPictureError if ffmpeg is missing, cannot read the file, or takes longer than 30 seconds.
     """
     program = shutil.which("ffmpeg")
     if program is None:
         raise NoPictureError("Frames of a video need ffmpeg; install it (apt-get install ffmpeg).")
-    # The whitelist keeps playlists from naming addresses and other files.
+    # The whitelist keeps playlists from reading other files and addresses.
     before = f"-nostdin -v error -protocol_whitelist file -ss {seconds:.3f} -i".split()
     shape = r"scale=min(1280\,iw):-2"
     after = f"-vf {shape} -frames:v 1 -f image2pipe -c:v png pipe:1"
@@ -102,6 +99,6 @@ async def frame_at(video: Path, seconds: float) -> bytes:
         if running.returncode is None:
             running.kill()
             await running.wait()
-    if not picture or len(picture) > _MOST_BYTES:
+    if not picture or len(picture) > _MAX_BYTES:
         raise NoPictureError(f"{video.name} shows no picture at {seconds:g} seconds.")
     return picture

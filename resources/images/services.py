@@ -1,7 +1,4 @@
-"""Services that are shown a picture: a reverse image search, and a detector of generated faces.
-
-What belongs here: their wire formats. What does not: HTTP (resources.http), what services have in
-common (resources.search.service), and what a match or a score means.
+"""A reverse image search (Google Cloud Vision) and a detector of generated faces (Sightengine).
 
 Sources: https://cloud.google.com/vision/docs/reference/rest/v1/AnnotateImageResponse#WebDetection
 (POST /v1/images:annotate) and https://sightengine.com/docs/deepfake-detection (POST
@@ -22,7 +19,7 @@ from resources.http import HttpClient, OutageError
 from resources.images.base import ImageAnswer, ImageMatch, MatchKind
 from resources.search.service import Service, whole_number, wrong_shape
 
-_MOST_MATCHES = 20
+_MAX_MATCHES = 20
 
 
 class _Wire(BaseModel):
@@ -49,7 +46,7 @@ class _Annotation(_Wire):
 
 
 class GoogleVision(Service):
-    """Finds where else on the web a picture is, by Google Cloud Vision's web detection."""
+    """Finds a picture elsewhere on the web, by Google Cloud Vision's web detection."""
 
     provider = "google_vision"
     address = "https://vision.googleapis.com"
@@ -57,17 +54,17 @@ class GoogleVision(Service):
     key_header = ("X-Goog-Api-Key", "")
 
     async def ask(self, picture: bytes) -> ImageAnswer:
-        """Return the pages and pictures that match, the closest kind first."""
+        """Return the matching pages and pictures, the closest kind first."""
         matches, answer = await self._answer(self._matches(picture))
-        return ImageAnswer(matches=tuple(matches or ())[:_MOST_MATCHES], **answer)
+        return ImageAnswer(matches=tuple(matches or ())[:_MAX_MATCHES], **answer)
 
     async def _matches(self, picture: bytes) -> list[ImageMatch]:
-        """Return each picture and page once; a page counts by the best picture on it."""
-        wish = {
+        """Return each picture and page once. The best picture on a page decides its kind."""
+        question = {
             "image": {"content": base64.b64encode(picture).decode("ascii")},
-            "features": [{"type": "WEB_DETECTION", "maxResults": _MOST_MATCHES}],
+            "features": [{"type": "WEB_DETECTION", "maxResults": _MAX_MATCHES}],
         }
-        said = await self._post("/v1/images:annotate", {"requests": [wish]})
+        said = await self._post("/v1/images:annotate", {"requests": [question]})
         try:
             annotation = _Annotation.model_validate(said["responses"][0])
         except (LookupError, TypeError, ValidationError):
@@ -87,9 +84,9 @@ class GoogleVision(Service):
         for kind, pictures, shown_on in groups:
             shown = set()
             for page in shown_on:
-                its = page.full_matching_images or page.partial_matching_images
-                shown |= {each.url for each in its}
-                first = its[0].url if its else None
+                pictured = page.full_matching_images or page.partial_matching_images
+                shown |= {each.url for each in pictured}
+                first = pictured[0].url if pictured else None
                 matches.append(ImageMatch(kind, first, page.url, page.page_title or None))
             matches += [ImageMatch(kind, each.url) for each in pictures if each.url not in shown]
         return matches
@@ -100,10 +97,9 @@ class _Scored(BaseModel):
 
 
 class Sightengine(Service):
-    """Scores how likely a picture holds a face that was swapped or generated.
+    """Scores the probability that a picture has a swapped or generated face.
 
-    The key is the account's user and secret, as USER:SECRET, else SetupError; it is sent in the
-    body.
+    The key is the account's user and secret, as USER:SECRET, or SetupError. It goes into the body.
     """
 
     provider = "sightengine"
@@ -114,10 +110,9 @@ class Sightengine(Service):
         super().__init__(http, base_url=base_url, api_key=api_key)
         self._user, _, self._secret = (self._key or "").partition(":")
         if not self._user or not self._secret:
-            raise SetupError(f"sightengine cannot be asked: write {self.setting} as USER:SECRET.")
+            raise SetupError(f"sightengine is not usable: write {self.setting} as USER:SECRET.")
 
     async def ask(self, picture: bytes) -> ImageAnswer:
-        """Return the score, from 0 to 1."""
         score, answer = await self._answer(self._score(picture))
         return ImageAnswer(score=score, **answer)
 

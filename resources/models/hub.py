@@ -1,17 +1,12 @@
-r"""What a hub offers of a model, and its files: fetched, checked, put away.
+r"""Fetches models from Hugging Face or a mirror, with resumed downloads and checked digests.
 
-What belongs here: the resolve URLs of Hugging Face and of its mirrors, what their headers mean, the
-sentence for each way in which a hub fails; parts, digests, room on the disk, and the moves into
-place. What does not: HTTP and its guard (resources.http), finding a model (base.py), loading one
-(factible_assets/reasoners).
+The protocol: `{hub}/{repo}/resolve/{revision}/{path}` returns the file or redirects to its storage.
+The hub's answers have `X-Repo-Commit`; for a large file also `X-Linked-Etag`, its SHA-256, and
+`X-Linked-Size`; for a small one `ETag`, its git object id (the SHA-1 of `blob {size}\0` and the
+content).
 
-The protocol, as the hub's own client speaks it: `{hub}/{repo}/resolve/{revision}/{path}` answers
-with the file, or redirects to where it is stored. The hub's answers carry `X-Repo-Commit`; for a
-large file also `X-Linked-Etag`, its SHA-256, and `X-Linked-Size`; for a small one `ETag`, its git
-object id (the SHA-1 of `blob {size}\0` and the content).
-
-Why not that client (huggingface_hub 2): it brings an HTTP library and a transfer engine of its own
-(httpx2, hf-xet), of which neither connects through our guard.
+The hub's own client (huggingface_hub 2) is no alternative: its HTTP library and transfer engine
+(httpx2, hf-xet) do not connect through our network guard.
 """
 
 from __future__ import annotations
@@ -41,20 +36,20 @@ _GIT_ID = re.compile(r"[0-9a-f]{40}")
 _RANGE = re.compile(r"bytes (\d{1,15})-")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _ANNOUNCED = ("x-repo-commit", "x-linked-etag", "x-linked-size")
-_MOST_REDIRECTS = 6
-_LONGEST_SECONDS = 86_400.0
+_MAX_REDIRECTS = 6
+_MAX_SECONDS = 86_400.0
 _RETRY = http.RetryPolicy(attempts=5, max_delay_seconds=20.0, max_retry_after_seconds=60.0)
 _PARTIAL = ".partial"
 _KEPT = {"bytes", "sha256", "git_id"}
 _BLOCK = 1024 * 1024
-_SPARE_BYTES = 50 * 1024 * 1024  # Room that a download must leave on the disk.
+_SPARE_BYTES = 50 * 1024 * 1024  # Space that a download must leave on the disk.
 Done = TypeVar("Done")
 Progress = Callable[[str, int, int], None]
-"""Told a file's name, the bytes of it that are there, and the bytes that there will be."""
+"""Receives a file's name, its bytes so far, and its total bytes."""
 
 
 class OfferedFile(base.ManifestFile):
-    """A file as the hub announces it, and where. At least one of the two digests is known."""
+    """A file and its address as the hub announces it, with at least one of the two digests."""
 
     bytes: int
     git_id: str | None = None
@@ -62,10 +57,10 @@ class OfferedFile(base.ManifestFile):
 
 
 class Hub(AbstractAsyncContextManager["Hub"]):
-    """A hub, and where it keeps its files. Open it with `async with`.
+    """A client of one hub and its file storage. Use it with `async with`.
 
-    No private address is reached but that of the hub that the user named, and nothing without TLS
-    but a hub on this machine: ModelPullError for any other address.
+    It connects only by HTTPS and to public addresses. The exceptions are the hub's own address, and
+    HTTP to a hub on this machine. ModelPullError for any other address.
     """
 
     def __init__(
@@ -76,12 +71,11 @@ class Hub(AbstractAsyncContextManager["Hub"]):
             names = NameTable.for_service(base_url)
         except (httpx.InvalidURL, ValueError) as error:
             raise base.ModelPullError(
-                "The hub's address is not one that can be fetched from. Correct FACTIBLE_MODEL_HUB."
+                "The hub's address is not valid. Correct FACTIBLE_MODEL_HUB."
             ) from error
         if address.scheme != "https" and address.host not in _LOOPBACK:
             raise base.ModelPullError(
-                f"The hub {http.shown(address)} is not fetched from, because it is not https. "
-                "Correct FACTIBLE_MODEL_HUB."
+                f"The hub {http.shown(address)} does not use https. Correct FACTIBLE_MODEL_HUB."
             )
         self.host = address.host
         self._base = str(address)
@@ -91,8 +85,8 @@ class Hub(AbstractAsyncContextManager["Hub"]):
             limits=http.HttpLimits(
                 connect_seconds=15.0,
                 read_seconds=read_seconds,
-                attempt_seconds=_LONGEST_SECONDS,
-                max_redirects=_MOST_REDIRECTS,
+                attempt_seconds=_MAX_SECONDS,
+                max_redirects=_MAX_REDIRECTS,
             ),
             retry=http.RetryPolicy(attempts=1),
         )
@@ -101,36 +95,37 @@ class Hub(AbstractAsyncContextManager["Hub"]):
         await self._http.aclose()
 
     async def ask_offer(self, model: base.ManifestModel) -> list[OfferedFile]:
-        """Ask what the files of a model are.
+        """Return the sizes, digests and addresses of a model's files.
 
-        Raises ModelPullError if the hub does not answer, does not give a file to everybody, offers
-        another one than the manifest names, or does not say what it offers.
+        Raises ModelPullError if the hub does not answer, restricts access to a file, offers a
+        different one from the manifest's, or announces no digest.
         """
         files = []
         for spec in model.files:
             url = f"{self._base}/{model.repo}/resolve/{model.revision}/{quote(spec.path)}"
-            said = await self._repeat(partial(self._said, url, spec.path), spec.path)
-            named = said.get("x-repo-commit", model.revision)
+            headers = await self._repeat(partial(self._announced, url, spec.path), spec.path)
+            named = headers.get("x-repo-commit", model.revision)
             if named != model.revision:
                 raise base.ModelPullError(
                     f"{self.host} answers with the revision {named[:40]} instead of "
-                    f"{model.revision}. Nothing is fetched; name another hub in FACTIBLE_MODEL_HUB."
+                    f"{model.revision}. Nothing was fetched; name another hub in "
+                    "FACTIBLE_MODEL_HUB."
                 )
-            files.append(_offered(spec, url, said, self.host))
+            files.append(_offered(spec, url, headers, self.host))
         return files
 
     async def download(self, file: OfferedFile, part: Path, progress: Progress) -> None:
-        """Fetch what is missing of a file, going on where it broke off.
+        """Fetch the missing rest of a file into `part`.
 
-        Raises ModelPullError if that fails, TooLargeError if the file is longer than announced.
+        Raises ModelPullError on failure, TooLargeError if the file is longer than announced.
         """
         ask = partial(self._continue, file, part, progress)
         await self._repeat(ask, file.path, reached=lambda: base.size_of(part))
 
     async def _continue(self, file: OfferedFile, part: Path, progress: Progress) -> None:
-        """Ask once for a file from the byte after those that are there, as far as it goes."""
+        """Request the missing rest of a file once, and write as much of it as arrives."""
         if base.size_of(part) > file.bytes:
-            part.unlink()  # noqa: ASYNC240 - a moment, between two requests
+            part.unlink()  # noqa: ASYNC240 - fast, between two requests
         have, start = base.size_of(part), None
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
         with part.open("ab") as target:
@@ -142,7 +137,7 @@ class Hub(AbstractAsyncContextManager["Hub"]):
                     partial_answer = answer.status == HTTPStatus.PARTIAL_CONTENT
                     start = int(found[1]) if found and partial_answer else 0
                     if start not in {0, have}:
-                        raise http.OutageError("it went on in another place than asked for")
+                        raise http.OutageError("it sent another part of the file than requested")
                     if start != have:
                         target.truncate(start)
                 target.write(block)
@@ -153,7 +148,7 @@ class Hub(AbstractAsyncContextManager["Hub"]):
             )
         if response.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             part.unlink()  # noqa: ASYNC240
-            raise http.OutageError("it does not go on where the download stopped")
+            raise http.OutageError("it cannot resume the download")
         self._check_status(response, file.path)
         if base.size_of(part) < file.bytes:
             raise http.OutageError("it broke off in the middle of the file")
@@ -161,7 +156,7 @@ class Hub(AbstractAsyncContextManager["Hub"]):
     async def _repeat(
         self, ask: Callable[[], Awaitable[Done]], what: str, reached: Callable[[], int] = lambda: 0
     ) -> Done:
-        """Ask until there is an answer; whatever comes further may fail as often as at first."""
+        """Ask until there is an answer. Progress resets the number of allowed failures."""
         failures, best = 0, reached()
         while True:
             try:
@@ -177,27 +172,28 @@ class Hub(AbstractAsyncContextManager["Hub"]):
                 if failures >= self._retry.attempts or pause > self._retry.max_retry_after_seconds:
                     raise base.ModelPullError(
                         f"{self.host} did not give {what}: {error}. Check the network and pull "
-                        "again; it goes on where it stopped."
+                        "again; it resumes the download."
                     ) from error
             await asyncio.sleep(pause)
 
-    async def _said(self, url: str, what: str) -> Mapping[str, str]:
-        """Return what the answers to a file's address say of it, until a large file is announced.
+    async def _announced(self, url: str, what: str) -> Mapping[str, str]:
+        """Return the headers about a file, following redirects until they announce a large file.
 
-        Where large files are stored, only a whole file may be asked for.
+        The storage of large files does not answer HEAD requests.
         """
         announced: dict[str, str] = {}
-        for _ in range(_MOST_REDIRECTS + 1):
+        for _ in range(_MAX_REDIRECTS + 1):
             response = await self._http.head(url)
-            said = {name: response.headers[name] for name in _ANNOUNCED if name in response.headers}
-            announced = said | announced
+            announced = {
+                name: response.headers[name] for name in _ANNOUNCED if name in response.headers
+            } | announced
             target = response.redirect()
             if "x-linked-etag" in announced or target is None:
                 self._check_status(response, what)
                 return {**response.headers, **announced}
             url = str(target)
         raise base.ModelPullError(
-            f"{self.host} redirects more than {_MOST_REDIRECTS} times for {what}."
+            f"{self.host} redirects more than {_MAX_REDIRECTS} times for {what}."
         )
 
     def _check_status(self, response: http.Response, what: str) -> None:
@@ -209,40 +205,42 @@ class Hub(AbstractAsyncContextManager["Hub"]):
             failure.pause = http.retry_after_seconds(response.headers)
             raise failure
         closed = (
-            f"{self.host} gives {what} only to those who have an account, or does not have it "
-            f"({status}). Fetch the model by hand, or name another hub in FACTIBLE_MODEL_HUB."
+            f"{self.host} requires an account for {what}, or does not have it ({status}). Fetch "
+            "the model by hand, or name another hub in FACTIBLE_MODEL_HUB."
         )
         missing = (
-            f"{self.host} does not have {what} (404). It may have been moved or removed there; a "
-            "newer factible may know where to."
+            f"{self.host} does not have {what} (404). A newer version of factible may know its new "
+            "place."
         )
         refused = f"{self.host} refused to give {what} ({status})."
         raise base.ModelPullError({401: closed, 403: closed, 404: missing}.get(status, refused))
 
 
-def _offered(spec: base.ManifestFile, url: str, said: Mapping[str, str], host: str) -> OfferedFile:
-    large = "x-linked-etag" in said
-    tag = said.get("x-linked-etag" if large else "etag", "").removeprefix("W/").strip('"')
-    length = said.get("x-linked-size" if large else "content-length", "")
+def _offered(
+    spec: base.ManifestFile, url: str, headers: Mapping[str, str], host: str
+) -> OfferedFile:
+    large = "x-linked-etag" in headers
+    tag = headers.get("x-linked-etag" if large else "etag", "").removeprefix("W/").strip('"')
+    length = headers.get("x-linked-size" if large else "content-length", "")
     size = int(length[:15]) if length.isascii() and length.isdigit() else spec.bytes
     sha256 = tag if _SHA256.fullmatch(tag) else None
     git_id = tag if _GIT_ID.fullmatch(tag) else None
     if size is None or not (sha256 or git_id or spec.sha256):
         raise base.ModelPullError(
-            f"{host} does not say how large {spec.path} is or what is in it, so that it could not "
-            "be checked. It is not fetched; name another hub in FACTIBLE_MODEL_HUB."
+            f"{host} announces no size or no digest of {spec.path}, so factible cannot check it. "
+            "Nothing was fetched; name another hub in FACTIBLE_MODEL_HUB."
         )
     other = sha256 not in {None, spec.sha256} and spec.sha256 is not None
     if other or spec.bytes not in {None, size}:
         raise base.ModelPullError(
-            f"{host} offers another {spec.path} than factible knows (it has {size:,} bytes). It is "
-            "not fetched. If the hub is right, a newer factible knows the new file."
+            f"{host} offers another {spec.path} than factible knows (it has {size:,} bytes). "
+            "Nothing was fetched. If the hub is right, a newer version of factible knows the file."
         )
     known = {"bytes": size, "sha256": spec.sha256 or sha256, "git_id": git_id, "url": url}
     return OfferedFile.model_validate(spec.model_dump() | known)
 
 
-# --- Keeping ------------------------------------------------------------------------------------
+# --- Storing ------------------------------------------------------------------------------------
 
 
 async def pull_model(
@@ -252,18 +250,17 @@ async def pull_model(
     files: Sequence[OfferedFile],
     progress: Progress = lambda *_: None,
 ) -> base.Receipt:
-    """Fetch a model's files and put them in place of those of its name in a data folder.
+    """Fetch a model's files into a data folder, and replace an earlier model of that name.
 
-    It gets there whole, by a rename, beside a receipt that says what it is; what is not complete
-    lies in `.partial`, where a file has its name only once it was checked.
+    The complete model moves into place by a rename, with a receipt. Incomplete models stay in
+    `.partial`, where a file gets its final name only after its check.
 
-    Raises ModelPullError if the hub fails (what was fetched stays for the next time) or gives
-    another file, which is set aside as NAME.rejected; ModelStoreError if the folder cannot be
-    written, is in use, or has too little room.
+    Raises ModelPullError if the hub fails (the next pull resumes) or sends a wrong file, which is
+    kept as NAME.rejected; ModelStoreError if the folder is not writable, in use, or too full.
     """
     folder, name = home / base.FOLDER, model.name
     partial = folder / _PARTIAL / name
-    with _alone(folder, name):
+    with _locked(folder, name):
         partial.mkdir(parents=True, exist_ok=True)
         there = sum(file.stat().st_size for file in partial.iterdir() if file.is_file())
         needed = max(0, sum(file.bytes for file in files) - there) + _SPARE_BYTES
@@ -271,7 +268,7 @@ async def pull_model(
         if free < needed:
             raise base.ModelStoreError(
                 f"The disk of {partial} has {free / 1e6:,.0f} MB left, and {model.title} "
-                f"needs {needed / 1e6:,.0f} MB. Free some room, or set FACTIBLE_HOME to "
+                f"needs {needed / 1e6:,.0f} MB. Free some space, or set FACTIBLE_HOME to "
                 "another disk."
             )
         for file in files:
@@ -285,7 +282,7 @@ async def pull_model(
 def _put_in_place(
     folder: Path, model: base.ManifestModel, files: Sequence[base.ReceiptFile]
 ) -> base.Receipt:
-    """Move a model's checked files from `.partial` to their place, beside a receipt."""
+    """Move a model's checked files from `.partial` to their place, with a receipt."""
     partial, old = folder / _PARTIAL / model.name, folder / model.name
     receipt = base.Receipt(
         **model.model_dump(include={"name", "title", "repo", "licence", "source"}),
@@ -298,7 +295,7 @@ def _put_in_place(
         if other.name not in wanted:
             other.unlink()
     (partial / base.RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
-    if old.exists():  # first from its place, then from the disk
+    if old.exists():
         aside = folder / _PARTIAL / f"{model.name}.old"
         shutil.rmtree(aside, ignore_errors=True)
         old.replace(aside)
@@ -308,23 +305,21 @@ def _put_in_place(
 
 
 def add_model(home: Path, model: base.ManifestModel, files: Sequence[Path]) -> base.Receipt:
-    """Put a model in place from files on this machine, for those whom no hub can be reached from.
+    """Copy a model from local files, for machines without access to a hub. Blocking.
 
-    The files stay where they are. Each must be, byte for byte, one that the manifest names by its
-    SHA-256, under whatever name. Blocking: it reads and copies all of them.
+    Each file, under any name, must have a SHA-256 of the manifest.
 
-    Raises:
-        ModelPullError: A file is another one than the manifest's, is missing, or cannot be read.
-        ModelStoreError: The folder cannot be written, or is in use.
+    Raises ModelPullError if a file is wrong, missing or unreadable; ModelStoreError if the folder
+    is not writable or in use.
     """
     if any(spec.sha256 is None for spec in model.files):
         raise base.ModelPullError(
-            f"Not all files of {model.title} have a digest that is known beforehand, so none can "
-            f"be added by hand. Fetch it with `factible models pull {model.name}`."
+            f"The manifest lacks digests for files of {model.title}, so you cannot add it by hand. "
+            f"Fetch it with `factible models pull {model.name}`."
         )
     wanted = {spec.sha256: spec for spec in model.files}
     folder = home / base.FOLDER
-    with _alone(folder, model.name):
+    with _locked(folder, model.name):
         partial = folder / _PARTIAL / model.name
         partial.mkdir(parents=True, exist_ok=True)
         added: list[base.ReceiptFile] = []
@@ -335,7 +330,7 @@ def add_model(home: Path, model: base.ManifestModel, files: Sequence[Path]) -> b
             if spec is None:
                 copy.unlink()
                 raise base.ModelPullError(
-                    f"{path} is no file of {model.title}: its SHA-256 is {digest}. Needed is "
+                    f"{path} is no file of {model.title}: its SHA-256 is {digest}. It needs "
                     f"{', '.join(f'{each.path} ({each.sha256})' for each in wanted.values())} of "
                     f"{model.repo} at {model.revision}."
                 )
@@ -350,7 +345,7 @@ def add_model(home: Path, model: base.ManifestModel, files: Sequence[Path]) -> b
 
 
 def _copied(source: Path, target: Path) -> tuple[str, int]:
-    """Copy a file; return its SHA-256 and size."""
+    """Copy a file, and return its SHA-256 and size."""
     digest = hashlib.sha256()
     try:
         with source.open("rb") as content, target.open("wb") as copy:
@@ -362,20 +357,20 @@ def _copied(source: Path, target: Path) -> tuple[str, int]:
         target.unlink(missing_ok=True)
         raise base.ModelPullError(
             f"{source} could not be copied to {target.parent} ({error.strerror or error}). Correct "
-            "its name or permissions, or free some room."
+            "its name or permissions, or free some space."
         ) from error
 
 
 def remove_model(home: Path, name: str) -> bool:
-    """Take a model away, with what was left of pulls; return whether there was anything.
+    """Delete a model and its partial downloads; return whether there were any.
 
-    Raises ModelStoreError if it cannot be removed, or is being fetched.
+    Raises ModelStoreError if it cannot be deleted, or a pull is in progress.
     """
     folder = home / base.FOLDER
     places = [folder / name, folder / _PARTIAL / name]
     if not any(place.exists() for place in places):
         return False
-    with _alone(folder, name):
+    with _locked(folder, name):
         try:
             for place in places:
                 if place.exists():
@@ -389,31 +384,31 @@ def remove_model(home: Path, name: str) -> bool:
 
 
 @contextmanager
-def _alone(folder: Path, name: str) -> Iterator[None]:
-    """Hold a lock that the system releases when the process ends, however it ends."""
+def _locked(folder: Path, name: str) -> Iterator[None]:
+    """Hold the lock of a model; the system releases it however the process ends."""
     try:
         (folder / _PARTIAL).mkdir(parents=True, exist_ok=True)
         with FileLock(folder / _PARTIAL / f"{name}.lock", timeout=0):
             yield
     except Timeout as error:
         raise base.ModelStoreError(
-            f"The model {name} is being fetched or removed by another process. Wait for it."
+            f"Another process is fetching or removing the model {name}. Wait for it."
         ) from error
     except OSError as error:
         raise base.ModelStoreError(
-            f"The folder {folder} cannot be written ({error.strerror or error}). Free "
-            "some room, correct its permissions, or set FACTIBLE_HOME to a folder that you may "
-            "write to; nothing is fetched twice."
+            f"The folder {folder} is not writable ({error.strerror or error}). Free some space, "
+            "correct its permissions, or set FACTIBLE_HOME to a writable folder. The next pull "
+            "resumes."
         ) from error
 
 
 async def _fetch(hub: Hub, file: OfferedFile, folder: Path, progress: Progress) -> None:
     done = folder / file.save_as
     part = folder / f"{done.name}.{(file.sha256 or file.git_id or '')[:16]}.part"
-    if done.exists():  # of an earlier pull that did not come to its end
+    if done.exists():  # from an earlier, unfinished pull
         done.replace(part)
-    for other in folder.glob(f"{done.name}.*.part"):  # noqa: ASYNC240 - a moment, likewise
-        if other != part:  # of another revision
+    for other in folder.glob(f"{done.name}.*.part"):  # noqa: ASYNC240 - fast
+        if other != part:  # from another revision
             other.unlink()
     try:
         if base.size_of(part) != file.bytes:
@@ -426,16 +421,15 @@ async def _fetch(hub: Hub, file: OfferedFile, folder: Path, progress: Progress) 
         part.touch()
         part.replace(rejected)
         raise base.ModelPullError(
-            f"{file.path} is not the file that {hub.host} announced: {problem}. It was set "
-            f"aside as {rejected} and is not used. Pull again; if that does not help, do not trust "
-            "this hub."
+            f"{file.path} is not the file that {hub.host} announced: {problem}. It is kept as "
+            f"{rejected} and not used. Pull again; if that does not help, do not trust this hub."
         )
     part.replace(done)
     progress(done.name, file.bytes, file.bytes)
 
 
 def _problem(part: Path, file: OfferedFile) -> str | None:
-    """Say what is wrong with a file; None if it is the announced one."""
+    """Return the reason why a file is not the announced one; None if it is."""
     sha256 = hashlib.sha256()
     git = hashlib.sha1(f"blob {file.bytes}\0".encode(), usedforsecurity=False)
     with part.open("rb") as content:

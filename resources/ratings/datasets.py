@@ -1,16 +1,12 @@
-"""Rating sets: which domains a file lists, and how reliable it holds them to be.
+"""Reads rating sets: files that list domains and their reliability.
 
-What belongs here: reading each known layout into `ListedRating`s, tables of any other layout by
-their description, and looking hosts up in several sets. What does not: what a rating is worth,
-parent domains, and unlisted domains (the domain's business), choosing a file's reader (the caller).
+The project's own YAML format is strict: the first wrong value is an error with file and line. Sets
+of other publishers may have rows that rate no host (dead sites, invalid names, rows about one
+section of a site); those rows are left out.
 
-A set written for this project is read strictly: the first wrong value ends in an error that names
-file and line. Sets of others are read as they are: rows that rate no host (dead sites, names that
-are no host, rows on one section of a site) are left out.
-
-A file that does not explain itself has a description beside it, NAME.csv.yaml for NAME.csv, which
-says what it is and, with `columns`, how its table is read: corpora/README.md has one with every
-field. Without `thresholds` and `scale` the ratings are called high, medium, low and very low.
+NAME.csv.yaml describes the table NAME.csv and, with `columns`, its layout; corpora/README.md has an
+example with every field. Without `thresholds` and `scale` the ratings are high, medium, low and
+very low.
 """
 
 from __future__ import annotations
@@ -47,7 +43,7 @@ Name = TypeVar("Name")
 _MAX_BYTES: Final = 1 << 30
 _ListedRating: TypeAlias = Literal["very_low", "low", "medium", "high"]
 _LISTED_RATINGS: tuple[Rating, ...] = get_args(_ListedRating)
-"""From worst to best; a set lists nothing as unknown."""
+"""From worst to best."""
 _CLASSES: tuple[SourceClass, ...] = get_args(SourceClass)
 _HOST = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{1,62}")
 _FRONT_PAGES = frozenset({"", "home", "index.html", "index.php", "en", "news"})
@@ -55,7 +51,7 @@ _FRONT_PAGES = frozenset({"", "home", "index.html", "index.php", "en", "news"})
 
 @dataclass(frozen=True, slots=True)
 class RatingSet:
-    """One rating set: its ratings by host, where it stands in time, and how it may be used."""
+    """One rating set: its ratings by host, the day that it describes, and its licence."""
 
     name: str
     ratings: Mapping[str, ListedRating]
@@ -65,21 +61,21 @@ class RatingSet:
 
 @dataclass(frozen=True, slots=True)
 class RatingDirectory:
-    """All rating sets, in order of precedence: the first set that lists a host comes first."""
+    """All rating sets, in order of precedence."""
 
     sets: Sequence[RatingSet]
 
     def lookup(self, domain: str) -> Sequence[ListedRating]:
-        """Return the ratings listed for exactly this host (`www.` aside), at most one a set."""
+        """Return the ratings of exactly this host (apart from `www.`), at most one per set."""
         host = domain.lower().rstrip(".").removeprefix("www.")
         return tuple(found for listed in self.sets if (found := listed.ratings.get(host)))
 
 
 def host_name(text: str) -> str | None:
-    """Return a listed host in the form in which hosts are looked up; None if it is none.
+    """Normalise a listed host: lower case, ASCII, without `www.`, scheme, port and path.
 
-    Lower case, ASCII, without `www.`, scheme, port and path; stray signs at its end are dropped and
-    a comma between labels is read as the dot that was meant.
+    It drops stray characters at the end and reads a comma between labels as a dot. None if the text
+    is no host.
     """
     host = re.sub(r"^https?:/*", "", text.strip().lower())
     host = re.split(r"[/:?#]", host, maxsplit=1)[0].strip(" `)('\".").replace(",", ".")
@@ -91,8 +87,8 @@ def host_name(text: str) -> str | None:
     return host if _HOST.fullmatch(host) else None
 
 
-def _enter(ratings: dict[str, ListedRating], found: ListedRating) -> None:
-    """Note a rating; of those that disagree on one host the lower one holds."""
+def _add(ratings: dict[str, ListedRating], found: ListedRating) -> None:
+    """Add a rating. If several disagree on one host, the lowest wins."""
     held = ratings.get(found.domain, found)
     ratings[found.domain] = min(held, found, key=lambda each: _LISTED_RATINGS.index(each.rating))
 
@@ -101,7 +97,7 @@ def _enter(ratings: dict[str, ListedRating], found: ListedRating) -> None:
 
 
 def _day(written: object) -> object:
-    """Read a day; pydantic alone would take a number for seconds since 1970."""
+    """Parse a day; pydantic alone would read a number as seconds since 1970."""
     if isinstance(written, str):
         try:
             return date.fromisoformat(written)
@@ -126,7 +122,7 @@ _Day = Annotated[date, BeforeValidator(_day)]
 
 
 class _About(BaseModel, frozen=True, extra="forbid"):
-    """What a file says of the whole set."""
+    """The fields about a whole set."""
 
     dataset: _Words
     as_of: _Day | None = None
@@ -149,14 +145,14 @@ class _Entry(BaseModel, frozen=True, extra="forbid"):
 
 class _Ratings(_About, frozen=True, extra="forbid"):
     retrieved: _Day | None = None
-    """Stands for the day that the set describes, where nobody says that."""
+    """Replaces `as_of` if that is unknown."""
     ratings: list[_Entry]
 
 
 def load_rating_yaml(file: Path) -> RatingSet:
     """Read a rating set in the project's layout (corpora/domain_ratings.yaml).
 
-    Its `ratings` may have a `bias` and a `score` from 0 to 1 besides. Raises PlacedError.
+    Its `ratings` may also have a `bias` and a `score` from 0 to 1. Raises PlacedError.
     """
     document = lines.read_document(file)
     listed = document.read_as(_Ratings)
@@ -181,12 +177,12 @@ def load_mbfc_json(file: Path, layout: TableLayout) -> RatingSet:
     """Read a snapshot of Media Bias/Fact Check (https://mediabiasfactcheck.com/methodology/).
 
     The layout is a list of objects with `Source URL`, `Bias`, `Factual Reporting`, `Credibility`
-    and `Media Type`. The rating is the credibility (Factible, section 1.3.4), and no better than
-    factual reporting and bias allow, which decide alone without one: see mbfc.yaml.
+    and `Media Type`. The rating is the credibility (Factible, section 1.3.4), limited by factual
+    reporting and bias, which decide alone if it is missing: see mbfc.yaml.
 
-    A row on one section of a site rates the site only if at least two such rows agree and no row
-    is on the site itself: one video channel says nothing of its platform. Of rows that disagree on
-    one site the lower rating holds. Raises PlacedError.
+    Rows about sections of a site rate the site only if at least two of them agree and no row is
+    about the site itself, because one video channel does not represent its platform. If rows
+    disagree on one site, the lowest rating wins. Raises PlacedError.
     """
     sites: dict[str, ListedRating] = {}
     sections: dict[str, list[ListedRating]] = defaultdict(list)
@@ -204,7 +200,7 @@ def load_mbfc_json(file: Path, layout: TableLayout) -> RatingSet:
         if rating is not None and is_section:
             sections[rating.domain].append(rating)
         elif rating is not None:
-            _enter(sites, rating)
+            _add(sites, rating)
     for host, rows in sections.items():
         if host not in sites and len(rows) > 1 and len({row.rating for row in rows}) == 1:
             sites[host] = rows[0]
@@ -217,8 +213,8 @@ def _mbfc_rating(layout: TableLayout, host: str, row: Mapping[str, object]) -> L
         for key in ("Credibility", "Factual Reporting", "Bias", "Media Type")
     )
     bias = _MBFC["misspelt"].get(bias, bias)
-    said = {"credibility": credibility, "factual": factual, "bias": bias}
-    limits: list[Rating] = [_MBFC[key][word] for key, word in said.items() if word in _MBFC[key]]
+    words = {"credibility": credibility, "factual": factual, "bias": bias}
+    limits: list[Rating] = [_MBFC[key][word] for key, word in words.items() if word in _MBFC[key]]
     if not limits:
         return None
     source_class: SourceClass = _MBFC["classes"].get(medium, "unknown")
@@ -256,7 +252,7 @@ def _descending(steps: dict[Rating, float]) -> dict[Rating, float]:
 
 
 def _folded(named: dict[str, Name]) -> dict[str, Name]:
-    """Make the texts of a table comparable without case and white space."""
+    """Normalise the keys of a mapping: case-folded, with single spaces."""
     found = {" ".join(text.split()).casefold(): name for text, name in named.items()}
     if "" in found or len(found) < len(named):
         raise ValueError("a text is empty, or stands here twice")
@@ -272,12 +268,12 @@ def _one_character(written: str) -> str:
 
 
 class TableLayout(_About, frozen=True, extra="forbid"):
-    """Where a file keeps what a rating needs, as its description has it (corpora/README.md).
+    """The description of a rating table (corpora/README.md).
 
-    `columns` are named by what they hold, none where a file's layout is known. A rating is a
-    number, for which `thresholds` has the least of each rating, the best first, or a text of
-    `scale`, without case and white space, or called by its name. Without `classes` classes have the
-    project's own names.
+    `columns` names the columns by role; it is empty for a file of a known layout. A rating is a
+    number, with the least number of each rating in `thresholds`, the best first; or a text in
+    `scale`, apart from case and white space; or the rating's name. Without `classes`, classes have
+    the project's own names.
     """
 
     columns: Annotated[Mapping[str, _Words], AfterValidator(_both_named)] = {}
@@ -289,19 +285,19 @@ class TableLayout(_About, frozen=True, extra="forbid"):
     scale: Annotated[dict[str, _ListedRating], AfterValidator(_folded)] | None = None
     classes: Annotated[dict[str, SourceClass], AfterValidator(_folded)] | None = None
     most: ClassVar[float] = math.inf
-    """No number is larger; with one, none is below 0."""
+    """The largest valid number; a finite one also rules out numbers below 0."""
 
     @field_validator("delimiter", "thresholds", "scale", "classes")
     @classmethod
-    def _fit_beside(cls, given: Name, beside: ValidationInfo) -> Name:
-        if not beside.data.get("columns"):
-            raise ValueError("this needs columns beside it")
-        if beside.field_name == "scale" and beside.data.get("thresholds"):
+    def _fit_together(cls, given: Name, others: ValidationInfo) -> Name:
+        if not others.data.get("columns"):
+            raise ValueError("this needs columns too")
+        if others.field_name == "scale" and others.data.get("thresholds"):
             raise ValueError("thresholds and scale exclude each other; keep one")
         return given
 
     def rating_of(self, text: str) -> Rating:
-        """Return the rating that a text stands for; ValueError says why it is none."""
+        """Return the rating of a text; ValueError with the reason if it is invalid."""
         if self.thresholds is not None:
             try:
                 number = float(text)
@@ -316,7 +312,7 @@ class TableLayout(_About, frozen=True, extra="forbid"):
         word = " ".join(text.split()).casefold()
         if self.scale is not None:
             if word not in self.scale:
-                raise ValueError("it does not stand in the description's scale; add it there")
+                raise ValueError("the scale of the description lacks it; add it there")
             return self.scale[word]
         name = re.sub(r"[\s-]+", "_", word)
         if name not in _LISTED_RATINGS:
@@ -329,9 +325,9 @@ class _Shares(TableLayout, frozen=True):
 
 
 # Domain quality is the first principal component of six expert ratings (Lin et al. 2023, PNAS Nexus
-# 2(9), doi:10.1093/pnasnexus/pgad286), without classes. The cuts were set where they part the
-# outlets that Media Bias/Fact Check rates: 70 % of its high outlets lie above 0.65, 80 % of its
-# medium ones above 0.50, 80 % of its low ones above 0.26, half of its very low ones below 0.25.
+# 2(9), doi:10.1093/pnasnexus/pgad286). The thresholds separate the outlets that Media Bias/Fact
+# Check rates: 70 % of its high outlets lie above 0.65, 80 % of its medium ones above 0.50, 80 % of
+# its low ones above 0.26, half of its very low ones below 0.25.
 DOMAIN_QUALITY = _Shares(
     dataset="domain-quality",
     columns={"domain": "domain", "rating": "pc1"},
@@ -343,7 +339,7 @@ OUTLETS = TableLayout(dataset="mbfc")
 def load_rating_csv(file: Path, layout: TableLayout) -> RatingSet:
     """Read a CSV file with a header line, in the given layout.
 
-    Of rows that disagree on one host the lower rating holds. Raises PlacedError.
+    If rows disagree on one host, the lowest rating wins. Raises PlacedError.
     """
     ratings: dict[str, ListedRating] = {}
     for line, cells in _csv_rows(file, layout):
@@ -362,13 +358,12 @@ def load_rating_csv(file: Path, layout: TableLayout) -> RatingSet:
                 raise PlacedError(line, problem)
             kind = named
         reason, bias = cells["reason"] or f"{column} {value[:12]}", cells["bias"].lower() or None
-        told = rating, kind, reason, bias, layout.as_of
-        _enter(ratings, ListedRating(layout.dataset, host, *told))
+        _add(ratings, ListedRating(layout.dataset, host, rating, kind, reason, bias, layout.as_of))
     return RatingSet(layout.dataset, ratings, layout.as_of, layout.licence)
 
 
 def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield each row's line and its cells by what they hold, on one line each."""
+    """Yield each row's line number, and its cells by their role, with single spaces."""
     opened = io.StringIO(lines.read_text(file, _MAX_BYTES), newline="")
     reader = csv.DictReader(opened, strict=True, restval="", delimiter=layout.delimiter)
     try:
@@ -379,21 +374,20 @@ def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[st
             cells = {key: " ".join(row[column].split()) for key, column in layout.columns.items()}
             yield reader.line_num, defaultdict(str, cells)
     except csv.Error as error:
-        # The count stands at the last record that was whole.
+        # `line_num` counts complete records only.
         raise PlacedError(reader.line_num + 1, f"this is not CSV: {error}") from error
 
 
 # --- Descriptions -------------------------------------------------------------------------------
 
 DESCRIBES = ".yaml"
-"""What the name of a description has beyond the name of the file that it describes."""
+"""The suffix that makes a table's name the name of its description."""
 
 
 def description_of(file: Path) -> Path:
-    """Return where the description of a file would be."""
     return file.with_name(f"{file.name}{DESCRIBES}")
 
 
 def load_description(file: Path) -> TableLayout:
-    """Read a description, without columns where it names none; raise PlacedError."""
+    """Read a description; `columns` is empty if it names none. Raises PlacedError."""
     return lines.read_document(file).read_as(TableLayout)

@@ -1,8 +1,4 @@
-"""How old a registered domain is, asked of who registers it: by RDAP, then by WHOIS.
-
-What belongs here: the registries' protocols, what their answers mean, and asking them in turn. What
-does not: what an age is worth, HTTP (resources.http), asking for a domain but once
-(resources.cache.answers).
+"""The age of a registered domain, from its registry: by RDAP, then by WHOIS.
 
 RDAP: RFC 9224, sections 3 and 4 (bootstrap file, longest match), RFC 9082, section 3.1.3 (path of a
 domain), RFC 9083, sections 4.5 and 5.3 (events of a domain), RFC 7480, section 5 (statuses).
@@ -18,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import httpcore
 from whois.exceptions import WhoisDomainNotFoundError, WhoisError
@@ -32,9 +28,9 @@ from resources.once import Once
 from resources.ratings.base import DomainAge
 
 Registry: TypeAlias = Callable[[str], Awaitable[datetime | None]]
-"""Says when a registrable domain (ASCII, lower case, no closing dot) was registered, with a time
-zone; None if it does not know, and another one may. Raises UnavailableError if the domain is free,
-OutageError if the registry failed."""
+"""Returns when a registrable domain (ASCII, lower case, no closing dot) was registered, with a time
+zone; None if unknown, so that the next registry may know. Raises UnavailableError if the domain is
+free, OutageError if the registry failed."""
 BOOTSTRAP_URL = "https://data.iana.org/rdap/dns.json"
 _YEAR = timedelta(days=365.25)
 _AT_ONCE = 8
@@ -46,9 +42,9 @@ _RESERVED = frozenset(
 
 
 class RegistryAges:
-    """Asks registries in turn, the fastest first, until one says when a domain was registered.
+    """Asks registries in turn, the fastest first, until one knows when a domain was registered.
 
-    One registry may take so many `seconds` for a domain; ages count back from `now`.
+    `seconds` is the time limit of each registry; ages count back from `now`.
     """
 
     def __init__(
@@ -64,13 +60,12 @@ class RegistryAges:
         self._now = now
 
     async def age(self, domain: str) -> DomainAge:
-        """Return a registrable domain's age. Never raises: it answers."""
+        """Return a registrable domain's age. A failure is an answer, no error."""
         name = registrable_name(domain)
         if not self._registries:
-            return DomainAge("unknown", reason="no domain registry is configured to be asked")
+            return DomainAge("unknown", reason="no domain registry is configured")
         if name is None:
-            reason = f"{domain[:80]!r} is no domain that is registered"
-            return DomainAge("unknown", reason=reason)
+            return DomainAge("unknown", reason=f"nobody can register {domain[:80]!r}")
         outages = []
         for registered_at in self._registries:
             try:
@@ -86,15 +81,14 @@ class RegistryAges:
                 if moment is None:
                     continue
                 years = (self._now() - moment) / _YEAR
-                early = "the registry names a day that has not come yet"
-                return DomainAge("unknown", reason=early) if years < 0 else DomainAge("ok", years)
-        silent = f"no registry says when {name} was registered"
-        outcome: Literal["outage", "unknown"] = "outage" if outages else "unknown"
-        return DomainAge(outcome, reason="; ".join(outages) or silent)
+                future = "the registry names a day in the future"
+                return DomainAge("unknown", reason=future) if years < 0 else DomainAge("ok", years)
+        nothing = f"no registry knows when {name} was registered"
+        return DomainAge("outage" if outages else "unknown", reason="; ".join(outages) or nothing)
 
 
 def registrable_name(domain: str) -> str | None:
-    """Return a domain as registries know it; None if nobody can have registered it."""
+    """Return a domain in the form of registries; None if nobody can register it."""
     try:
         name = domain.strip().rstrip(".").lower().encode("idna").decode("ascii")
     except UnicodeError:
@@ -115,9 +109,9 @@ _ACCEPT = {"Accept": "application/rdap+json, application/json"}
 
 
 class RdapRegistry:
-    """Asks each domain's own registry; the list of registries is asked for once.
+    """Asks each domain's own registry by RDAP, and fetches the list of registries once.
 
-    The client's owner closes it; its guard must allow the host of the list (`bootstrap_url`).
+    The client's guard must allow the host of the list (`bootstrap_url`).
     """
 
     def __init__(self, http: HttpClient, *, bootstrap_url: str = BOOTSTRAP_URL) -> None:
@@ -126,7 +120,6 @@ class RdapRegistry:
         self._once: Once[Mapping[str, str]] = Once()
 
     async def registered_at(self, domain: str) -> datetime | None:
-        """Return when a domain was registered; see Registry."""
         services = await self._once.get(self._bootstrap_url, self._bootstrap)
         suffix = domain.partition(".")[2]
         while suffix and suffix not in services:
@@ -150,10 +143,10 @@ class RdapRegistry:
         return _earliest(moments)
 
     async def _record(self, url: str) -> dict[str, Any] | None:
-        """Return what a registry says of a domain, None if it knows none; OutageError.
+        """Return a registry's record of a domain; None for an unregistered domain; OutageError.
 
-        A refusal is an outage. A question that was not understood, or not sent because its address
-        is forbidden, has an empty answer: WHOIS may know more.
+        A refusal is an outage. The record is empty if the registry did not understand the request
+        or the guard forbade its address: WHOIS may know more.
         """
         try:
             response = await self._http.get(url, headers=_ACCEPT, max_bytes=_RDAP_BYTES)
@@ -171,7 +164,7 @@ class RdapRegistry:
         return answer
 
     async def _bootstrap(self) -> Mapping[str, str]:
-        """Return each listed suffix's registry, by TLS where it offers that; OutageError."""
+        """Return the registry's address of each suffix, by TLS if available; OutageError."""
         try:
             response = await self._http.get(self._bootstrap_url, max_bytes=_RDAP_BYTES)
             return _services(_rdap_answer(response))
@@ -208,21 +201,21 @@ def _services(bootstrap: Mapping[str, Any]) -> Mapping[str, str]:
 _WHOIS_PORT, _WHOIS_BYTES, _BLOCK = 43, 65_536, 4_096
 _NAMED_SERVER = re.compile(r"whois:[ \t]+(\S+)")
 _FIELD = re.compile(r"\W*(?P<name>\w[\w /().-]{0,40}?)[\s.]*(?:[:\]]|\t)\s*(?P<value>.*)")
-"""A line of a record: a name, then a colon, a closing bracket (.jp) or a tab, then a value."""
+"""A field of a record: a name, then a colon, a closing bracket (.jp) or a tab, then a value."""
 _MOST_LINE = 200
 _PARSER_ERRORS = WhoisError, ValueError, TypeError, AttributeError, LookupError, OverflowError
 
 
 class _KnownServers(NICClient):  # type: ignore[misc] # python-whois ships no types
     def findwhois_iana(self, tld: str) -> None:
-        """Leave a suffix that the library does not know to us: it would ask without bounds."""
+        """Do not ask IANA for an unknown suffix: the library would do so without limits."""
 
 
 class WhoisRegistry:
     """Asks the WHOIS server of a domain's suffix, at public addresses only.
 
-    `names` are servers that are served elsewhere, as `HOST:43`; `server`, a host and a port, is
-    asked in place of every other one, IANA's included, such as a relay on an own network.
+    `names` maps servers, as `HOST:43`, to other addresses. `server`, a host and a port, replaces
+    every server including IANA's; it may be a relay on a private network.
     """
 
     def __init__(
@@ -235,25 +228,24 @@ class WhoisRegistry:
         self._servers: dict[str, str | None] = {}
 
     async def registered_at(self, domain: str) -> datetime | None:
-        """Return when a domain was registered; see Registry."""
         suffix = domain.rpartition(".")[2]
         try:
             host = _KnownServers().choose_server(domain) or self._servers.get(suffix)
             if host is None and suffix not in self._servers:
-                named = _NAMED_SERVER.search(await self._say(NICClient.IANAHOST, suffix))
+                named = _NAMED_SERVER.search(await self._ask(NICClient.IANAHOST, suffix))
                 host = self._servers[suffix] = named[1] if named else None
             if host is None:
                 return None
-            # Japan's server answers in English if it is asked to.
+            # Japan's server answers in English on request.
             question = f"{domain}/e" if host.endswith(".jp") else domain
-            answer = await self._say(host, question)
+            answer = await self._ask(host, question)
         except ForbiddenTargetError as error:
-            raise http.OutageError(f"WHOIS: the server is not asked: {error.reason}") from error
+            raise http.OutageError(f"WHOIS: the server is forbidden: {error.reason}") from error
         except (httpcore.NetworkError, httpcore.TimeoutException) as error:
-            raise http.OutageError("WHOIS: the registry could not be asked") from error
+            raise http.OutageError("WHOIS: the registry did not answer") from error
         return await asyncio.to_thread(_created, domain, answer)
 
-    async def _say(self, host: str, question: str) -> str:
+    async def _ask(self, host: str, question: str) -> str:
         stream = await self._backend.connect_tcp(*(self._server or (host, _WHOIS_PORT)))
         try:
             await stream.write(f"{question}\r\n".encode())
@@ -264,17 +256,17 @@ class WhoisRegistry:
                     raise http.OutageError("WHOIS: the answer is larger than any registry's")
         finally:
             await stream.aclose()
-        said = answer.decode("utf-8", "replace")
-        if not said.strip():
+        text = answer.decode("utf-8", "replace")
+        if not text.strip():
             raise http.OutageError("WHOIS: the registry sent nothing")
-        return said
+        return text
 
 
 def _created(domain: str, answer: str) -> datetime | None:
     """Return the day of registration in an answer, None for a record without one.
 
-    Raises UnavailableError if the domain is free. Raises OutageError for an answer that is no
-    record of the domain: refusals have too many wordings to know, and no record is one.
+    Raises UnavailableError if the domain is free, and OutageError if the answer is no record of the
+    domain: refusals have too many wordings to recognise, but none looks like a record.
     """
     created, is_free = None, False
     try:
@@ -292,13 +284,13 @@ def _created(domain: str, answer: str) -> datetime | None:
 
 
 def _is_record(domain: str, answer: str) -> bool:
-    """Tell whether an answer gives the domain, alone on its line or field, and another field."""
+    """Tell whether an answer has the domain, alone on a line or in a field, and more fields."""
     names = {domain}
     with suppress(UnicodeError):
         names.add(domain.encode("ascii").decode("idna"))
     values, fields = set[str](), 0
     for line in answer.splitlines():
-        if line.startswith(("%", "#")):  # remarks of the server (RFC 2622, section 2)
+        if line.startswith(("%", "#")):  # comments (RFC 2622, section 2)
             continue
         field = _FIELD.match(line[:_MOST_LINE])
         own = field["name"].casefold() not in names if field else False

@@ -1,9 +1,4 @@
-"""What every search provider answers, and how one is asked.
-
-What belongs here: the request's and the answer's shape, the protocols of a provider and of prior
-fact checks, and the restrictions that hold for all providers. What does not: any provider's wire
-format, and everything that is done with hits.
-"""
+"""The request and the answer of every search provider, and the rules that hold for all of them."""
 
 from __future__ import annotations
 
@@ -15,15 +10,15 @@ from typing import Literal, Protocol
 from urllib.parse import unquote, urlsplit
 
 ANSWERS = "https://perplexity.ai/search?q="
-"""How the addresses begin under which an answer engine shows what it answers, by its question."""
+"""The start of an answer engine's address for its own answer to a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundHit:
-    """One result as a provider gave it. `rank` counts from 1 over all pages of the answer.
+    """One result of a provider. `rank` counts from 1 over all pages of results.
 
-    An answer engine's own words are a result too, the last one, under an address in `ANSWERS`: its
-    `snippet` is all of its text, and there is no page to fetch.
+    An answer engine's own words are its last result, with an address that starts with `ANSWERS`.
+    Their whole text is the `snippet`; there is no page to fetch.
     """
 
     rank: int
@@ -32,16 +27,15 @@ class FoundHit:
     snippet: str = ""
     published_on: date | None = None
     citation_count: int | None = None
-    """How often it is cited, if it is a paper and the provider knows."""
+    """Of a paper, if the provider knows."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """How one search ended.
+    """The result of one search. `ok` without hits means that the provider found nothing.
 
-    Only ok answers have hits, and ok without hits means that the provider found nothing. An outage
-    says why in `reason`: a sentence for a person, without keys. An ok answer with a reason is
-    partial: the reason says what is missing from it. Latency in seconds.
+    An outage has no hits, and its `reason` is a sentence for a person, without keys. An ok answer
+    with a reason is partial; the reason names the missing part. Latency is in seconds.
     """
 
     provider: str
@@ -55,8 +49,8 @@ class SearchAnswer:
 class PriorFactCheck:
     """One review of one claim by one publisher. Texts are the publisher's own, on one line.
 
-    `rating` is what the publisher wrote ("Mostly false", "Pants on fire"); scales differ.
-    `publisher` is its name, or its site where it gives no name. Unknown texts are empty.
+    `rating` is in the publisher's own words ("Mostly false", "Pants on fire"); scales differ.
+    `publisher` is its name, or else its site. Unknown texts are empty.
     """
 
     claim: str
@@ -72,7 +66,7 @@ class PriorFactCheck:
 
 @dataclass(frozen=True, slots=True)
 class FactCheckAnswer:
-    """How one look-up ended. Only ok answers have checks, and ok without any is an answer too."""
+    """The result of one look-up. `ok` without checks means that there are none."""
 
     provider: str
     outcome: Literal["ok", "outage"]
@@ -83,12 +77,12 @@ class FactCheckAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One page of results, `limit` of them (at least 1); none repeats what is on pages before it.
+    """A request for one page of `limit` results. Pages count from 1 and do not overlap.
 
-    Pages count from 1. Left out is what was published on or after the day `before`, or before the
-    day `after`, as far as that is known; what is of an excluded domain or its subdomains; files of
-    excluded types, such as pdf, told by the URL's end. `language` (ISO 639-1, such as en) and
-    `country` (ISO 3166-1, such as us) are wishes: who cannot choose ignores them.
+    It excludes results with a known day of publication on or after `before`, or before `after`;
+    results of excluded domains and their subdomains; and URLs that end in an excluded file type,
+    such as pdf. A provider may ignore `language` (ISO 639-1, such as en) and `country` (ISO 3166-1,
+    such as us).
     """
 
     query: str
@@ -103,11 +97,10 @@ class SearchRequest:
 
     @property
     def offset(self) -> int:
-        """How many results the pages before this one hold."""
+        """The number of results on earlier pages."""
         return (self.page - 1) * self.limit
 
     def admits_url(self, url: str) -> bool:
-        """Tell whether a URL is of no excluded domain and no excluded file type."""
         try:
             parts = urlsplit(url)
         except ValueError:
@@ -120,7 +113,7 @@ class SearchRequest:
         return all(suffix != f".{kind.lower().lstrip('.')}" for kind in self.exclude_file_types)
 
     def admits_day(self, published_on: date | None) -> bool:
-        """Tell whether a day lies in the period that is asked for; an unknown one does."""
+        """Tell whether a day lies in the requested period; an unknown day does."""
         if published_on is None:
             return True
         if self.before is not None and published_on >= self.before:
@@ -129,18 +122,14 @@ class SearchRequest:
 
 
 class SearchProvider(Protocol):
-    """One provider, or several behind one door."""
-
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
-        """Ask for one page of results. Never raises for an outage: it answers so."""
+        """Return one page of results, one answer per provider. An outage is an answer, no error."""
 
 
 class FactCheckLane(Protocol):
-    """Where prior fact checks are looked up. Never raises for an outage: it answers so."""
-
     async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
-        """Look a claim, or words of it, up.
+        """Look up reviews of a claim, or of words of it. An outage is an answer, no error.
 
-        Wanted are at most `limit` reviewed claims, of which one may have several reviews; in one
-        `language` (BCP 47, such as en) or in all; not those claimed and reviewed before `after`.
+        Returns at most `limit` reviewed claims, each with one or more reviews, in one `language`
+        (BCP 47, such as en) or in all, and none claimed and reviewed before `after`.
         """

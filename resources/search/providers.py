@@ -1,8 +1,4 @@
-"""The search providers of the live web: what each is asked, what it answers, how it refuses.
-
-What belongs here: one class a provider, for its wire format and for what its failures are called;
-and the lane of prior fact checks. What does not: HTTP (resources.http), what services have in
-common (service.py), judging hits.
+"""The search providers of the live web, one class each, and Google's archive of fact checks.
 
 Sources: https://serper.dev (POST /search); https://docs.searxng.org (GET /search);
 https://api.semanticscholar.org/api-docs/graph, "Paper relevance search";
@@ -51,11 +47,11 @@ class SerperSearch(SearchService):
     refusals = ((HTTPStatus.BAD_REQUEST, "not enough credits", NO_CREDITS),)
 
     async def _find(self, request: SearchRequest) -> Findings:
-        # Google's operators, so that a page of results is not filled with what is unwanted.
+        # Google's operators, so that unwanted results do not fill the page.
         unwanted = [("site", each) for each in request.exclude_domains]
         unwanted += [("filetype", each) for each in request.exclude_file_types]
         operators = [f"-{kind}:{each}" for kind, each in unwanted if _OPERAND.fullmatch(each)]
-        # Google's custom date range, whose first and last day both belong to it.
+        # Google's custom date range includes its first and last day.
         period = [f"cd_min:{request.after:%m/%d/%Y}"] if request.after else []
         if request.before:
             period.append(f"cd_max:{request.before - timedelta(days=1):%m/%d/%Y}")
@@ -78,14 +74,14 @@ _MAX_CAUSE = 60
 
 
 class SearxngSearch(SearchService):
-    """SearXNG, a metasearch engine that one runs oneself; no key. `base_url` is where `/search` is.
+    """SearXNG, a self-hosted metasearch engine without keys. `/search` is below `base_url`.
 
-    It asks other engines and says which of them did not answer: with results that is a caveat,
-    without any it is an outage, because nobody can tell whether there was something to find.
+    It names the engines that did not answer. With results that makes the answer partial; without
+    results it is an outage, because those engines might have found something.
 
-    The instance decides how many results a page has and offers neither dates nor exclusions, so
-    its page is cut to the limit, and what is unwanted is left out here. A result's rank is its
-    place on the instance's page, after `limit` places for every page before.
+    The instance decides the number of results per page and supports neither dates nor exclusions,
+    so this class cuts and filters the page. A result's rank is its place on the instance's page,
+    after `limit` places for each earlier page.
     """
 
     provider = "searxng"
@@ -98,10 +94,7 @@ class SearxngSearch(SearchService):
         (
             HTTPStatus.TOO_MANY_REQUESTS,
             "",
-            (
-                "the instance's limiter refused; ask less often, or allow this address in its "
-                "limiter.toml{wait}"
-            ),
+            "the instance's limiter refused; allow this address in its limiter.toml{wait}",
         ),
     )
 
@@ -146,9 +139,9 @@ _RANKED_PAPERS = 1_000  # The service ranks no more than these and refuses to lo
 class SemanticScholarSearch(SearchService):
     """Scholarly papers of Semantic Scholar's Academic Graph.
 
-    A hit's URL is the paper's open-access PDF if it has one, else its page; its snippet is the
-    abstract. The day of publication is often unknown; it is not made up. Without a key, all users
-    of the world share one small limit, and refusals are common.
+    A hit's URL is the paper's open-access PDF, or else its page; its snippet is the abstract. The
+    day of publication is often unknown. Without a key all users share one small limit, so refusals
+    are common.
     """
 
     provider = "semantic_scholar"
@@ -159,7 +152,7 @@ class SemanticScholarSearch(SearchService):
     async def _find(self, request: SearchRequest) -> Findings:
         wanted = min(request.limit, _LARGEST_PAGE, _RANKED_PAPERS - request.offset)
         if wanted <= 0:
-            return [], ""  # it ranks no more, so nothing is missing
+            return [], ""  # it ranks no more papers
         first = request.after.isoformat() if request.after else ""
         last = (request.before - timedelta(days=1)).isoformat() if request.before else ""
         answer = await self._get(
@@ -173,7 +166,7 @@ class SemanticScholarSearch(SearchService):
         )
         if whole_number(answer.get("total")) is None:
             raise wrong_shape("has no total")
-        # The list is left out where it would be empty.
+        # The service leaves out an empty list.
         papers = objects(answer.get("data", []), "papers")
         addressed = []
         for paper in papers:
@@ -198,11 +191,11 @@ _LONGEST_QUERY = 300
 
 
 class WikipediaSearch(SearchService):
-    """Wikipedia, by MediaWiki's action API; no key. The snippet is the beginning of the article.
+    """Wikipedia, through MediaWiki's action API, without keys. Snippets are articles' beginnings.
 
-    Articles have no day of publication: they change all the time, so restrictions to a period
-    leave none out. In `base_url`, where `/w/api.php` is, `{language}` stands for the edition; a
-    search's own language wins. Raises SetupError for what is no language code.
+    Articles change all the time and have no day of publication, so a period excludes none. In
+    `base_url`, above `/w/api.php`, `{language}` stands for the edition; a request's own language
+    wins. SetupError for an invalid language code.
     """
 
     provider = "wikipedia"
@@ -215,7 +208,7 @@ class WikipediaSearch(SearchService):
         self._edition = self._language.strip().lower()
         if _LANGUAGE.fullmatch(self._edition) is None:
             raise SetupError(
-                f"wikipedia cannot be asked: {self._language[:40]!r} is no language of Wikipedia; "
+                f"wikipedia is not usable: {self._language[:40]!r} is no language of Wikipedia; "
                 "write it as en or de."
             )
 
@@ -240,7 +233,7 @@ class WikipediaSearch(SearchService):
         )
         found = answer.get("query")
         if found is None:
-            # The service leaves this out when no article was found, and only then says it is done.
+            # Without articles the service leaves this out and reports that the batch is complete.
             if "batchcomplete" not in answer:
                 raise wrong_shape("has neither articles nor an end")
             return [], ""
@@ -266,11 +259,11 @@ _INSTRUCTION = (
 
 
 class PerplexityExpert(SearchService):
-    """Perplexity, a language model that searches the web and names its sources.
+    """Perplexity, a language model that searches the web and cites its sources.
 
-    The pages that it cites are hits, and its own words, with their sources, are one more. Every
-    question is paid for, and one whose answer is lost is paid twice. Answers take 2 to 30 seconds:
-    the client's read_seconds must allow for that. Languages are left to the question's own.
+    The cited pages are hits; its own words with their sources are one more. Every question costs
+    money, and a repeated one costs it again. Answers take 2 to 30 seconds; the client's
+    `read_seconds` must allow for that. The answer's language is that of the question.
     """
 
     provider = "perplexity"
@@ -285,7 +278,7 @@ class PerplexityExpert(SearchService):
 
     async def _find(self, request: SearchRequest) -> Findings:
         if request.page > 1:
-            # One answer is all there is; asking again would repeat it, and be paid for.
+            # There is only one answer; another request would repeat and bill it.
             return [], ""
         excluded = [f"-{name}" for name in request.exclude_domains][:_MOST_DOMAINS]
         country = {"user_location": {"country": (request.country or "").upper()}}
@@ -320,7 +313,7 @@ class PerplexityExpert(SearchService):
             if not isinstance(urls, list) or (urls and not addresses):
                 raise wrong_shape("has no list of citations")
             cited = [FoundHit(rank, "", url) for rank, url in enumerate(addresses, 1)]
-        # Words that were cut off may have been cut before the "but".
+        # A cut-off answer may lack its "but".
         if not words.strip() or choice.get("finish_reason") == "length":
             return cited, ""
         sources = "".join(f"\n[{hit.rank}] {hit.url}" for hit in cited)
@@ -334,20 +327,20 @@ class PerplexityExpert(SearchService):
         return [*cited, own_words], ""
 
 
-# --- What fact-checkers have already said -------------------------------------------------------
+# --- Prior fact checks --------------------------------------------------------------------------
 
 
 class GoogleFactChecks(Service):
-    """Looks claims up in Google's Fact Check Tools.
+    """Looks up claims in Google's Fact Check Tools.
 
-    A prior fact check is a verdict, not a source: read as evidence it would decide the claim by
-    another's judgement. So these results are no FoundHits, and no SearchProvider hands them out.
+    A prior fact check is a verdict, not a source. As evidence it would decide the claim by somebody
+    else's judgement, so these results are no FoundHits and this is no SearchProvider.
     """
 
     provider = "google_fact_check"
     address = "https://factchecktools.googleapis.com"
     setting, site = "GOOGLE_FACT_CHECK_API_KEY", "console.cloud.google.com"
-    # The service accepts the key in the URL too, where it would end up in logs.
+    # In the URL, which the service also accepts, the key would end up in logs.
     key_header = ("X-Goog-Api-Key", "")
     refusals = (
         (HTTPStatus.BAD_REQUEST, "api key not valid|api_key_invalid|api key expired", KEY_REFUSED),
@@ -360,8 +353,6 @@ class GoogleFactChecks(Service):
     )
 
     async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
-        """Look a claim up; see FactCheckLane.prior_checks."""
-
         async def look_up() -> tuple[PriorFactCheck, ...]:
             now = self.now()
             days = (now.date() - request.after).days if request.after else None
@@ -372,7 +363,7 @@ class GoogleFactChecks(Service):
                 languageCode=request.language,
                 maxAgeDays=None if days is None else max(1, days),
             )
-            # The list is left out where it would be empty.
+            # The service leaves out an empty list.
             return tuple(_checks(answer.get("claims", []), now))
 
         checks, answer = await self._answer(look_up())
@@ -380,7 +371,7 @@ class GoogleFactChecks(Service):
 
 
 def _checks(claims: object, now: datetime) -> Iterator[PriorFactCheck]:
-    """Read the reviews that have an address; OutageError if there are reviews and none has one."""
+    """Yield the reviews with a URL; OutageError if there are reviews but none has one."""
     reviews = [
         (claim, review)
         for claim in objects(claims, "claims")

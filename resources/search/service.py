@@ -1,9 +1,7 @@
-"""What search services over HTTP and JSON have in common, and several of them behind one door.
+"""Search services over HTTP and JSON: requests, time, refusals, and reading damaged answers.
 
-What belongs here: asking, timing, turning every failure into an outage, the names of refusals
-(wrong key, no credits, over quota), and reading JSON that may be damaged or of another shape. What
-does not: any one service's wire format (providers.py), merging hits of the same page, which needs
-canonical URLs and is the domain's business.
+It turns every failure into an outage. Merging hits of the same page needs canonical URLs, so the
+stages do that.
 """
 
 from __future__ import annotations
@@ -27,12 +25,10 @@ from resources.search.base import ANSWERS, FoundHit, SearchAnswer, SearchProvide
 
 Found = TypeVar("Found")
 Json = Mapping[str, Any]
-"""An object of JSON whose values may be anything."""
-
 Refusal: TypeAlias = tuple[int, str, str]
-"""A status, a pattern in the answer's beginning (in lower case), and what it means: a sentence in
-which {setting}, {site} and {wait} stand for the service's own. Nothing of the answer itself: it may
-repeat the key."""
+"""A status, a pattern in the beginning of the answer (in lower case), and its meaning: a sentence
+with the placeholders {setting}, {site} and {wait}. It repeats no words of the answer, which may
+contain the key."""
 
 NO_CREDITS = "the account is out of credits; add some at {site}"
 KEY_REFUSED = "the API key was refused; check {setting}"
@@ -45,41 +41,35 @@ _USUAL: Sequence[Refusal] = (
 _WITHOUT_KEY: Refusal = (
     HTTPStatus.TOO_MANY_REQUESTS,
     "",
-    (
-        "too many requests at the moment by all who ask without a key; set {setting} or try again "
-        "later{wait}"
-    ),
+    "too many requests by all users without a key; set {setting} or try again later{wait}",
 )
 _MAX_BYTES = 5_000_000
 _KEY = re.compile(r"[\x21-\x7e]+")
 _SHOWN_BYTES = 4_000
 _ERROR_CODE = re.compile(r"[\w-]{1,60}")
 _ECHO = "query"
-"""The name under which services repeat the question."""
-_MOST_RESULTS = 100
-"""Results that are read of one page, however many a server sends."""
+"""The field in which services repeat the question."""
+_MAX_RESULTS = 100
+"""Results of one page; the rest of a longer answer is ignored."""
 
 
 class Service:
-    """A service that is asked over HTTP, mostly in JSON. Its key is shown nowhere.
+    """A client of a service that speaks HTTP, mostly with JSON. It never shows its key.
 
-    The client's owner closes it, and its guard must allow the service's host: that of `base_url`,
-    in place of the usual `address`. `language` is that of what is found, where a service must be
-    told one. `identity` is what of all this changes its answers. Raises SetupError for a key that
-    is empty or that no HTTP header may hold.
+    `base_url` replaces the usual `address`; the client's guard must allow it. `language` is that of
+    the results, for services that need one. `identity` names everything that changes the answers.
+    Raises SetupError for an empty key, or one that an HTTP header cannot carry.
     """
 
     provider: str
-    """The name that answers carry."""
     address = ""
     setting = ""
-    """Where the key is set; empty for a service without keys."""
+    """The setting of the key; empty for a service without keys."""
     site = ""
-    """Where its credits are bought."""
+    """The site that sells credits."""
     key_header = ("", "")
-    """The header that carries the key, and what stands before the key in it."""
+    """The header of the key, and the prefix before the key."""
     refusals: Sequence[Refusal] = ()
-    """What this service's own refusals look like."""
     now: Callable[[], datetime] = staticmethod(lambda: datetime.now(UTC))
     """The moment from which relative dates ("3 days ago") count."""
 
@@ -97,15 +87,15 @@ class Service:
         self._key = None if api_key is None else api_key.strip()
         if self._key is not None and _KEY.fullmatch(self._key) is None:
             raise SetupError(
-                f"{self.provider} cannot be asked: its API key is empty or holds characters that "
-                f"no key has; check {self.setting}."
+                f"{self.provider} is not usable: its API key is empty or has characters that no "
+                f"key has; check {self.setting}."
             )
         self.identity = f"{self.provider} {self._base} {language}"
         name, before = self.key_header
         self._keys = {name: f"{before}{self._key}"} if name and self._key else {}
 
     async def _answer(self, work: Awaitable[Found]) -> tuple[Found | None, dict[str, Any]]:
-        """Return what work led to (None: an outage), and how it ended, as answers say it."""
+        """Return the result (None for an outage), and the fields that every answer has."""
         started, found, reason = time.perf_counter(), None, None
         try:
             found = await work
@@ -131,15 +121,16 @@ class Service:
         )
 
     def _read(self, response: http.Response) -> Json:
-        """Read the JSON object of a success; raise the failure that any other answer stands for."""
+        """Return the JSON object of a success; raise HttpFailureError for any other answer."""
         words = response.body[:_SHOWN_BYTES].decode("utf-8", "replace").casefold()
         usual = (*(() if self._key else (_WITHOUT_KEY,)), *_USUAL) if self.setting else ()
         for status, pattern, sentence in (*self.refusals, *usual):
             if response.status == status and re.search(pattern, words):
                 seconds = http.retry_after_seconds(response.headers)
                 wait = "" if seconds is None else f" (it asks to wait {seconds:.0f} seconds)"
-                said = sentence.format(setting=self.setting, site=self.site, wait=wait)
-                raise http.OutageError(said)
+                raise http.OutageError(
+                    sentence.format(setting=self.setting, site=self.site, wait=wait)
+                )
         if failure := http.status_failure(response):
             raise failure
         try:
@@ -156,21 +147,20 @@ class Service:
 
 
 Findings: TypeAlias = tuple[Sequence[FoundHit], str]
-"""One page of a service's results, and what is missing from it, if anything is."""
+"""One page of results, and the reason if it is partial, else an empty text."""
 
 
 class SearchService(Service):
-    """A search provider that is asked over HTTP; subclasses know its wire format."""
+    """A search provider over HTTP. Subclasses implement its wire format."""
 
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
-        """Ask for one page of results; see SearchProvider.search."""
         findings, answer = await self._answer(self._find(request))
         if findings is None:
             return (SearchAnswer(**answer),)
         hits, lacking = findings
         if lacking:
             answer["reason"] = f"{self.provider}: {lacking}"
-        # An answer engine's own words count towards no limit.
+        # An answer engine's own words do not count towards the limit.
         own = [hit for hit in hits if hit.url.startswith(ANSWERS)]
         wanted = [hit for hit in hits if hit not in own and request.admits_url(hit.url)]
         return (SearchAnswer(hits=(*wanted[: request.limit], *own), **answer),)
@@ -178,17 +168,17 @@ class SearchService(Service):
     async def _hits(
         self,
         entries: Sequence[Json],
-        what: str,
+        kind: str,
         before: int = 0,
         *,
         url: str = "url",
         snippet: str = "snippet",
         day: str = "",
     ) -> list[FoundHit]:
-        """Read results: their titles, and the values under the names of `url`, `snippet` and `day`.
+        """Read results from their fields `title`, `url`, `snippet` and `day` as named.
 
-        `before` results came before the first. A result without URL is left out, and the others
-        keep their ranks. If none has one it is an OutageError, which calls a result `what`.
+        `before` results came before the first. Results without a URL are left out; the others keep
+        their ranks. OutageError, which calls a result `kind`, if no result has a URL.
         """
 
         def read() -> list[FoundHit]:
@@ -201,24 +191,24 @@ class SearchService(Service):
                     text(entry.get(snippet)),
                     read_day(text(entry.get(day)), now),
                 )
-                for rank, entry in enumerate(entries[:_MOST_RESULTS], before + 1)
+                for rank, entry in enumerate(entries[:_MAX_RESULTS], before + 1)
                 if (address := text(entry.get(url)))
             ]
 
-        hits = await asyncio.to_thread(read)  # a date in words takes a while
+        hits = await asyncio.to_thread(read)  # parsing a date in words is slow
         if entries and not hits:
-            raise wrong_shape(f"gives no {what} a URL")
+            raise wrong_shape(f"gives no {kind} a URL")
         return hits
 
     @abstractmethod
     async def _find(self, request: SearchRequest) -> Findings:
-        """Ask the service once; exclusions and the limit are enforced on what this returns."""
+        """Ask the service once. The caller enforces the exclusions and the limit."""
 
 
 class MergedSearch:
-    """Asks all its providers at once; answers come in the order of the providers.
+    """Asks several providers at once, and returns their answers in the order of the providers.
 
-    Raises ValueError without a provider: a search that asks nobody would seem to find nothing.
+    ValueError without a provider: a search that asks nobody would seem to find nothing.
     """
 
     def __init__(self, providers: Sequence[SearchProvider]) -> None:
@@ -227,7 +217,6 @@ class MergedSearch:
         self._providers = tuple(providers)
 
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
-        """Ask every provider for one page of results; one outage does not touch the others."""
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each.search(request)) for each in self._providers]
         return [answer for task in tasks for answer in task.result()]
@@ -236,29 +225,28 @@ class MergedSearch:
 # --- Reading an answer --------------------------------------------------------------------------
 
 
-def wrong_shape(what: str) -> http.OutageError:
-    """Name an answer that is JSON of another shape than the service documents."""
-    return http.OutageError(f"its answer {what}; has its format changed?")
+def wrong_shape(problem: str) -> http.OutageError:
+    """Return the error for JSON of another shape than the service documents."""
+    return http.OutageError(f"its answer {problem}; has its format changed?")
 
 
 def _error_in(answer: Json) -> str | None:
-    """Return the code of an error that a success without any result carries; None if it has none.
+    """Return the code of an error in a successful answer without results; None without an error.
 
-    An error beside results, which are objects in a list, is no reason to lose them. Without results
-    a member called `error` is one, and beside an empty list so is a sentence or a status of failure
-    under any name.
+    Results are objects in a list; with results an error does not count. Without results, a field
+    called `error` is one. Next to an empty list, any text or failing status is an error too.
     """
     results = {name: value for name, value in answer.items() if name != "errors"}
     lists = [value for value in results.values() if isinstance(value, list)]
     if any(isinstance(entry, dict) for entries in lists for entry in entries):
         return None
     error = answer.get("error") or answer.get("errors")
-    beside = [] in lists and any(
+    is_failure = [] in lists and any(
         (isinstance(value, str) and value.strip() and name != _ECHO)
         or (name.lower().endswith(("code", "status")) and _is_failure(value))
         for name, value in results.items()
     )
-    if not error and not beside:
+    if not error and not is_failure:
         return None
     code = text(error.get("code")) if isinstance(error, Mapping) else ""
     return code if _ERROR_CODE.fullmatch(code) else "no reason given"
@@ -268,26 +256,25 @@ def _is_failure(status: object) -> bool:
     return (whole_number(status) or 0) >= HTTPStatus.BAD_REQUEST
 
 
-def objects(value: object, what: str) -> list[Json]:
-    """Read a list of objects, without members that are none.
+def objects(value: object, kind: str) -> list[Json]:
+    """Return the objects of a list, and ignore its other members.
 
-    Anything but a list, or a list without a single object, is an OutageError, which calls it
-    `what`.
+    OutageError, which calls the list `kind`, for any other value and for a non-empty list without
+    objects.
     """
     if isinstance(value, list):
         found: list[Json] = [entry for entry in value if isinstance(entry, dict)]
         if found or not value:
             return found
-    raise wrong_shape(f"has no list of {what}")
+    raise wrong_shape(f"has no list of {kind}")
 
 
 def text(value: object) -> str:
-    """Return a text on one line, without halves of surrogate pairs; empty for what is no text."""
+    """Return a text on one line, without lone surrogates; empty for any other value."""
     if not isinstance(value, str):
         return ""
     return " ".join(value.encode("utf-8", "replace").decode("utf-8").split())
 
 
 def whole_number(value: object) -> int | None:
-    """Return a whole number; None for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -98,7 +98,7 @@ def test_a_hub_without_https_is_not_asked(factible: Run, monkeypatch: pytest.Mon
     monkeypatch.setenv("FACTIBLE_MODEL_HUB", "http://hub.example")
     result = factible("models", "pull", "nli-base", "--yes")
     assert result.exit_code == 1
-    assert "not https" in result.stderr
+    assert "does not use https" in result.stderr
 
 
 def test_the_list_says_what_serves_without_any_pull(factible: Run) -> None:

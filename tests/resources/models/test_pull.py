@@ -20,7 +20,7 @@ from resources.models.base import (
     read_manifest,
     read_receipt,
 )
-from resources.models.hub import Hub, _alone, add_model, pull_model, remove_model
+from resources.models.hub import Hub, _locked, add_model, pull_model, remove_model
 from tests.resources.models.hub_server import (
     COMMIT,
     CONFIG,
@@ -108,7 +108,7 @@ async def test_a_later_pull_goes_on_where_an_earlier_one_stopped(
 ) -> None:
     hub.break_after = [300_000]
     hub.refuse = lambda path: 503 if "cdn" in path and hub.asked("cdn") > 1 else None
-    with pytest.raises(ModelPullError, match="goes on where it stopped"):
+    with pytest.raises(ModelPullError, match="it resumes"):
         await pull(hub, tmp_path)
     assert model_path(tmp_path, "nli") is None
     assert len(partial(tmp_path)) == 1
@@ -153,7 +153,7 @@ async def test_a_file_that_is_not_the_announced_one_is_set_aside_and_not_used(
         return bytes([body[0] ^ 1]) + body[1:] if path == name else body
 
     hub.spoil = flip
-    with pytest.raises(ModelPullError, match="set aside"):
+    with pytest.raises(ModelPullError, match="It is kept as"):
         await pull(hub, tmp_path)
     assert model_path(tmp_path, "nli") is None
     assert f"{Path(name).name}.rejected" in partial(tmp_path)
@@ -206,7 +206,7 @@ async def test_a_digest_of_the_manifest_outranks_what_the_hub_announces(
 
 async def test_nothing_is_fetched_that_could_not_be_checked(hub: FakeHub, tmp_path: Path) -> None:
     hub.announce = False
-    with pytest.raises(ModelPullError, match="could not be checked"):
+    with pytest.raises(ModelPullError, match="cannot check it"):
         await pull(hub, tmp_path)
     assert hub.asked("") == 0
 
@@ -215,8 +215,8 @@ async def test_nothing_is_fetched_that_could_not_be_checked(hub: FakeHub, tmp_pa
     ("status", "words"),
     [
         (404, "does not have onnx/model.onnx"),
-        (401, "who have an account"),
-        (403, "who have an account"),
+        (401, "requires an account"),
+        (403, "requires an account"),
         (418, "refused"),
         (500, "answered 500"),
         (429, "answered 429"),
@@ -305,7 +305,7 @@ async def test_a_disk_that_fills_up_is_a_sentence_and_keeps_what_there_is(
 
 async def test_a_folder_that_cannot_be_made_is_a_sentence(hub: FakeHub, tmp_path: Path) -> None:
     (tmp_path / "models").write_text("a file stands here")
-    with pytest.raises(ModelStoreError, match="cannot be written"):
+    with pytest.raises(ModelStoreError, match="is not writable"):
         await pull(hub, tmp_path)
 
 
@@ -343,8 +343,8 @@ async def test_a_model_is_removed_with_what_was_left_of_pulls(hub: FakeHub, tmp_
 
 async def test_two_pulls_of_one_model_do_not_mix(hub: FakeHub, tmp_path: Path) -> None:
     with (
-        _alone(tmp_path / "models", "nli"),
-        pytest.raises(ModelStoreError, match="another process"),
+        _locked(tmp_path / "models", "nli"),
+        pytest.raises(ModelStoreError, match="Another process"),
     ):
         await pull(hub, tmp_path)
     await pull(hub, tmp_path)

@@ -404,7 +404,7 @@ async def test_one_server_can_stand_in_the_place_of_all_others(whois_server: Who
 
 async def test_nobody_listens() -> None:
     names = NameTable({"whois.iana.org:43": ("127.0.0.1", 9)})
-    with pytest.raises(OutageError, match="could not be asked"):
+    with pytest.raises(OutageError, match="did not answer"):
         await WhoisRegistry(names=names).registered_at("agency.com")
 
 
@@ -462,7 +462,7 @@ async def test_a_fast_registry_spares_the_slow_one() -> None:
 async def test_an_outage_is_not_ignorance() -> None:
     both_silent = await ages(Says(None), Says(None)).age("agency.org")
     assert both_silent == DomainAge(
-        "unknown", reason="no registry says when agency.org was registered"
+        "unknown", reason="no registry knows when agency.org was registered"
     )
     one_down = await ages(Says(OUTAGE), Says(None)).age("agency.org")
     assert one_down == DomainAge("outage", reason="it is down")

@@ -114,7 +114,7 @@ def test_without_a_scale_ratings_are_called_by_their_names(tmp_path: Path) -> No
             "columns: {domain: Website, rating: Points, class: Kind, reason: Remark}\n",
             "",
             6,
-            "this needs columns beside it",
+            "this needs columns too",
         ),
         ("dataset: newsroom-survey", "dataset: [", 2, "This is not valid YAML"),
     ],
@@ -143,7 +143,7 @@ def test_a_mistake_in_a_description_is_named_with_its_line(
         (
             MAPPING.replace("thresholds: {high: 75, medium: 50}", "scale: {fine: high}"),
             TABLE,
-            r"csv:2: Points holds '91,5': it does not stand in the description's scale",
+            r"csv:2: Points holds '91,5': the scale of the description lacks it",
         ),
     ],
 )

@@ -133,7 +133,7 @@ ANSWERS = [
     ("serper", 400, refused("Missing query parameter"), "service.example answered 400 Bad Request"),
     ("serper", 429, "", "too many requests for this account; ask less often"),
     ("searxng", 403, "", "does not offer JSON; add json to search.formats in its settings.yml"),
-    ("searxng", 429, "", "or allow this address in its limiter.toml"),
+    ("searxng", 429, "", "allow this address in its limiter.toml"),
     ("searxng", 404, "", "service.example answered 404 Not Found"),
     ("semantic_scholar", 403, refused("Forbidden"), f"{KEY_REFUSED}SEMANTIC_SCHOLAR_API_KEY"),
     ("wikipedia", 429, "", "too many requests; ask less often (it asks to wait 90 seconds)"),

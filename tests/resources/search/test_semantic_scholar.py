@@ -137,6 +137,6 @@ async def test_too_many_requests_without_a_key_says_that_a_key_helps(
     found = await ask(keyless)
     assert found.outcome == "outage"
     assert found.reason == (
-        "semantic_scholar: too many requests at the moment by all who ask without a key; set "
+        "semantic_scholar: too many requests by all users without a key; set "
         "SEMANTIC_SCHOLAR_API_KEY or try again later (it asks to wait 60 seconds)"
     )
