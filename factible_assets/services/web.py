@@ -28,7 +28,7 @@ from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.miniature_web import SEARCH_BASE_URL, miniature_web
 from resources.network_guard import NameTable, NetworkGuard
 from resources.pages.browser import Browser, find_browser
-from resources.pages.scraper import JINA_URL, Fetching, JinaReader, PageFetcher, Wayback
+from resources.pages.scraper import JINA_URL, JinaReader, PageFetcher, PageSource, Wayback
 from resources.ratings import registries
 from resources.search.base import FactCheckLane, SearchProvider
 from resources.search.providers import SerperSearch
@@ -132,7 +132,7 @@ async def _live(settings: Settings, stack: AsyncExitStack, kept: DiskCache) -> O
 
 async def _page_fetcher(
     settings: Settings, services: HttpClient, stack: AsyncExitStack
-) -> tuple[Fetching, str]:
+) -> tuple[PageSource, str]:
     """Return who fetches pages, and what the cache must know of it."""
     if settings.pages == "jina":
         reader = jina_reader(settings, services)

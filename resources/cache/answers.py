@@ -178,7 +178,7 @@ class ConditionalFetch(Protocol):
     async def __call__(
         self, url: str, known: FetchedPage | None = None, *, promise: Promise | None = None
     ) -> FetchedPage:
-        """Fetch a page; see resources.pages.scraper.Fetching.fetch."""
+        """Fetch a page; see resources.pages.scraper.PageSource.fetch."""
 
 
 class CachingFetcher:

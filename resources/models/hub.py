@@ -40,8 +40,6 @@ _MAX_REDIRECTS = 6
 _MAX_SECONDS = 86_400.0
 _RETRY = http.RetryPolicy(attempts=5, max_delay_seconds=20.0, max_retry_after_seconds=60.0)
 _PARTIAL = ".partial"
-_KEPT = {"bytes", "sha256", "git_id"}
-_BLOCK = 1024 * 1024
 _SPARE_BYTES = 50 * 1024 * 1024  # Space that a download must leave on the disk.
 Done = TypeVar("Done")
 Progress = Callable[[str, int, int], None]
@@ -259,31 +257,27 @@ async def pull_model(
     kept as NAME.rejected; ModelStoreError if the folder is not writable, in use, or too full.
     """
     folder, name = home / base.FOLDER, model.name
-    partial = folder / _PARTIAL / name
+    incoming = folder / _PARTIAL / name
     with _locked(folder, name):
-        partial.mkdir(parents=True, exist_ok=True)
-        there = sum(file.stat().st_size for file in partial.iterdir() if file.is_file())
+        incoming.mkdir(parents=True, exist_ok=True)
+        there = sum(file.stat().st_size for file in incoming.iterdir() if file.is_file())
         needed = max(0, sum(file.bytes for file in files) - there) + _SPARE_BYTES
-        free = shutil.disk_usage(partial).free
+        free = shutil.disk_usage(incoming).free
         if free < needed:
             raise base.ModelStoreError(
-                f"The disk of {partial} has {free / 1e6:,.0f} MB left, and {model.title} "
+                f"The disk of {incoming} has {free / 1e6:,.0f} MB left, and {model.title} "
                 f"needs {needed / 1e6:,.0f} MB. Free some space, or set FACTIBLE_HOME to "
                 "another disk."
             )
-        for file in files:
-            await _fetch(hub, file, partial, progress)
-        kept = [
-            base.ReceiptFile(name=file.save_as, **file.model_dump(include=_KEPT)) for file in files
-        ]
-        return _put_in_place(folder, model, kept)
+        fetched = [await _fetch(hub, file, incoming, progress) for file in files]
+        return _put_in_place(folder, model, fetched)
 
 
 def _put_in_place(
     folder: Path, model: base.ManifestModel, files: Sequence[base.ReceiptFile]
 ) -> base.Receipt:
     """Move a model's checked files from `.partial` to their place, with a receipt."""
-    partial, old = folder / _PARTIAL / model.name, folder / model.name
+    incoming, old = folder / _PARTIAL / model.name, folder / model.name
     receipt = base.Receipt(
         **model.model_dump(include={"name", "title", "repo", "licence", "source"}),
         commit=model.revision,
@@ -291,16 +285,16 @@ def _put_in_place(
         files=tuple(files),
     )
     wanted = {file.name for file in receipt.files}
-    for other in partial.iterdir():
+    for other in incoming.iterdir():
         if other.name not in wanted:
             other.unlink()
-    (partial / base.RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
+    (incoming / base.RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
     if old.exists():
         aside = folder / _PARTIAL / f"{model.name}.old"
         shutil.rmtree(aside, ignore_errors=True)
         old.replace(aside)
         shutil.rmtree(aside, ignore_errors=True)
-    partial.replace(old)
+    incoming.replace(old)
     return receipt
 
 
@@ -317,48 +311,39 @@ def add_model(home: Path, model: base.ManifestModel, files: Sequence[Path]) -> b
             f"The manifest lacks digests for files of {model.title}, so you cannot add it by hand. "
             f"Fetch it with `factible models pull {model.name}`."
         )
-    wanted = {spec.sha256: spec for spec in model.files}
+    missing = {spec.sha256: spec for spec in model.files}
     folder = home / base.FOLDER
     with _locked(folder, model.name):
-        partial = folder / _PARTIAL / model.name
-        partial.mkdir(parents=True, exist_ok=True)
+        incoming = folder / _PARTIAL / model.name
+        incoming.mkdir(parents=True, exist_ok=True)
         added: list[base.ReceiptFile] = []
         for path in files:
-            copy = partial / "added.part"
-            digest, size = _copied(path, copy)
-            spec = wanted.pop(digest, None)
+            copy = incoming / "added.part"
+            try:
+                shutil.copyfile(path, copy)
+                digest = _sha256(copy)
+            except OSError as error:
+                copy.unlink(missing_ok=True)
+                raise base.ModelPullError(
+                    f"{path} could not be copied ({error.strerror or error}). Correct its name or "
+                    "permissions, or free some space."
+                ) from error
+            spec = missing.pop(digest, None)
             if spec is None:
                 copy.unlink()
+                needed = ", ".join(f"{each.path} ({each.sha256})" for each in missing.values())
                 raise base.ModelPullError(
                     f"{path} is no file of {model.title}: its SHA-256 is {digest}. It needs "
-                    f"{', '.join(f'{each.path} ({each.sha256})' for each in wanted.values())} of "
-                    f"{model.repo} at {model.revision}."
+                    f"{needed} of {model.repo} at {model.revision}."
                 )
-            copy.replace(partial / spec.save_as)
+            size = copy.replace(incoming / spec.save_as).stat().st_size
             added.append(base.ReceiptFile(name=spec.save_as, bytes=size, sha256=digest))
-        if wanted:
-            missing = ", ".join(each.path for each in wanted.values())
+        if missing:
+            paths = ", ".join(each.path for each in missing.values())
             raise base.ModelPullError(
-                f"{model.title} also needs {missing}. Name all of its files in one command."
+                f"{model.title} also needs {paths}. Name all of its files in one command."
             )
         return _put_in_place(folder, model, added)
-
-
-def _copied(source: Path, target: Path) -> tuple[str, int]:
-    """Copy a file, and return its SHA-256 and size."""
-    digest = hashlib.sha256()
-    try:
-        with source.open("rb") as content, target.open("wb") as copy:
-            while block := content.read(_BLOCK):
-                digest.update(block)
-                copy.write(block)
-            return digest.hexdigest(), copy.tell()
-    except OSError as error:
-        target.unlink(missing_ok=True)
-        raise base.ModelPullError(
-            f"{source} could not be copied to {target.parent} ({error.strerror or error}). Correct "
-            "its name or permissions, or free some space."
-        ) from error
 
 
 def remove_model(home: Path, name: str) -> bool:
@@ -367,14 +352,13 @@ def remove_model(home: Path, name: str) -> bool:
     Raises ModelStoreError if it cannot be deleted, or a pull is in progress.
     """
     folder = home / base.FOLDER
-    places = [folder / name, folder / _PARTIAL / name]
-    if not any(place.exists() for place in places):
+    places = [place for place in (folder / name, folder / _PARTIAL / name) if place.exists()]
+    if not places:
         return False
     with _locked(folder, name):
         try:
             for place in places:
-                if place.exists():
-                    shutil.rmtree(place)
+                shutil.rmtree(place)
         except OSError as error:
             raise base.ModelStoreError(
                 f"{error.filename or folder} cannot be removed ({error.strerror}). "
@@ -402,7 +386,7 @@ def _locked(folder: Path, name: str) -> Iterator[None]:
         ) from error
 
 
-async def _fetch(hub: Hub, file: OfferedFile, folder: Path, progress: Progress) -> None:
+async def _fetch(hub: Hub, file: OfferedFile, folder: Path, progress: Progress) -> base.ReceiptFile:
     done = folder / file.save_as
     part = folder / f"{done.name}.{(file.sha256 or file.git_id or '')[:16]}.part"
     if done.exists():  # from an earlier, unfinished pull
@@ -426,18 +410,24 @@ async def _fetch(hub: Hub, file: OfferedFile, folder: Path, progress: Progress) 
         )
     part.replace(done)
     progress(done.name, file.bytes, file.bytes)
+    return base.ReceiptFile(
+        name=done.name, bytes=file.bytes, sha256=file.sha256, git_id=file.git_id
+    )
 
 
 def _problem(part: Path, file: OfferedFile) -> str | None:
     """Return the reason why a file is not the announced one; None if it is."""
-    sha256 = hashlib.sha256()
-    git = hashlib.sha1(f"blob {file.bytes}\0".encode(), usedforsecurity=False)
-    with part.open("rb") as content:
-        while block := content.read(_BLOCK):
-            sha256.update(block)
-            git.update(block)
-    if file.sha256 is not None and sha256.hexdigest() != file.sha256:
-        return f"its SHA-256 is {sha256.hexdigest()} instead of {file.sha256}"
-    if file.git_id is not None and git.hexdigest() != file.git_id:
-        return f"its git object id is {git.hexdigest()} instead of {file.git_id}"
+    if file.sha256 is not None and (digest := _sha256(part)) != file.sha256:
+        return f"its SHA-256 is {digest} instead of {file.sha256}"
+    if file.git_id is not None:
+        header = f"blob {file.bytes}\0".encode()
+        with part.open("rb") as content:
+            git_id = hashlib.file_digest(content, lambda: hashlib.sha1(header)).hexdigest()  # noqa: S324 - git's own
+        if git_id != file.git_id:
+            return f"its git object id is {git_id} instead of {file.git_id}"
     return None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -1,8 +1,4 @@
-"""A page as it was fetched, kept or archived: one value for all who hand pages on.
-
-What belongs here: the value. What does not: fetching (pages.py), keeping (resources.cache,
-resources.archive), the rows of the warehouse (factible_assets.records).
-"""
+"""A page as a value: fetched, cached or archived."""
 
 from __future__ import annotations
 
@@ -13,20 +9,19 @@ from typing import Final, Literal, TypeAlias
 Via: TypeAlias = Literal["scraped", "browser", "pdf", "archive", "snippet"]
 
 UNDATED: Final = datetime.min.replace(tzinfo=UTC)
-"""When a page was retrieved of which nobody knows it, on its way into the archive."""
+"""Stands for an unknown time of retrieval, on the way into the archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """How one fetch ended; `text` is empty unless the outcome is ok. Times in seconds, UTC.
+    """The result of one fetch; `text` is empty unless the outcome is ok. Times in seconds, UTC.
 
-    `ok`: `text` is the page's readable text. `absent`: there is no such page, as the site or the
-    archive says. `unavailable`: the site answered, and keeps the page from this reader: a refusal,
-    a page without text, a file of another type. `outage`: the fetch failed, or another page came;
-    the page may be had another time.
+    `ok`: `text` is the page's readable text. `absent`: the site or the archive has no such page.
+    `unavailable`: the site answered without a readable page (a refusal, no text, another file
+    type). `outage`: the fetch failed or returned another page; a later fetch may succeed.
 
-    `reason` says why it failed, or why the way before the successful one did. `etag` and
-    `last_modified` are the validators of the answer at `final_url`.
+    `reason` explains the failure, or why an earlier way failed before the successful one. `etag`
+    and `last_modified` are the validators of the answer at `final_url`.
     """
 
     url: str
@@ -46,10 +41,10 @@ class FetchedPage:
     last_modified: str | None = None
 
     def conditions(self) -> dict[str, str]:
-        """Return the request headers that ask for a change only (RFC 9110, section 13.1).
+        """Return the headers of a conditional request (RFC 9110, section 13.1).
 
-        Empty for a page that was not read from the site's answer: that its scripts are the same
-        says nothing about what they draw.
+        Empty if the text does not come from the site's own answer: unchanged scripts may draw a
+        changed page.
         """
         if self.via not in {"scraped", "pdf"} or not self.text or self.final_url is None:
             return {}

@@ -1,17 +1,12 @@
-"""Draws pages that need their scripts, in the Chromium that the system has.
+"""Draws pages that need their scripts, in the system's Chromium.
 
-What belongs here: finding, starting and ending the browser, and drawing one page in a context of
-its own. What does not: where a page's requests may go (guarded_proxy.py), reading the drawn markup
-(reading.py), deciding which page is drawn (pages.py).
-
-Every page has its own context (no cookies, no storage, no cache of another page) and its own
-guarded proxy; address and markup are taken in one step, so that a text always belongs to the
-address that it is given with. The answer that was fetched already is handed to the browser, which
-asks the site only for what the page loads in addition. Images, media and fonts are not loaded.
+Every page has its own context (no cookies, storage or cache of another page) and its own guarded
+proxy. One step takes its address and markup, so that they always belong together. The browser gets
+the answer that is already fetched, and asks the site only for what the page loads in addition,
+without images, media and fonts.
 
 Limits: 20 s until the document is there, then up to 12 s for its text (Factible, section 1.3.4,
-step 3). Nothing is downloaded: on a machine without a browser there is no `Browser`, and
-pages that need one are unavailable.
+step 3). This downloads no browser; without one, pages that need scripts are unavailable.
 """
 
 from __future__ import annotations
@@ -39,8 +34,6 @@ if TYPE_CHECKING:
     from playwright.async_api import Response as Answer
 
 BROWSER_VARIABLE = "FACTIBLE_BROWSER"
-"""The environment variable that names the browser's executable."""
-
 UNSANDBOXED = (
     "The browser that draws pages runs without its sandbox, because this is root. "
     "Run as another user, or set FACTIBLE_BROWSER=off."
@@ -56,7 +49,7 @@ _INSTALL = (
 )
 
 _ARGUMENTS = (
-    # Whatever went past the proxy would find no name, and nothing asks on the browser's own behalf.
+    # Nothing resolves a name past the proxy, and the browser sends no requests of its own.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -72,7 +65,7 @@ _ARGUMENTS = (
     "--no-first-run",
     "--mute-audio",
 )
-# What a browser needs to start. Nothing else is handed on: the environment holds keys.
+# What a browser needs to start. The rest of the environment may hold keys.
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "FONTCONFIG_PATH")
 
 _UNLOADED = frozenset({"image", "media", "font", "texttrack", "ping"})
@@ -95,10 +88,10 @@ _TEXT_LENGTH, _MARKUP = (
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A page as its scripts left it.
+    """A drawn page; `url` and `html` belong together.
 
-    `url` and `html` belong together. `failure` says which document, script or data of the page's
-    own host could not be loaded, `foreign_failure` which of another host; they may be another time.
+    `failure` names a document, script or data of the page's own host that did not load,
+    `foreign_failure` one of another host. They may load later.
     """
 
     url: str
@@ -109,9 +102,9 @@ class Drawn:
 
 
 def find_browser(named: str | None = None) -> str | None:
-    """Return the browser's executable: the one that is named, else one on PATH.
+    """Return the browser's executable: the named one, else one on PATH.
 
-    None: as FACTIBLE_BROWSER says.
+    `named` None stands for FACTIBLE_BROWSER.
     """
     named = os.environ.get(BROWSER_VARIABLE) if named is None else named
     return next(filter(None, map(shutil.which, [named] if named else _NAMES)), None)
@@ -119,10 +112,10 @@ def find_browser(named: str | None = None) -> str | None:
 
 @dataclass(eq=False)
 class Browser(contextlib.AbstractAsyncContextManager["Browser"]):
-    """Draws pages in one event loop; started with the first. Use it with `async with`.
+    """Draws pages in one event loop; starts with the first page. Use it with `async with`.
 
-    `guard` decides about every target that a page asks for. A document may take `load_seconds`,
-    and then its text `wait_seconds`.
+    `guard` decides about every request of a page. A document may take `load_seconds`, and then its
+    text `wait_seconds`.
     """
 
     guard: NetworkGuard
@@ -136,12 +129,12 @@ class Browser(contextlib.AbstractAsyncContextManager["Browser"]):
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __aexit__(self, *_: object) -> None:
-        """End the browser. Drawing again starts a new one."""
+        """Close the browser. Another page starts a new one."""
         async with self._lock:
             await self._stop()
 
     async def draw(self, response: Response) -> Drawn:
-        """Draw a page's answer; UnavailableError: it is none of the web, OutageError: it failed."""
+        """Draw a page's answer. UnavailableError: it left the web; OutageError: drawing failed."""
         async with self._slots:
             try:
                 browser = await self._running()
@@ -191,7 +184,7 @@ class Browser(contextlib.AbstractAsyncContextManager["Browser"]):
     # --- The process ----------------------------------------------------------------------------
 
     async def _running(self) -> PlaywrightBrowser:
-        """Return the browser, started if it is not there, or not there any more."""
+        """Return the browser; start it if it is not running."""
         async with self._lock:
             if self._browser is None or not self._browser.is_connected():
                 await self._stop()
@@ -201,20 +194,20 @@ class Browser(contextlib.AbstractAsyncContextManager["Browser"]):
             return self._browser
 
     async def _unless_it_ends(self, drawing: Coroutine[Any, Any, Drawn]) -> Drawn:
-        """Await a drawing, or raise OutageError as soon as the browser is no more.
+        """Await a drawing, or raise OutageError as soon as the browser ends.
 
-        Not every question to a browser that has just died is answered by an error.
+        A call to a browser that has just died may never return.
         """
-        ways = asyncio.ensure_future(drawing), asyncio.ensure_future(self._ended.wait())
+        tasks = asyncio.ensure_future(drawing), asyncio.ensure_future(self._ended.wait())
         try:
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-            if ways[0].done():
-                return ways[0].result()
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if tasks[0].done():
+                return tasks[0].result()
             raise OutageError("the browser ended while it drew the page")
         finally:
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _start(self) -> PlaywrightBrowser:
         if not is_sandboxed():
@@ -226,7 +219,7 @@ class Browser(contextlib.AbstractAsyncContextManager["Browser"]):
                 chromium_sandbox=is_sandboxed(),
                 args=list(_ARGUMENTS),
                 env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
-                # A port where nothing listens: only the pages' own proxies lead anywhere.
+                # An unused port, because each page has its own proxy.
                 proxy={"server": "socks5://127.0.0.1:9"},
                 handle_sigint=False,
                 handle_sigterm=False,
@@ -252,7 +245,7 @@ class Browser(contextlib.AbstractAsyncContextManager["Browser"]):
 
 
 class _Visit:
-    """What one page asks for while it is drawn; `failures` has a sentence for each host."""
+    """The requests of one page while the browser draws it; `failures` has one reason per host."""
 
     def __init__(self, response: Response) -> None:
         self._response = response
@@ -286,7 +279,7 @@ class _Visit:
         page.on("response", answered)
 
     async def wait_for_text(self, page: Page, seconds: float) -> bool:
-        """Wait for enough text that stays (a cookie notice is text too); tell if it came."""
+        """Wait for enough stable text (a cookie notice is text too); tell whether it came."""
         last, quiet = 0, 0
         try:
             async with asyncio.timeout(seconds):
@@ -296,7 +289,7 @@ class _Visit:
                     except _playwright().Error:
                         if page.is_closed():
                             raise
-                        length = 0  # the page is on its way to another address
+                        length = 0  # the page is navigating
                     settled = length == last and length >= _ENOUGH_TEXT and not self._pending
                     quiet = quiet + 1 if settled else 0
                     last = length
@@ -307,7 +300,7 @@ class _Visit:
 
     async def _on_request(self, route: Route) -> None:
         request = route.request
-        with contextlib.suppress(_playwright().Error):  # the page may be gone by now
+        with contextlib.suppress(_playwright().Error):  # the page may be closed by now
             if request.resource_type in _UNLOADED:
                 await route.abort("blockedbyclient")
             elif (
@@ -355,7 +348,7 @@ async def _context(browser: PlaywrightBrowser, proxy_port: int) -> AsyncIterator
 
 
 def _headers(response: Response) -> dict[str, str]:
-    # For handing it on decoded; cookies stay one a line.
+    # For a decoded body; cookies stay one per line.
     dropped = {"content-encoding", "content-length", "transfer-encoding", "connection"}
     headers: dict[str, str] = {}
     for name, value in response.headers.multi_items():
@@ -370,7 +363,7 @@ def _host(url: str) -> str:
 
 
 def _playwright() -> Any:
-    """Return the library, imported late: it is an extra, and few pages need it."""
+    """Import the library late: it is an extra, and few pages need it."""
     return import_module("playwright.async_api")
 
 
@@ -379,5 +372,5 @@ def _first_line(error: Exception) -> str:
 
 
 def is_sandboxed() -> bool:
-    """Tell whether the browser has its sandbox: Chromium refuses to start with it as root."""
+    """Tell whether the browser can use its sandbox: Chromium refuses to as root."""
     return not (hasattr(os, "geteuid") and os.geteuid() == 0)

@@ -1,13 +1,9 @@
-"""Turns the bytes of a page into readable text with title, author and date.
-
-What belongs here: decoding and extraction, and what the markup shows to keep a page from being
-read. What does not: fetching, deciding which page is read (pages.py), and telling whether it is the
-page that was found (promises.py). Everything here is pure and blocking; run it off the event loop.
+"""Turns the bytes of a page into readable text with title, author and date, or finds the obstacle.
 
 Text, title and author come from trafilatura (Barbaresi 2021, ACL demo,
-doi:10.18653/v1/2021.acl-demo.15), the date from htmldate (Barbaresi 2020, JOSS 5(51) 2439), from
-the page's own markup only: a date that is guessed from the running text would be false precision.
-Where trafilatura finds little, the blocks of the page are taken as they stand.
+doi:10.18653/v1/2021.acl-demo.15), the date from htmldate (Barbaresi 2020, JOSS 5(51) 2439), but
+only from the page's markup: a date guessed from the running text would be false precision. If
+trafilatura finds little, the text is all blocks of the page. Everything here is pure and blocking.
 """
 
 from __future__ import annotations
@@ -30,38 +26,38 @@ from resources.lines import BOMS
 from resources.pages.hidden import drop_hidden
 
 MAX_ELEMENTS = 40_000
-"""Pages with more elements are read block by block: trafilatura would take longer than seconds."""
+"""Limit for trafilatura, which would be too slow beyond; of larger pages the text is all blocks."""
 
-_LITTLE_TEXT = 250  # Characters below which trafilatura's result is compared with the plain blocks.
-_SHELL_TEXT = 100  # A page with scripts and fewer characters than this is drawn by its scripts.
+_LITTLE_TEXT = 250  # Below so many characters the plain blocks may replace trafilatura's result.
+_SHELL_TEXT = 100  # A page with scripts and fewer characters needs a browser.
 _MOUNT = "//div[@id='root' or @id='app' or @id='__next'][string-length(normalize-space()) < 20]"
-"""Where scripts put the page."""
+"""The empty element that scripts fill with the page."""
 
 _REFRESH = "//meta[normalize-space(translate(@http-equiv, 'REFSH', 'refsh')) = 'refresh'][@content]"
 _LEADS = re.compile(r"\s*(\d{0,3})[.\d]*\s*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
-"""After how many seconds a page leads where (HTML, section 4.2.5.3), which a browser follows."""
+"""The seconds and the target of a refresh (HTML, section 4.2.5.3)."""
 
-_LEADING_SECONDS = 10  # Up to these, nobody is meant to read what a page says meanwhile.
+_LEADING_SECONDS = 10  # A page that redirects sooner has no text for readers.
 _LEADING_SCRIPT = re.compile(
     r"\blocation(?:\.href)?\s*=\s*[\"'][^\"']+[\"']\s*(?:[;)}]|$)"
     r"|\blocation\.(?:replace|assign)\(|\bforms?\b.{0,20}\.submit\(\)"
 )
 _LEADING_CODE, _LED_TEXT = 400, 1_500
-"""Characters of scripts and of text up to which a page is but a script that leads on."""
+"""Characters of scripts and of text up to which a redirecting script is all of the page."""
 
 _MARKUP_PER_CHARACTER = 500
-"""Characters of markup for one of text from which a page says too little for its size."""
+"""Characters of markup per character of text, from which a page has too little text."""
 
 _OWN_WORDS_OF_AN_ITEM = 5
-"""Characters beside its links from which an item of a list is no entry of a menu."""
+"""Characters outside of links, from which a list item is no menu entry."""
 
 _STATED_FACTS = "//script[@type='application/ld+json']//text()"
 _NOT_FREE = re.compile(r"\"isAccessibleForFree\"\s{0,9}:\s{0,9}\"?false", re.IGNORECASE)
 _BEGINNING = 1_500
-"""Characters up to which the text of an article is its beginning, where the page states that it is
-not free (schema.org, isAccessibleForFree). Many pages state it and give their whole text."""
+"""Characters up to which the text is only the beginning of an article that is not free (schema.org,
+isAccessibleForFree). Many such pages contain their whole text all the same."""
 
-_LITTLE_FOR_ITS_SIZE = 400  # Characters of text from which no size is too great.
+_LITTLE_FOR_ITS_SIZE = 400  # Characters of text that are enough for a page of any size.
 
 _META_CHARSET = re.compile(
     rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE
@@ -72,16 +68,16 @@ _TAG = re.compile(
     rf"(</?)([a-zA-Z][^\s>/]*+)((?:{_ATTRIBUTE}){{1000,}}+)?+((?:{_ATTRIBUTE})*+)", re.ASCII
 )
 _SUBSET = re.compile(r"(\s*(?:<\?xml[^<>]*>\s*)?<!DOCTYPE[^\[<>]*)\[[^\]]*\]", re.IGNORECASE)
-"""Declarations in the head of XHTML, which libxml2 takes for text of HTML."""
+"""Declarations in the head of XHTML, which libxml2 would read as text."""
 _CLOSED_EARLY = ("b", "big", "i", "s", "small", "strike", "tt", "u")
-"""Tags that libxml2 ends where a paragraph begins; browsers do not."""
+"""Tags that libxml2, unlike browsers, ends at the next paragraph."""
 _DETECTION_WINDOW = 65_536
-# WHATWG Encoding, section 4.2: pages that declare these mean windows-1252.
+# WHATWG Encoding, section 4.2: these labels stand for windows-1252.
 _LATIN_LABELS = frozenset({"ascii", "iso8859-1"})
 _WESTERN = frozenset({"cp1252", "latin_1"})
-# Western text in these has a zero in every second byte, and no other text has none at all.
+# In these, text has many zero bytes; Western text in every second place.
 _WIDE = ("utf-16", "utf-32")
-# Codecs for names of hosts, whose time grows with the square of a text's length.
+# Codecs for host names, with quadratic time.
 _OF_HOSTS = frozenset({"idna", "punycode"})
 _WIDE_ZEROS = 50
 _FOREIGN = re.compile("([^\0-\x7f]+)")
@@ -93,7 +89,7 @@ _DAMAGE_ALLOWED = 0.05
 """Share of a text's non-ASCII characters that may be unreadable in its declared charset."""
 
 _SAMPLE, _LOST_SHARE = 20_000, 0.02
-"""Characters that are looked at, and the share of lost ones from which a text is garbled."""
+"""Size of the sample in characters, and the share of lost ones that makes a text garbled."""
 _PROGRAM_TAGS = ("script", "style", "noscript", "template", "svg", "math", "iframe", "object")
 _MENU_TAGS = ("canvas", "nav", "footer", "aside", "form", "button", "select", "dialog", "title")
 _UNREAD_TAGS = _PROGRAM_TAGS + _MENU_TAGS
@@ -102,7 +98,7 @@ address article blockquote body br caption dd details div dl dt fieldset figcapt
 h4 h5 h6 header hr li main ol p pre section summary table td th tr ul
 """
 _BLOCK_TAGS = frozenset(_BLOCK_TEXT.split())
-# What hostile markup has made readers raise.
+# Errors that hostile markup has caused.
 READER_ERRORS = (
     ArithmeticError,
     AssertionError,
@@ -116,14 +112,13 @@ READER_ERRORS = (
 
 
 Obstacle: TypeAlias = Literal["empty", "garbled", "locked", "needs a browser", "textless"]
-"""Why a page has no text to read: it holds nothing but pictures, its characters were lost on the
-way, it gave the beginning of an article that is not free, its scripts draw it, or it came without
-text."""
+"""Why a page has no readable text: only pictures (empty), lost characters (garbled), only the
+beginning of an article that is not free (locked), scripts that draw it, or no text at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """The text of a page and its metadata. `obstacle` is set if and only if there is no text."""
+    """The text of a page and its metadata; an `obstacle` if and only if there is no text."""
 
     text: str
     title: str | None = None
@@ -133,12 +128,11 @@ class Extract:
 
 
 def decode(body: bytes, declared: str | None = None) -> str:
-    """Decode a page: byte order mark, valid UTF-8, declarations, detection, in this order.
+    """Decode a page by its byte order mark, as UTF-8, by its declarations, or by detection.
 
-    UTF-8 goes first because hardly any other text is valid UTF-8 by chance, while servers often
-    declare a default charset that their pages contradict. A declaration (`declared` is that of the
-    Content-Type header) that does not fit the bytes is not believed. Never fails: what stays
-    unreadable becomes U+FFFD.
+    They apply in this order, because hardly any other text is valid UTF-8 by chance, while servers
+    often declare a wrong default charset. A declaration (`declared` is that of the Content-Type
+    header) counts only if it fits the bytes. Unreadable bytes become U+FFFD.
     """
     for mark, encoding in BOMS:
         if body.startswith(mark):
@@ -155,7 +149,7 @@ def decode(body: bytes, declared: str | None = None) -> str:
 
     matches = from_bytes(body[:_DETECTION_WINDOW])
     best = matches.best()
-    # Among charsets that fit equally well, the western one is by far the most frequent.
+    # Of equally good charsets, the western one is by far the most frequent.
     western = best is None or any(
         match.chaos <= best.chaos and _WESTERN.intersection(match.could_be_from_charset)
         for match in matches
@@ -164,7 +158,7 @@ def decode(body: bytes, declared: str | None = None) -> str:
 
 
 def _decode_as(body: bytes, label: str) -> str | None:
-    """Decode by a label if it is a known charset and fits the bytes."""
+    """Decode by a label; None if it is unknown or does not fit the bytes."""
     try:
         name = codecs.lookup(label.strip().strip("\"'")).name
         is_narrow = name.startswith(_WIDE) and body.count(0) < len(body) // _WIDE_ZEROS
@@ -179,10 +173,10 @@ def _decode_as(body: bytes, label: str) -> str | None:
 
 
 def repaired(text: str) -> str:
-    """Undo what was done to a text whose UTF-8 was taken for windows-1252 or -1251: "dÃ©jÃ ".
+    """Repair a text whose UTF-8 was read as windows-1252 or -1251, such as "dÃ©jÃ ".
 
-    Sites send such text as they stored it. It shows in most of its runs of other characters than
-    ASCII, which are UTF-8 again as bytes; hardly any other run is.
+    Some sites store text like that. Most of its runs of non-ASCII characters are valid UTF-8 as
+    bytes; hardly any other text's are.
     """
     runs = _FOREIGN.findall(text)
     for as_bytes in _AS_BYTES:
@@ -191,13 +185,13 @@ def repaired(text: str) -> str:
             with suppress(UnicodeError):
                 read[run] = run.translate(as_bytes).encode("latin-1").decode("utf-8")
         if sum(run in read for run in runs) > len(runs) / 2:
-            # Some did it twice.
+            # Some sites do it twice.
             return repaired("".join(read.get(each, each) for each in _FOREIGN.split(text)))
     return text
 
 
 def extract_html(html: str, url: str) -> Extract:
-    """Read a decoded HTML page; where it stands is for its metadata."""
+    """Read a decoded HTML page; `url` resolves its links."""
     tree = parse_html(html)
     if tree is None:
         return Extract(text="", obstacle="textless")
@@ -217,7 +211,7 @@ def extract_html(html: str, url: str) -> Extract:
     if is_locked and characters < _BEGINNING:
         obstacle = "locked"
     is_headed = {clean(heading) for heading in headings}.issuperset(page.text.split("\n"))
-    # Too little text, for any page or for the page's size, or what its article begins with alone.
+    # Too little text, for any page or for one of this size.
     least = min(_LITTLE_FOR_ITS_SIZE, len(html) // _MARKUP_PER_CHARACTER)
     is_shell = mounted and characters < _LITTLE_FOR_ITS_SIZE
     is_bare = is_shell or (scripts and characters < max(_SHELL_TEXT, least))
@@ -229,9 +223,9 @@ def extract_html(html: str, url: str) -> Extract:
 
 
 def _least_read(tree: lxml.html.HtmlElement, url: str) -> float:
-    """Return how many characters of text a page has that is one, and not a step on to another.
+    """Return the least number of characters that make a page more than a redirect.
 
-    Infinitely many where a browser is led on at once, none where nothing leads on.
+    Infinite if the page redirects at once, 0 if nothing redirects.
     """
     here, least = urldefrag(url).url, 0.0
     for meta in tree.xpath(_REFRESH):
@@ -250,18 +244,16 @@ def _least_read(tree: lxml.html.HtmlElement, url: str) -> float:
 
 
 def extract_plain(text: str) -> Extract:
-    """Read a page that is plain text already."""
     clean = storable(text).strip()
-    obstacle: Obstacle | None = None if clean else "textless"
     if is_garbled(clean):
-        obstacle = "garbled"
-    return Extract("" if obstacle else clean, obstacle=obstacle)
+        return Extract("", obstacle="garbled")
+    return Extract(clean, obstacle=None if clean else "textless")
 
 
 def parse_html(html: str) -> lxml.html.HtmlElement | None:
-    """Parse a page leniently, without comments, 256 levels at most; None if it has no element.
+    """Parse a page leniently, without comments, to 256 levels; None if it has no element.
 
-    A tag loses its attributes where they are a thousand or more: libxml2 compares each with all.
+    A tag with a thousand attributes loses them, because libxml2 compares each with all others.
     """
 
     def tamed(tag: re.Match[str]) -> str:
@@ -282,9 +274,9 @@ def parse_html(html: str) -> lxml.html.HtmlElement | None:
 
 
 def is_garbled(text: str) -> bool:
-    """Tell whether a text was read in another character set than it was written in, or is none.
+    """Tell whether a text was decoded wrongly, or is no text.
 
-    It then holds characters that no text has: U+FFFD, controls, private use, unassigned.
+    Then it has characters that no text has: U+FFFD, controls, private use, unassigned.
     """
     sample = text[:_SAMPLE]
     lost = sum(
@@ -296,12 +288,9 @@ def is_garbled(text: str) -> bool:
 
 
 def plain_text(tree: lxml.html.HtmlElement) -> str:
-    """Return the blocks of a page, hidden ones too, one a line, without menus and forms."""
-    return _blocks(tree, set(tree.iter(*_UNREAD_TAGS)))
-
-
-def _blocks(tree: lxml.html.HtmlElement, skipped: set[lxml.html.HtmlElement]) -> str:
-    pieces: list[str] = []  # with NUL, which no page holds (storable), between blocks
+    """Return the blocks of a page, one per line, without menus and forms."""
+    skipped = set(tree.iter(*_UNREAD_TAGS))
+    pieces: list[str] = []  # with NUL, which no stored text has, between blocks
     inside_skipped = 0
     for event, element in lxml.etree.iterwalk(tree, events=("start", "end")):
         edge = "\0" if element.tag in _BLOCK_TAGS else ""
@@ -320,17 +309,17 @@ def _blocks(tree: lxml.html.HtmlElement, skipped: set[lxml.html.HtmlElement]) ->
 
 
 def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extract:
-    # Imported late: it takes a third of a second, which `--help` should not.
+    # Late imports: they take a third of a second.
     from trafilatura import bare_extraction  # noqa: PLC0415
     from trafilatura.metadata import extract_metadata  # noqa: PLC0415
     from trafilatura.settings import Document, set_date_params  # noqa: PLC0415
 
     for name in ("trafilatura", "htmldate"):
-        # They report every odd page with its full URL, query included.
+        # They log every odd page with its full URL, including the query.
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         facts = extract_metadata(tree, url, set_date_params(extensive=False), extensive=False)
-        # What they hold is for machines: trafilatura would take an article's text from JSON-LD.
+        # Trafilatura would take an article's text from JSON-LD, which readers do not see.
         lxml.etree.strip_elements(tree, "script", "style", with_tail=False)
         _plain_lists_and_captions(tree)
         document = bare_extraction(tree, url=url, include_comments=False, include_tables=True)
@@ -351,7 +340,7 @@ def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extr
 
 
 def _plain_lists_and_captions(tree: lxml.html.HtmlElement) -> None:
-    """Keep what trafilatura takes for menus and pictures: items with own words, captions."""
+    """Keep list items and captions, which trafilatura would drop as menus and pictures."""
     for item in tree.iter("li", "dd", "td"):
         links = list(item.iter("a"))
         linked = sum(len(link.text_content()) for link in links)
@@ -363,7 +352,6 @@ def _plain_lists_and_captions(tree: lxml.html.HtmlElement) -> None:
 
 
 def page_title(tree: lxml.html.HtmlElement) -> str | None:
-    """Return the page's title as its markup states it."""
     for path in ("//meta[@property='og:title']/@content", "//title//text()", "//h1//text()"):
         found = clean(" ".join(str(part) for part in tree.xpath(path)[:20]))
         if found:
@@ -372,15 +360,15 @@ def page_title(tree: lxml.html.HtmlElement) -> str | None:
 
 
 def clean(text: str | None) -> str | None:
-    """Return a line of metadata on one line, not too long; None if nothing is in it."""
+    """Return metadata on one line, shortened; None if it is empty."""
     return (" ".join(storable(text).split())[:500] or None) if text else None
 
 
 def storable(text: str) -> str:
-    """Drop what no column can hold (NUL, lone surrogates) and the characters that nobody sees.
+    """Remove characters that no column can hold (NUL, lone surrogates), and invisible ones.
 
-    The latter split words for whoever searches them, or speak to machines alone: tags, selectors
-    of variants, joiners between Latin letters. Text that is turned round is stored as it is seen.
+    Invisible characters break the search for words, or address only machines: tags, variant
+    selectors, joiners between Latin letters. Text with reversed direction is stored as it appears.
     """
     if text.isascii():
         return text.replace("\0", "")
@@ -389,7 +377,7 @@ def storable(text: str) -> str:
 
 
 _TURNED = re.compile("\u202e([^\u202c\n<]*)\u202c?")
-"""What is turned round up to where that ends: with its line, and in markup with its element."""
+"""Reversed text up to its end: the end of the line, and in markup of the element."""
 _UNSEEN = re.compile(
     "[\0\u00ad\u034f\u061c\u115f\u1160\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]|(?<=[ -\u024f])[\u200c\u200d]"

@@ -1,12 +1,8 @@
-"""A SOCKS proxy on loopback through which one browser page reaches the web, and nothing else.
+"""A SOCKS proxy on loopback: the only way from one browser page to the web.
 
-What belongs here: carrying a browser's connections to targets that the network guard has checked,
-within a bound on bytes. What does not: the browser (browser.py), the policy on targets
-(resources.network_guard).
-
-A browser given this proxy (SOCKS 5, RFC 1928) resolves no name and opens no connection of its own.
-Redirects, scripts, workers, preflights, beacons and web sockets all arrive here (interception would
-not see all of them), so each is resolved, checked and connected by the guard in one step, and a
+With this proxy (SOCKS 5, RFC 1928) the browser resolves no name and opens no connection itself.
+Redirects, scripts, workers, preflights, beacons and web sockets all arrive here; interception in
+the browser would miss some. The guard resolves, checks and connects each target in one step. Each
 connection leads to one host. TLS stays between the browser and the site.
 """
 
@@ -35,11 +31,10 @@ _CONNECTED, _REFUSED, _UNREACHABLE, _UNKNOWN_COMMAND = 0, 2, 4, 7
 
 @dataclass(eq=False)
 class GuardedProxy:
-    """Listens on an ephemeral `port` of 127.0.0.1 while it is open; use it with `async with`.
+    """Listens on an ephemeral `port` of 127.0.0.1. Use it with `async with`.
 
-    The guard decides about every target; after `max_bytes` in all, every connection is cut.
-    `received` counts what sites sent so far, `failures` has the host of each target that could not
-    be reached.
+    The guard decides about every target. After `max_bytes` in total the proxy cuts every
+    connection. `received` counts the bytes from sites; `failures` lists unreachable hosts.
     """
 
     guard: NetworkGuard
@@ -93,22 +88,22 @@ class GuardedProxy:
         host = address.decode("latin-1") if kind == _NAME else str(ipaddress.ip_address(address))
         upstream = await self._connect(host, port) if command == _CONNECT else _UNKNOWN_COMMAND
         reply = upstream if isinstance(upstream, int) else _CONNECTED
-        # The address that was connected to is nobody's business: 0.0.0.0:0.
+        # Instead of the real address: 0.0.0.0:0.
         writer.write(bytes([_VERSION, reply, 0, 1, 0, 0, 0, 0, 0, 0]))
         await writer.drain()
         if not isinstance(upstream, int):
             try:
-                await self._carry(reader, writer, upstream)
+                await self._relay(reader, writer, upstream)
             finally:
                 await upstream.aclose()
 
-    async def _carry(
+    async def _relay(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         upstream: httpcore.AsyncNetworkStream,
     ) -> None:
-        """Carry bytes both ways until the site has said all, or the browser has gone."""
+        """Relay bytes both ways until the site or the browser closes its side."""
 
         async def to_site() -> None:
             while block := await reader.read(_BLOCK):
@@ -122,17 +117,17 @@ class GuardedProxy:
                 writer.write(block)
                 await writer.drain()
 
-        ways = [asyncio.create_task(to_site()), asyncio.create_task(to_browser())]
+        tasks = [asyncio.create_task(to_site()), asyncio.create_task(to_browser())]
         try:
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for way in ways:
-                way.cancel()
-            # What ended a way (a lost connection, too many bytes) ends the other in any case.
-            await asyncio.gather(*ways, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            # A lost connection or too many bytes end both directions.
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _connect(self, host: str, port: int) -> httpcore.AsyncNetworkStream | int:
-        """Return a connection to a target, or the reply that refuses it."""
+        """Return a connection to a target, or the code of a refusal."""
         try:
             url = httpx.URL(scheme="https", host=host, port=port)
             self.guard.check_url(url)

@@ -1,12 +1,10 @@
-"""Takes out of a page the text that its readers do not see.
+"""Removes from a page the text that its readers do not see.
 
-What belongs here: elements that are hidden by their kind, by an attribute or by an inline style.
-These are what somebody can plant in a page of others: a comment, a profile, a listing. What does
-not: style sheets, which are the site's own (a site that wants to mislead need not hide its words),
-which of the visible parts are the page's own text (extract.py), and the browser, which marks the
-text that it computes to be unseen (browser.py).
+It covers elements that are hidden by their kind, by an attribute, by an inline style, or by the
+browser's mark. Somebody can plant such text in another site's page, in a comment, say, or a
+profile. Style sheets belong to the site itself, which has no need to hide its words.
 
-Struck text (`s`, `del`) goes, because the page takes it back.
+Struck text (`s`, `del`) goes too, because the page retracts it.
 """
 
 from __future__ import annotations
@@ -17,25 +15,25 @@ from typing import Final
 import lxml.html
 
 UNSEEN_MARK: Final = "data-unseen"
-"""Set by the browser: empty on an element that is not seen at all, `text` on one whose own text has
-the colour of its ground."""
+"""Set by the browser: empty on an invisible element, `text` on an element whose own text has the
+colour of its background."""
 
 _UNSEEN = " | ".join(
     (
         "//template | //noscript | //noembed | //noframes | //object | //video | //audio",
         "//canvas | //datalist | //option | //textarea | //progress | //meter | //marquee",
         "//s | //del | //strike | //dialog[not(@open)] | //*[@popover]",
-        # A page under a dialog is hidden from screen readers as well.
+        # The page below an open dialog has aria-hidden too.
         "//*[@aria-hidden = 'true' and not(.//main or .//article or .//h1)]",
         "//details[not(@open)]/*[not(self::summary)]",
         "//*[@hidden and @hidden != 'until-found']",
         f"//*[@{UNSEEN_MARK} = '']",
     )
 )
-# Sites hide these until their scripts have run; their text is meant to be read.
+# Sites hide these until their scripts have run.
 _NEVER_HIDDEN = frozenset({"html", "body", "main"})
-_MOST_STYLE, _MOST_VALUE = 2_000, 200
-"""Characters of an inline style, and of one of its values, that are looked at."""
+_MAX_STYLE, _MAX_VALUE = 2_000, 200
+"""Characters of an inline style, and of one value, that count."""
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _NOTHING = r"\+?(?:0+\.?0*|\.0+|\d\.?\d*e-\d+)(?:px|pt|r?em|%)?"
 _FAR = r"-\d{3,}(?:\.\d*)?(?:px|pt)|-\d{2,}(?:\.\d*)?(?:r?em|ch|cm|v[wh]|%)|\d{4,}px|\d{3,}v[wh]"
@@ -60,7 +58,7 @@ clip clip-path mask mask-image -webkit-mask -webkit-mask-image transform transla
 filter content content-visibility -webkit-text-security
 """
 _MOVING = frozenset(_MOVING_TEXT.split())
-"""Properties that cut, move, shrink or blur. No author needs them for a passage to be read."""
+"""Properties that cut, move, shrink or blur. Readable passages do not need them."""
 _UNMOVED = frozenset({"", "none", "normal", "auto", "visible", "initial", "inherit", "unset", "1"})
 _SIDES = re.compile(rf"(?:.* )?(?:{_FAR}|(?:calc|min|max)\(.*)(?: .*)?")
 _CUT = re.compile("hidden|clip|scroll|paint|strict")
@@ -68,9 +66,8 @@ _LITTLE = re.compile(rf"{_NOTHING}|[12]px")
 
 
 def drop_hidden(tree: lxml.html.HtmlElement) -> None:
-    """Take everything out of a page that its readers do not see."""
     for template in tree.xpath("//template[@shadowrootmode]"):
-        template.tag = "div"  # browsers draw it in its host
+        template.tag = "div"  # browsers draw it inside its host
     hidden = [element for element in tree.xpath("//*[@style]") if _hides(element.get("style", ""))]
     for element in [*hidden, *tree.xpath(_UNSEEN)]:
         if element.tag not in _NEVER_HIDDEN and element.getparent() is not None:
@@ -79,18 +76,17 @@ def drop_hidden(tree: lxml.html.HtmlElement) -> None:
         element.text = None
         for child in element:
             child.tail = None
-    # The rest is seen. The reader of articles takes `overflow: hidden` for a reason to drop.
+    # The rest is visible. Trafilatura would drop elements with `overflow: hidden`.
     for element in tree.xpath("//*[@style or @aria-hidden]"):
         for name in ("style", "aria-hidden"):
             element.attrib.pop(name, None)
 
 
 def _hides(style: str) -> bool:
-    """Tell whether an inline style keeps an element from being seen."""
     declared: dict[str, str] = {}
-    for declaration in _COMMENT.sub("", style[:_MOST_STYLE]).lower().split(";"):
+    for declaration in _COMMENT.sub("", style[:_MAX_STYLE]).lower().split(";"):
         name, _, value = declaration.partition(":")
-        declared[name.strip()] = " ".join(value.partition("!")[0].split())[:_MOST_VALUE]
+        declared[name.strip()] = " ".join(value.partition("!")[0].split())[:_MAX_VALUE]
     cut = " ".join(declared.get(name, "") for name in ("overflow", "overflow-y", "contain"))
     sizes = (declared[name] for name in declared if name.endswith(("height", "width", "-size")))
     sides = (declared.get(name, "") for name in ("left", "right", "top", "bottom", "inset"))

@@ -1,13 +1,9 @@
-"""Reads one PDF in a process of its own: bytes on standard input, one JSON object on output.
+"""Reads one PDF in a separate process: bytes on standard input, one JSON object on output.
 
-What belongs here: text and metadata of a PDF, and the names of what keeps one from being read.
-What does not: starting this process and ending it in time (reading.py). Nothing but pypdf and the
-standard library is imported, so that it starts fast and holds no secret.
-
-The answer is `{"text": …, "title": …, "author": …, "created": "YYYY-MM-DD" or null}`, or
-`{"failure": sentence}`. A PDF on which the reader itself breaks ends the process with a traceback,
-which the parent calls broken. Dates and names come from the document information dictionary
-(ISO 32000-1, section 14.3.3).
+It imports only pypdf and the standard library, so that it starts fast and holds no secret. The
+answer is `{"text": …, "title": …, "author": …, "created": "YYYY-MM-DD" or null}`, or `{"failure":
+sentence}`. If pypdf itself crashes, the process ends with a traceback and the parent calls the PDF
+broken. Dates and names come from the document information dictionary (ISO 32000-1, section 14.3.3).
 """
 
 from __future__ import annotations
@@ -25,21 +21,19 @@ import pypdf
 import pypdf.errors
 
 MAX_PAGES = 150
-"""Pages that are read; what comes behind them is left out."""
-
 MAX_CHARACTERS = 1_000_000
-"""Characters after which no further page is read."""
+"""Characters after which it reads no further page."""
 
 _MEMORY_BYTES = 2_000_000_000
 _LITTLE_TEXT = 100
 _FIRST_DAY = date(1993, 1, 1)
 _FULL_LINE = 0.7
-"""A line shorter than this share of the usual length ends its paragraph if it ends a sentence."""
+"""A line below this share of the usual length ends its paragraph if it ends a sentence."""
 _SENTENCE_END = re.compile(r"[.!?:…][\"'”’)\]]*$")
 _BROKEN_WORD = re.compile(r"(?<=[a-zà-ÿ])[-\u00ad\u2010]$")
 _PROGRAM_TITLE = re.compile(r"^(?:Microsoft (?:Word|PowerPoint|Excel)) - |\.(?:docx?|pptx?|indd)$")
 _EMPTY_TITLES = frozenset({"untitled", "title", "document", "untitled document"})
-# What pypdf has raised on pages that are damaged while their neighbours are sound.
+# Errors of pypdf on a damaged page among sound ones.
 _PAGE_ERRORS = (
     ArithmeticError,
     AttributeError,
@@ -52,7 +46,6 @@ _PAGE_ERRORS = (
 
 
 def read(data: bytes) -> dict[str, str | None]:
-    """Read a PDF; for the shape see the module's docstring."""
     pages: list[str] = []
     room = MAX_CHARACTERS
     try:
@@ -79,9 +72,9 @@ def read(data: bytes) -> dict[str, str | None]:
 
 
 def reflow(text: str) -> str:
-    """Join the printed lines of a page to paragraphs, one a line; words that were broken are whole.
+    """Join the printed lines of a page to paragraphs, one per line, and rejoin hyphenated words.
 
-    A paragraph ends at an empty line, and where a line that ends a sentence is clearly shorter
+    A paragraph ends at an empty line, and at a line that ends a sentence and is clearly shorter
     than the page's usual line.
     """
     lines = [" ".join(line.split()) for line in text.splitlines()]
@@ -102,7 +95,7 @@ def reflow(text: str) -> str:
 
 
 def _has_images(reader: pypdf.PdfReader) -> bool:
-    """Tell whether one of the first pages names an image; none is decoded."""
+    """Tell whether one of the first pages has an image, without decoding it."""
     with contextlib.suppress(*_PAGE_ERRORS):
         for number in range(min(len(reader.pages), 3)):
             resources: Any = reader.pages[number]["/Resources"].get_object()
@@ -121,7 +114,7 @@ def _facts(reader: pypdf.PdfReader) -> dict[str, str | None]:
             facts["title"] = None if title.casefold() in _EMPTY_TITLES else title or None
             facts["author"] = _line(found.author) or None
             day = found.creation_date.date() if found.creation_date else date.min
-            # No PDF is older than 1993, or from tomorrow.
+            # PDF exists since 1993.
             if _FIRST_DAY <= day <= datetime.now(UTC).date():
                 facts["created"] = day.isoformat()
     return facts
@@ -132,7 +125,6 @@ def _line(text: str | None) -> str:
 
 
 def main() -> None:
-    """Read standard input, answer on standard output."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource  # noqa: PLC0415 - absent outside Unix
 

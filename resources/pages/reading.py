@@ -1,10 +1,6 @@
-"""Reads the body of an answer: which content types are read, by whom, and off the event loop.
+"""Reads the body of an answer within a time limit: HTML, XHTML, plain text or PDF.
 
-What belongs here: choosing the reader of a body, bounding its time, and naming what keeps a body
-from being read. What does not: fetching (pages.py), markup (extract.py), PDF (pdf_worker.py).
-
-Content types that are read: HTML, XHTML, plain text and PDF. Any other ends as unavailable with
-the reason `unsupported content type: …`. A PDF is known by its first bytes, however it is declared.
+Any other content type is unavailable. The first bytes identify a PDF, whatever type it declares.
 """
 
 from __future__ import annotations
@@ -29,10 +25,17 @@ from resources.pages.extract import Obstacle
 
 _NEEDS_BROWSER = "needs a browser: the page has no text without its scripts"
 
+_FAILURES: dict[Obstacle, tuple[type[http.HttpFailureError], str]] = {
+    "empty": (http.UnavailableError, "empty: the page holds no readable text"),
+    "needs a browser": (http.UnavailableError, _NEEDS_BROWSER),
+    "locked": (http.UnavailableError, "locked: the site gave only the beginning of the page"),
+    "garbled": (http.OutageError, "the characters of the page were lost on its way here"),
+    "textless": (http.OutageError, "out of order: the page came without any text"),
+}
 _PDF_START = b"%PDF-"
 _PDF_END = b"%%EOF"
 _PDF_WINDOW = 1_024
-"""Bytes in which a PDF begins (Adobe's PDF Reference 1.7, appendix H.3, note 13)."""
+"""Bytes within which a PDF begins (Adobe's PDF Reference 1.7, appendix H.3, note 13)."""
 
 _DECLARED_MARKUP = frozenset({"text/html", "application/xhtml+xml"})
 MARKUP = _DECLARED_MARKUP | {"text/plain", ""}
@@ -40,7 +43,7 @@ _PERHAPS_PDF = frozenset(
     {
         "application/pdf",
         "application/x-pdf",
-        # Many servers send reports for saving.
+        # Many servers send reports as downloads.
         "application/octet-stream",
         "binary/octet-stream",
         "application/force-download",
@@ -49,7 +52,7 @@ _PERHAPS_PDF = frozenset(
 
 
 class ScriptedPageError(http.UnavailableError):
-    """A page that its scripts draw; `response` is its answer without them."""
+    """A page that needs a browser to draw it; `response` is its answer without scripts."""
 
     def __init__(self, response: http.Response) -> None:
         super().__init__(_NEEDS_BROWSER)
@@ -57,7 +60,7 @@ class ScriptedPageError(http.UnavailableError):
 
 
 class PageReader:
-    """Reads bodies, no more at once than there are cores, each for at most so many seconds."""
+    """Reads bodies, as many at once as there are cores, each for at most `seconds`."""
 
     def __init__(self, *, seconds: float = 30.0) -> None:
         self._seconds = seconds
@@ -65,11 +68,11 @@ class PageReader:
 
     @staticmethod
     def accepts(media_type: str) -> bool:
-        """Tell whether bodies of a media type are read; empty stands for undeclared."""
+        """Tell whether a media type is readable; an empty one is undeclared."""
         return media_type in MARKUP or media_type in _PERHAPS_PDF
 
     async def read(self, response: http.Response) -> tuple[extract.Extract, Via]:
-        """Read an answer of any status; UnavailableError (ScriptedPageError) or OutageError."""
+        """Read an answer of any status. UnavailableError, ScriptedPageError or OutageError."""
         with http.about(response):
             failure = http.status_failure(response)
             if failure is not None:
@@ -88,7 +91,7 @@ class PageReader:
         return page, "scraped"
 
     async def read_html(self, html: str, url: str) -> extract.Extract:
-        """Read a page as a browser drew it. Raises UnavailableError if that takes too long."""
+        """Read a page as drawn by a browser. UnavailableError if that takes too long."""
         return await self._in_thread(lambda: extract.extract_html(html, url))
 
     async def _in_thread(self, work: Callable[[], extract.Extract]) -> extract.Extract:
@@ -106,18 +109,8 @@ class PageReader:
 
 
 def obstacle_error(obstacle: Obstacle) -> http.HttpFailureError:
-    """Name the failure that an obstacle stands for."""
-    match obstacle:
-        case "empty":
-            return http.UnavailableError("empty: the page holds no readable text")
-        case "needs a browser":
-            return http.UnavailableError(_NEEDS_BROWSER)
-        case "locked":
-            return http.UnavailableError("locked: the site gave the beginning of the page alone")
-        case "garbled":
-            return http.OutageError("the characters of the page were lost on its way here")
-        case "textless":
-            return http.OutageError("out of order: the page came without any text")
+    kind, reason = _FAILURES[obstacle]
+    return kind(reason)
 
 
 def _read(response: http.Response) -> extract.Extract:
@@ -139,14 +132,13 @@ def _read(response: http.Response) -> extract.Extract:
 
 
 def _damage(response: http.Response) -> str | None:
-    """Say what happened to a body on its way, None if it is as it was sent, as far as one can tell.
+    """Return the damage of a body in transit, None if there is no sign of any.
 
-    Where neither a length nor a last chunk says so, only the shape of a body shows that it ends
-    before its end.
+    Without a length or a last chunk, only the shape of a body shows that it is incomplete.
     """
     body, kind = response.body, response.media_type
     if response.status == HTTPStatus.PARTIAL_CONTENT:
-        return "the site sent a part of the page, which was not asked for"
+        return "the site sent a part of the page without a request for one"
     if not body.strip():
         return "the site sent an empty body"
     if _is_pdf(body):
@@ -169,7 +161,7 @@ def _is_binary(body: bytes) -> bool:
 
 
 def _is_cut(body: bytes, *, framed: bool) -> bool:
-    """Tell whether a page ends inside a tag or, if nobody said where it ends, before its end."""
+    """Tell whether a page ends inside a tag, or too early if its length is unknown."""
     text = body.lower().rstrip()
     if b"<" not in text[:_BINARY_WINDOW]:
         return not framed and not body.endswith(b"\n") and not text.endswith(_PROSE_ENDS)
@@ -177,7 +169,7 @@ def _is_cut(body: bytes, *, framed: bool) -> bool:
     if last > text.rfind(b">") and _OPEN_TAG.match(text, last):
         return True
     if b"<html" in text or b"<body" in text:
-        # The last tags may be left out. But who says where a page ends may not have had all of it.
+        # HTML may omit the last tags. But even a page of known length may come from a cut source.
         tail = text[text.rfind(b">") + 1 :]
         is_ended = framed and (len(tail) < _LAST_WORDS or tail.endswith(_PROSE_ENDS))
         return not is_ended and b"</html" not in text and b"</body" not in text
@@ -185,7 +177,7 @@ def _is_cut(body: bytes, *, framed: bool) -> bool:
 
 
 def _is_data(body: bytes) -> bool:
-    """Tell whether bytes are JSON, alone or as the argument of a call, or XML that is no page."""
+    """Tell whether a body is JSON, also as the argument of a call, or XML other than a page."""
     start = body[:_BINARY_WINDOW].lstrip(codecs.BOM_UTF8 + b" \t\r\n").lower()
     if start.startswith((b"<?xml", b"<rss", b"<feed")):
         return b"<html" not in start
@@ -207,23 +199,23 @@ def _is_pdf(body: bytes) -> bool:
 _BINARY_WINDOW = 65_536
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PROSE_ENDS = (b".", b"!", b"?", b'"', b"'", b")", b"]", b":", b";")
-_LAST_WORDS = 60  # Bytes of text after all tags that may say when a page was changed, by whom.
+_LAST_WORDS = 60  # Bytes of text after all tags, such as a note about the last change.
 _CALL = re.compile(rb"[\w.$]+\(\s*[\[{]\s*[\"'{\[]")
 _OPEN_TAG = re.compile(rb"<[a-z/!][^<>]*$")
 
 
-# --- PDF, in a process of its own, which is ended when its time is up ---------------------------
+# --- PDF, in a separate process -----------------------------------------------------------------
 #
-# A thread would not do: pypdf is written in Python and would keep the event loop waiting, and a
-# thread that reads a hostile file for ever cannot be ended.
+# In a thread pypdf, written in Python, would block the event loop, and nothing can end a thread
+# that reads a hostile file for ever.
 
 _WORKER = Path(__file__).with_name("pdf_worker.py")
-# What Python needs to start. Nothing else is handed on: the environment holds keys.
+# What Python needs to start. The rest of the environment may hold keys.
 _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "HOME", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP")
 
 
 async def read_pdf(data: bytes, *, seconds: float) -> extract.Extract:
-    """Read text, title, author and date of creation of a PDF, as far as pdf_worker.py goes.
+    """Read text, title, author and date of creation of a PDF within the limits of pdf_worker.py.
 
     Raises UnavailableError if it is encrypted, broken, scanned or empty, or takes too long.
     """

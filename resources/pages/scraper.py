@@ -1,18 +1,14 @@
-"""Fetches pages: one isolated request per URL, and a text that belongs to that URL alone.
+"""Fetches pages, each by an isolated request, and names every reason why a page is not readable.
 
-What belongs here: by which way one URL becomes a `FetchedPage`, the name of every way in which it
-may not, what sites ask of robots, and readers elsewhere. What does not: HTTP itself
-(resources.http), reading bodies (reading.py), the browser (browser.py), choosing URLs.
-
-The ways, each tried only if the one before could not work:
+A page has up to three ways, each only if the one before cannot work:
 
 1. `scraped` or `pdf`: the site's own answer, read by its content type;
 2. `browser`, if the answer has scripts and fewer than 100 characters of text without them
    (Factible, section 1.3.4, step 3);
 3. `archive`, if the site says that the page is gone (404 or 410) and copies are allowed.
 
-An outage on a later way is an outage of the page, though the site has answered: the text may be
-had another time.
+An outage on a later way is an outage of the page, although the site has answered: a later fetch may
+find the text.
 """
 
 from __future__ import annotations
@@ -59,19 +55,19 @@ _ACCEPT = "text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,text/plai
 _GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 
 _ERROR_PAGE = 600
-"""Characters below which a page is taken for the excuse of scripts that could not be loaded."""
+"""Characters below which a drawn page with failed scripts is probably their error message."""
 
 
-class Fetching:
-    """Fetches pages, and turns every failure into a page that says so."""
+class PageSource:
+    """Fetches pages. A failure is a page with another outcome, no error."""
 
     async def fetch(
         self, url: str, known: FetchedPage | None = None, *, promise: Promise | None = None
     ) -> FetchedPage:
-        """Fetch and read one page. Never raises for a page that fails: it answers so.
+        """Fetch and read one page.
 
-        `known` is the stored page: its text is returned, with status 304, if the site says that
-        nothing changed. A page that breaks the `promise` of the search is an outage.
+        `known` is the stored page. If the site says that nothing changed, the result has its text
+        and status 304. A page that breaks the `promise` of the search is an outage.
         """
         retrieved_at, started = datetime.now(UTC), time.perf_counter()
         try:
@@ -91,15 +87,14 @@ class Fetching:
 
     @abstractmethod
     async def _obtain(self, url: str, known: FetchedPage | None) -> FetchedPage:
-        """Fetch a page; raises HttpFailureError for one that fails."""
+        """Fetch a page, or raise HttpFailureError."""
 
 
 @dataclass
-class PageFetcher(Fetching):
-    """Fetches and reads pages itself, as many at once as the client's limits allow.
+class PageFetcher(PageSource):
+    """Fetches pages from their sites. `browser` draws pages that need scripts.
 
-    Without a browser, pages that need their scripts are not drawn; without `wayback` no copies of
-    pages that are gone are asked for. Client and browser are their owner's to close.
+    `wayback` finds copies of pages that are gone. The owner closes client and browser.
     """
 
     http: HttpClient
@@ -118,17 +113,17 @@ class PageFetcher(Fetching):
         except ScriptedPageError as failure:
             if self.browser is None:
                 raise
-            why, way = failure.reason, "browser"
+            reason, way = failure.reason, "browser"
             later = self._draw(self.browser, url, failure.response)
         except HttpFailureError as failure:
             if failure.http_status not in _GONE or self.wayback is None:
                 raise
-            why, way = failure.reason, "archive"
+            reason, way = failure.reason, "archive"
             later = self._find_copy(self.wayback, url, failure)
         try:
-            return replace(await later, reason=why)
+            return replace(await later, reason=reason)
         except HttpFailureError as failure:
-            failure.reason = f"{why}; {way}: {failure.reason}"
+            failure.reason = f"{reason}; {way}: {failure.reason}"
             raise
 
     async def _scrape(self, url: str, known: FetchedPage | None) -> FetchedPage:
@@ -145,9 +140,9 @@ class PageFetcher(Fetching):
                     etag=response.headers.get("etag", known.etag),
                     last_modified=response.headers.get("last-modified", known.last_modified),
                 )
-            response = await self._get(url, {})  # the stored text is that of another address
+            response = await self._get(url, {})  # the stored text belongs to another address
         if self._robots is not None and response.url != url.partition("#")[0]:
-            try:  # where a redirect led may withhold it too
+            try:  # the target of a redirect may forbid robots too
                 await self._robots.check(response.url)
             except HttpFailureError as failure:
                 failure.final_url = response.url
@@ -162,7 +157,7 @@ class PageFetcher(Fetching):
         except TooLargeError as failure:
             if failure.media_type not in MARKUP:
                 raise
-            # No article has this size: something else came in the page's place.
+            # No article has this size: the site sent something else.
             raise OutageError(
                 failure.reason, http_status=failure.http_status, final_url=failure.final_url
             ) from failure
@@ -216,11 +211,11 @@ def _page(url: str, extract: Extract, via: Via, response: Response) -> FetchedPa
     )
 
 
-# --- Copies of pages that are gone, in the Internet Archive's Wayback Machine -------------------
+# --- The Internet Archive's Wayback Machine ------------------------------------------------------
 #
-# The availability API names the nearest capture; the `id_` form of its address is the capture's own
-# bytes, without the archive's banner and rewritten links. Of the API's answer only the time of the
-# capture is used: which URL is fetched is never decided by what a server says.
+# The availability API names the nearest capture. The `id_` form of its address returns the original
+# bytes, without the archive's banner and rewritten links. Only the capture's time comes from the
+# API's answer, so that no server decides which URL is fetched.
 
 _TIMESTAMP = re.compile(r"\d{14}")
 _MAX_ANSWER_BYTES = 100_000
@@ -228,19 +223,18 @@ _MAX_ANSWER_BYTES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Wayback:
-    """Fetches copies. An outage of the archive is an outage: the copy may be there another time.
+    """Fetches copies of pages that are gone.
 
-    The archive's robots.txt is not asked, since it speaks of crawling and this is its API. The
-    owner of the client closes it.
+    The archive's robots.txt does not apply: it is about crawling, and this is its API.
     """
 
     http: HttpClient
     base_url: str = ""
-    """In place of archive.org, which is asked for captures, and web.archive.org, which has them."""
+    """Replaces archive.org, which lists captures, and web.archive.org, which has them."""
 
     async def fetch(self, url: str) -> Response:
-        """Return a page's newest copy; UnavailableError: there is none, OutageError: no answer."""
-        # Without a time, the API often answers that there is nothing.
+        """Return a page's newest copy. UnavailableError: there is none; OutageError: no answer."""
+        # Without a time, the API often wrongly reports that there is nothing.
         now = f"{datetime.now(UTC):%Y%m%d}"
         available = f"{self.base_url or 'https://archive.org'}/wayback/available"
         response = await self.http.get(
@@ -258,40 +252,39 @@ class Wayback:
             if _TIMESTAMP.fullmatch(timestamp) is None:
                 raise ValueError(timestamp)
         except (ValueError, LookupError, AttributeError, TypeError) as error:
-            raise OutageError("the Wayback Machine's answer could not be understood") from error
+            raise OutageError("the Wayback Machine's answer has an unknown form") from error
         captures = self.base_url or "https://web.archive.org"
         return await self.http.get(f"{captures}/web/{timestamp}id_/{url}")
 
 
-# --- robots.txt (RFC 9309), asked of each site before a page is fetched --------------------------
+# --- robots.txt (RFC 9309) -----------------------------------------------------------------------
 #
-# The parser is Protego: urllib.robotparser knows neither the longest match nor wildcards (sections
-# 2.2.2 and 2.2.3). What an answer means (section 2.3.1): rules if it is a success; everything
-# allowed if the file is not there (4xx, or too many redirects); an outage of the page, and no
-# refusal, if the server failed (5xx, no connection) or asks to slow down (429). Crawl-delay is no
-# part of the RFC and is not applied; a site that wants pauses asks by Retry-After.
+# The parser is Protego, because urllib.robotparser supports neither the longest match nor wildcards
+# (sections 2.2.2 and 2.2.3). Without a file (4xx, or too many redirects) the site allows everything.
+# If the server fails (5xx, no connection) or asks to slow down (429), the page is an outage
+# (section 2.3.1). Crawl-delay is no part of the RFC; a site can ask for pauses by Retry-After.
 
 TOKEN = "factible-assets"  # noqa: S105 - a product token (RFC 9309, section 2.2.1), no secret
-"""The name by which a robots.txt addresses this client."""
+"""The name of this client in a robots.txt."""
 
 _READ_BYTES = 512_000  # RFC 9309, section 2.5: at least 500 kibibytes are parsed
 _MAX_BYTES = 4_000_000
 _Rules: TypeAlias = protego.Protego | str | None
-"""What a site allows: by rules, unknown because of a failure, or everything."""
+"""The rules of a site, the reason why they are unknown, or None if it allows everything."""
 
 
 @dataclass
 class Robots:
-    """The rules of all sites, each fetched once in a check: RFC 9309, section 2.4, allows a day."""
+    """The rules of all sites, each fetched once per check (RFC 9309, section 2.4, allows a day)."""
 
     http: HttpClient
     _once: Once[_Rules] = field(default_factory=Once)
 
     async def check(self, url: str) -> None:
-        """Return if a page may be fetched; raise UnavailableError if robots are asked not to.
+        """Raise UnavailableError if a site forbids robots to read a page.
 
-        Raises OutageError while the site's rules cannot be read. A URL that is malformed or
-        forbidden is let through: fetching it says what is wrong.
+        OutageError if its rules are unknown. A malformed or forbidden URL passes, because fetching
+        it names the fault.
         """
         try:
             parsed = parse_url(url)
@@ -320,16 +313,15 @@ class Robots:
             return None  # no such file
 
 
-# --- Jina's Reader: another machine fetches, draws and extracts a page ----------------------------
+# --- Jina's Reader, a service that fetches, draws and extracts pages ------------------------------
 #
-# Jina learns which pages are read. A URL is checked by its form before it is handed over, so that
-# no name of a private network leaves the machine. The text comes as Markdown, whose marks are taken
-# off. Pages are marked `scraped`: which way Jina went, it does not say. Without a key, Jina answers
-# 20 questions a minute; the key appears in no reason.
+# Jina learns which pages this project reads. A check of each URL keeps names of private networks on
+# this machine. The text comes as Markdown; its marks are removed. Pages count as `scraped`, because
+# Jina does not report its way. Without a key, Jina answers 20 requests a minute.
 
 JINA_URL = "https://r.jina.ai/"
 
-_PAGE_SECONDS = 12  # below the client's own patience, so that Jina's sentence arrives
+_PAGE_SECONDS = 12  # less than the client's own limit, so that Jina's error message arrives
 _JINA_HEADERS = {
     "Accept": "application/json",
     "Content-Type": "application/json",
@@ -345,7 +337,7 @@ _REFUSALS: dict[int, str] = {
 }
 _UNREADABLE = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS})
 _PAGE_STATUS = re.compile(r"returned error (\d{3})")
-# An address may have one pair of brackets. Nothing here reads a character twice for each opening.
+# A link target may have one pair of brackets. All patterns take linear time.
 _TARGET = r"[^()\s]*(?:\([^()\s]*\)[^()\s]*)?"
 _MARKS = (
     (re.compile(r"^\s{0,3}#{1,6}\s+", re.MULTILINE), ""),
@@ -359,15 +351,15 @@ _MARKS = (
 
 
 def without_marks(text: str) -> str:
-    """Take the marks of Markdown off a text, with the addresses of its links and its pictures."""
+    """Remove the marks of Markdown, the addresses of links, and pictures."""
     for mark, replacement in _MARKS:
         text = mark.sub(replacement, text)
     return text
 
 
 @dataclass(frozen=True)
-class JinaReader(Fetching):
-    """Fetches pages through Jina's Reader, without conditions. The client's owner closes it."""
+class JinaReader(PageSource):
+    """Fetches pages through Jina's Reader, always unconditionally."""
 
     http: HttpClient
     api_key: str | None = field(default=None, repr=False)
@@ -393,7 +385,7 @@ class JinaReader(Fetching):
         with suppress(ValueError, LookupError, TypeError):
             data = json.loads(response.body)["data"]
         if not isinstance(data, dict) or not isinstance(data.get("content"), str):
-            raise OutageError("Jina's answer could not be understood")
+            raise OutageError("Jina's answer has an unknown form")
         if seen := _PAGE_STATUS.search(str(data.get("warning") or "")):
             status = int(seen[1])
             kind = OutageError if is_passing(status) else UnavailableError
