@@ -100,7 +100,7 @@ async def test_the_recording_of_a_youtube_video_is_heard_only_where_captions_are
     video = WantedVideo(VIDEO, media=tmp_path / "talk.mp4")
     answer = await find_transcript(video, lambda: Settings(home=tmp_path))
     assert isinstance(answer, Missing)
-    assert answer.reason.startswith("Captions are off. A recording is read by speech recognition")
+    assert answer.reason.startswith("Captions are off. Recordings need a")
     off.answer = WORDS
     assert await find_transcript(video, lambda: Settings(home=tmp_path)) is WORDS
 

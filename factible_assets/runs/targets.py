@@ -20,7 +20,7 @@ from factible_assets.records import Rating
 from factible_assets.settings import Settings
 from factible_assets.wording import plain
 from resources.lines import did_you_mean
-from resources.transcripts.recording import is_recording, unready
+from resources.transcripts.recording import is_recording, missing_requirement
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
             )
         return Target(listed.video.video_id)
     # Before anything is copied: without a model a recording says nothing.
-    if has_sound and (problem := unready(speech_model(settings))) is not None:
+    if has_sound and (problem := missing_requirement(speech_model(settings))) is not None:
         raise FactibleError(f"{path}: {problem}", code=ExitCode.ENVIRONMENT)
     named = known or re.sub(r"[\s_-]+", " ", path.stem).strip() or video_id
     return Target(video_id, None if has_sound else path, named, media=path if has_sound else None)

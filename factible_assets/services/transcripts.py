@@ -32,7 +32,7 @@ from resources.models.base import model_path
 from resources.network_guard import NameTable, NetworkGuard
 from resources.transcripts import base, podcast
 from resources.transcripts.file import FileTranscript
-from resources.transcripts.recording import MODELS, RecordingTranscript, Tell, is_recording
+from resources.transcripts.recording import MODELS, OnProgress, RecordingTranscript, is_recording
 from resources.transcripts.youtube_ids import is_video_id
 
 _FETCHING = HttpLimits(read_seconds=60.0, attempt_seconds=3_600.0)
@@ -49,7 +49,7 @@ class WantedVideo:
     media: Path | None = None
     transcript_url: str | None = None
     recording_url: str | None = None
-    tell: Tell = lambda _, __: None
+    on_progress: OnProgress = lambda _, __: None
     """Hears how far a source has come that takes minutes."""
 
 
@@ -96,12 +96,15 @@ def _recording(
         return None
     made = settings()
     recognise = partial(
-        RecordingTranscript, model=speech_model(made), language=video.language, tell=video.tell
+        RecordingTranscript,
+        model=speech_model(made),
+        language=video.language,
+        on_progress=video.on_progress,
     )
     if video.media is not None and is_recording(video.media):
         return recognise(video.media)
     client = partial(feed_client, made)
-    return podcast.LinkedRecording(str(video.recording_url), client, recognise, video.tell)
+    return podcast.LinkedRecording(str(video.recording_url), client, recognise, video.on_progress)
 
 
 SOURCES: Final = (

@@ -260,7 +260,7 @@ class Wayback:
 # --- robots.txt (RFC 9309) -----------------------------------------------------------------------
 #
 # The parser is Protego, because urllib.robotparser supports neither the longest match nor wildcards
-# (sections 2.2.2 and 2.2.3). Without a file (4xx, or too many redirects) the site allows everything.
+# (sections 2.2.2 and 2.2.3). Without a file (4xx, or too many redirects) all pages are allowed.
 # If the server fails (5xx, no connection) or asks to slow down (429), the page is an outage
 # (section 2.3.1). Crawl-delay is no part of the RFC; a site can ask for pauses by Retry-After.
 

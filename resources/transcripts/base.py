@@ -1,8 +1,4 @@
-"""The values that every transcript provider returns: timed text, or the reason why there is none.
-
-What belongs here: the transcript value, the outcomes of a request, the error of a file that cannot
-be used, and the provider protocol. What does not: any provider, and the use of the words.
-"""
+"""The values of every transcript provider: timed text, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -13,25 +9,24 @@ from typing import Final, Literal, Protocol, TypeAlias
 from resources.lines import PlacedError
 
 TranscriptKind = Literal["manual", "generated", "unknown"]
-"""Whether captions were written by a person or by a speech recogniser, as far as one can tell."""
+"""Whether a person or a speech recogniser wrote the captions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One caption, or one paragraph of a text that names its speakers but has no times.
+    """One caption, or one paragraph of an untimed text with speakers.
 
-    `text` is not empty. It contains no line break, no markup and no speaker label. Times are in
-    seconds, finite and not negative; a cue of an untimed text has None. Cues of speech recognisers
-    overlap: a cue may end after the next one has begun.
+    `text` is not empty; it has no line break, markup or speaker label. Times are in seconds, finite
+    and not negative, None in an untimed text. Cues of speech recognisers may overlap.
     """
 
     text: str
     start_seconds: float | None
     duration_seconds: float = 0.0
     speaker: str | None = None
-    """The name or label of the speaker in the source, such as Ann or SPEAKER_01."""
+    """The name or label in the source, such as Ann or SPEAKER_01."""
     new_turn: bool = False
-    """Whether the source says that another person begins to speak here, named or not."""
+    """Whether the source marks a change of speaker here, named or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +46,9 @@ class TimedText:
 
 @dataclass(frozen=True, slots=True)
 class VideoDetails:
-    """What a platform says about a video; None where it did not, and `problems` says why.
+    """A platform's details of a video, None if missing; `problems` explains why.
 
-    `published_on` is the day in the time zone that the platform gives.
+    `published_on` is the day in the platform's time zone.
     """
 
     title: str | None = None
@@ -65,7 +60,7 @@ class VideoDetails:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The transcript, and how it came: the provider's name, and what stood in between."""
+    """A transcript, and its provider, with any proxy or translation in between."""
 
     transcript: TimedText
     provider: str
@@ -74,23 +69,21 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """There is none, and asking again will not help; `reason` is a sentence for a person."""
+    """There is no transcript, and a retry will not help. `reason` is a sentence for a person."""
 
     reason: str
 
 
 class Outage(Missing):
-    """The provider failed and may answer another time."""
+    """The provider failed, and a later attempt may succeed."""
 
 
 TranscriptAnswer: TypeAlias = Found | Missing
 
 
 class TranscriptProvider(Protocol):
-    """A source of transcripts. Never raises for a video that fails: it answers so."""
-
     async def transcript(self, video_id: str) -> TranscriptAnswer:
-        """Obtain the transcript of one video."""
+        """Return the transcript of one video. A failure is an answer, no error."""
 
 
 FORMATS: Final = (
@@ -99,13 +92,11 @@ FORMATS: Final = (
     "tables with a start and a text, or plain text, with times at the beginning or the end of its "
     "lines or without"
 )
-"""The readable formats of files, as a sentence names them."""
 
 
-def unknown(problem: str) -> PlacedError:
-    """Return the refusal of a format: what is wrong, and the formats that are read."""
+def unknown_format(problem: str) -> PlacedError:
     return PlacedError(None, f"{problem}. Readable are {FORMATS}.")
 
 
 class TranscriptError(Exception):
-    """A transcript file cannot be used. The message names the file, the line and the remedy."""
+    """An unusable transcript file. The message names the file, the line and the remedy."""

@@ -1,12 +1,9 @@
-"""Reads caption files: those with an arrow between two times, and those that pysubs2 reads.
+"""Reads caption files: WebVTT, SRT and SBV here, SubStation, MicroDVD, MPL2 and SAMI by pysubs2.
 
-What belongs here: WebVTT, SRT and SBV, whose errors name a line and whose damage must cost no
-words; SubStation, MicroDVD, MPL2, SAMI through pysubs2. What does not: what is common to all
-captions (tracks.py).
-
-Sources of the rules: WebVTT as in the W3C candidate recommendation of 4 April 2019 (section 4.1 for
-blocks, 4.2.2 for cue text, 4.3 for settings), HLS as in RFC 8216 (section 3.5 for the map of
-times), SRT as SubRip writes it, SBV as YouTube writes it.
+Unlike pysubs2, this reader names the line of an error and loses no words of a damaged file. Its
+sources: WebVTT as in the W3C candidate recommendation of 4 April 2019 (section 4.1 for blocks,
+4.2.2 for cue text, 4.3 for settings), HLS as in RFC 8216 (section 3.5 for the map of times), SRT as
+SubRip writes it, SBV as YouTube writes it.
 """
 
 from __future__ import annotations
@@ -28,7 +25,7 @@ _TIMING = re.compile(rf"^[ \t]*({_FULL})[ \t]*-->[ \t]*({_FULL})(?=\s|$)")
 _TIMING_LIKE = re.compile(r"\s*-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
 _CLOCK = r"(-?(?:\d{1,4}:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,9})?)"
 _TWO_TIMES = re.compile(rf"{_CLOCK}(?:[^\w\n]{{1,8}}|\s?--&gt;\s?){_CLOCK}")
-"""A timing line whose arrow is damaged."""
+"""A timing line with a damaged arrow."""
 _SBV_TIMES = re.compile(
     r"^(\d{1,3}:\d\d:\d\d\.\d{2,3}),(\d{1,3}:\d\d:\d\d\.\d{2,3})[ \t]*$", re.MULTILINE
 )
@@ -50,21 +47,20 @@ _SETTINGS = re.compile(r"(?:\s*(?:align|line|position|region|size|vertical|[XY][
 _MINUTE = 60
 _MAX_TIMING_LINE = 400
 _FRAME_RATE = 25.0
-"""Of a MicroDVD file that does not name its own: that of European television."""
+"""The rate of European television, for MicroDVD files without their own."""
 
 
 def with_arrows(text: str) -> str:
-    """Write the times of SBV with an arrow; other texts stay."""
+    """Replace the commas of SBV's timing lines by arrows."""
     return text if ARROW in text else _SBV_TIMES.sub(rf"\1 {ARROW} \2", text)
 
 
 def has_arrows(text: str) -> bool:
-    """Tell whether a line of a text has two times with an arrow between them."""
     return any(_TIMING.match(line[:_MAX_TIMING_LINE]) for line in text.split("\n"))
 
 
 def read_webvtt(text: str) -> base.TimedText:
-    """Read WebVTT, joined segments of HLS included. PlacedError: it has words and no times."""
+    """Read WebVTT, including joined HLS segments. PlacedError if it has words but no times."""
     headers = list(_HEADER.finditer(text))
     captions = read_arrows(text, headers=headers)
     if not captions and _METADATA.sub("", _HEADER.sub("", f"{text}\n")).strip():
@@ -80,7 +76,7 @@ def read_webvtt(text: str) -> base.TimedText:
         timed_text(captions),
         language=known.get("language"),
         title=known.get("title"),
-        # Only YouTube's recogniser times every word.
+        # Only YouTube's speech recogniser times every word.
         kind="generated" if any(each.timed_by_word for each in captions) else "unknown",
     )
 
@@ -91,29 +87,28 @@ class _Timing:
     start: float
     end: float
     segment: int
-    said: str
-    beside: str = ""
+    next_line: str
+    same_line: str = ""
     """Words on the line of the times."""
 
     @property
     def cue(self) -> tuple[float, float, str]:
-        return self.start, self.end, self.said
+        return self.start, self.end, self.next_line
 
 
 def read_arrows(text: str, headers: Sequence[re.Match[str]] = ()) -> list[Caption]:
-    """Collect captions from the lines between one timing line and the next.
+    """Collect captions from the lines between timing lines.
 
-    `headers` are those of WebVTT, in which the line before a timing line may be any identifier
-    after a blank line, and comment blocks are skipped. Without them it is SRT, in which that line
-    is a number. Where times begin anew behind a header, or behind the number 1, the file was joined
-    of several: its times go on.
+    With `headers` it is WebVTT: the line before a timing line may be an identifier after a blank
+    line, and comment blocks do not count. Without them it is SRT, and that line is a number. If
+    times restart after a header or the number 1, the file consists of several; its times continue.
     """
     numbered = not headers
     ends = [0, *(header.start() for header in headers)]
     starts = list(
         itertools.accumulate(text.count("\n", *pair) for pair in itertools.pairwise(ends))
     )
-    if headers:  # Line numbers stay as they are.
+    if headers:  # line numbers stay the same
         text = _HEADER.sub(lambda header: "\n" * header[0].count("\n"), text)
         text = _METADATA.sub(lambda block: block[1] + "\n" * block[2].count("\n"), f"{text}\n")
     lines = text.split("\n")
@@ -127,9 +122,9 @@ def read_arrows(text: str, headers: Sequence[re.Match[str]] = ()) -> list[Captio
             segment += 1
         while not numbered and segment + 1 < len(starts) and starts[segment + 1] < index:
             segment += 1
-        beside = _SETTINGS.sub("", line.partition(ARROW)[2].strip().partition(" ")[2], count=1)
-        said = "".join(lines[index + 1 : index + 2])
-        timed.append(_Timing(index, *begins, segment, said, beside))
+        same_line = _SETTINGS.sub("", line.partition(ARROW)[2].strip().partition(" ")[2], count=1)
+        next_line = "".join(lines[index + 1 : index + 2])
+        timed.append(_Timing(index, *begins, segment, next_line, same_line))
     shifts = _shifts(timed, headers)
     captions: list[Caption] = []
     for timing, following in itertools.zip_longest(timed, timed[1:]):
@@ -143,11 +138,11 @@ def read_arrows(text: str, headers: Sequence[re.Match[str]] = ()) -> list[Captio
                 else stop - 2 > timing.line and before != "" and lines[stop - 2] == ""
             )
             stop -= is_identifier and stop - 1 > timing.line
-        raw = "\n".join([timing.beside, *lines[timing.line + 1 : stop]])
+        raw = "\n".join([timing.same_line, *lines[timing.line + 1 : stop]])
         start = round(timing.start + shifts[timing.segment], 3)
         end = round(max(timing.start, timing.end) + shifts[timing.segment], 3)
         captions += captions_of(raw, start, end)
-    # Segments of HLS repeat the captions at their borders.
+    # HLS segments repeat the captions at their borders.
     return list(dict.fromkeys(captions)) if len(headers) > 1 else captions
 
 
@@ -169,7 +164,7 @@ def _times_of(line: str, index: int) -> tuple[float, float] | None:
 
 
 def _shifts(timed: Sequence[_Timing], headers: Sequence[re.Match[str]]) -> dict[int, float]:
-    """Return the seconds by which the times of each joined segment move."""
+    """Return the shift of each joined segment in seconds."""
     shifts, ends, zero = dict[int, float](), 0.0, None
     before: list[_Timing] = []
     for segment, group in itertools.groupby(timed, key=lambda each: each.segment):
@@ -188,15 +183,15 @@ def _shifts(timed: Sequence[_Timing], headers: Sequence[re.Match[str]]) -> dict[
 
 
 def _mapped(header: str) -> float | None:
-    """Return the second of a stream that local time zero of an HLS segment stands for."""
+    """Return the time in the stream, in seconds, of an HLS segment's local time zero."""
     found = next(filter(None, map(_TIME_MAP.match, header.split("\n"))), None)
     return int(found[2]) / _TICKS - (seconds_of(found[1]) or 0.0) if found else None
 
 
 def seconds_of(text: str) -> float | None:
-    """Return the seconds of a time such as 1:02:03.500, 2:03 or 3,5; None if it is none.
+    """Return the seconds of a time such as 1:02:03.500, 2:03 or 3,5; None if invalid.
 
-    A time before zero, which a tool moved too far to the left, is zero.
+    A negative time, from a tool that shifted captions too far, is zero.
     """
     match = _TIME.fullmatch(text.strip())
     if match is None:
@@ -222,18 +217,16 @@ _BY_LIBRARY = (
     ("mpl2", re.compile(r"^\[\d+\]\[\d+\]", re.MULTILINE)),
     ("sami", re.compile(r"\A\s*<sami\b", re.IGNORECASE)),
 )
-
-
 _DRAWING = re.compile(r"\{[^{}]*\\p[1-9]")
 
 
 def library_format(text: str) -> str | None:
-    """Return pysubs2's name of the format of a text; None if pysubs2 is not asked."""
+    """Return pysubs2's name of a text's format, None if pysubs2 should not read it."""
     return next((name for name, pattern in _BY_LIBRARY if pattern.search(text)), None)
 
 
 def read_by_library(text: str, form: str) -> base.TimedText:
-    """Read a text of a format of pysubs2. PlacedError: it is damaged, or holds no words."""
+    """Read a text by pysubs2. PlacedError if it is damaged or has no words."""
     import pysubs2  # noqa: PLC0415 - for formats that few files have
 
     options = {"fps": _FRAME_RATE} if form == "microdvd" and not _names_rate(text) else {}
@@ -241,7 +234,7 @@ def read_by_library(text: str, form: str) -> base.TimedText:
         form = "ssa"
     try:
         subtitles = pysubs2.SSAFile.from_string(text, form, **options)
-    except Exception as error:  # it raises what its parts raise
+    except Exception as error:  # it raises errors of many kinds
         raise PlacedError(
             None, f"The {form} subtitles are damaged ({type(error).__name__}). Export them again."
         ) from error

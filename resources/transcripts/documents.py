@@ -1,12 +1,9 @@
-"""Reads transcripts in JSON, XML, HTML and tables, by their structure and not by their maker.
+"""Reads transcripts in JSON, XML, HTML and tables, by their structure.
 
-What belongs here: finding the entries of a document that have words and a time, the units of their
-times, and their speakers. What does not: captions as text files (captions.py).
-
-An entry is an object, an element or a row with words, a start and perhaps an end, a duration and a
-speaker, under any of the usual names. So one reader serves YouTube's json3 and srv1 to srv3, TTML,
-Whisper, whisper.cpp, WhisperX, Hugging Face, Deepgram, AssemblyAI, AWS, Azure, Google, Rev.ai, the
-podcast namespace, and lists of other tools.
+An entry is an object, an element or a row with words, a start, and perhaps an end, a duration and a
+speaker, under any of the usual names. One reader therefore serves YouTube's json3 and srv1 to srv3,
+TTML, Whisper, whisper.cpp, WhisperX, Hugging Face, Deepgram, AssemblyAI, AWS, Azure, Google,
+Rev.ai, the podcast namespace, and lists of other tools.
 """
 
 from __future__ import annotations
@@ -39,7 +36,7 @@ from resources.transcripts.tracks import (
 _OBJECT_START = re.compile(r'\s*\{\s*"')
 _MAX_DEPTH, _MAX_TIME, _PAIR = 40, 1e16, 2
 
-# The usual names of keys, in small letters and digits alone.
+# The usual names of keys, reduced to small letters and digits.
 _UNIT = r"(?:in)?(?P<unit>ms|msec|millis|milliseconds|ticks|s|secs?|seconds)?"
 _WHEN = rf"(?:time|offset|ts|at)?{_UNIT}"
 _ROLES: Final = {
@@ -59,7 +56,7 @@ _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
 _RECOGNISED = re.compile(r"(?:acasr)?conf(?:idence)?|avglogprob|nospeechprob|toffsetms")
 _OF_WORDS = re.compile(r"word|items|elements|tokens")
 _EVEN_RATE = 0.5
-"""Characters a second. People speak 5 to 30; in milliseconds that is below a thirtieth."""
+"""Characters a second. People speak 5 to 30; misread milliseconds give less than a thirtieth."""
 _FEW_WORDS, _MANY, _LONG_SECONDS, _COVERS = 2.2, 20, 20.0, 0.6
 _WORDS_IN_CUE, _PAUSE_SECONDS = 40, 2.0
 _STOPS: Final = (".", "!", "?", "…", "。", "\uff01", "\uff1f")
@@ -67,7 +64,7 @@ _STOPS: Final = (".", "!", "?", "…", "。", "\uff01", "\uff1f")
 
 @dataclass(slots=True)
 class _Entry:
-    """Words with their times; `known`: these are in seconds, else their unit is to be told."""
+    """Words with their times, in seconds if `known`, else in a unit to be found."""
 
     text: str
     start: float | None
@@ -79,7 +76,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class _Found:
-    """All entries of a document, by the keys that lead to them, and what it says of itself."""
+    """All entries of a document, by the path of their keys, and its language and origin."""
 
     groups: dict[tuple[str, ...], list[_Entry]] = field(default_factory=lambda: defaultdict(list))
     language: str | None = None
@@ -87,18 +84,18 @@ class _Found:
 
 
 def load_json(text: str, extension: str) -> Any:
-    """Load an object or a list; None if it is none and nothing says that it should be."""
+    """Load JSON; None if it is invalid and nothing suggests that it should be JSON."""
     try:
         return read_json(text)
     except PlacedError:
-        # Prose may begin with a bracket or a brace; with a brace and a key, only damaged JSON does.
+        # Prose may begin with a bracket or a brace, but not with a brace and a key.
         if extension not in {".json", ".json3"} and not _OBJECT_START.match(text):
             return None
         raise
 
 
 def read_document(document: Any) -> base.TimedText:
-    """Read JSON. PlacedError: it holds no transcript, or a time in it cannot be read."""
+    """Read parsed JSON. PlacedError if it has no transcript or an invalid time."""
     found = _Found()
     _search(document, (), None, found)
     found.groups = {
@@ -117,7 +114,7 @@ def read_document(document: Any) -> base.TimedText:
         words = "\n".join(INVISIBLE.sub("", each.text).strip() for each in untimed)
         read = base.TimedText(plain_text=words.strip())
     else:
-        raise base.unknown("The JSON holds no transcript: no segment in it has words")
+        raise base.unknown_format("The JSON holds no transcript: no segment in it has words")
     kind: base.TranscriptKind = "generated" if found.recognised else "unknown"
     return replace(read, language=found.language, kind=kind)
 
@@ -127,7 +124,7 @@ def _keys(node: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _search(node: Any, path: tuple[str, ...], speaker: str | None, found: _Found) -> None:
-    """Note the entries at and below a node; a speaker holds for all below."""
+    """Collect the entries at and below a node; its speaker applies to all of them."""
     if isinstance(node, list):
         for each in node:
             _search(each, path, speaker, found)
@@ -141,7 +138,7 @@ def _search(node: Any, path: tuple[str, ...], speaker: str | None, found: _Found
         group = found.groups[path]
         if start is not None or not group or group[-1].start is None:
             group.append(_Entry(text, start, end, known, speaker, len(text.split())))
-        elif text.strip():  # a full stop, or a number that a recogniser could not time
+        elif text.strip():  # untimed: a full stop or a number
             group[-1].text += f"{' ' if any(map(str.isalnum, text)) else ''}{text.strip()}"
     for short, key in keys.items():
         value = node[key]
@@ -160,7 +157,7 @@ def _text(node: Any, keys: Mapping[str, str]) -> str | None:
         value = node.get(keys.get(name))
         parts = value if isinstance(value, list) else [value]
         inner = [_text(each, _keys(each)) or "" for each in parts if isinstance(each, Mapping)]
-        # Alternatives come with the best first.
+        # The best alternative comes first.
         if any(inner):
             return inner[0] if name in {"alternatives", "nbest"} else "".join(inner)
     return None
@@ -179,7 +176,7 @@ def _speaker(node: Mapping[str, Any], keys: Mapping[str, str]) -> str | None:
 def _times(
     node: Mapping[str, Any], keys: Mapping[str, str], number: int
 ) -> tuple[float | None, float | None, bool]:
-    """Return the start and the end of an entry, and whether they are known to be in seconds."""
+    """Return the start and the end of an entry, and whether they are surely in seconds."""
     times: dict[str, float] = {}
     known = False
     for short, key in keys.items():
@@ -206,7 +203,7 @@ def _times(
 
 
 def _number(value: object, key: str, number: int) -> tuple[float, bool]:
-    """Return a time, and whether the value itself says that it is in seconds."""
+    """Return a time, and whether its form shows that it is in seconds."""
     words, known = str(value).strip(), False
     if isinstance(value, str):
         clock = clock_of(words) if ":" in words else None
@@ -226,18 +223,17 @@ def _number(value: object, key: str, number: int) -> tuple[float, bool]:
 
 
 def clock_of(text: str) -> float | None:
-    """Return the seconds of a clock time, with or without a fraction."""
     return seconds_of(text if re.search(r"[.,]", text) else f"{text}.0")
 
 
-# --- Of the entries, those of the transcript ----------------------------------------------------
+# --- Choosing entries ---------------------------------------------------------------------------
 
 
 def _best(groups: Mapping[tuple[str, ...], list[_Entry]]) -> list[_Entry]:
-    """Choose among what a document has several times: sentences, utterances, paragraphs, words.
+    """Choose among the sentences, utterances, paragraphs and words of one document.
 
-    Sentences of a few seconds go first, those with speakers before those without. Words are put
-    together to sentences where nothing else is as fine.
+    Sentences of a few seconds win, and of those the ones with speakers. Single words become
+    sentences if nothing else is as fine.
     """
     sizes = {path: sum(len(entry.text) for entry in group) for path, group in groups.items()}
     most = max(sizes.values(), default=0)
@@ -259,7 +255,7 @@ def _best(groups: Mapping[tuple[str, ...], list[_Entry]]) -> list[_Entry]:
 
 
 def _scaled(entries: list[_Entry]) -> list[_Entry]:
-    """Return entries with times in seconds. Where no unit is named, the pace of speech tells it."""
+    """Convert times to seconds. The pace of speech reveals an unnamed unit."""
     unnamed = [each for each in entries if not each.known]
     starts = sorted(each.start or 0.0 for each in unnamed)
     spoken = sum(len(each.text) for each in unnamed)
@@ -276,7 +272,7 @@ def _scaled(entries: list[_Entry]) -> list[_Entry]:
 
 
 def _joined(words: Iterable[_Entry]) -> list[_Entry]:
-    """Put single words together: a cue ends with a sentence, a speaker, a pause or 40 words."""
+    """Join single words to cues. A sentence, a speaker, a pause or 40 words end a cue."""
     cues: list[_Entry] = []
     for word in words:
         said, last = word.text.strip(), cues[-1] if cues else None
@@ -312,11 +308,11 @@ _TTML_UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, None: 1.0}
 def read_xml(text: str) -> base.TimedText | None:
     """Read XML whose elements have times: TTML, YouTube's srv1 to srv3, and the like.
 
-    None: no element with words has a time.
+    None if no element with words has a time.
     """
     body = re.sub(r"^\s*<\?xml.*?\?>", "", text, count=1).strip()
     last = re.search(r"</([\w:.-]{1,60})>\Z", body[-100:])
-    # What is whole may have small faults; what is cut off must not pass for whole.
+    # A complete file may have small faults; a truncated one must not pass for complete.
     is_whole = last is not None and f"<{last[1]}" in body[:1_000]
     parser = lxml.etree.XMLParser(resolve_entities=False, no_network=True, recover=is_whole)
     try:
@@ -346,7 +342,7 @@ def _local(name: Any) -> str:
 def _elements(
     element: Any, rates: Mapping[str, str], shift: float, depth: int = 0
 ) -> Iterator[_Entry]:
-    """Yield the outermost elements with a time that are no containers, whose times shift theirs."""
+    """Yield the outermost timed elements; the times of containers shift theirs."""
     if depth > _MAX_DEPTH or not isinstance(element.tag, str):
         return
     found = {_local(key): value for key, value in element.attrib.items()}
@@ -357,14 +353,14 @@ def _elements(
     if start is not None and _local(element.tag) not in _CONTAINERS:
         end = start + (length or 0.0) if end is None else end
         scale = 1e-3 if "t" in found else 1.0
-        # YouTube escapes twice, so that markup comes to light only here.
+        # YouTube escapes twice.
         words = html.unescape(_said(element))
         known = "t" in found or "begin" in found
         start, end = start * scale + shift, end * scale + shift
         yield _Entry(words, start, end, known, found.get("agent"))
         return
     inside = [_xml_time(child.get("begin"), rates) for child in element]
-    # Times inside a container count from its start; some tools write them from zero.
+    # Times inside a container count from its start, although some tools write absolute ones.
     is_absolute = any(inside) and min(each for each in inside if each is not None) >= (start or 0.0)
     for child in element:
         yield from _elements(child, rates, shift + (0 if is_absolute else start or 0.0), depth + 1)
@@ -380,7 +376,7 @@ def _said(element: Any) -> str:
 
 
 def _xml_time(value: str | None, rates: Mapping[str, str]) -> float | None:
-    """Return the number of a time: seconds of TTML's expressions, else in the attribute's unit."""
+    """Return a time in seconds for TTML's expressions, else in the attribute's own unit."""
     if value is None:
         return None
     match = _TTML_TIME.fullmatch(value.strip())
@@ -399,7 +395,7 @@ def _xml_time(value: str | None, rates: Mapping[str, str]) -> float | None:
 
 
 def lines_of_html(text: str) -> str | None:
-    """Return the lines of an HTML transcript, whose times stand in elements; None if none do."""
+    """Return the lines of an HTML transcript with `time` elements; None without any."""
     parser = lxml.html.HTMLParser(encoding="utf-8")
     root = lxml.html.document_fromstring(text.encode(), parser=parser)
     if not root.xpath("//time"):
@@ -412,7 +408,7 @@ def lines_of_html(text: str) -> str | None:
 
 
 def read_table(text: str) -> base.TimedText | None:
-    """Read rows under a head that names their words and their start; None: it is no such table."""
+    """Read a table whose header names a text and a start; None for any other text."""
     head = text.lstrip().split("\n", 1)[0]
     mark = max("\t;,", key=head.count)
     names = [re.sub(r"[^a-z0-9]", "", name.lower()) for name in head.split(mark)]

@@ -1,9 +1,4 @@
-"""Reads a transcript file of any known format, and refuses others by name.
-
-What belongs here: turning bytes into text, telling formats apart by their content, and the provider
-that serves such files. What does not: the formats (captions.py, documents.py, timed_lines.py), what
-is common to captions (tracks.py), sentences and offsets (stages).
-"""
+"""Reads a transcript file of any known format, which it recognises by the content."""
 
 from __future__ import annotations
 
@@ -19,7 +14,7 @@ from resources.transcripts.timed_lines import read_timed_lines
 from resources.transcripts.tracks import INVISIBLE, Caption, timed_text, with_speakers
 
 MAX_BYTES: Final = 32 * 1024 * 1024
-"""Larger files are refused. Three hours of speech take 0.2 MB as text, 4 MB as json3."""
+"""Limit of a file. Three hours of speech take 0.2 MB as text, 4 MB as json3."""
 
 _MARKUP = re.compile(r"\s*(?:<(?:\?xml|!|[a-z][\w:.-]*[\s/>])|\{\\rtf)", re.IGNORECASE)
 _HTML = re.compile(r"\s*<(?:!doctype\s+html|html|cite|time|p|div|article|section)\b", re.IGNORECASE)
@@ -35,13 +30,12 @@ _LONGEST_WORD, _PAIR = 60, 2
 
 @dataclass(frozen=True, slots=True)
 class FileTranscript:
-    """The provider of a transcript that lies in a file; a language that is given wins."""
+    """The provider of a transcript file; `language` overrides that of the file."""
 
     path: Path
     language: str | None = None
 
     async def transcript(self, video_id: str) -> base.TranscriptAnswer:
-        """Read the file. Never raises for a bad one: it answers so."""
         del video_id
         try:
             transcript = await asyncio.to_thread(_read, self.path)
@@ -53,7 +47,7 @@ class FileTranscript:
 
 
 def read_transcript(path: Path) -> base.TimedText:
-    """Read a transcript file; its language stands in it or its name. TranscriptError: unusable."""
+    """Read a transcript file, with the language in it or in its name. Raises TranscriptError."""
     with naming(path, base.TranscriptError):
         return _read(path)
 
@@ -71,7 +65,7 @@ def _read(path: Path) -> base.TimedText:
 
 
 def parse_transcript(data: bytes, extension: str = "") -> base.TimedText:
-    """Parse a transcript of any format that base.FORMATS names. PlacedError: it is none of them."""
+    """Parse a transcript of any format in base.FORMATS; PlacedError for any other."""
     try:
         text = decode_text(data, detect=True).replace("\r\n", "\n").replace("\r", "\n")
     except NotTextError as error:
@@ -97,7 +91,7 @@ def _read_markup(text: str) -> base.TimedText:
     lines = documents.lines_of_html(text) if is_html else None
     if lines and (timed := read_timed_lines(lines)) is not None:
         return timed_text(timed[0])
-    raise base.unknown("This is markup without the times of a transcript")
+    raise base.unknown_format("This is markup without the times of a transcript")
 
 
 def _read_lines(text: str, extension: str) -> base.TimedText:
@@ -116,7 +110,7 @@ def _read_lines(text: str, extension: str) -> base.TimedText:
 
 
 def _prose(text: str) -> base.TimedText:
-    """Return a text without times: as it is, or in parts if it names its speakers."""
+    """Return a text without times: unchanged, or in cues if it names its speakers."""
     words = INVISIBLE.sub("", text).strip()
     if not words:
         raise PlacedError(None, "The file has no words. Give one that has.")
@@ -129,18 +123,18 @@ def _prose(text: str) -> base.TimedText:
 
 
 def _check_words(text: str) -> None:
-    """Refuse what is no speech: codes, numbers, or times that no reader of ours understood."""
+    """Refuse a text that is no speech: codes, numbers, tables, or times in an unknown format."""
     tokens = text.split()
     spoken = sum(any(map(str.isalpha, each)) and not any(map(str.isdigit, each)) for each in tokens)
     longest = max(map(len, tokens), default=0)
     clocks = len(_CLOCK.findall(text))
     if tokens and spoken < _MIN_SPOKEN_SHARE * len(tokens) and len(tokens) > _FEW_CLOCKS:
-        raise base.unknown("This holds codes or numbers, not speech")
+        raise base.unknown_format("This holds codes or numbers, not speech")
     if longest > _LONGEST_WORD and text.isascii() and len(tokens) < longest:
-        raise base.unknown("This holds codes, not speech")
+        raise base.unknown_format("This holds codes, not speech")
     lines = text.strip().splitlines()
     marks = {mark: {line.count(mark) for line in lines} for mark in ";\t|"}
     if len(lines) > _PAIR and any(len(found) == 1 and max(found) > 1 for found in marks.values()):
-        raise base.unknown("This is a table, and its first line names no start and text")
+        raise base.unknown_format("This is a table, and its first line names no start and text")
     if clocks > max(_FEW_CLOCKS, _MAX_CLOCK_SHARE * len(text.splitlines())):
-        raise base.unknown(f"This has {clocks:,} times in an unknown format")
+        raise base.unknown_format(f"This has {clocks:,} times in an unknown format")

@@ -1,9 +1,5 @@
 """Reads podcast feeds, and fetches the transcript or the recording of an episode.
 
-What belongs here: RSS 2.0 with enclosures and `podcast:transcript`, and the two providers of what
-an episode links to. What does not: recognising speech (recording.py), reading transcripts
-(file.py), HTTP and its guard (resources/http.py), the corpus of a feed (factible_assets/exchange).
-
 Sources: RSS 2.0 (cyber.harvard.edu/rss/rss.html), the podcast namespace's tag `transcript`
 (github.com/Podcastindex-org/podcast-namespace). Every word of a feed is hostile.
 """
@@ -29,11 +25,11 @@ from resources.transcripts import base
 from resources.transcripts.file import MAX_BYTES, parse_transcript
 from resources.transcripts.recording import (
     SUFFIXES,
+    OnProgress,
     RecordingTranscript,
-    Tell,
     is_recording,
-    unready,
-    watched,
+    missing_requirement,
+    with_progress,
 )
 from resources.transcripts.tracks import one_line
 
@@ -42,16 +38,15 @@ MAX_EPISODES: Final = 1_000
 MAX_RECORDING_BYTES: Final = 1024**3
 _MAX_TEXT = 500
 _TIMED_FIRST: Final = ("json", "vtt", "srt", "subrip", "html", "plain")
-"""Words of media types, those of transcripts with times and speakers first."""
+"""Words in media types of transcripts; formats with times and speakers come first."""
 _DURATION = re.compile(r"(?:(?:(\d{1,3}):)?(\d{1,3}):)?(\d{1,6})(?:\.\d{1,6})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One item of a feed. It links to a transcript, to a recording, or to both.
+    """One item of a feed, with a link to a transcript, a recording, or both.
 
-    `identity` is its guid, else the address of its recording. `duration_seconds` is what the feed
-    says, in seconds.
+    `identity` is its guid, else the address of its recording.
     """
 
     identity: str
@@ -65,7 +60,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A podcast: its episodes in the feed's order, and how many items have neither link."""
+    """A podcast: its episodes in the feed's order, and the number of items without links."""
 
     title: str
     language: str | None
@@ -75,10 +70,7 @@ class Feed:
 
 
 def parse_feed(data: bytes, url: str = "") -> Feed:
-    """Read a feed that was fetched from `url`, to which its links are relative.
-
-    PlacedError: it is no RSS feed, declares entities, or has no episode with words.
-    """
+    """Read the feed at `url`; PlacedError for no RSS feed, declared entities, or no links."""
     parser = lxml.etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = lxml.etree.fromstring(data, parser)
@@ -158,7 +150,6 @@ def _text(element: Any, name: str) -> str | None:
 
 
 def _link(link: str | None, url: str) -> str | None:
-    """Return an absolute web address, None for anything else."""
     with suppress(ValueError):
         whole = urljoin(url, (link or "").strip())
         if link and len(whole) <= 4 * _MAX_TEXT and urlsplit(whole).scheme in {"http", "https"}:
@@ -171,14 +162,13 @@ def _link(link: str | None, url: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class LinkedTranscript:
-    """The provider of a transcript at an address; `client` opens the HTTP client to ask with."""
+    """The provider of a transcript at an address; `client` opens an HTTP client."""
 
     url: str
     client: Callable[[], HttpClient]
     language: str | None = None
 
     async def transcript(self, video_id: str) -> base.TranscriptAnswer:
-        """Fetch and read the transcript. Never raises for a bad one: it answers so."""
         del video_id
         try:
             async with self.client() as http:
@@ -198,23 +188,22 @@ class LinkedTranscript:
 
 @dataclass(frozen=True, slots=True)
 class LinkedRecording:
-    """The provider of the words of a recording at an address, which is fetched and not kept."""
+    """The provider of the words of a recording at an address. It does not store the recording."""
 
     url: str
     client: Callable[[], HttpClient]
     recognise: Callable[[Path], RecordingTranscript]
-    tell: Tell = lambda _, __: None
+    on_progress: OnProgress = lambda _, __: None
 
     async def transcript(self, video_id: str) -> base.TranscriptAnswer:
-        """Fetch the recording and recognise its speech. Never raises for a bad one."""
         suffix = PurePosixPath(urlsplit(self.url).path).suffix.lower()
         with tempfile.TemporaryDirectory(prefix="factible-") as folder:
             file = Path(folder) / f"recording{suffix if suffix in SUFFIXES else '.mp3'}"
             recogniser = self.recognise(file)
-            if (problem := unready(recogniser.model)) is not None:
+            if (problem := missing_requirement(recogniser.model)) is not None:
                 return base.Missing(problem)
             try:
-                await watched(self._fetch(file), self.tell, lambda: _fetched(file))
+                await with_progress(self._fetch(file), self.on_progress, lambda: _fetched(file))
             except HttpFailureError as failure:
                 return _unfetched("recording", failure)
             return await recogniser.transcript(video_id)

@@ -1,11 +1,4 @@
-"""Recognises the speech of a recording on this machine, with faster-whisper (MIT).
-
-What belongs here: which files are recordings, decoding their sound within limits, recognising it,
-and making captions of timed words. What does not: the choice and the download of a model
-(resources/models), recordings on the web (podcast.py), and captions (tracks.py).
-
-faster-whisper is the extra `[audio]`. It loads only where a recording is read.
-"""
+"""Recognises the speech of a recording, with faster-whisper (MIT, the extra `[audio]`)."""
 
 from __future__ import annotations
 
@@ -23,27 +16,26 @@ from resources.transcripts import base
 from resources.transcripts.tracks import Caption, NothingSaidError, timed_text
 
 Done = TypeVar("Done")
-Tell = Callable[[str, float], None]
-"""Told, in words and as a share from 0 to 1, how far a slow transcript has come."""
+OnProgress = Callable[[str, float], None]
+"""Receives the progress of a slow transcript, in words and as a share from 0 to 1."""
 
 _SOUNDS = ".aac .aif .aiff .flac .m4a .m4b .mka .mp3 .oga .ogg .opus .wav .weba .wma"
 _VIDEOS = ".avi .m4v .mkv .mov .mp4 .mpeg .mpg .ogv .ts .webm .wmv"
 SOUNDS: Final = frozenset(_SOUNDS.split())
 SUFFIXES: Final = SOUNDS.union(_VIDEOS.split())
-"""How the names of recordings end: of sounds, and of videos, whose sound is read."""
 MAX_HOURS: Final = 6
-"""Longer recordings are refused: each hour of sound takes 0.12 GB of memory."""
+"""Limit of a recording: each hour of sound takes 0.12 GB of memory."""
 MODELS: Final = ("whisper", "whisper-en")
-"""The models of the manifest that recognise speech: the first one that is there is used."""
+"""The models of the manifest that recognise speech, in order of preference."""
 
-_TELL_SECONDS: Final = 15.0
+_REPORT_SECONDS: Final = 15.0
 _RATE: Final = 16_000
-_STRETCH_SECONDS, _CUT_SECONDS, _FRAME_SECONDS = 600, 30, 0.25
+_CHUNK_SECONDS, _CUT_SECONDS, _FRAME_SECONDS = 600, 30, 0.25
 _MAX_THREADS: Final = 4
 _LONGEST_CAPTION, _PAUSE = 8.0, 1.0
 _ENDS_SENTENCE: Final = (*".!?…。।؟", "\uff01", "\uff1f")
 _MOST_DAMAGED: Final = 0.1
-# FFmpeg reads playlists that name other files and addresses: those of a recording are not followed.
+# FFmpeg would follow playlists that name other files and addresses.
 _ONLY_ITSELF: Final = {
     "protocol_whitelist": "file",
     "format_whitelist": "aac,aiff,asf,avi,caf,flac,flv,matroska,mov,mp3,mpeg,mpegts,ogg,w64,wav",
@@ -51,64 +43,61 @@ _ONLY_ITSELF: Final = {
 
 
 def is_recording(path: Path | None) -> bool:
-    """Tell from its name whether a file is a sound or a video."""
+    """Tell by its name whether a file is a sound or a video."""
     return path is not None and path.suffix.lower() in SUFFIXES
 
 
-def unready(model: Path | None) -> str | None:
-    """Say what is missing before speech can be recognised with a model; None if nothing is."""
+def missing_requirement(model: Path | None) -> str | None:
+    """Return a sentence about a missing package or model, None if nothing is missing."""
     if find_spec("faster_whisper") is None:
         return (
-            "A recording is read by speech recognition, which is not installed. Install "
+            "Recordings need speech recognition, which is not installed. Install "
             "factible-assets[audio], or give the captions of the recording."
         )
     if model is None:
         return (
-            "A recording is read by speech recognition, and no model for it is on this machine. "
-            f"Fetch one: factible models pull {MODELS[0]}, or give the captions of the recording."
+            "Recordings need a model for speech recognition, and none is on this machine. Fetch "
+            f"one: factible models pull {MODELS[0]}, or give the captions of the recording."
         )
     return None
 
 
 @dataclass(slots=True)
 class _Progress:
-    """How far the thread that recognises has come, in seconds of sound; and that it is to stop."""
+    """The progress of the recognising thread in seconds of sound, and the signal to stop it."""
 
-    heard: float = 0.0
-    whole: float = 0.0
+    done: float = 0.0
+    total: float = 0.0
     stop: threading.Event = field(default_factory=threading.Event)
 
-    def told(self) -> tuple[str, float]:
-        if not self.whole:
+    def report(self) -> tuple[str, float]:
+        if not self.total:
             return "recognising speech: reading the sound", 0.0
-        heard, whole = (
-            f"{int(each) // 60}:{int(each) % 60:02}" for each in (self.heard, self.whole)
-        )
-        return f"recognising speech: {heard} of {whole}", min(1.0, self.heard / self.whole)
+        done, total = (f"{int(each) // 60}:{int(each) % 60:02}" for each in (self.done, self.total))
+        return f"recognising speech: {done} of {total}", min(1.0, self.done / self.total)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingTranscript:
     """The provider of the words of a recording in a file.
 
-    `model` is the folder of a Whisper model in CTranslate2's form, None if there is none. Without a
-    `language` the model detects it. `tell` hears of the progress at least every 15 seconds.
+    `model` is the folder of a Whisper model in CTranslate2's format, if any. Without a `language`
+    the model detects it. `on_progress` receives the progress every 15 seconds.
     """
 
     path: Path
     model: Path | None
     language: str | None = None
-    tell: Tell = lambda _, __: None
+    on_progress: OnProgress = lambda _, __: None
 
     async def transcript(self, video_id: str) -> base.TranscriptAnswer:
-        """Recognise the speech. Never raises for a bad file: it answers so."""
         del video_id
-        if (problem := unready(self.model)) is not None:
+        if (problem := missing_requirement(self.model)) is not None:
             return base.Missing(problem)
         progress = _Progress()
         try:
             work = asyncio.to_thread(self._recognise, progress)
-            said = await watched(work, self.tell, progress.told)
+            said = await with_progress(work, self.on_progress, progress.report)
         except NothingSaidError:
             return base.Missing(f"{self.path.name}: nobody speaks in this recording.")
         except PlacedError as error:
@@ -122,7 +111,7 @@ class RecordingTranscript:
         from faster_whisper import WhisperModel  # noqa: PLC0415
 
         sound = _decoded(self.path, progress.stop)
-        progress.whole = len(sound) / _RATE
+        progress.total = len(sound) / _RATE
         try:
             model = WhisperModel(
                 str(self.model),
@@ -142,38 +131,38 @@ class RecordingTranscript:
                 f"languages with `factible models pull {MODELS[0]}`, or correct the language.",
             )
         captions: list[Caption] = []
-        for begins, stretch in stretches_of(sound):
+        for begins, chunk in chunks_of(sound):
             segments, found = model.transcribe(
-                stretch.astype("float32") / 32_768,
+                chunk.astype("float32") / 32_768,
                 language=language,
                 word_timestamps=True,
                 vad_filter=True,
-                # A wrong sentence is otherwise repeated for minutes.
+                # Otherwise it may repeat a wrong sentence for minutes.
                 condition_on_previous_text=False,
             )
             for segment in segments:
                 if progress.stop.is_set():
                     raise PlacedError(None, "The recognition was stopped.", may_pass=True)
-                progress.heard = begins + float(segment.end)
+                progress.done = begins + float(segment.end)
                 captions += captions_of_words(
                     (word.word, begins + float(word.start), begins + float(word.end))
                     for word in segment.words or ()
                 )
-            # A stretch without speech tells no language.
+            # Without speech the detected language is meaningless.
             language = found.language if captions else language
         said = timed_text(captions)
         return base.TimedText(cues=said.cues, language=language, kind="generated")
 
 
-def stretches_of(sound: Any) -> Iterator[tuple[float, Any]]:
-    """Divide samples into stretches of at most ten minutes, each with its beginning in seconds.
+def chunks_of(sound: Any) -> Iterator[tuple[float, Any]]:
+    """Divide samples into chunks of at most ten minutes, each with its start in seconds.
 
-    The model makes thirty times the memory of the sound that it is given. A stretch ends in the
-    quietest quarter of a second of its last half minute, so that no word is cut.
+    The model takes thirty times the memory of the sound. A chunk ends in the quietest quarter of a
+    second of its last half minute, so that it cuts no word.
     """
     begins, frame = 0, int(_FRAME_SECONDS * _RATE)
     while begins < len(sound):
-        end = begins + _STRETCH_SECONDS * _RATE
+        end = begins + _CHUNK_SECONDS * _RATE
         if end < len(sound):
             frames = abs(sound[end - _CUT_SECONDS * _RATE : end].astype("int32")).reshape(-1, frame)
             end += (int(frames.sum(axis=1).argmin()) - len(frames)) * frame + frame // 2
@@ -199,24 +188,26 @@ def captions_of_words(words: Iterable[tuple[str, float, float]]) -> Iterator[Cap
         yield Caption((text.strip(),), round(start, 3), round(end, 3))
 
 
-async def watched(
-    work: Coroutine[Any, Any, Done], tell: Tell, told: Callable[[], tuple[str, float]]
+async def with_progress(
+    work: Coroutine[Any, Any, Done],
+    on_progress: OnProgress,
+    report: Callable[[], tuple[str, float]],
 ) -> Done:
-    """Wait for slow work, and tell every 15 seconds how far it has come."""
+    """Wait for slow work, and report its progress every 15 seconds."""
     task = asyncio.ensure_future(work)
     try:
-        while not (await asyncio.wait({task}, timeout=_TELL_SECONDS))[0]:
-            tell(*told())
+        while not (await asyncio.wait({task}, timeout=_REPORT_SECONDS))[0]:
+            on_progress(*report())
         return task.result()
     finally:
         task.cancel()
 
 
 def _decoded(path: Path, stop: threading.Event) -> Any:
-    """Return the sound of a file as an array of 16,000 samples a second, of 16 bits each.
+    """Return the sound of a file as an array of 16-bit samples, 16,000 a second.
 
-    Not by faster-whisper's own reader, which has no limit and follows what a playlist names.
-    PlacedError: there is no sound, it cannot be read, or it is longer than MAX_HOURS.
+    faster-whisper's own decoder has no limit and follows playlists. PlacedError if there is no
+    sound, it is unreadable, or it is longer than MAX_HOURS.
     """
     import av  # noqa: PLC0415
     import numpy as np  # noqa: PLC0415

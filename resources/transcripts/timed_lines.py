@@ -1,12 +1,8 @@
-"""Reads texts whose lines begin or end with a time, as tools print them and pages show them.
+"""Reads texts with times at the edges of lines: LRC, TMP, copied transcript panels, and so on.
 
-What belongs here: LRC, TMP, what is copied from transcript panels, and texts with times and names
-in the line. What does not: captions with an arrow (captions.py), labels of speakers inside a line
-(tracks.py).
-
-Such a text is told from prose by a promise that its times keep: there are several, they do not
-decrease, and they stand at the edges of lines. A line beside a time that only names it again
-("1 minute, 18 seconds", in any language) has exactly its numbers.
+Prose may contain times too. In such a text there are several, they do not decrease, and they stand
+at the edges of lines. A line next to a time that repeats it in words ("1 minute, 18 seconds", in
+any language) has exactly its numbers.
 """
 
 from __future__ import annotations
@@ -37,7 +33,7 @@ _NAME_WORDS, _NAME_LENGTH, _LONGEST_LINE_END = 5, 40, 80
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line: its words, and its time if one stands at an edge. `strong`: no prose has such."""
+    """A line, and its time if it has one at an edge. `strong`: a form that prose does not have."""
 
     words: str
     at: float | None = None
@@ -49,7 +45,7 @@ class _Line:
 def read_timed_lines(text: str) -> tuple[list[Caption], str | None] | None:
     """Return the captions and the title of a text with times at the edges of its lines.
 
-    None: it is no such text, but prose or something unknown.
+    None for prose and anything else.
     """
     lines, title = list[_Line](), None
     for raw in filter(None, map(str.strip, text.split("\n"))):
@@ -67,7 +63,7 @@ def read_timed_lines(text: str) -> tuple[list[Caption], str | None] | None:
 
 
 def _lines_of(raw: str) -> Iterator[_Line]:
-    """Yield a line, or one for each of the times that LRC writes before the same words."""
+    """Yield one line for each time before the words; LRC may have several."""
     times, rest = list[tuple[float, float | None, bool]](), raw
     while (match := _BEGINS.match(rest)) and (not times or match["close"]):
         at, end = _seconds(match["at"]), match["end"] and _seconds(match["end"])
@@ -139,7 +135,7 @@ def _is_timed(lines: Sequence[_Line], timed: Sequence[_Line]) -> bool:
 
 
 def _without_spoken_times(lines: Sequence[_Line]) -> list[_Line]:
-    """Drop what names a time again in words, if nearly every time of the text is named so."""
+    """Remove times repeated in words, if nearly every time of the text has such a repetition."""
     found: dict[int, str] = {}
     last: float | None = None
     for index, line in enumerate(lines):
@@ -169,14 +165,16 @@ def _parts_of(seconds: float) -> list[int]:
 
 
 def _with_names(lines: Sequence[_Line]) -> list[tuple[str | None, _Line]]:
-    """Return each line with the name that its time stands beside, or that stands before it."""
+    """Return each line with the name next to its time or on the line before."""
     named: list[tuple[str | None, _Line]] = [(None, line) for line in lines]
-    beside = [at for at, line in enumerate(lines) if line.at is not None and _is_name(line.words)]
     headed = [
         at
-        for at in beside
-        if lines[at].words.endswith(":")
-        or (at + 1 < len(lines) and lines[at + 1].at is None and lines[at + 1].words)
+        for at, line in enumerate(lines)
+        if (line.at is not None and _is_name(line.words))
+        and (
+            line.words.endswith(":")
+            or (at + 1 < len(lines) and lines[at + 1].at is None and lines[at + 1].words)
+        )
     ]
     with_words = sum(line.at is not None and bool(line.words) for line in lines)
     if headed and len(headed) >= _LABEL_SHARE * with_words:
@@ -222,7 +220,7 @@ def _captions(lines: Sequence[tuple[str | None, _Line]]) -> Iterator[Caption]:
     for name, line in lines:
         if line.at is None:
             is_heading = line.words in counted or _HEADING.match(line.words)
-            # Before the first time, a line that is no sentence is a title.
+            # Before the first time, a line that does not end like a sentence is a title.
             if not is_heading and (at is not None or line.words.endswith(_TERMINAL)):
                 words.append(line.words)
             continue

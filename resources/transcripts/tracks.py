@@ -1,8 +1,6 @@
 """Makes one transcript of the captions of a file: each word once, in order, with its speaker.
 
-What belongs here: cleaning the text of a caption, speaker labels, captions that repeat earlier
-words, and the limits of a transcript. What does not: any file format (captions.py, timed_lines.py,
-documents.py).
+It cleans the text of captions, separates speaker labels, and removes repeated words and credits.
 """
 
 from __future__ import annotations
@@ -19,13 +17,13 @@ from resources.lines import PlacedError
 from resources.transcripts import base
 
 MAX_CUES: Final = 200_000
-"""A transcript with more captions is refused: twenty hours of live captions have 100,000."""
+"""Limit of a transcript. Twenty hours of live captions have 100,000."""
 
 Item = TypeVar("Item")
 
 
 class NothingSaidError(PlacedError):
-    """The captions are sound, and nobody speaks in them."""
+    """The captions are intact, but nobody speaks in them."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(None, sentence)
@@ -33,9 +31,9 @@ class NothingSaidError(PlacedError):
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """One caption as a file has it: lines without markup, times in seconds.
+    """One caption of a file: lines without markup, times in seconds.
 
-    `start` is None in a text without times. A caption whose end is unknown ends as it begins.
+    `start` is None in a text without times. An unknown end equals the start.
     """
 
     lines: tuple[str, ...]
@@ -49,7 +47,7 @@ class Caption:
 # --- The text of one caption --------------------------------------------------------------------
 
 INVISIBLE: Final = re.compile("[\u0000-\u0008\u000e-\u001f\u007f\u200b\u2060\ud800-\udfff\ufeff]")
-"""Control and zero-width characters, and halves of surrogate pairs, which no file can hold."""
+"""Control and zero-width characters, and lone surrogates, which no file can hold."""
 _TAG = re.compile(
     r"</?(?:(?:b|i|u|s|c|v|ruby|rt|lang|em|strong|p)(?:\.[^\s<>]*)?"
     r"|(?:font|span)(?:\s+[\w-]+\s*=[^<>]*)?)\s?/?>|<\d+:[\d:.]+>|\{\\[^{}]*\}",
@@ -64,14 +62,14 @@ _WORD_TIME = re.compile(r"<\d+:[\d:.]+>")
 
 
 def one_line(text: str) -> str:
-    """Drop invisible characters and fold white space, line breaks included, into spaces."""
+    """Remove invisible characters, and replace white space and line breaks by single spaces."""
     return " ".join(INVISIBLE.sub("", text).split())
 
 
 def captions_of(
     raw: str, start: float | None, end: float | None, speaker: str | None = None
 ) -> Iterator[Caption]:
-    """Yield the captions of a marked-up text: one, or one for each voice in it."""
+    """Yield one caption for each voice in a marked-up text."""
     by_word = _WORD_TIME.search(raw) is not None
     voices = _VOICE.split(raw)
     for name, said in zip([speaker, *voices[1::2]], voices[::2], strict=True):
@@ -100,16 +98,16 @@ _CREDIT_WORDS = 14
 
 
 def folded(word: str) -> str:
-    """Return the letters and digits of a word in one case; the word if it has none."""
+    """Return the letters and digits of a word in lower case; the word if it has none."""
     return "".join(filter(str.isalnum, word.casefold())) or word
 
 
 def undo_rolling(captions: Sequence[Caption]) -> list[Caption]:
-    """Drop the words that captions repeat from those before them, if the file rolls.
+    """Remove words that captions repeat from earlier ones, if the captions roll.
 
-    Rolling captions show the last line again above a new one, or a line that grows word by word. A
-    file that does not roll keeps what is really said twice. A file rolls if it times every word, or
-    if many captions begin with the words that were shown last and go on.
+    Rolling captions repeat the last line above a new one, or a line that grows word by word.
+    Captions roll if every word has a time, or if many begin with the last words shown and go on.
+    In other files a repetition is really spoken, and stays.
     """
     repeats, shown = [], list[str]()
     before: Caption | None = None
@@ -131,7 +129,7 @@ def undo_rolling(captions: Sequence[Caption]) -> list[Caption]:
 
 
 def _rolls(caption: Caption, count: int) -> bool:
-    """Tell whether a caption shows words again and goes on: several words, or whole lines."""
+    """Tell whether a caption repeats several words, or whole lines, and goes on."""
     lengths = list(itertools.accumulate(len(line.split()) for line in caption.lines))
     return 0 < count < lengths[-1] and (count > 1 or count in lengths) if lengths else False
 
@@ -147,9 +145,9 @@ def _without(caption: Caption, count: int) -> Caption:
 
 
 def without_loops(items: Sequence[Item], words: Callable[[Item], str]) -> list[Item]:
-    """Keep one of what is repeated three times or more in a row, as speech recognisers loop.
+    """Keep one of three or more repetitions in a row, an error of speech recognisers.
 
-    A loop has up to four items and at least three words.
+    The repeated part has up to four items and at least three words.
     """
     keys = [" ".join(map(folded, words(item).split())) for item in items]
     kept, at = list[Item](), 0
@@ -177,7 +175,7 @@ def _unlooped(caption: Caption) -> Caption:
 
 
 def _without_credits(captions: Sequence[Caption]) -> Sequence[Caption]:
-    """Leave out who made the captions: short texts with an address, or "by", at either end."""
+    """Remove credits at either end: short texts with an address, or with "by"."""
     is_credit = [
         len(text.split()) <= _CREDIT_WORDS and _CREDIT.search(text) is not None
         for text in (" ".join(caption.lines) for caption in captions)
@@ -197,14 +195,14 @@ _LABEL = re.compile(
 )
 _TURN = re.compile(r"(?:>{2,}|[-–](?=[\s\w\[¿¡]))\s*")
 _DASH = re.compile(r"[-–][\s\w\[¿¡]")
-_MEANT = frozenset(
+_NO_SPEAKERS = frozenset(
     {
         "answer", "claim", "conclusion", "correction", "fact", "facts", "false", "fiction",
         "misconception", "myth", "note", "question", "rating", "reality", "result", "true", "truth",
         "verdict", "warning",
     }
 )  # fmt: skip
-"""Labels that say how a statement is meant, and not who makes it."""
+"""Labels of statements, not of speakers."""
 _MAX_LABEL = 60
 _FEW_LABELS, _LABELLED_SHARE = 2, 0.3
 
@@ -214,10 +212,10 @@ def _label(line: str) -> re.Match[str] | None:
 
 
 def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
-    """Take speaker labels such as "ANNA:", "Speaker 1:", ">>" and dashes out of the texts.
+    """Separate speaker labels such as "ANNA:", "Speaker 1:", ">>" and dashes from the texts.
 
-    A caption in which another person begins is divided; the second part begins at the share of its
-    characters. A label holds until the next one.
+    A change of speaker splits a caption, and its time by the number of characters. A label applies
+    until the next one.
     """
     lines = [line for caption in captions for line in caption.lines]
     speakers = _speakers_of(lines)
@@ -238,8 +236,8 @@ def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
 def _speakers_of(lines: Sequence[str]) -> set[str]:
     """Return the labels that name a speaker.
 
-    Such a label stands behind ">>", or in capitals, or it recurs, or a third of all lines has one.
-    A label of everyday words, which the text uses in small letters too, must recur.
+    Such a label follows ">>", is in capitals, recurs, or a third of all lines have one. A label of
+    words that the text also has in small letters must recur.
     """
     found = [match for line in lines if (match := _label(line))]
     counts = Counter(match["name"] for match in found)
@@ -254,7 +252,7 @@ def _speakers_of(lines: Sequence[str]) -> set[str]:
         usual, recurs = everyday.issuperset(words), count >= _FEW_LABELS
         names = (recurs and often) or ((recurs or often) and not usual)
         is_sure = name in marked or (small and name.isupper())
-        if (is_sure or names) and not _MEANT.intersection((words[0], words[-1])):
+        if (is_sure or names) and not _NO_SPEAKERS.intersection((words[0], words[-1])):
             speakers.add(name)
     numbered = {name for name in speakers if name[-1].isdigit() and counts[name] == 1}
     if len(numbered) > 1 and len(found) < len(lines):
@@ -282,7 +280,7 @@ def _parts(caption: Caption, speakers: set[str], *, dashed: bool) -> Iterator[Ca
             heads[-1] = head
         if rest:
             said[-1].append(rest)
-    # Each part takes the share of the time that it has of the characters.
+    # The time of each part is proportional to its characters.
     whole = sum(sum(map(len, lines)) for lines in said) or 1
     lasts = 0.0 if caption.start is None else caption.end - caption.start
     at = 0
@@ -302,9 +300,9 @@ _SOUND = re.compile(r"\[[^\[\]]{0,80}\]|\([^()]{0,80}\)|[♪♫*#]+")
 
 
 def timed_text(captions: Iterable[Caption]) -> base.TimedText:
-    """Make a transcript of captions: sorted by time, every word once, speakers apart.
+    """Make a transcript of captions: sorted by time, each word once, with separate speakers.
 
-    PlacedError: no caption has words, nobody speaks, or there are more than MAX_CUES.
+    PlacedError if no caption has words, nobody speaks, or there are more than MAX_CUES.
     """
     ordered = sorted(captions, key=lambda caption: caption.start or 0.0)
     if len(ordered) > MAX_CUES:
@@ -324,7 +322,7 @@ def timed_text(captions: Iterable[Caption]) -> base.TimedText:
             base.Cue(
                 " ".join(caption.lines),
                 start,
-                # Milliseconds, so that the difference of two read times reads as it was written.
+                # Whole milliseconds, against rounding errors of the difference.
                 0.0 if start is None else max(0.0, round(end - start, 3)),
                 caption.speaker,
                 new_turn=changes,

@@ -1,17 +1,12 @@
 """Transcripts and details of YouTube videos, through youtube-transcript-api.
 
-What belongs here: asking within bounds on time, size and place, the choice of language, the retry
-through a proxy, the details in the answers, and the outcome that each error means. What does not:
-the sentences for errors (youtube.yaml), links (youtube_ids.py), the format of captions (file.py).
+The library's client is not thread-safe. Every call therefore makes its own client and session in
+its worker thread. The library uses `requests` and sets no time limit, so this has a session of its
+own: all requests of a call share one deadline, bodies have a size limit, and no redirect leads away
+from YouTube. It ignores proxies of the environment.
 
-The library's client is not thread-safe, because of its session. So every call makes its own client
-and session, in the worker thread that uses them, and closes them there. The library speaks through
-`requests` and sets no time limit, so this is a session of `requests` and not `resources.http`: all
-requests of a call share one deadline, a body is read no further than its bound, and no redirect
-leads away from YouTube. Proxies of the environment are not used.
-
-Sentences repeat nothing that YouTube or the library said, except YouTube's own reason for not
-showing a video, cut short: other texts may hold addresses with keys.
+Error messages repeat no words of YouTube or the library, which may contain addresses with keys,
+except YouTube's own reason for not showing a video, shortened.
 """
 
 from __future__ import annotations
@@ -47,7 +42,7 @@ from resources.transcripts.youtube_ids import is_video_id
 
 ORIGIN = "https://www.youtube.com"
 MAX_BYTES = 20_000_000
-"""Of one answer. A watch page has 1 to 2 MB, the captions of three hours 0.5 MB."""
+"""Limit of one answer. A watch page has 1 to 2 MB, the captions of three hours 0.5 MB."""
 
 _CONNECT_SECONDS = 10.0
 _READ_SECONDS = 15.0
@@ -63,22 +58,22 @@ _BACKSTOP_SECONDS = 2.0
 _MAX_LISTED = 12
 
 
-# --- How YouTube is asked -----------------------------------------------------------------------
+# --- Requests -----------------------------------------------------------------------------------
 
 
 class BlockPageError(requests.RequestException):
-    """YouTube sends this address to the page that tells people from robots."""
+    """YouTube redirects this address to its test for robots."""
 
 
 class BoundError(requests.RequestException):
-    """A bound of ours ended the request; its only argument is the end of a sentence."""
+    """One of our limits ended the request. The argument completes a sentence."""
 
 
 class YouTubeSession(requests.Session):
-    """Sends the requests of one call. Not thread-safe: use it in the thread that made it.
+    """Sends the requests of one call, in one thread.
 
-    All requests together may take `seconds`; `origin` is where https://www.youtube.com is really
-    asked, such as a mirror on loopback.
+    All requests together may take `seconds`. `origin` replaces https://www.youtube.com, for example
+    by a mirror on loopback.
     """
 
     def __init__(
@@ -88,7 +83,7 @@ class YouTubeSession(requests.Session):
         self.trust_env = False
         self.max_redirects = _MAX_REDIRECTS
         self.answers: dict[str, str] = {}
-        """The last good answer from each path, so that nothing is asked twice."""
+        """The last successful answer of each path."""
         adapter = _BoundedAdapter(time.monotonic() + seconds, origin)
         for scheme in ("https://", "http://"):
             self.mount(scheme, adapter)
@@ -106,7 +101,7 @@ class YouTubeSession(requests.Session):
 
     @property
     def player(self) -> Mapping[str, object]:
-        """What the player was told of the video; empty if that came damaged or not at all."""
+        """YouTube's answer for the player; empty if it is damaged or missing."""
         with suppress(ValueError, RecursionError):
             player = json.loads(self.answers.get(_PLAYER_PATH, "{}"))
             return player if isinstance(player, dict) else {}
@@ -114,7 +109,7 @@ class YouTubeSession(requests.Session):
 
 
 class _BoundedAdapter(HTTPAdapter):
-    """Keeps one deadline (of time.monotonic) for all requests, and the bound on each answer."""
+    """Enforces one deadline (of time.monotonic) for all requests, and the limit of each answer."""
 
     def __init__(self, deadline: float, origin: str) -> None:
         self._deadline = deadline
@@ -128,7 +123,6 @@ class _BoundedAdapter(HTTPAdapter):
         return seconds
 
     def send(self, request: requests.PreparedRequest, *_: Any, **given: Any) -> requests.Response:
-        """Send one request and read its answer to the end, within the bounds."""
         url = request.url or ""
         _check_target(url)
         left = self._left()
@@ -139,7 +133,7 @@ class _BoundedAdapter(HTTPAdapter):
             sent.url = parts._replace(**there).geturl()
         given["timeout"] = min(_CONNECT_SECONDS, left), min(_READ_SECONDS, left)
         response = super().send(sent, **given | {"stream": True})
-        # To the library and to redirects, the answer comes from where it was asked for.
+        # The library and redirects must see the original address.
         response.url, response.request = url, request
         with response.raw as raw:
             response.raw = io.BytesIO(self._body(raw))
@@ -156,7 +150,7 @@ class _BoundedAdapter(HTTPAdapter):
 
 
 def _check_target(url: str) -> None:
-    """Refuse every target but YouTube's own hosts over TLS; captions carry their own URL."""
+    """Allow only YouTube's own hosts, by TLS. Captions have their own URL."""
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").rstrip("."), parts.port
@@ -170,24 +164,24 @@ def _check_target(url: str) -> None:
         raise BoundError(_LED_AWAY)
 
 
-# --- What can go wrong --------------------------------------------------------------------------
+# --- Errors -------------------------------------------------------------------------------------
 
 _MAX_REASON = 160
 _ROBOT = re.compile(r"not a bot|try again later", re.IGNORECASE)
-"""YouTube asks for nothing else to be tried later but requests beyond its limit of about 300 videos
-an hour, which it answers as if the video were gone."""
+"""YouTube's wording for requests beyond its limit of about 300 videos an hour. It otherwise answers
+as if the video were gone."""
 _AGE = re.compile(r"confirm your age|age.restricted|inappropriate for some", re.IGNORECASE)
 
 
 class Blocked(base.Outage):
-    """YouTube refuses this address, as a robot's, for too many requests or for its country.
+    """YouTube blocks this address: as a robot's, for too many requests, or for its country.
 
     A proxy may help.
     """
 
 
 class NotYetError(Exception):
-    """The video is a stream or a premiere that has not begun, or has not ended."""
+    """The video is a stream or a premiere that has not started or not ended."""
 
 
 READING_ERRORS = (
@@ -203,17 +197,17 @@ READING_ERRORS = (
     TypeError,
     ValueError,
 )
-"""What asking the library raises. The builtin ones are its answer to JSON of another shape."""
+"""Errors of the library. It raises the builtin ones for JSON of an unexpected shape."""
 _UNREAD = (ParseError, AttributeError, KeyError, TypeError, ValueError)
 
 
 def failure_of(error: BaseException, video_id: str, *, proxied: bool = False) -> base.Missing:
-    """Return the outcome that one of READING_ERRORS stands for; `proxied`: a proxy was asked."""
+    """Return the outcome of one of READING_ERRORS; `proxied`: the request used a proxy."""
     kind, why, status = type(error), "", "with a failure"
     if isinstance(error, library.VideoUnplayable):
         parts = (error.reason, *error.sub_reasons)
         why = one_line(" ".join(str(part) for part in parts if part))[:_MAX_REASON]
-        # The library knows two wordings exactly; YouTube uses more.
+        # The library knows only two exact wordings.
         if _ROBOT.search(why):
             kind = BlockPageError
         elif _AGE.search(why):
@@ -258,30 +252,28 @@ _SENTENCES: Mapping[str, tuple[type[base.Missing], str]] = {
 
 @dataclass(kw_only=True)
 class YouTubeTranscripts:
-    """The provider of YouTube's captions; it holds nothing open.
+    """The provider of YouTube's captions.
 
-    A language stands for all its variants: with en, captions in en-GB are welcome. Among the
-    captions of a language, those that a person wrote come before a recogniser's, then the exact
-    languages in the order that is given, then their variants.
+    A language includes its variants: en also accepts en-GB. Within a language, captions by a person
+    come before a recogniser's, then exact languages in their order, then their variants.
     """
 
     languages: Sequence[str] = DEFAULT_LANGUAGES
     """In order of preference (BCP 47)."""
     translate: bool = False
-    """Accept captions that YouTube translates by machine, if none are in one of the languages. They
-    are recorded as generated, and the provider's name says from which language."""
+    """Accept YouTube's machine translation if no captions are in one of the languages. They count
+    as generated, and the provider's name has the original language."""
     proxy: ProxyConfig | None = None
-    """Asked once more through it when YouTube refuses this address."""
+    """For a second attempt if YouTube blocks this address."""
     seconds: float = 40.0
-    """The time that one attempt may take, with all its requests."""
+    """The time limit of one attempt, with all its requests."""
     origin: str = ORIGIN
-    """Where https://www.youtube.com is really asked."""
+    """Replaces https://www.youtube.com."""
 
     async def transcript(self, video_id: str) -> base.TranscriptAnswer:
-        """Obtain one video's captions and details. Never raises for a video: it answers so.
+        """Return a video's captions and details. A failure is an answer, no error.
 
-        `Found.provider` is "youtube", and says so if a proxy or a machine translation stood in
-        between.
+        `Found.provider` is "youtube", with any proxy or machine translation.
         """
         if not is_video_id(video_id):
             return base.Missing(
@@ -290,14 +282,12 @@ class YouTubeTranscripts:
             )
         attempts = 1 if self.proxy is None else 2
         try:
-            # The session keeps its own deadline; this is for a server that stalls it unseen.
+            # The session has its own deadline; this one is for a server that stalls it unnoticed.
             async with asyncio.timeout(attempts * self.seconds + _BACKSTOP_SECONDS):
                 return await asyncio.to_thread(self._ask, video_id)
         except TimeoutError:
             why = f"For the video {video_id}, YouTube was not done in time. Try again later."
             return base.Outage(why)
-
-    # --- In the worker thread -------------------------------------------------------------------
 
     def _ask(self, video_id: str) -> base.TranscriptAnswer:
         answer = self._attempt(video_id, None)
@@ -321,7 +311,7 @@ class YouTubeTranscripts:
                         captions, spoken = source.translate(target), source.language_code
                 if captions is None:
                     return self._none_fitting(video_id, available)
-                # The library reads one of the formats in which YouTube answers; ours reads all.
+                # The library reads only one of YouTube's formats; ours reads all.
                 with suppress(*_UNREAD):
                     captions.fetch()
                 said = parse_transcript(session.answers[_CAPTIONS_PATH].encode(), ".xml")
@@ -364,7 +354,7 @@ class YouTubeTranscripts:
 
 
 def choose(available: TranscriptList, languages: Sequence[str]) -> Transcript | None:
-    """Choose the best captions in one of the languages or its variants; None if there are none."""
+    """Choose the best captions in one of the languages or its variants; None without any."""
     wanted = [language.lower() for language in languages]
     bases = list(dict.fromkeys(_base(language) for language in wanted))
 
@@ -380,7 +370,7 @@ def choose(available: TranscriptList, languages: Sequence[str]) -> Transcript | 
 def choose_to_translate(
     available: TranscriptList, languages: Sequence[str]
 ) -> tuple[Transcript | None, str]:
-    """Choose captions that YouTube translates, a person's before a recogniser's, and into what."""
+    """Choose captions that YouTube can translate, a person's first, and the target language."""
     for captions in sorted(available, key=lambda captions: captions.is_generated):
         codes = [language.language_code for language in captions.translation_languages]
         for language in languages:
@@ -402,16 +392,13 @@ _IN_PAGE = re.compile(r"ytInitialPlayerResponse\s*=\s*(?=\{)")
 
 
 def _is_later(player: Mapping[str, object]) -> bool:
-    """Tell whether a stream or a premiere is still to come, or is going on."""
+    """Tell whether a stream or a premiere is upcoming or live."""
     is_offline = _part(player, "playabilityStatus").get("status") == "LIVE_STREAM_OFFLINE"
     return is_offline or _part(player, "videoDetails").get("isLive") is True
 
 
 def details_of(player: Mapping[str, object], page: str) -> base.VideoDetails:
-    """Read what the player was told and what the watch page says.
-
-    What neither says, or says damaged, is None.
-    """
+    """Read the details in the player's answer and in the watch page; None for missing ones."""
     in_page: object = {}
     with suppress(ValueError, RecursionError):
         if start := _IN_PAGE.search(page):

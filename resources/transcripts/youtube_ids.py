@@ -1,7 +1,4 @@
-"""Which video a YouTube link names, and the link of a video.
-
-What belongs here: the forms of YouTube URLs. What does not: asking YouTube anything.
-"""
+"""The forms of YouTube links, and the id of the video in them."""
 
 from __future__ import annotations
 
@@ -14,13 +11,13 @@ _SUBDOMAINS = ("www.", "m.", "music.")
 _SHORT_HOST = "youtu.be"
 _ID_IN_QUERY = frozenset({"watch", "watch_popup", ""})
 _ID_BEHIND = frozenset({"shorts", "live", "embed", "v", "e", "watch", "watch_popup"})
-# Places under /embed/ that have the length of an id and are none.
+# Pages under /embed/ with the length of an id.
 _EMBEDDED_PAGES = frozenset({"videoseries", "live_stream"})
 _MAX_SHOWN = 120
 
 
 class NotAVideoLinkError(ValueError):
-    """The text names no YouTube video. The message is a sentence that says what was expected."""
+    """The text names no YouTube video. The message says what to give instead."""
 
     def __init__(self, given: str, problem: str) -> None:
         shown = given if len(given) <= _MAX_SHOWN else given[:_MAX_SHOWN] + "…"
@@ -33,12 +30,10 @@ class NotAVideoLinkError(ValueError):
 
 
 def is_video_id(text: str) -> bool:
-    """Tell whether a text has the form of a YouTube video id."""
     return _VIDEO_ID.fullmatch(text) is not None
 
 
 def is_on_youtube(link: str) -> bool:
-    """Tell whether a web address is one of YouTube's, whatever it names there."""
     try:
         host = (urlsplit(link.strip()).hostname or "").rstrip(".")
     except ValueError:
@@ -47,16 +42,15 @@ def is_on_youtube(link: str) -> bool:
 
 
 def watch_url(video_id: str) -> str:
-    """Return the address at which a YouTube video is watched."""
     return f"https://www.youtube.com/watch?v={video_id}"
 
 
 def video_id_of(link: str) -> str:
-    """Return the id of the video that a link, or a bare id, names.
+    """Return the video id in a link; a bare id is valid too.
 
-    Understood are watch, youtu.be, shorts, live, embed, v and attribution links on the desktop,
-    mobile, music and no-cookie hosts, with or without a scheme and with any other parameters
-    (list, t, si, …). Everything else, a playlist or a channel included, is a NotAVideoLinkError.
+    Links may be watch, youtu.be, shorts, live, embed, v and attribution links on the desktop,
+    mobile, music and no-cookie hosts, with or without a scheme and with any other parameters (list,
+    t, si, …). NotAVideoLinkError for anything else, including playlists and channels.
     """
     text = link.strip()
     if is_video_id(text):

@@ -123,7 +123,7 @@ async def obtained(
 
     video_id, advice = video.video_id, ""
     listed = reading.find(video_id)
-    wanted = WantedVideo(video_id, video.language, tell=tell)
+    wanted = WantedVideo(video_id, video.language, on_progress=tell)
     if listed is not None:
         wanted = replace(
             wanted,

@@ -15,7 +15,7 @@ from resources.transcripts.recording import (
     RecordingTranscript,
     captions_of_words,
     is_recording,
-    unready,
+    missing_requirement,
 )
 from tests.speech import SPEECH, needs_whisper, weights
 
@@ -30,7 +30,7 @@ async def test_speech_becomes_sentences_with_times_and_a_language(
 ) -> None:
     monkeypatch.setattr(recording, "_TELL_SECONDS", 0.01)
     told: list[tuple[str, float]] = []
-    provider = RecordingTranscript(SPEECH, weights(), tell=lambda *each: told.append(each))
+    provider = RecordingTranscript(SPEECH, weights(), on_progress=lambda *each: told.append(each))
     answer = await provider.transcript("talk")
     assert isinstance(answer, Found)
     cues = answer.transcript.cues
@@ -108,7 +108,7 @@ async def test_without_a_model_the_command_that_fetches_one_is_named(
     assert isinstance(answer, Missing)
     assert "factible models pull whisper" in answer.reason
     monkeypatch.setattr(recording, "find_spec", lambda _: None)
-    assert "factible-assets[audio]" in (unready(None) or "")
+    assert "factible-assets[audio]" in (missing_requirement(None) or "")
 
 
 @pytest.mark.parametrize("name", ["talk.mp3", "TALK.MP4", "a.m4a", "a.wav", "a.webm"])
@@ -124,7 +124,7 @@ def test_a_long_recording_is_heard_in_stretches_that_end_in_silence() -> None:
     sound = np.full(16_000 * 1_500, 9_000, dtype=np.int16)
     silence = 16_000 * 585
     sound[silence : silence + 16_000] = 0
-    found = list(recording.stretches_of(sound))
+    found = list(recording.chunks_of(sound))
     assert [len(stretch) <= 16_000 * 600 for _, stretch in found] == [True] * len(found)
     assert sum(len(stretch) for _, stretch in found) == len(sound)
     assert 585 < found[1][0] < 586
