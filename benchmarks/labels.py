@@ -31,7 +31,7 @@ from factible_assets.reasoners.embedded.embedder import Embedder, minilm
 from factible_assets.reasoners.readers.calibration import (
     UNCALIBRATED,
     Calibration,
-    Judgement,
+    SideChances,
     auc,
     calibration_error,
 )
@@ -59,7 +59,7 @@ class ReadClaim:
     """A claim and the reader's result for each source; None for a skipped source."""
 
     claim: GivenClaim
-    pages: tuple[Judgement | None, ...]
+    pages: tuple[SideChances | None, ...]
     new_seconds: tuple[float, ...]
 
     def pages_read(self) -> list[PageOdds]:
@@ -110,7 +110,7 @@ async def read(
     chooses: bool,
 ) -> ReadClaim:
     """Ask about each source of a claim in turn."""
-    pages: list[Judgement | None] = []
+    pages: list[SideChances | None] = []
     seconds: list[float] = []
     for source in claim.sources[:_MOST_SOURCES]:
         text = source.text
@@ -175,11 +175,11 @@ def claim_figures(read_claims: Sequence[ReadClaim], shared: float) -> str:
 _SIDES: tuple[Stance, Stance] = ("supports", "refutes")
 
 
-def _lean(page: Judgement) -> float:
+def _lean(page: SideChances) -> float:
     return page.supports / max(1e-9, page.bearing)
 
 
-def _side(page: Judgement) -> Stance:
+def _side(page: SideChances) -> Stance:
     return "supports" if page.supports >= page.refutes else "refutes"
 
 

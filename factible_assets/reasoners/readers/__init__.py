@@ -1,1 +1,1 @@
-"""Readers of pages: what one page says of one claim, by plain rules, entailment or label tokens."""
+"""Readers of pages: the side of one page on one claim, by plain rules or by models."""

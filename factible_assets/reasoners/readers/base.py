@@ -1,8 +1,4 @@
-"""The contract between a reader of pages and the code that asks it.
-
-The protocol `StanceReader`, the reading that it returns, and the errors that it raises belong here.
-The readers themselves stand beside this file: `plain.py`, `entailment.py`, `labels.py`.
-"""
+"""The contract between a reader of pages and its callers: protocol, reading and errors."""
 
 from __future__ import annotations
 
@@ -23,15 +19,14 @@ rates the claim; or an entailment model or a label reader says so.
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What a page says of a claim, and where.
+class PageReading:
+    """The side of a page on a claim, with its grounds.
 
     `confidence` is the probability that the stance is right, in [0, 1]; it is 0 for "unclear".
-    `bearing` is the probability that the page speaks of the claim at all, in [0, 1], or None if the
-    reader cannot tell. `quotes` are raw spans of the page that carry the stance, the best first.
-    `in_page` is False if only the snippet of the search hit says so. `calls` are the model calls
-    that the reading took, with the prompt of `prompt_version`; the code that asks knows for which
-    video and claim, and makes rows of them.
+    `bearing` is the probability that the page concerns the claim, in [0, 1], or None if the reader
+    cannot tell. `quotes` are raw spans of the page that carry the stance, the best first. `in_page`
+    is False if only the search snippet takes the side. `calls` are the model calls of the reading,
+    with the prompt of `prompt_version`.
     """
 
     stance: Stance = "unclear"
@@ -45,7 +40,7 @@ class Reading:
 
 
 class ReadingOutageError(ReasonerOutageError):
-    """The model behind a reader failed. Its `model_calls` were made all the same."""
+    """The model behind a reader failed, after the calls in `model_calls`."""
 
     def __init__(
         self,
@@ -60,29 +55,27 @@ class ReadingOutageError(ReasonerOutageError):
 
 
 class StanceReader(Protocol):
-    """Reads what the passages of one page say of one claim."""
+    """Reads the passages of one page against one claim."""
 
     @property
     def name(self) -> str:
-        """Return a name for metadata, such as "plain" or "labels by qwen2.5-coder-1.5b"."""
+        """The name for metadata, such as "plain" or "labels by qwen2.5-coder-1.5b"."""
         ...
 
-    async def read(self, claim: str, selection: Selection, *, title: str) -> Reading:
+    async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
         """Read the selected passages of a page against a claim.
 
-        `title` is the page's title. It tells what the passages are about and is never quoted.
-
-        Raises:
-            ReadingOutageError: The model behind the reader failed or could not be loaded.
+        The title may name the subject of the passages and is never quoted. Raises
+        ReadingOutageError if the model behind the reader failed or could not be loaded.
         """
         ...
 
 
 class FirstDecided:
-    """Asks several readers in turn; the first one that takes a side decides.
+    """Asks several readers in turn; the first that takes a side decides.
 
-    A reader that is certain and free stands before one that costs time. If no reader takes a side,
-    the last one's reading counts, because it tells how far the page bears on the claim.
+    Put readers that are precise and free first. If no reader takes a side, the reading of the last
+    one counts, because it knows how far the page concerns the claim.
     """
 
     def __init__(self, *readers: StanceReader) -> None:
@@ -90,14 +83,12 @@ class FirstDecided:
 
     @property
     def name(self) -> str:
-        """Return the names of the readers in their order."""
         return ", then ".join(reader.name for reader in self._readers)
 
-    async def read(self, claim: str, selection: Selection, *, title: str) -> Reading:
-        """Read a page with one reader after the other; see `StanceReader.read`."""
-        said = Reading()
+    async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
+        reading = PageReading()
         for reader in self._readers:
-            said = await reader.read(claim, selection, title=title)
-            if said.stance != "unclear":
+            reading = await reader.read(claim, selection, title=title)
+            if reading.stance != "unclear":
                 break
-        return said
+        return reading

@@ -1,12 +1,9 @@
-"""How a model's label probabilities become probabilities that mean something.
-
-The curve from label probabilities to a stance, its fit, its figures by cross-validation, and its
-file belong here. Asking a model does not (labels.py), nor do the pairs (pairs/).
+"""Calibrates the label probabilities of a model.
 
 A small model ranks well and calibrates badly: its likeliest label is biased towards "true". A
 multinomial logistic regression of the label on the log-odds of "true" against "false", their size,
 and the log-odds of both against "neither" corrects that. It generalises Platt's scaling (1999) to
-three labels. Eight parameters are few enough to fit on some hundred pairs.
+three labels. Its eight parameters can be fitted on some hundred pairs.
 """
 
 from __future__ import annotations
@@ -25,46 +22,41 @@ from pydantic import BaseModel, ValidationError
 Label = Literal["true", "false", "neither"]
 LABELS: tuple[Label, ...] = ("true", "false", "neither")
 SHIPPED = Path(__file__).with_name("calibrations")
-"""Calibrations that come with the project."""
+"""The calibrations of the project."""
 PROMPTS = Path(__file__).with_name("prompts")
-"""Prompts of readers."""
 
 LEAST_PRECISION = 0.8
-"""Share of the sides taken that is to be right: what a reader of verdicts can live with."""
+"""Share of right sides that a threshold must reach."""
 _FLOOR = 1e-6
-"""Probability that a label has at least: what is not among the alternatives is unlikely."""
+"""Lowest probability of a label, also of one that the server does not list."""
 _SHRINKAGE = 0.001
-"""Penalty on squared weights: enough to keep them finite where a line parts all pairs."""
+"""Penalty on squared weights; keeps them finite if a line separates all pairs."""
 _MOST = 0.97
-"""Probability that is never exceeded: a few hundred pairs cannot show more."""
+"""Highest probability: a few hundred pairs cannot show more."""
 
 Floats = npt.NDArray[np.float64]
 Weights = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """What a source says of a claim: the probabilities sum to 1.
-
-    `bearing`, the probability that it settles the claim at all, is that of the first two together.
-    """
+class SideChances:
+    """The probabilities that a source supports and refutes a claim; the rest is neither."""
 
     supports: float
     refutes: float
 
     @property
     def bearing(self) -> float:
-        """Return the probability that the source settles the claim."""
+        """The probability that the source settles the claim."""
         return self.supports + self.refutes
 
 
 class Figures(BaseModel, frozen=True, extra="forbid"):
-    """How good a reader is on labelled pairs that its calibration has not seen.
+    """The quality of a reader on labelled pairs outside its calibration.
 
-    `auc` is that of "true" against "false", `bearing_auc` that of pairs that settle their claim
-    against pairs that do not. `decided` is the share of all pairs in which a side is taken,
-    `precision` the share of these in which it is right. `ece` is the expected calibration error of
-    the probability of the side taken, in ten bins of equal size.
+    `auc` compares "true" with "false", `bearing_auc` pairs that settle their claim with the others.
+    `decided` is the share of pairs with a side, `precision` the share of right sides among them.
+    `ece` is the expected calibration error of the side's probability, in ten bins of equal size.
     """
 
     pairs: int
@@ -76,11 +68,11 @@ class Figures(BaseModel, frozen=True, extra="forbid"):
 
 
 class Calibration(BaseModel, frozen=True, extra="forbid"):
-    """What the label probabilities of one model with one prompt mean, by pairs that it was asked.
+    """The calibration of one model with one prompt.
 
     `supports` and `refutes` are the weights of `evidence_of` in the log-odds of that label against
-    "neither". A source takes a side if the side's probability is at least `threshold`. `figures`
-    are from cross-validation: see `Figures`.
+    "neither". A source takes a side from the probability `threshold` on. `figures` are from
+    cross-validation.
     """
 
     model: str
@@ -94,7 +86,7 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
     threshold: float
     figures: Figures
 
-    def judge(self, chances: Mapping[str, float]) -> Judgement:
+    def judge(self, chances: Mapping[str, float]) -> SideChances:
         """Turn label probabilities into calibrated ones."""
         evidence = evidence_of(chances)
         logits = [
@@ -104,14 +96,14 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
         highest = max(0.0, *logits)
         true, false, neither = (math.exp(logit - highest) for logit in (*logits, 0.0))
         share = _MOST / (true + false + neither)
-        return Judgement(true * share, false * share)
+        return SideChances(true * share, false * share)
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredPair:
     """A labelled pair and a model's label probabilities for it.
 
-    Pairs of one `group` share a passage: they are fitted on together or left out together.
+    Pairs of one `group` share a passage and stay in one fold.
     """
 
     label: Label
@@ -131,14 +123,14 @@ UNCALIBRATED = Calibration(
     threshold=0.6,
     figures=Figures(pairs=0, auc=0.5, bearing_auc=0.5, decided=0, precision=0, ece=1),
 )
-"""Takes a model at its word. What is read so is never more than "low"."""
+"""Leaves the ranking of a model as it is; readings with it never exceed "low"."""
 
 
 def evidence_of(chances: Mapping[str, float]) -> Weights:
-    """Return what is weighed.
+    """Return the features of the regression.
 
-    That is 1, the log-odds of "true" against "false", those of both against "neither", and the size
-    of the log-odds of "true" against "false".
+    They are 1, the log-odds of "true" against "false", those of both against "neither", and the
+    size of the log-odds of "true" against "false".
     """
     true, false, neither = (max(_FLOOR, chances.get(label, 0.0)) for label in LABELS)
     side = math.log(true / false)
@@ -146,15 +138,12 @@ def evidence_of(chances: Mapping[str, float]) -> Weights:
 
 
 def fit(
-    answered: Sequence[Answered], *, least_precision: float = LEAST_PRECISION
+    answered: Sequence[AnsweredPair], *, least_precision: float = LEAST_PRECISION
 ) -> tuple[Weights, Weights, float]:
-    """Fit the weights and the threshold; return those of `Calibration`.
+    """Fit the weights and the threshold of a `Calibration`.
 
-    Labels are taken to be as frequent among pages as they are among the pairs. The threshold is the
-    lowest at which at least `least_precision` of what is decided is right.
-
-    Raises:
-        ValueError: A label is missing.
+    Assumes that labels are as frequent among pages as among the pairs. The threshold is the lowest
+    with at least `least_precision` of right sides. Raises ValueError if a label is missing.
     """
     if {each.label for each in answered} != set(LABELS):
         raise ValueError("A calibration needs pairs of every label: true, false and neither.")
@@ -168,7 +157,7 @@ def fit(
     return supports, refutes, _threshold(judged, labels, least_precision)
 
 
-def _threshold(judged: Sequence[Judgement], labels: Sequence[Label], least: float) -> float:
+def _threshold(judged: Sequence[SideChances], labels: Sequence[Label], least: float) -> float:
     tops = sorted(
         (
             (max(each.supports, each.refutes), _is_right(each, label))
@@ -184,17 +173,17 @@ def _threshold(judged: Sequence[Judgement], labels: Sequence[Label], least: floa
     return math.floor(found * 1_000) / 1_000
 
 
-def _is_right(judged: Judgement, label: Label) -> bool:
+def _is_right(judged: SideChances, label: Label) -> bool:
     return label == ("true" if judged.supports >= judged.refutes else "false")
 
 
 def cross_validate(
-    answered: Sequence[Answered], *, least_precision: float = LEAST_PRECISION, folds: int = 5
+    answered: Sequence[AnsweredPair], *, least_precision: float = LEAST_PRECISION, folds: int = 5
 ) -> Figures:
-    """Return the figures on pairs that were left out of the fit, whole groups at a time."""
+    """Return the figures on pairs outside the fit; whole groups are left out."""
     groups = sorted({each.group for each in answered})
     fold_of = {group: place % folds for place, group in enumerate(groups)}
-    judged: list[tuple[Answered, Judgement, float]] = []
+    judged: list[tuple[AnsweredPair, SideChances, float]] = []
     for fold in range(folds):
         rest = [each for each in answered if fold_of[each.group] != fold]
         supports, refutes, threshold = fit(rest, least_precision=least_precision)
@@ -207,8 +196,8 @@ def cross_validate(
     return figures(judged)
 
 
-def figures(judged: Sequence[tuple[Answered, Judgement, float]]) -> Figures:
-    """Measure judgements, each with the threshold that it was to pass."""
+def figures(judged: Sequence[tuple[AnsweredPair, SideChances, float]]) -> Figures:
+    """Measure the chances of answered pairs, each with its threshold."""
     sides = {
         label: [evidence_of(pair.chances)[1] for pair, _, _ in judged if pair.label == label]
         for label in LABELS
@@ -233,7 +222,7 @@ def figures(judged: Sequence[tuple[Answered, Judgement, float]]) -> Figures:
 
 
 def auc(higher: Iterable[float], lower: Iterable[float]) -> float:
-    """Return how often a value of the first kind is above one of the second; ties count half."""
+    """Return how often a higher value exceeds a lower one; ties count half."""
     above, below = np.array([*higher]), np.array([*lower])
     if not above.size or not below.size:
         return 0.5
@@ -241,9 +230,9 @@ def auc(higher: Iterable[float], lower: Iterable[float]) -> float:
     return float(np.mean((differences > 0) + 0.5 * (differences == 0)))
 
 
-def calibration_error(told: Sequence[tuple[float, bool]], bins: int = 10) -> float:
+def calibration_error(chances: Sequence[tuple[float, bool]], bins: int = 10) -> float:
     """Return the expected calibration error of probabilities, in bins of equal size."""
-    ordered = sorted(told, key=lambda each: each[0])
+    ordered = sorted(chances, key=lambda each: each[0])
     cuts = np.array_split(np.array(ordered, dtype=float), min(bins, max(1, len(ordered))))
     return float(
         sum(abs(part[:, 0].mean() - part[:, 1].mean()) * len(part) for part in cuts if len(part))
@@ -276,10 +265,10 @@ def _weights(evidence: Floats, labels: npt.NDArray[np.int_]) -> tuple[Weights, W
 def find_calibration(
     identity: str, prompt_version: str, folders: Sequence[Path] = (SHIPPED,)
 ) -> Calibration | None:
-    """Return the calibration of a model with this prompt; None if nobody fitted one.
+    """Return the calibration of a model with this prompt; None if there is none.
 
-    `identity` is the SHA-256 of a model file, or a server's model by its name. Folders are looked
-    through in order. A file that cannot be read counts as absent: the model then is uncalibrated.
+    `identity` is the SHA-256 of a model file, or the name of a model on a server. Earlier folders
+    take precedence. An unreadable file counts as absent.
     """
     for path in (path for folder in folders for path in sorted(folder.glob("*.json"))):
         try:

@@ -1,7 +1,6 @@
-"""The entailment reader: scores of a cross-encoder for a claim and its denial become a stance.
+"""The entailment reader: the scores of a cross-encoder for a claim and its denial become a stance.
 
-The protocol of such a model, the reading of its scores and the ONNX model of a folder belong here.
-Nothing is downloaded here; `resources/models` fetches models.
+`resources/models` downloads the models.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from factible_assets.reasoners.embedded.embedder import open_session
-from factible_assets.reasoners.readers.base import Reading
+from factible_assets.reasoners.readers.base import PageReading
 from factible_assets.reasoners.readers.passages import Selection
 from factible_assets.records import Stance
 
@@ -38,7 +37,7 @@ class Inference:
 
 
 class InferenceModel(Protocol):
-    """A natural-language-inference cross-encoder; its name is for metadata."""
+    """A cross-encoder for natural-language inference; its name is for metadata."""
 
     @property
     def name(self) -> str: ...
@@ -51,10 +50,10 @@ class InferenceModel(Protocol):
 _LEANING = 0.3
 """Difference between claim and denial below which a passage takes no side."""
 _HIGHEST = 0.95
-"""Upper limit of the confidence: a model's score is no proof."""
+"""Highest confidence: the score of a model is no proof."""
 _BALANCED, _AGAINST = 0.9, 0.4
-"""Share of the stronger side from which a page is mixed, and the part of the weaker side that is
-taken off the confidence."""
+"""Share of the stronger side from which a page is mixed, and part of the weaker side that reduces
+the confidence."""
 
 
 def denial_of(claim: str) -> str:
@@ -68,8 +67,8 @@ def denial_of(claim: str) -> str:
 def leaning_of(claim: Inference, denial: Inference) -> float:
     """Turn the scores of a claim and of its denial into a leaning in [-1, 1].
 
-    A passage must choose between the two, so a model's bias towards one answer cancels out. With a
-    DeBERTa-class model this reached an AUC of .84 to .87.
+    A bias of the model towards one answer cancels out. A DeBERTa-class model reached an AUC of .84
+    to .87.
     """
     for_claim = claim.entailment - claim.contradiction
     return (for_claim - (denial.entailment - denial.contradiction)) / 2
@@ -83,20 +82,17 @@ class EntailmentReader:
 
     @property
     def name(self) -> str:
-        """Return the model's name."""
         return self._model.name
 
-    async def read(self, claim: str, selection: Selection, *, title: str) -> Reading:
+    async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
         """Return the side of the strongest passage; sides of about equal strength are "mixed".
 
-        A passage stands for itself: the model is not shown the title.
-
-        Raises:
-            InferenceUnavailableError: The model cannot be loaded.
+        The model sees each passage without the title. Raises InferenceUnavailableError if the model
+        cannot be loaded.
         """
         return await asyncio.to_thread(self._read, claim, selection)
 
-    def _read(self, claim: str, selection: Selection) -> Reading:
+    def _read(self, claim: str, selection: Selection) -> PageReading:
         in_page = bool(selection.passages)
         spans = [(each.start, each.end) for each in selection.passages or selection.snippet]
         texts = [each.text for each in selection.passages or selection.snippet]
@@ -104,23 +100,23 @@ class EntailmentReader:
         pairs = [(text, hypothesis) for text in texts for hypothesis in hypotheses]
         scores = iter(self._model.infer(pairs) if pairs else ())
         leanings = [leaning_of(next(scores), next(scores)) for _ in texts]
-        told = sorted(
+        strong = sorted(
             (number for number, leaning in enumerate(leanings) if abs(leaning) >= _LEANING),
             key=lambda number: -abs(leanings[number]),
         )
-        if not told:
-            return Reading()
-        first = leanings[told[0]]
-        against = max((abs(leanings[n]) for n in told if leanings[n] * first < 0), default=0.0)
+        if not strong:
+            return PageReading()
+        first = leanings[strong[0]]
+        against = max((abs(leanings[n]) for n in strong if leanings[n] * first < 0), default=0.0)
         side: Stance = "supports" if first > 0 else "refutes"
         strength = abs(first) - _AGAINST * against
         if against >= _BALANCED * abs(first):
             side, strength = "mixed", _AGAINST * (abs(first) + against)
         else:
-            told = [number for number in told if leanings[number] * first > 0]
-        quotes = tuple(spans[place] for place in told) if in_page else ()
+            strong = [number for number in strong if leanings[number] * first > 0]
+        quotes = tuple(spans[place] for place in strong) if in_page else ()
         confidence = round(min(_HIGHEST, strength), 4)
-        return Reading(side, confidence, "inference", quotes, in_page=in_page)
+        return PageReading(side, confidence, "inference", quotes, in_page=in_page)
 
 
 # --- A cross-encoder in ONNX --------------------------------------------------------------------
@@ -135,16 +131,16 @@ _REMEDY = (
 
 
 class InferenceUnavailableError(Exception):
-    """The packages or files of an inference model are missing or unusable."""
+    """The files of an inference model are missing or unusable."""
 
 
 class OnnxInference:
     """The `InferenceModel` of a folder with model.onnx, tokenizer.json and config.json.
 
-    Any sequence classifier for pairs works whose config.json names its labels, which also gives
-    their order. A model that tells only entailment from its absence gives the rest as neutral.
-    Premise and hypothesis together are at most 512 tokens: the premise is cut, never the
-    hypothesis. The model is loaded on first use, once, and may be shared between threads.
+    Any sequence classifier for pairs works if its config.json names the labels in their order.
+    Without a label for contradiction, everything but entailment is neutral. Premise and hypothesis
+    together have at most 512 tokens; only the premise is cut. The model loads on first use, and
+    threads may share it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -154,18 +150,17 @@ class OnnxInference:
 
     @property
     def name(self) -> str:
-        """Return the name of the model that config.json says, else that of the folder."""
+        """The name in config.json, else that of the folder."""
         try:
-            said = json.loads((self._folder / _CONFIG).read_bytes()).get("_name_or_path")
+            name = json.loads((self._folder / _CONFIG).read_bytes()).get("_name_or_path")
         except (OSError, ValueError, AttributeError):
-            said = None
-        return said if isinstance(said, str) and said else self._folder.name
+            name = None
+        return name if isinstance(name, str) and name else self._folder.name
 
     def infer(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Inference]:
         """Return the probabilities for each pair of premise and hypothesis.
 
-        Raises:
-            InferenceUnavailableError: The model cannot be loaded.
+        Raises InferenceUnavailableError if the model cannot be loaded.
         """
         with self._lock:
             session, tokenizer, labels = self._open()
@@ -181,19 +176,18 @@ class OnnxInference:
                     f"{len(labels)} labels. {_REMEDY}"
                 )
             for place, row in zip(places, scores.tolist(), strict=True):
-                told = dict(zip(labels, row, strict=True))
-                entails, contradicts = told["entailment"], told.get("contradiction", 0.0)
-                # Whatever the other labels are called, they are neither.
+                chances = dict(zip(labels, row, strict=True))
+                entails, contradicts = chances["entailment"], chances.get("contradiction", 0.0)
+                # All other labels are neither.
                 neither = max(0.0, 1.0 - entails - contradicts)
                 found[place] = Inference(entails, neither, contradicts)
         return [found[place] for place in range(len(pairs))]
 
 
 def read_labels(config: object) -> tuple[str, ...]:
-    """List what a model's outputs mean, in their order, from a config.json's `id2label`.
+    """List the labels of a model's outputs, in order, from `id2label` of its config.json.
 
-    Raises:
-        ValueError: It does not name entailment, or not in a form that is known.
+    Raises ValueError if the form is unknown or no label is entailment.
     """
     named = config.get("id2label") if isinstance(config, dict) else None
     if not isinstance(named, dict) or not named:
@@ -207,7 +201,7 @@ def read_labels(config: object) -> tuple[str, ...]:
 
 
 def _open(folder: Path) -> tuple[InferenceSession, Tokenizer, tuple[str, ...]]:
-    """Load a model; the heavy packages are imported only here."""
+    """Load a model and the heavy packages."""
     import tokenizers  # noqa: PLC0415 - slow to import
 
     for name in (_WEIGHTS, _TOKENIZER, _CONFIG):

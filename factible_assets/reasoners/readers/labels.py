@@ -1,11 +1,7 @@
 """A reader that asks a language model for one word: true, false or neither.
 
-The question about a page, the question about its sentences, and the reading that follows from the
-answers belong here. The model's client does not (resources/llm/labels.py), nor do the curves that
-make its probabilities mean something (calibration.py).
-
-No text is generated: the probabilities of the three words are the answer. Asked so, a model of 1.5
-billion parameters tells supporting from refuting sources far better than by an answer in words.
+The probabilities of the three words are the answer; the model generates no text. This way a model
+of 1.5 billion parameters separates supporting from refuting sources far better than in words.
 Instructions and examples are the same in every question, so that a server computes them once.
 """
 
@@ -17,13 +13,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from factible_assets.reasoners.llm.prompts import Prompt, cut, load_prompt, title_line
-from factible_assets.reasoners.readers.base import Reading, ReadingOutageError
+from factible_assets.reasoners.readers.base import PageReading, ReadingOutageError
 from factible_assets.reasoners.readers.calibration import (
     LABELS,
     PROMPTS,
     UNCALIBRATED,
     Calibration,
-    Judgement,
+    SideChances,
 )
 from factible_assets.reasoners.readers.page_text import PageSentence
 from factible_assets.reasoners.readers.passages import Passage, Selection
@@ -35,23 +31,23 @@ if TYPE_CHECKING:  # loads arrays
     from resources.llm.labels import LabelChances
 
 _MOST_CHARACTERS = 1_200
-"""Of a source in one question: about 300 tokens."""
+"""Characters of a source in one question, about 300 tokens."""
 _SENTENCES, _AT_ONCE = 3, 2
-"""Sentences that are asked about alone, where the page took a side: the nearest to the claim. The
-third is asked about only if the first two do not carry the side."""
+"""Sentences nearest to the claim that get their own question if the page took a side, two at once.
+The third gets one only if the first two do not take that side."""
 _CLEAR = 0.9
-"""Probability from which a sentence alone outweighs a page that seems to say the opposite. A small
-model reads one sentence more surely than nine."""
+"""Probability from which one sentence outweighs a page that seems to say the opposite. A small
+model reads one sentence better than nine."""
 _MOST_UNCALIBRATED = 0.5
-"""Confidence that a model without a calibration does not exceed."""
+"""Highest confidence of a model without a calibration."""
 
 
 class AsksForLabels(Protocol):
-    """A model that tells how likely each label is (resources.llm.labels.LabelModel)."""
+    """A model that returns label probabilities (resources.llm.labels.LabelModel)."""
 
     @property
     def name(self) -> str:
-        """Return the model's name, for metadata."""
+        """The name of the model, for metadata."""
         ...
 
     async def ask(
@@ -62,28 +58,26 @@ class AsksForLabels(Protocol):
         *,
         examples: tuple[tuple[str, str], ...] = (),
     ) -> LabelChances:
-        """Return the labels' probabilities. The model is shown the examples as earlier turns.
+        """Return the probabilities of the labels; the examples become earlier turns.
 
-        Raises:
-            ModelError: The model failed, or gives no probabilities.
+        Raises ModelError if the model failed or gives no probabilities.
         """
         ...
 
 
 def labels_prompt() -> Prompt:
-    """Return the prompt of this reader."""
     return load_prompt("labels", PROMPTS)
 
 
 def examples_of(prompt: Prompt) -> tuple[tuple[str, str], ...]:
-    """Return the prompt's examples: questions as its User section words them, and their labels."""
-    told = (each.rpartition(" ") for each in prompt.sections["Examples"].split("\n\n"))
-    return tuple((question, label) for question, _, label in told)
+    """Return the examples of the prompt: questions in the form of its User section, and labels."""
+    examples = (each.rpartition(" ") for each in prompt.sections["Examples"].split("\n\n"))
+    return tuple((question, label) for question, _, label in examples)
 
 
 @dataclass(frozen=True, slots=True)
 class LabelQuestion:
-    """Asks what a source says of a claim, in the words of the prompt file."""
+    """The question whether a source supports a claim, in the words of the prompt file."""
 
     model: AsksForLabels
     prompt: Prompt
@@ -91,10 +85,8 @@ class LabelQuestion:
     async def ask(self, claim: str, source: str, *, title: str) -> LabelChances:
         """Return the probabilities of true, false and neither.
 
-        Title, source and claim are strangers' words: each stays on its own line.
-
-        Raises:
-            ModelError: The model failed, or gives no probabilities.
+        Title, source and claim are untrusted: each stays on its own line. Raises ModelError if the
+        model failed or gives no probabilities.
         """
         parts = self.prompt.fill_lines(
             "User",
@@ -109,8 +101,8 @@ class LabelQuestion:
 class LabelReader:
     """A `StanceReader` by label probabilities.
 
-    `calibration` is the model's, None if nobody fitted one: then the model is taken at its word,
-    and its confidence stays low. `embedder` finds the sentences that are nearest to the claim.
+    Without a `calibration` the probabilities count as they are, and the confidence stays low.
+    `embedder` finds the sentences nearest to the claim.
     """
 
     def __init__(
@@ -123,28 +115,26 @@ class LabelReader:
 
     @property
     def name(self) -> str:
-        """Return who reads, such as "labels by qwen2.5-coder-1.5b-instruct"."""
         doubt = "" if self.is_calibrated else " (not calibrated)"
         return f"labels by {self._question.model.name}{doubt}"
 
-    async def read(self, claim: str, selection: Selection, *, title: str) -> Reading:
+    async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
         """Read the selected passages of a page against a claim; see `StanceReader.read`.
 
-        The passages are read together. If they take a side, the sentences nearest to the claim are
-        read alone, and the one that says so most clearly is quoted. Where the clearest sentence
-        takes the other side, it decides if it is very clear (`_CLEAR`). If it only passes the
-        model's threshold, the page stays unclear. Below that, the page keeps its side.
+        The first question is about all passages. If they take a side, the sentences nearest to the
+        claim get questions of their own, and the quote is the sentence with the clearest answer. A
+        clearest sentence of the other side decides if it is very clear (`_CLEAR`), makes the page
+        unclear if it passes the threshold of the model, and changes nothing otherwise.
 
-        Raises:
-            ReadingOutageError: The model failed, or gives no probabilities.
+        Raises ReadingOutageError if the model failed or gives no probabilities.
         """
         passages, in_page = passages_read(selection)
         if not passages:
-            return Reading(bearing=0.0)
+            return PageReading(bearing=0.0)
         calls: list[ModelCall] = []
         source = " ".join(each.text for passage in passages for each in passage)
         judged = await self._judge(claim, source, title, calls)
-        said = Reading(
+        reading = PageReading(
             bearing=round(judged.bearing, 4),
             in_page=in_page,
             calls=tuple(calls),
@@ -153,10 +143,10 @@ class LabelReader:
         stance, chance = _side(judged)
         threshold = self._calibration.threshold
         if chance < threshold:
-            return said
-        told = [each for passage in passages for each in passage]
-        near = await asyncio.to_thread(self._nearest, claim, told)
-        alone = list[Judgement]()
+            return reading
+        sentences = [each for passage in passages for each in passage]
+        near = await asyncio.to_thread(self._nearest, claim, sentences)
+        alone = list[SideChances]()
         for start in range(0, len(near), _AT_ONCE):
             some = near[start : start + _AT_ONCE]
             alone += await asyncio.gather(
@@ -168,13 +158,13 @@ class LabelReader:
         side, clear = _side(clearest)
         if side != stance and clear >= threshold:
             if clear < _CLEAR:
-                return replace(said, calls=tuple(calls))
+                return replace(reading, calls=tuple(calls))
             stance, chance = side, clear
         says = [each.supports if stance == "supports" else each.refutes for each in alone]
         quoted = near[says.index(max(says))]
         most = 1.0 if self.is_calibrated else _MOST_UNCALIBRATED
         return replace(
-            said,
+            reading,
             stance=stance,
             confidence=round(min(chance, most), 4),
             ground="label",
@@ -184,7 +174,7 @@ class LabelReader:
 
     async def _judge(
         self, claim: str, source: str, title: str, calls: list[ModelCall]
-    ) -> Judgement:
+    ) -> SideChances:
         try:
             answer = await self._question.ask(claim, source, title=title)
         except ModelError as failure:
@@ -198,30 +188,30 @@ class LabelReader:
         calls += answer.calls
         return self._calibration.judge(answer.chances)
 
-    def _nearest(self, claim: str, told: Sequence[PageSentence]) -> Sequence[PageSentence]:
+    def _nearest(self, claim: str, sentences: Sequence[PageSentence]) -> Sequence[PageSentence]:
         """Return the sentences nearest to the claim, the nearest first."""
-        if len(told) <= _SENTENCES:
-            return told
-        vectors = self._embedder.embed([claim, *(each.text for each in told)])
+        if len(sentences) <= _SENTENCES:
+            return sentences
+        vectors = self._embedder.embed([claim, *(each.text for each in sentences)])
         near = (vectors[1:] @ vectors[0]).tolist()
-        order = sorted(range(len(told)), key=lambda at: -near[at])
-        return [told[at] for at in order[:_SENTENCES]]
+        order = sorted(range(len(sentences)), key=lambda at: -near[at])
+        return [sentences[at] for at in order[:_SENTENCES]]
 
 
-def _side(judged: Judgement) -> tuple[Stance, float]:
+def _side(judged: SideChances) -> tuple[Stance, float]:
     if judged.supports >= judged.refutes:
         return "supports", judged.supports
     return "refutes", judged.refutes
 
 
 def passages_read(selection: Selection) -> tuple[list[tuple[PageSentence, ...]], bool]:
-    """Return the passages that are read, in the page's order, and whether the page has any.
+    """Return the passages to read, in the order of the page, and whether they are of the page.
 
-    The snippet of the search result is read where the page has nothing to read.
+    The search snippet replaces a page without text.
     """
     whole = selection.sentences
     if whole and sum(len(each.text) + 1 for each in whole) <= _MOST_CHARACTERS:
-        return [whole], True  # the sentence that settles it may share no word with the claim
+        return [whole], True  # the deciding sentence may share no word with the claim
     if not selection.passages:
         return [selection.snippet] if selection.snippet else [], False
     chosen: list[Passage] = []

@@ -1,8 +1,4 @@
-"""From one page to a draft of evidence: its relevance, its stance and the sentences to quote.
-
-Putting together a reader's answer belongs here. Choosing passages (`passages.py`), deciding the
-stance (`plain.py`, `entailment.py`, `labels.py`) and weighing sources (`stages.verdict`) do not.
-"""
+"""From one page to a draft of evidence: its relevance, its stance and the sentences to quote."""
 
 from __future__ import annotations
 
@@ -13,7 +9,12 @@ from factible_assets import records
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.text import content_stems
 from factible_assets.reasoners.embedded.workers import Workers
-from factible_assets.reasoners.readers.base import Ground, Reading, ReadingOutageError, StanceReader
+from factible_assets.reasoners.readers.base import (
+    Ground,
+    PageReading,
+    ReadingOutageError,
+    StanceReader,
+)
 from factible_assets.reasoners.readers.page_text import PageSentence, is_statement
 from factible_assets.reasoners.readers.passages import Selection, select_passages
 from factible_assets.records import Stance
@@ -21,17 +22,16 @@ from factible_assets.stages.ports import EvidenceDraft, PageExcerpt, ReasonerOut
 from resources.llm.base import ModelCall
 
 LEAST_RELEVANCE = 0.36
-"""Relevance below which a page without a stance does not speak of the claim. A reader that tells
-the bearing of a page itself is asked from `_LEAST_ASKED` on. No verdict rests on either."""
+"""Relevance below which a page without a stance does not concern the claim. Readers are asked
+from `_LEAST_ASKED` on, because some report the bearing themselves. No verdict rests on either."""
 _LEAST_ASKED = 0.2
 _LEAST_BEARING = 0.5
 
 _QUOTES = 3
 _LONGEST_QUOTE = 400
-"""Characters of the quote of a page that takes no side: the nearest sentence and the next nearest
-one close by."""
+"""Characters of the quote of a page without a side: its two nearest sentences, if adjacent."""
 _SNIPPET_TRUST = 0.7
-"""Factor on the confidence of a reading of a search snippet: a snippet lacks its context."""
+"""Factor on the confidence of a reading of a snippet, which lacks its context."""
 
 _GROUNDS: dict[tuple[Ground, Stance], str] = {
     ("assertion", "supports"): "It says the same.",
@@ -64,10 +64,9 @@ class PageReader:
     async def read_evidence(
         self, video: records.Video, claim: records.Claim, query: records.Query, page: PageExcerpt
     ) -> WithCalls[EvidenceDraft | None]:
-        """Read what a page says about a claim; None if it does not speak of it.
+        """Read a page against a claim; the draft is None if the page does not concern it.
 
-        Quotes are exact substrings of the page's text. Words of the search snippet are never
-        quoted. `video` and `query` are not used.
+        Quotes are exact substrings of the page, never of the search snippet.
         """
         text = claim.text
         selection = await self._workers.run(
@@ -94,59 +93,58 @@ class PageReader:
             )
 
         try:
-            said = await self.reader.read(text, selection, title=page.title)
+            reading = await self.reader.read(text, selection, title=page.title)
         except ReadingOutageError as outage:
             raise ReasonerOutageError(
                 outage.reason,
                 rows(outage.model_calls, outage.prompt_version),
                 lasting=outage.lasting,
             ) from outage
-        bearing = said.bearing
+        bearing = reading.bearing
         is_off_topic = (
             selection.relevance < LEAST_RELEVANCE if bearing is None else bearing < _LEAST_BEARING
         )
-        if said.stance == "unclear" and is_off_topic:
-            return WithCalls(None, rows(said.calls, said.prompt_version))
+        if reading.stance == "unclear" and is_off_topic:
+            return WithCalls(None, rows(reading.calls, reading.prompt_version))
         quotes, nearness = await self._workers.run(
-            lambda: self._quotes(text, page.text, said, selection)
+            lambda: self._quotes(text, page.text, reading, selection)
         )
-        words = [] if said.ground is None else [_GROUNDS.get((said.ground, said.stance), "")]
-        if said.ground is not None and not said.in_page:
-            words.append("Only the search snippet says so.")
+        summary, trust = "", 1.0 if reading.in_page else _SNIPPET_TRUST
+        if reading.ground is not None:
+            summary = _GROUNDS.get((reading.ground, reading.stance), "")
+            summary += "" if reading.in_page else " Only the search snippet says so."
         draft = EvidenceDraft(
-            stance=said.stance,
-            stance_confidence=round(said.confidence * (1.0 if said.in_page else _SNIPPET_TRUST), 4),
+            stance=reading.stance,
+            stance_confidence=round(reading.confidence * trust, 4),
             relevance=round(min(nearness, selection.relevance if bearing is None else bearing), 4),
-            summary=" ".join(filter(None, words)),
+            summary=summary.strip(),
             quotes=quotes,
-            ground=said.ground,
+            ground=reading.ground,
         )
-        return WithCalls(draft, rows(said.calls, said.prompt_version))
+        return WithCalls(draft, rows(reading.calls, reading.prompt_version))
 
     def _quotes(
-        self, claim: str, text: str, said: Reading, selection: Selection
+        self, claim: str, text: str, reading: PageReading, selection: Selection
     ) -> tuple[tuple[str, ...], float]:
-        """Quote the sentences that decide, else the sentences of the page nearest to the claim.
+        """Quote the deciding sentences, else the sentences nearest to the claim.
 
-        Return the quotes and the cosine of the nearest sentence with the claim, which is 1 if the
-        quotes decide.
-
-        The nearest sentence grows up to the next nearest one if both are close together and only
-        statements stand between them. Headings and questions are quoted only if nothing else is
-        there.
+        Returns the quotes and the cosine of the nearest sentence with the claim (1 for deciding
+        quotes). The nearest sentence extends to the next nearest one if both are close together and
+        only statements separate them. Headings and questions are a last resort.
         """
-        if said.quotes:
-            deciding = dict.fromkeys(text[start:end] for start, end in said.quotes)
+        if reading.quotes:
+            deciding = dict.fromkeys(text[start:end] for start, end in reading.quotes)
             return tuple(deciding)[:_QUOTES], 1.0
         sentences = [each for passage in selection.passages for each in passage.sentences]
         if not sentences:
             return (), 1.0
         own = {*content_stems(claim)}
         stated = [each for each in sentences if is_statement(each.text)]
-        told = [each for each in stated if own & {*content_stems(each.text)}] or sentences
-        vectors = self._embedder.embed([claim, *(each.text for each in told)])
+        candidates = [each for each in stated if own & {*content_stems(each.text)}] or sentences
+        vectors = self._embedder.embed([claim, *(each.text for each in candidates)])
         near = (vectors[1:] @ vectors[0]).tolist()
-        first, *others = (told[at] for at in sorted(range(len(told)), key=lambda at: -near[at]))
+        order = sorted(range(len(near)), key=lambda at: -near[at])
+        first, *others = (candidates[at] for at in order)
         spans = ((min(first.start, each.start), max(first.end, each.end)) for each in others)
         joined = (
             text[start:end]
@@ -157,7 +155,7 @@ class PageReader:
 
 
 def _holds_only(text: str, start: int, end: int, sentences: Sequence[PageSentence]) -> bool:
-    """Tell whether a part of a page consists of these sentences and white space alone."""
+    """Whether a part of a page consists of these sentences and white space only."""
     for each in sorted(sentences, key=lambda sentence: sentence.start):
         if each.start >= start and not text[start : each.start].strip():
             start = max(start, each.end)

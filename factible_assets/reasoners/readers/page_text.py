@@ -1,4 +1,4 @@
-"""Pages as sentences with exact raw offsets."""
+"""Splits pages into sentences with exact raw offsets."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from factible_assets.reasoners.embedded.text import ABBREVIATIONS, NAMED_BY_LETT
 
 @dataclass(frozen=True, slots=True)
 class PageSentence:
-    """One sentence: `text[start:end]` of the raw text that was split, without outer white space.
+    """One sentence: `page[start:end]`, without outer white space.
 
-    `paragraph` counts the lines of the text; sentences of one line belong together.
+    `paragraph` is the number of its line; sentences of one line belong together.
     """
 
     text: str
@@ -31,26 +31,21 @@ _STOP = re.compile(
 _OPENS_SENTENCE = re.compile(r"\s*[\"'\u201c\u2018(\[«—–-]*\s*[^\sa-z]")
 _LAST_WORD = re.compile(r"(?<![\d\w])([^\W\d_]+(?:\.[^\W\d_]+)*)\.$")
 _LONGEST_WORD = 20
-"""Characters before a full stop that are looked at: what stands before them cannot matter."""
+"""Characters before a full stop that may form an abbreviation."""
 _STATEMENT = re.compile(r"[.!:;][\"'\u201d\u2019)\]]{0,3}(?:\[\d{1,4}\]){0,5}\s{0,3}$")
 _LONGEST_SENTENCE = 60
 """Words after which text without a full stop (a menu, a table, raw captions) is cut."""
 
 
 def page_sentences(text: str) -> list[PageSentence]:
-    """List the sentences of a page in order, with exact raw offsets.
+    """List the sentences of a page in order.
 
-    A line break always ends a sentence, because a page's lines are its headings and paragraphs.
-    Longer stretches than 60 words without a full stop are cut there.
+    A line break ends a sentence, and so do 60 words without a full stop.
     """
     return list(_split(text))
 
 
-_PAGES_KEPT = 64
-"""Pages whose sentences are kept: one page is read for many claims."""
-
-
-@lru_cache(maxsize=_PAGES_KEPT)
+@lru_cache(maxsize=64)  # one page is read for many claims
 def _split(text: str) -> tuple[PageSentence, ...]:
     sentences: list[PageSentence] = []
     for paragraph, found in enumerate(_LINE.finditer(text)):
@@ -67,9 +62,9 @@ def _split(text: str) -> tuple[PageSentence, ...]:
 
 
 def _is_abbreviation(line: str, stop: re.Match[str]) -> bool:
-    """Tell whether a full stop belongs to the word before it: "Dr.", "e.g.", the J of "J. Doe".
+    """Whether the full stop belongs to its word: "Dr.", "e.g.", the J of "J. Doe".
 
-    "No." is short for number only where one follows; else it is an answer.
+    "No." abbreviates "number" only before a digit; elsewhere it is an answer.
     """
     if stop.group() != ".":
         return False
@@ -86,7 +81,7 @@ def _is_abbreviation(line: str, stop: re.Match[str]) -> bool:
 
 
 def _pieces(text: str, start: int, end: int, paragraph: int) -> list[PageSentence]:
-    """Trim white space off one sentence and cut it if it never ends."""
+    """Strip one sentence, and cut it if it is too long."""
     words = tokenise(text[start:end])
     if not words:
         return []
@@ -101,5 +96,5 @@ def _pieces(text: str, start: int, end: int, paragraph: int) -> list[PageSentenc
 
 
 def is_statement(text: str) -> bool:
-    """Tell whether a sentence ends as a statement does. Headings and questions do not."""
+    """Whether a sentence ends like a statement; headings and questions do not."""
     return _STATEMENT.search(text, max(0, len(text) - 2 * _LONGEST_WORD)) is not None

@@ -1,8 +1,4 @@
-"""The labelled pairs that calibrations are fitted on, and asking a model about them.
-
-Reading the files of pairs/ and collecting a model's answers belong here. The fit does not
-(calibration.py).
-"""
+"""The labelled pairs for calibrations, and the answers of a model to them."""
 
 from __future__ import annotations
 
@@ -14,23 +10,23 @@ from pathlib import Path
 
 import yaml
 
-from factible_assets.reasoners.readers.calibration import Answered, Label
+from factible_assets.reasoners.readers.calibration import AnsweredPair, Label
 from factible_assets.reasoners.readers.labels import LabelQuestion
 from resources.llm.base import ModelError
 
 _PAIRS = Path(__file__).with_name("pairs")
 DATA = "26 passages written for factible-assets, and 100 pairs of VitaminC (CC BY-SA 3.0)"
 _OFF_TOPIC = 7
-"""How many passages further on the passage stands that has nothing to do with a claim."""
+"""Distance to the passage that serves as the off-topic source of a claim."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """A claim, a source, and what the source says of the claim.
+    """A claim, a source, and the label of the source for the claim.
 
-    `group` is shared by pairs of one source. `kind` is how the source says it: "near" in the
-    claim's words, "words" in others, "step" by one step of reasoning; "silent" on the claim, "off"
-    topic; or "vitaminc".
+    Pairs of one source share a `group`. `kind`: the source states or denies the claim in the same
+    words ("near"), in others ("words") or by one step of reasoning ("step"); it is "silent" on the
+    claim, or "off" topic; or the pair is from "vitaminc".
     """
 
     claim: str
@@ -42,7 +38,7 @@ class LabelledPair:
 
 
 def shipped_pairs() -> list[LabelledPair]:
-    """Read the pairs that come with the project, in a fixed order."""
+    """Read the pairs of the project, in a fixed order."""
     return [*_everyday(), *_vitaminc()]
 
 
@@ -73,21 +69,20 @@ def _vitaminc() -> list[LabelledPair]:
 async def answer_pairs(
     question: LabelQuestion,
     pairs: Sequence[LabelledPair],
-    told: Callable[[int], None] = lambda _: None,
-) -> list[Answered]:
-    """Ask a model about pairs; `told` hears how many are answered.
+    progress: Callable[[int], None] = lambda _: None,
+) -> list[AnsweredPair]:
+    """Ask a model about pairs; call `progress` with the number of answers so far.
 
-    Raises:
-        ModelError: The model failed, or gives no probabilities.
+    Raises ModelError if the model failed or gives no probabilities.
     """
     done = 0
 
-    async def answer(pair: LabelledPair) -> Answered:
+    async def answer(pair: LabelledPair) -> AnsweredPair:
         nonlocal done
         found = await question.ask(pair.claim, pair.source, title=pair.title)
         done += 1
-        told(done)
-        return Answered(pair.label, pair.group, found.chances)
+        progress(done)
+        return AnsweredPair(pair.label, pair.group, found.chances)
 
     try:
         async with asyncio.TaskGroup() as tasks:

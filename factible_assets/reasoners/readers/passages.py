@@ -1,12 +1,8 @@
-"""The passages of a page that may speak of a claim, and how relevant the page is to it.
+"""The passages of a page that may concern a claim, and the relevance of the page.
 
-Cutting a page into windows, ranking them and scoring relevance belong here. Whether a passage is
-for or against the claim is the readers' part.
-
-Recipe: windows of 25 to 60 words on sentence boundaries; the best five by BM25 (Robertson and
-Zaragoza, 2009, with k1 = 1.5 and b = 0.75); of these the best three by BM25 and embedding together.
-It follows the two-stage retrieval of Chen et al. (2023), who rank spans of a page by BM25 before a
-model reads them.
+Windows of 25 to 60 words on sentence boundaries; the best five by BM25 (Robertson and Zaragoza,
+2009, with k1 = 1.5 and b = 0.75); of these the best three by BM25 and embedding together, after the
+two-stage retrieval of Chen et al. (2023).
 """
 
 from __future__ import annotations
@@ -27,14 +23,14 @@ if TYPE_CHECKING:  # numpy is slow to import, and BM25 alone does not need it
 
 SHORTEST_WINDOW = 25
 LONGEST_WINDOW = 60
-"""Words of a window: long enough for a sentence and its context, short enough for one thought."""
+"""Words of a window: enough for a sentence and its context, few enough for one thought."""
 
 _BM25_KEPT = 5
 _KEPT = 3
-"""Keeping eight and four costs half as much again and improves no figure."""
+"""Eight and four cost half as much again and improve no figure."""
 _K1, _B = 1.5, 0.75
 _SHARED, _NEAREST = 0.4, 0.6
-"""Shares of the shared words and of the nearest passage's embedding in the relevance."""
+"""Weights of the shared words and of the nearest passage's embedding in the relevance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +41,14 @@ class Passage:
 
     @property
     def start(self) -> int:
-        """Return the raw offset at which the passage begins."""
         return self.sentences[0].start
 
     @property
     def end(self) -> int:
-        """Return the raw offset at which the passage ends."""
         return self.sentences[-1].end
 
     @property
     def text(self) -> str:
-        """Return the passage's sentences as one text for reading."""
         return " ".join(sentence.text for sentence in self.sentences)
 
 
@@ -63,11 +56,11 @@ class Passage:
 class Selection:
     """One page as the readers see it.
 
-    `sentences` are all sentences of the page, `snippet` those of the search result's excerpt, whose
-    offsets index the excerpt and which nobody quotes. `passages` are the passages of the page that
-    may speak of the claim, the best first. `shared` is the share of the claim's words that they and
-    the title have; `nearest` is the cosine of the nearest passage with the claim. Both are in
-    [0, 1], and 0 for a page that shares no content word with the claim.
+    `sentences` are all sentences of the page; `snippet` are those of the search snippet, with
+    offsets into the snippet, never quoted. `passages` are the passages that may concern the claim,
+    the best first. `shared` is the share of the claim's words in them and the title; `nearest` is
+    the cosine of the nearest passage with the claim. Both are in [0, 1], and 0 for a page without a
+    content word of the claim.
     """
 
     sentences: tuple[PageSentence, ...]
@@ -78,16 +71,14 @@ class Selection:
 
     @property
     def relevance(self) -> float:
-        """Return how relevant the page is to the claim, in [0, 1]."""
+        """The relevance of the page to the claim, in [0, 1]."""
         return _SHARED * self.shared + _NEAREST * self.nearest
 
 
 def windows(sentences: Sequence[PageSentence]) -> list[Passage]:
     """Group consecutive sentences into windows of 25 to 60 words.
 
-    A window is longer only if one sentence is (by at most the length at which page_sentences cuts).
-    It is shorter at the end of a text, and where its last lines are headings or questions, which go
-    with what follows them.
+    The last window may be shorter, and so may a window before a long sentence.
     """
     found: list[Passage] = []
     begin, words = 0, 0
@@ -102,18 +93,17 @@ def windows(sentences: Sequence[PageSentence]) -> list[Passage]:
     return found
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # one page is read for many claims
 def _candidates(text: str) -> tuple[list[Passage], list[list[str]]]:
-    """Return the windows of a page and their stems. Cached: one page is read for many claims."""
+    """Return the windows of a page and their stems."""
     found = windows(page_sentences(text))
     return found, [content_stems(passage.text) for passage in found]
 
 
 def bm25_scores(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
-    """Score documents against a query by BM25, with the documents themselves as the collection.
+    """Score documents against a query by BM25, with these documents as the collection.
 
-    Terms are compared as given. The inverse document frequency is ln(1 + (N - n + .5) / (n + .5)),
-    which is never negative.
+    The inverse document frequency is ln(1 + (N - n + .5) / (n + .5)), which is never negative.
     """
     if not documents:
         return []
@@ -139,13 +129,11 @@ def bm25_scores(query: Sequence[str], documents: Sequence[Sequence[str]]) -> lis
 def select_passages(
     claim: str, text: str, embedder: Embedder, *, title: str = "", snippet: str = ""
 ) -> Selection:
-    """Choose the passages of a page that may speak of a claim.
+    """Choose the passages of a page that may concern a claim.
 
-    A passage is embedded behind the page's title, because the title often names the subject and the
-    passage only says "it". A page without text is its snippet.
-
-    Raises:
-        EmbedderUnavailableError: The embedder's model cannot be loaded.
+    Passages are embedded with the title before them, because it often names the subject where the
+    passage only says "it". The snippet replaces a page without text. Raises
+    EmbedderUnavailableError if the embedding model cannot be loaded.
     """
     excerpt = tuple(page_sentences(snippet))
     candidates, stems = _candidates(text)
@@ -157,8 +145,8 @@ def select_passages(
     first = [index for index in first if scores[index] > 0]
     similar: list[float] = []
     if first:
-        told = [f"{title}. {candidates[index].text}" for index in first]
-        vectors = embedder.embed([claim, *told])
+        titled = [f"{title}. {candidates[index].text}" for index in first]
+        vectors = embedder.embed([claim, *titled])
         similar = [float(value) for value in vectors[1:] @ vectors[0]]
     highest = max((scores[index] for index in first), default=1.0)
     mixed = {
@@ -177,7 +165,7 @@ def select_passages(
 
 
 def _shared(query: Sequence[str], chosen: Sequence[Sequence[str]]) -> float:
-    """Mix how much of the claim the best passage, the mean one and all together cover."""
+    """Average the shares of the claim in the best passage, the mean passage and all together."""
     wanted = frozenset(query)
     if not chosen or not wanted:
         return 0.0

@@ -1,16 +1,15 @@
-"""The plain reader: it takes a side only where a page says so almost in the claim's own words.
+"""The plain reader takes a side only if the page states it almost in the claim's own words.
 
-It needs no model. Five things decide, and everything else is "unclear":
+It needs no model. Everything else than these five cases is "unclear":
 
 - a sentence has every word of the claim, in the claim's order, with the same polarity, the same
   figures and the same limiting words (supports);
-- the same with the polarity or a figure turned (refutes);
+- the same, but with the opposite polarity or another figure or name (refutes);
 - the page asks the claim as a question and answers yes or no;
-- a rating stands before or after the claim ("Bats are blind – FALSE.", "Myth: Bats are blind");
-- none of these holds if the words stand in quotation marks, in a question, or beside a short
-  remark that the reader does not understand.
+- a rating stands before or after the claim ("Bats are blind – FALSE.", "Myth: Bats are blind").
 
-The only words that the reader knows are closed classes of English grammar (articles, auxiliaries,
+The words must not be in quotation marks, in a question, or next to a short remark that the reader
+does not understand. The reader knows only closed classes of English grammar (articles, auxiliaries,
 negators, modals, quantifiers) and the rating scales of fact-checkers (`factible_assets.scales`).
 """
 
@@ -23,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from factible_assets.reasoners.embedded.text import MONTHS, Word, fold, stem, tokenise, word_set
-from factible_assets.reasoners.readers.base import Ground, Reading
+from factible_assets.reasoners.readers.base import Ground, PageReading
 from factible_assets.reasoners.readers.page_text import PageSentence, is_statement, page_sentences
 from factible_assets.reasoners.readers.passages import Selection
 from factible_assets.reasoners.readers.quantities import (
@@ -43,7 +42,7 @@ CONFIDENCE: dict[Ground, float] = {
     "answer": 0.8,
     "rating": 0.85,
 }
-"""The probability that a side is right, by what decided it."""
+"""The probability that a side is right, by its ground."""
 
 _LIGHT = MONTHS | word_set(
     "a an the this that these those it its he she they them his her their we our you your i my who"
@@ -51,7 +50,7 @@ _LIGHT = MONTHS | word_set(
     " in on at by for to from into with as and or so then also too very indeed really actually"
     " fact s 's such own itself themselves ever"
 )
-"""Words of grammar that may differ between a claim and a sentence that says the same."""
+"""Grammatical words that may differ between a claim and a sentence of the same meaning."""
 _NEGATORS = word_set("not no never none nobody nothing neither nor cannot hardly barely")
 _LIMITS = word_set(
     "may might could would should must will shall if whether unless perhaps maybe possibly probably"
@@ -59,49 +58,46 @@ _LIMITS = word_set(
     " usually sometimes rarely seldom almost nearly both half before after above below under over"
     " until since up down out against except than once first last without"
 )
-"""Modals, quantifiers and prepositions that a claim and a sentence must share to say the same."""
+"""Modals, quantifiers and prepositions that must agree between a claim and a sentence."""
 _CONDITIONS = word_set("if unless or")
 _COPULAS = word_set("is are was were")
 _ANSWERS: dict[str, Stance] = {"yes": "supports", "no": "refutes"}
 _ENDS_ANSWER = (".", ",", ";", ":", "!", "\u2013", "\u2014")
 _PRONOUNS = word_set("it they he she this these")
 
-_JOINT = re.compile(
-    r"([,;:](?=\s)|[()\[\]\u2014]|\s[\u2013-]\s|\b(?:but|because|although|though|while|whereas)\b)"
-)
-"""Where one segment of a sentence ends and the next begins."""
+_JOINT = re.compile(r"([,;:](?=\s)|[()\[\]\u2014]|\s[\u2013-]\s)")
+"""The boundary between two segments of a sentence."""
 _QUOTED = re.compile(r"[\"\u201c\u201d\u00ab\u00bb]|(?<!\w)['\u2018]|['\u2019](?!\w)")
 _REMARK_WORDS = 5
-"""Words up to which a sentence or a segment beside the claim is a remark on it."""
+"""Words up to which a sentence or segment next to the claim is a remark on it."""
 _BY = re.compile(r"\bby\b", re.IGNORECASE)
-_WRAPPER = re.compile(r"(.*)\bthat\s*(?:the |an? )?$", re.IGNORECASE | re.DOTALL)
+_THAT = re.compile(r"(.*)\bthat\s*(?:the |an? )?$", re.IGNORECASE | re.DOTALL)
 """The words before a clause that "that" opens."""
 _OF_CLAIM = re.compile(r"\b(?:claim|statement|post|rumou?r)\b", re.IGNORECASE)
-_POINTS = re.compile(r"\b(?:this|that|it|these|claim|statement)\b(?=.)", re.IGNORECASE | re.DOTALL)
-"""A word that points at the sentence before."""
+_POINTS_BACK = re.compile(
+    r"\b(?:this|that|it|these|claim|statement)\b(?=.)", re.IGNORECASE | re.DOTALL
+)
 _LONGEST_RATING = 7
 _LONGEST_LABEL = 120
 """Characters in which a rating or an answer must begin."""
-_NUMBERED = re.compile(r"\s?\.\s?\d")
-"""After "No" where it is short for "number"."""
 _MARKS = " \t.!?\"'()[]*#\u2018\u2019\u201c\u201d\u2013\u2014-:"
 _LABEL = re.compile(r"^[\w'/ -]{2,60}[:/]\s*(?=\S)")
 _FEWEST_TERMS = 2
 _SHORTEST = 3
-"""Words up to which a sentence says nothing of its own."""
+"""Words up to which a sentence has no content of its own."""
 _LONE_SENTENCES = 2
-"""Sentences of a page, its title among them, up to which a sentence alone on its line is prose."""
+"""Sentences of a page, with its title, up to which a sentence alone on its line is prose."""
 _MOST_AROUND = 3
-"""Content words that may stand around a claim with a rating: "The idea that … is a myth"."""
+"""Content words that may surround a claim with a rating: "The idea that … is a myth"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A text as the reader compares it.
+    """A text in comparable form.
 
-    `words` are the stems of its content words in order, with the raw span of each. `negations` and
-    `limits` count its negators and limiting words. `quantities` are its figures; `is_bounded` tells
-    whether limiting words stand right before one of them ("until 1991").
+    `words` are the stems of its content words in order, each with its raw span. `negations` and
+    `limits` count its negators and limiting words. `is_bounded`: a limiting word precedes one of
+    the `quantities` ("until 1991").
     """
 
     text: str
@@ -113,7 +109,6 @@ class Terms:
 
     @property
     def stems(self) -> tuple[str, ...]:
-        """The stems of the content words, in order."""
         return tuple(word for word, _, _ in self.words)
 
 
@@ -125,7 +120,7 @@ def _is_negator(word: Word) -> bool:
 def terms_of(text: str) -> Terms:
     """Split a text into content words, negators, limiting words and figures, in linear time.
 
-    Limiting words right before a figure ("more than 300") belong to the figure's bound.
+    Limiting words right before a figure ("more than 300") belong to the bound of the figure.
     """
     quantities = find_quantities(text)
     words: list[tuple[str, int, int]] = []
@@ -146,7 +141,7 @@ def terms_of(text: str) -> Terms:
             continue
         if word.norm not in _LIGHT:
             before_figure = []
-        if _is_negator(word) and not (word.norm == "no" and _NUMBERED.match(text, word.end)):
+        if _is_negator(word):
             negations += 1
         elif word.norm not in _LIGHT and not is_unit:
             words.append((stem(word.norm), word.start, word.end))
@@ -158,13 +153,13 @@ def terms_of(text: str) -> Terms:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A sentence that has every content word of a claim, in the claim's order.
+    """A sentence with every content word of a claim, in the claim's order.
 
-    `clause` is the part of the sentence that has them. `around` lists the other content words of
-    the clause before and after them, `extra` counts all its other content words. `remarks` are the
-    other parts of the sentence, each with the joint before it. `start` is the offset of the claim's
-    first word in the sentence. `rating` is what the words before "that" say of it: "There is no
-    evidence that …", "It is not true that …"; they are no part of the clause.
+    `clause` is the part of the sentence with these words. `around` lists the other content words of
+    the clause before and after them; `extra` counts all its other content words. `remarks` are the
+    other parts of the sentence, each with the joint before it. `start` is the offset of the first
+    word of the claim in the sentence. `rating` is the rating before "that" ("There is no evidence
+    that …", "It is not true that …"); those words are not part of the clause.
     """
 
     clause: Terms
@@ -176,46 +171,46 @@ class Match:
 
 
 def match(claim: Terms, sentence: str, context: str = "") -> Match | None:
-    """Find the claim's content words in a sentence, in their order.
+    """Find the content words of a claim in a sentence, in their order.
 
-    The order may begin at another word if the sentence has a comma ("At high altitude, water boils
+    In a sentence with a comma the order may begin at another word ("At high altitude, water boils
     …"). A sentence that opens with a pronoun may lack the first words of the claim if `context`,
-    the title and the sentence before, has them. Nothing is found if only one of the two names an
-    agent with "by": "X bought Y" and "X was bought by Y" have the same words.
+    the title and the sentence before, has them. Returns None if only one of the two names an agent
+    with "by": "X bought Y" and "X was bought by Y" have the same words.
     """
     wanted = _wanted(claim, sentence, context)
     if not wanted:
         return None
-    told = terms_of(sentence)
+    terms = terms_of(sentence)
     orders = [wanted]
-    if "," in sentence and len(wanted) > _FEWEST_TERMS:
+    if "," in sentence:
         orders += [wanted[at:] + wanted[:at] for at in range(1, len(wanted))]
-    places = ((order, _place_of(order, told.words)) for order in orders)
+    places = ((order, _place_of(order, terms.words)) for order in orders)
     order, place = next(((o, found) for o, found in places if found), (wanted, None))
     if place is None:
         return None
-    clause, remarks = _parted(told, {*wanted}, place[1])
-    said = terms_of(clause)
-    inner = _place_of(order, said.words) or (0, len(clause))
-    wrapper = _WRAPPER.match(clause[: inner[0]])
-    rating = _rating_at_end(wrapper[1]) if wrapper is not None else None
-    if wrapper is not None and rating is not None:
-        said, inner = terms_of(clause[wrapper.end() :]), (0, len(clause))
-    elif len(_BY.findall(clause[: inner[1]])) != len(_BY.findall(claim.text)):
+    text, remarks = _clause(terms, {*wanted}, place[1])
+    clause = terms_of(text)
+    inner = _place_of(order, clause.words) or (0, len(text))
+    before = _THAT.match(text[: inner[0]])
+    rating = _rating_at_end(before[1]) if before is not None else None
+    if before is not None and rating is not None:
+        clause, inner = terms_of(text[before.end() :]), (0, len(text))
+    elif len(_BY.findall(text[: inner[1]])) != len(_BY.findall(claim.text)):
         return None
-    around = [said.text[s:e] for _, s, e in said.words if e <= inner[0] or s >= inner[1]]
-    extra = (Counter(said.stems) - Counter(claim.stems)).total()
-    return Match(said, tuple(around), extra, remarks, place[0], rating)
+    around = [clause.text[s:e] for _, s, e in clause.words if e <= inner[0] or s >= inner[1]]
+    extra = (Counter(clause.stems) - Counter(claim.stems)).total()
+    return Match(clause, tuple(around), extra, remarks, place[0], rating)
 
 
 def _wanted(claim: Terms, sentence: str, context: str) -> tuple[str, ...]:
-    """Return the content words of a claim that a sentence must have; none if it lacks some.
+    """Return the content words of the claim that a sentence must have; none if it lacks some.
 
-    If the sentence opens with a pronoun, it need not have the words that the claim opens with and
-    that the context has.
+    A sentence that opens with a pronoun may lack the first words of the claim if the context has
+    them.
     """
     wanted = claim.stems
-    if len(wanted) < _FEWEST_TERMS - bool(claim.quantities):
+    if len(wanted) < _FEWEST_TERMS:
         return ()
     missing = Counter(wanted) - Counter(terms_of(sentence).stems)
     if not missing:
@@ -228,30 +223,28 @@ def _wanted(claim: Terms, sentence: str, context: str) -> tuple[str, ...]:
     return ()
 
 
-def _parted(told: Terms, wanted: Set[str], end: int) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Part a sentence at its joints: the clause that has the wanted words, and the other parts.
+def _clause(terms: Terms, wanted: Set[str], end: int) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Split a sentence at its joints into the clause with the wanted words and the remarks.
 
-    Parts from `end` on, where the wanted words end, are never part of the clause.
+    The clause ends at `end`, after the last wanted word.
     """
-    parts = _JOINT.split(told.text)
+    parts = _JOINT.split(terms.text)
     clause, remarks, at = [], [], 0
     for joint, part in zip(["", *parts[1::2]], parts[::2], strict=True):
         begin = at + len(joint)
         at = begin + len(part)
-        within = {w for w, first, last in told.words if begin <= first and last <= at}
+        within = {w for w, first, last in terms.words if begin <= first and last <= at}
         if begin < end and within & wanted:
             clause.append(part)
         elif part.strip(_MARKS):
-            remarks.append((joint or told.text[at : at + 1], part))
+            remarks.append((joint or terms.text[at : at + 1], part))
     return " ".join(clause), tuple(remarks)
 
 
 def _place_of(
     wanted: Sequence[str], words: Sequence[tuple[str, int, int]]
 ) -> tuple[int, int] | None:
-    """Return the span of the shortest stretch of words that has the wanted ones in their order."""
-    best: tuple[int, int] | None = None
-    shortest = len(words) + 1
+    """Return the span of the first run of words that has the wanted ones in their order."""
     for last, (word, _, end) in enumerate(words):
         if word != wanted[-1]:
             continue
@@ -259,31 +252,31 @@ def _place_of(
         while left >= 0 and at >= 0:
             left -= words[at][0] == wanted[left]
             at -= 1
-        if left < 0 and last - at < shortest:
-            shortest, best = last - at, (words[at + 1][1], end)
-    return best
+        if left < 0:
+            return words[at + 1][1], end
+    return None
 
 
 def names_another(claim: Terms, sentence: str) -> bool:
-    """Tell whether a sentence says the same of another name than the claim does.
+    """Whether a sentence says of another name what the claim says.
 
-    Only two forms name one alone: the agent of a passive ("was painted by …"), and the complement
-    of a definite subject ("the capital of … is …"). Of "X is in Tanzania" and "X is in Africa" both
-    can hold.
+    Only two forms exclude other names: the agent of a passive ("was painted by …"), and the
+    complement of a definite subject ("the capital of … is …"). "X is in Tanzania" and "X is in
+    Africa" can both be true.
     """
-    told = terms_of(sentence)
+    terms = terms_of(sentence)
     own = _names_from(claim, 0, at_end=True)
     first = len(claim.words) - len(own)
-    if not own or not 0 < first < len(told.words) or claim.negations:
+    if not own or not 0 < first < len(terms.words) or claim.negations:
         return False
-    other = _names_from(told, first)
-    if not other or {*told.stems} & {*own} or told.stems[:first] != claim.stems[:first]:
+    other = _names_from(terms, first)
+    if not other or {*terms.stems} & {*own} or terms.stems[:first] != claim.stems[:first]:
         return False
     leads = [
         text[: words[first][1]].split()[-1:]
-        for text, words in ((claim.text, claim.words), (sentence, told.words))
+        for text, words in ((claim.text, claim.words), (sentence, terms.words))
     ]
-    before = terms_of(sentence[: told.words[first][1]])
+    before = terms_of(sentence[: terms.words[first][1]])
     if leads[0] != leads[1] or before.negations or before.limits != claim.limits:
         return False
     is_definite = claim.text[:4].lower() == "the " and leads[0][0] in _COPULAS
@@ -291,10 +284,7 @@ def names_another(claim: Terms, sentence: str) -> bool:
 
 
 def _names_from(terms: Terms, first: int, *, at_end: bool = False) -> tuple[str, ...]:
-    """Return the run of capitalised words, side by side, that begins at a word.
-
-    `at_end` returns the run that the text ends with instead.
-    """
+    """Return the run of adjacent capitalised words from a word on, or at the end of the text."""
     words = terms.words[first:]
     run: list[tuple[str, int, int]] = []
     for word in reversed(words) if at_end else words:
@@ -305,14 +295,14 @@ def _names_from(terms: Terms, first: int, *, at_end: bool = False) -> tuple[str,
     return tuple(word for word, _, _ in run)
 
 
-# --- Ratings beside a sentence ------------------------------------------------------------------
+# --- Ratings near a sentence --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """The rating beside a sentence: its place among the sentences, and whether all is understood.
+class NearbyRating:
+    """The rating near a sentence and the index of the sentence that holds it.
 
-    If a short remark is not understood, nobody can tell whether the page means the sentence.
+    `is_understood` is False next to a short remark of unknown meaning, which may deny the sentence.
     """
 
     rating: Stance | None
@@ -320,16 +310,16 @@ class Beside:
     is_understood: bool
 
 
-def _beside(found: Match, sentences: Sequence[PageSentence], at: int) -> Beside:
-    """Look for a rating in the sentence, then on its line, then on the lines beside it."""
+def _nearby_rating(found: Match, sentences: Sequence[PageSentence], at: int) -> NearbyRating:
+    """Look for a rating in the sentence, then on its line, then on the lines next to it."""
     for _, remark in found.remarks:
         if (rating := rating_of(remark)) is not None:
-            return Beside(rating, at, is_understood=True)
+            return NearbyRating(rating, at, is_understood=True)
     line = sentences[at].paragraph
     before = sentences[at - 1] if at else None
     after = sentences[at + 1] if at + 1 < len(sentences) else None
     places = [at - 1, at + 1]
-    if after is not None and len(tokenise(after.text)) <= _SHORTEST and not rating_of(after.text):
+    if after is not None and len(tokenise(after.text)) <= _SHORTEST:
         places.append(at + 2)  # "Our verdict", "It has not."
     rated = {
         place: rating
@@ -339,23 +329,22 @@ def _beside(found: Match, sentences: Sequence[PageSentence], at: int) -> Beside:
     nearest = {place: each for place, each in rated.items() if sentences[place].paragraph == line}
     rated = nearest or rated
     if len({*rated.values()}) > 1:
-        return Beside("unclear", at, is_understood=True)
+        return NearbyRating("unclear", at, is_understood=True)
     for place, rating in rated.items():
-        return Beside(rating, place, is_understood=True)
+        return NearbyRating(rating, place, is_understood=True)
     understood = all(_is_plain_remark(joint, remark) for joint, remark in found.remarks)
     if after is not None and after.paragraph == line:
         opening = re.split(r"[.:!?\u2013\u2014]", after.text, maxsplit=1)[0]
         understood = understood and len(tokenise(opening)) > _SHORTEST
-    if before is not None and before.paragraph == line and _is_prose(before):
-        asks = before.text.rstrip().endswith("?")
-        understood = understood and not asks and len(tokenise(before.text)) > _SHORTEST
-    return Beside(None, at, understood)
+    if before is not None and before.paragraph == line:
+        understood = understood and len(tokenise(before.text)) > _SHORTEST
+    return NearbyRating(None, at, understood)
 
 
 def _is_plain_remark(joint: str, remark: str) -> bool:
-    """Tell whether a part of a sentence leaves the rest as it stands.
+    """Whether a part of a sentence leaves the meaning of the rest unchanged.
 
-    That is text in brackets, a further statement behind "and", or a longer part that is neither a
+    True for text in brackets, a statement after "and", and a longer part that is neither a
     condition nor set off by a colon.
     """
     words = tokenise(remark)
@@ -367,7 +356,7 @@ def _is_plain_remark(joint: str, remark: str) -> bool:
 
 
 def _rating_at_end(text: str) -> Stance | None:
-    """Read the rating that a text ends with; a negator before it leaves the rating unclear."""
+    """Read the rating at the end of a text; a negator before it makes the rating unclear."""
     words = tokenise(text)[-_LONGEST_RATING:]
     for at, word in enumerate(words):
         if (rating := stance_of_label(text[word.start :])) is not None:
@@ -378,23 +367,23 @@ def _rating_at_end(text: str) -> Stance | None:
 def rating_of(text: str) -> Stance | None:
     """Read a short text as a rating: "FALSE", "Verdict: mostly false.", "That is a myth".
 
-    None if it is longer than a rating, or none that the scales know.
+    None if the text is too long or on no known scale.
     """
     text = _LABEL.sub("", text.strip(_MARKS)[:_LONGEST_LABEL])
     # "We rate this claim False", "That is a myth": the last words rate.
-    points = len(tokenise(text)) <= _LONGEST_RATING and _POINTS.search(text)
-    if points and (rating := _rating_at_end(text)) is not None:
+    points_back = len(tokenise(text)) <= _LONGEST_RATING and _POINTS_BACK.search(text)
+    if points_back and (rating := _rating_at_end(text)) is not None:
         return rating
     rest = re.split(r"[.!;,:\u2013\u2014]|\s-\s", text, maxsplit=1)[0].strip()
     return stance_of_label(rest) if rest and len(tokenise(rest)) <= _REMARK_WORDS else None
 
 
-# --- What one sentence says ---------------------------------------------------------------------
+# --- The side of one sentence -------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A side that a page takes, and the indices of the first and the last sentence that take it."""
+    """A side that a page takes, with the indices of its first and last sentence."""
 
     side: Stance
     ground: Ground
@@ -418,28 +407,26 @@ def _decisions(claim: Terms, sentences: Sequence[PageSentence], title: str) -> I
 def _decision(
     claim: Terms, found: Match, sentences: Sequence[PageSentence], at: int
 ) -> Decision | None:
-    """Return the side that a page takes with one sentence and what stands beside it."""
-    said = _side_of(claim, found)
-    if said is None or (found.rating is not None and found.extra):
+    """Return the side of a page by one sentence and its surroundings."""
+    taken = _side_of(claim, found)
+    if taken is None or (found.rating is not None and found.extra):
         return None
-    side, ground = said
-    sentence = sentences[at].text
-    has_details = found.extra == len(found.around)
-    beside = _beside(found, sentences, at)
+    side, ground = taken
     if ground == "rating":
         return Decision(side, ground, at, at)
+    sentence = sentences[at].text
     if sentence.rstrip().endswith("?"):
         answer = _answer(sentences[at + 1].text) if at + 1 < len(sentences) else None
-        is_answered = answer is not None and ground != "number" and found.extra == 0
+        is_answered = answer is not None and found.extra == 0
         return Decision(_rated(answer, side), "answer", at, at + 1) if is_answered else None
-    if beside.rating is not None and ground != "number":
-        first, last = sorted((at, beside.place))
-        rated = _rated_beside(beside, side, sentences, at)
-        is_rated = has_details and found.extra <= _MOST_AROUND
-        return Decision(rated, "rating", first, last) if is_rated else None
+    nearby = _nearby_rating(found, sentences, at)
+    if nearby.rating is not None:
+        first, last = sorted((at, nearby.place))
+        rated = _rated_nearby(nearby, side, sentences, at)
+        return Decision(rated, "rating", first, last) if found.extra <= _MOST_AROUND else None
     is_asserted = (
-        beside.is_understood
-        and (found.extra == 0 or (has_details and _is_particular(claim)))
+        nearby.is_understood
+        and (found.extra == 0 or (found.extra == len(found.around) and _is_particular(claim)))
         and _is_in_prose(sentences, at)
         and is_statement(sentence)
         and len(_QUOTED.findall(sentence[: found.start])) % 2 == 0
@@ -448,7 +435,7 @@ def _decision(
 
 
 def _side_of(claim: Terms, found: Match) -> tuple[Stance, Ground] | None:
-    """Return the side of a clause with all words of a claim, None if it says something else."""
+    """Return the side of a clause that has all words of a claim, None if it takes none."""
     clause = found.clause
     same_polarity = claim.negations % 2 == clause.negations % 2
     side: Stance = "supports" if same_polarity else "refutes"
@@ -463,39 +450,39 @@ def _side_of(claim: Terms, found: Match) -> tuple[Stance, Ground] | None:
     kinds = [each.dimension for each in clause.quantities if each.dimension != "year"]
     agreement = compare_quantities(claim.quantities, clause.quantities)
     if not claim.quantities:
-        # Of "five per cent of bats", or "until 1991", more is said than the claim says.
+        # "Five per cent of bats" and "until 1991" say more than the claim.
         is_same = "percent" not in kinds and not clause.is_bounded
     else:
-        # Nobody can tell which of two figures of a kind is meant. "It did not open until 1889."
+        # The claim may mean either of two figures of a kind. "It did not open until 1889."
         own = Counter(each.dimension for each in claim.quantities)
         more = Counter(each for each in kinds if each in own) - own
         is_same = not more and (same_polarity or not clause.is_bounded)
-    if is_same and agreement == "conflicts" and same_polarity and not clause.negations:
+    if is_same and agreement == "conflicts" and same_polarity:
         return "refutes", "number"
     return (side, stated) if is_same and agreement == "agrees" else None
 
 
-def _rated_beside(
-    beside: Beside, side: Stance, sentences: Sequence[PageSentence], at: int
+def _rated_nearby(
+    nearby: NearbyRating, side: Stance, sentences: Sequence[PageSentence], at: int
 ) -> Stance:
-    """Return the side of a page by the rating beside a sentence that asserts or denies the claim.
+    """Return the side of a page by the rating near a sentence that asserts or denies the claim.
 
-    "Bats are not blind. We rate the claim false." rates the claim. Of "Bats are not blind. FALSE"
-    nobody can tell what it rates.
+    In "Bats are not blind. We rate the claim false." the rating is of the claim. In "Bats are not
+    blind. FALSE" its target is unclear.
     """
-    rating = beside.rating or "unclear"
-    if side == "supports" or beside.place == at:
+    rating = nearby.rating or "unclear"
+    if side == "supports" or nearby.place == at:
         return _rated(rating, side)
-    if rating == "refutes" and not _OF_CLAIM.search(sentences[beside.place].text):
+    if rating == "refutes" and not _OF_CLAIM.search(sentences[nearby.place].text):
         return "unclear"
     return "refutes" if rating == "supports" else rating
 
 
 def _rated(rating: Stance | None, side: Stance) -> Stance:
-    """Return the side of a page that rates a sentence which itself asserts or denies the claim."""
+    """Combine the rating of a sentence with the side of that sentence."""
     turned: dict[Stance, Stance] = {"supports": "refutes", "refutes": "supports"}
-    told = rating or "unclear"
-    return turned.get(told, told) if side == "refutes" else told
+    stance = rating or "unclear"
+    return turned.get(stance, stance) if side == "refutes" else stance
 
 
 def _answer(text: str) -> Stance | None:
@@ -507,10 +494,10 @@ def _answer(text: str) -> Stance | None:
 
 
 def _is_particular(claim: Terms) -> bool:
-    """Tell whether a claim is about one thing by name, or about an event of a stated year.
+    """Whether a claim is about one named thing, or an event of a stated year.
 
-    Further details behind such a claim do not change it. "Coffee stunts growth in rats" does not
-    say that coffee stunts growth.
+    Further details do not change such a claim. But "Coffee stunts growth in rats" does not say that
+    coffee stunts growth.
     """
     if any(each.dimension == "year" for each in claim.quantities):
         return True
@@ -519,81 +506,73 @@ def _is_particular(claim: Terms) -> bool:
     return len(name) > opens_sentence
 
 
-def _is_prose(sentence: PageSentence) -> bool:
-    """Tell whether a sentence has words. The number of a list item has none."""
-    return any(map(str.isalpha, sentence.text))
-
-
 def _is_in_prose(sentences: Sequence[PageSentence], at: int) -> bool:
-    """Tell whether a sentence shares its line with another one, or the page is hardly longer.
+    """Whether a sentence shares its line with another one, or the page is hardly longer.
 
-    A sentence alone on its line is a heading, a list item, or a claim that is quoted to be rated.
+    A sentence alone on its line is a heading, a list item, or a quoted claim under review.
     """
-    beside = (*sentences[max(0, at - 1) : at], *sentences[at + 1 : at + 2])
-    is_shared = any(e.paragraph == sentences[at].paragraph and _is_prose(e) for e in beside)
+    neighbours = (*sentences[max(0, at - 1) : at], *sentences[at + 1 : at + 2])
+    is_shared = any(each.paragraph == sentences[at].paragraph for each in neighbours)
     return is_shared or len(sentences) <= _LONE_SENTENCES
 
 
-# --- What a page says ---------------------------------------------------------------------------
+# --- The side of a page -------------------------------------------------------------------------
 
 _ORDER: tuple[tuple[Ground, ...], ...] = (
     ("rating", "answer"),
     ("denial", "number", "name"),
     ("assertion",),
 )
-"""Grounds from the strongest on. A page that refutes a claim often repeats it first."""
+"""Grounds, the strongest first. A page that refutes a claim often repeats it before."""
 
 
 def side_of_text(claim: str, text: str, *, title: str = "") -> Stance:
-    """Return the side that a short text takes of a claim, such as a quote; see `PlainReader`.
-
-    What the text says of another name in the claim's place does not count.
-    """
-    said = _read(claim, page_sentences(text), title)
-    return "unclear" if said.ground == "name" else said.stance
+    """Return the side of a short text, such as a quote; another name alone refutes nothing here."""
+    reading = _read(claim, page_sentences(text), title)
+    return "unclear" if reading.ground == "name" else reading.stance
 
 
 class PlainReader:
-    """The `StanceReader` that needs no model."""
+    """The `StanceReader` without a model."""
 
     name = "plain"
 
-    async def read(self, claim: str, selection: Selection, *, title: str) -> Reading:
-        """Return the side that the page, or else its search snippet, takes plainly."""
+    async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
+        """Return the side that the page takes plainly, else that of its search snippet."""
         page = (PageSentence(title, 0, 0, -1), *selection.sentences)
-        said = _read(claim, page, title)
-        if said.stance != "unclear":
-            return said
-        excerpt = _read(claim, selection.snippet, title)
-        if excerpt.stance == "unclear":
-            return said
-        return replace(excerpt, quotes=(), in_page=False)
+        reading = _read(claim, page, title)
+        if reading.stance != "unclear":
+            return reading
+        snippet = _read(claim, selection.snippet, title)
+        if snippet.stance == "unclear":
+            return reading
+        return replace(snippet, quotes=(), in_page=False)
 
 
-def _read(claim: str, sentences: Sequence[PageSentence], title: str) -> Reading:
+def _read(claim: str, sentences: Sequence[PageSentence], title: str) -> PageReading:
     """Read the claim as a whole; else each of its parts, which must all be stated."""
     whole = _read_part(terms_of(claim), sentences, title)
     parts = [terms_of(part) for part in _JOINT.split(claim)[::2]]
     parts = [part for part in parts if len(part.words) >= _FEWEST_TERMS]
     if whole.stance != "unclear" or len(parts) < _FEWEST_TERMS:
         return whole
-    read = [_read_part(part, sentences, title) for part in parts]
-    refuted = next((each for each in read if each.stance == "refutes"), None)
-    if refuted is not None or any(each.stance != "supports" for each in read):
+    readings = [_read_part(part, sentences, title) for part in parts]
+    refuted = next((each for each in readings if each.stance == "refutes"), None)
+    if refuted is not None or any(each.stance != "supports" for each in readings):
         return refuted or whole
-    quotes = tuple(dict.fromkeys(quote for each in read for quote in each.quotes[:1]))
-    return replace(min(read, key=lambda each: each.confidence), quotes=quotes)
+    quotes = tuple(dict.fromkeys(quote for each in readings for quote in each.quotes[:1]))
+    return replace(min(readings, key=lambda each: each.confidence), quotes=quotes)
 
 
-def _read_part(claim: Terms, sentences: Sequence[PageSentence], title: str) -> Reading:
-    found = list(_decisions(claim, sentences, title))
+def _read_part(claim: Terms, sentences: Sequence[PageSentence], title: str) -> PageReading:
+    decisions = list(_decisions(claim, sentences, title))
     for grounds in _ORDER:
-        heard = [each for each in found if each.ground in grounds]
-        sides = {each.side for each in heard}
+        found = [each for each in decisions if each.ground in grounds]
+        sides = {each.side for each in found}
         if sides and (len(sides) > 1 or "unclear" in sides):
-            return Reading()
-        if heard:
-            ground = heard[0].ground
-            spans = [(sentences[each.first].start, sentences[each.last].end) for each in heard]
-            return Reading(heard[0].side, CONFIDENCE[ground], ground, tuple(spans))
-    return Reading()
+            return PageReading()
+        if found:
+            ground = found[0].ground
+            spans = [(sentences[each.first].start, sentences[each.last].end) for each in found]
+            return PageReading(found[0].side, CONFIDENCE[ground], ground, tuple(spans))
+    return PageReading()

@@ -14,7 +14,7 @@ from factible_assets.reasoners.readers.calibration import (
     LABELS,
     SHIPPED,
     UNCALIBRATED,
-    Answered,
+    AnsweredPair,
     Calibration,
     Label,
     auc,
@@ -27,7 +27,7 @@ from factible_assets.reasoners.readers.labels import labels_prompt
 from factible_assets.reasoners.readers.pairs import shipped_pairs
 
 
-def answers(count: int, *, bias: float = 0.0, seed: int = 1) -> list[Answered]:
+def answers(count: int, *, bias: float = 0.0, seed: int = 1) -> list[AnsweredPair]:
     """Draw pairs and the answers of a model that is noisy, and biased towards "true"."""
     draw = random.Random(seed)
     found = []
@@ -38,7 +38,7 @@ def answers(count: int, *, bias: float = 0.0, seed: int = 1) -> list[Answered]:
         true = 1 / (1 + math.exp(-side))
         bears = 1 / (1 + math.exp(-settles))
         chances = {"true": bears * true, "false": bears * (1 - true), "neither": 1 - bears}
-        found.append(Answered(label, f"group {place // 6}", chances))
+        found.append(AnsweredPair(label, f"group {place // 6}", chances))
     return found
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
-from factible_assets.reasoners.readers.base import Reading, ReadingOutageError
+from factible_assets.reasoners.readers.base import PageReading, ReadingOutageError
 from factible_assets.reasoners.readers.calibration import Calibration, Figures
 from factible_assets.reasoners.readers.labels import LabelReader, labels_prompt
 from factible_assets.reasoners.readers.passages import select_passages
@@ -89,7 +89,7 @@ async def read(
     title: str = "Bats",
     claim: str = CLAIM,
     calibration: Calibration | None = CALIBRATED,
-) -> Reading:
+) -> PageReading:
     embedder = TfidfEmbedder()
     selection = select_passages(claim, page, embedder, title=title, snippet=snippet)
     return await LabelReader(model, calibration, embedder).read(claim, selection, title=title)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from factible_assets.reasoners.embedded.embedder import minilm
-from factible_assets.reasoners.readers.base import Reading
+from factible_assets.reasoners.readers.base import PageReading
 from factible_assets.reasoners.readers.page import PageReader
 from factible_assets.reasoners.readers.passages import Selection
 from factible_assets.reasoners.readers.plain import PlainReader
@@ -136,10 +136,10 @@ async def test_a_silent_page_is_read_by_its_snippet_without_quotes(reader: PageR
 class Told:
     """A reader that says what it is told to."""
 
-    reading: Reading
+    reading: PageReading
     name: str = "told"
 
-    async def read(self, claim: str, selection: Selection, *, title: str) -> Reading:
+    async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
         return self.reading
 
 
@@ -147,7 +147,7 @@ class Told:
 async def test_a_reader_that_tells_the_bearing_of_a_page_decides_whether_it_is_kept(
     bearing: float, is_kept: bool
 ) -> None:
-    told = PageReader(minilm(), Told(Reading(bearing=bearing)), "labels")
+    told = PageReader(minilm(), Told(PageReading(bearing=bearing)), "labels")
     text = "Parents wonder whether sugar makes children hyperactive, and ask their doctor about it."
     assert (await read(told, text) is not None) == is_kept
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.reasoners.readers.base import Reading
+from factible_assets.reasoners.readers.base import PageReading
 from factible_assets.reasoners.readers.page_text import page_sentences
 from factible_assets.reasoners.readers.passages import Selection
 from factible_assets.reasoners.readers.plain import PlainReader, rating_of, terms_of
@@ -16,7 +16,7 @@ from factible_assets.reasoners.readers.plain import PlainReader, rating_of, term
 BATS = "Bats are blind."
 
 
-async def read(claim: str, page: str, *, title: str = "", snippet: str = "") -> Reading:
+async def read(claim: str, page: str, *, title: str = "", snippet: str = "") -> PageReading:
     selection = Selection(tuple(page_sentences(page)), tuple(page_sentences(snippet)), (), 0.0, 0.0)
     return await PlainReader().read(claim, selection, title=title)
 
@@ -114,7 +114,7 @@ async def test_a_pronoun_stands_for_the_subject_that_the_title_names() -> None:
 async def test_other_words_reports_conditions_and_restrictions_leave_a_claim_unclear(
     claim: str, page: str
 ) -> None:
-    assert await read(claim, page) == Reading()
+    assert await read(claim, page) == PageReading()
 
 
 @pytest.mark.parametrize(
