@@ -29,7 +29,7 @@ from factible_assets.wording import act_words, counted, plain, sureness, verdict
 
 if TYPE_CHECKING:  # help needs none of what reviews
     from factible_assets.records import ReviewAction, ReviewKind
-    from factible_assets.runs.review import ClaimFile, Reviewed, Wish
+    from factible_assets.runs.review import Change, ClaimFile, Reviewed
 
 Given: TypeAlias = str | None
 Several: TypeAlias = list[str] | None
@@ -122,7 +122,7 @@ def review(
     An id that begins with a dash follows two dashes: factible review --json -- -LDjqcvSbP4 1
     """
     from factible_assets.runs.review import (
-        Wish,
+        Change,
         new_claim,
         open_claim,
         open_video,
@@ -144,15 +144,15 @@ def review(
     }
     asked = [
         *(
-            Wish("add_query", each, query_type=query_type, opposite=opposite)
+            Change("add_query", each, query_type=query_type, opposite=opposite)
             for each in add_query or ()
         ),
-        *([Wish("edit_query", edit_query[1], number=edit_query[0])] if edit_query else ()),
-        *(Wish("remove_query", number=number) for number in remove_query or ()),
-        *([Wish("overrule_source", overrule[0], value=overrule[1])] if overrule else ()),
-        *([] if add_claim is None else [Wish("add_claim", add_claim, said=said)]),
-        *([] if sign is None else [Wish("sign", sign, reason=ruling)]),
-        *(Wish(kind, each) for kind, given in texts.items() for each in given),
+        *([Change("edit_query", edit_query[1], number=edit_query[0])] if edit_query else ()),
+        *(Change("remove_query", number=number) for number in remove_query or ()),
+        *([Change("overrule_source", overrule[0], value=overrule[1])] if overrule else ()),
+        *([] if add_claim is None else [Change("add_claim", add_claim, said=said)]),
+        *([] if sign is None else [Change("sign", sign, reason=ruling)]),
+        *(Change(kind, each) for kind, given in texts.items() for each in given),
     ]
     for option, given, partner, wanted in (
         ("--ruling", ruling, "--sign", sign),
@@ -194,12 +194,12 @@ def _refuse(wanted: Any, words: str, remedy: str = "Leave the other options out.
 
 
 def _apply(
-    file: ClaimFile, asked: list[Wish], name: str, reason: str | None, rerun: bool | None
+    file: ClaimFile, asked: list[Change], name: str, reason: str | None, rerun: bool | None
 ) -> None:
     from factible_assets.cli.progress import watching
-    from factible_assets.runs.review import carry_out, open_claim, planned
+    from factible_assets.runs.review import actions_of, carry_out, open_claim
 
-    actions = planned(file, asked, name, reason)
+    actions = actions_of(file, asked, name, reason)
     done = carry_out(file, actions, rerun=rerun, watch=watching, say=note)
     for failure in done.checked.failures:
         print_error(failure)
@@ -240,7 +240,7 @@ def _document(file: ClaimFile) -> dict[str, Any]:
         "queries": file.queries,
         "sources": file.sources,
         "actions": file.actions,
-        "standing": [_told(act, file) for act in file.standing],
+        "standing": [_told(act, file) for act in file.in_force],
     }
 
 
@@ -274,7 +274,7 @@ def _show(file: ClaimFile) -> None:
     console.print(f"   verdict: {_verdict_words(file)}")
     if file.verdict is not None:
         console.print(f"   {plain(file.verdict.summary)}")
-    for act in file.standing:
+    for act in file.in_force:
         console.print(f"   {_told(act, file)}", style="cyan")
     console.print("\nqueries", style="bold")
     for number, query in enumerate(file.queries, start=1):
@@ -360,11 +360,11 @@ def _show_history(acts: list[dict[str, Any]]) -> None:
 # --- The menu -----------------------------------------------------------------------------------
 
 
-def _menu(file: ClaimFile) -> list[Wish]:
+def _menu(file: ClaimFile) -> list[Change]:
     """Ask what to change until the user is done; Ctrl-C and Ctrl-D leave without changes."""
-    from factible_assets.runs.review import planned
+    from factible_assets.runs.review import actions_of
 
-    asked: list[Wish] = []
+    asked: list[Change] = []
     try:
         while True:
             print("\nWhat would you change?")
@@ -377,20 +377,20 @@ def _menu(file: ClaimFile) -> list[Wish]:
             if not answer.isdecimal() or not 1 <= int(answer) <= len(_MENU):
                 print(f"Give a number from 0 to {len(_MENU)}.")
                 continue
-            wish = _wish([*_MENU][int(answer) - 1])
+            change = _change([*_MENU][int(answer) - 1])
             try:
-                planned(file, [*asked, wish], "reviewer", None)
+                actions_of(file, [*asked, change], "reviewer", None)
             except FactibleError as error:
                 print(sentence(error))
             else:
-                asked.append(wish)
+                asked.append(change)
     except (EOFError, KeyboardInterrupt):
         print()
         return []
 
 
-def _wish(kind: ReviewKind) -> Wish:
-    from factible_assets.runs.review import Wish
+def _change(kind: ReviewKind) -> Change:
+    from factible_assets.runs.review import Change
 
     number = None
     if kind in {"edit_query", "remove_query"}:
@@ -403,4 +403,4 @@ def _wish(kind: ReviewKind) -> Wish:
         text = "\n".join(iter(lambda: input("a part (empty: no more): ").strip(), ""))
     why = "the ruling in prose: " if kind == "sign" else "why (may be empty): "
     reason = None if kind == "note" else input(why).strip() or None
-    return Wish(kind, text, number=number, value=value, reason=reason)
+    return Change(kind, text, number=number, value=value, reason=reason)

@@ -1,12 +1,8 @@
-"""Charts: small pictures for the Dagster UI, and of an evaluation for the page of an experiment.
+"""Draws small charts for the Dagster UI and for the page of an experiment.
 
-What belongs here: pictures of figures that were computed elsewhere. What does not: computing them,
-where the pictures are shown, the drawings that are part of a page (report/, experiments/page.py).
-
-Each is an SVG of few words, as an address that carries it (`data:`): the UI shows Markdown of less
-than a thousand characters where it stands, and folds the rest away behind a click. Lines have the
-colours of Okabe and Ito (2008), which people with any kind of colour vision tell apart; no meaning
-is carried by colour alone. What is undefined is never drawn as zero.
+Each is a short SVG in a `data:` address, because the UI folds Markdown of more than a thousand
+characters. The lines have the colours of Okabe and Ito (2008), which people with any colour vision
+can tell apart. Undefined values are not drawn.
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ from typing import TYPE_CHECKING
 from factible_assets.records import METHOD
 from factible_assets.stances import STANCES
 
-if TYPE_CHECKING:  # those who draw a few bars need not load what computes figures
+if TYPE_CHECKING:  # bars need no metrics
     from factible_assets.evaluation.scoring import Evaluation
 
 _ROW = 16
@@ -38,10 +34,7 @@ _INK, _OTHER, _MEASURED = "#777", "#999", "#36c"
 
 
 def bars(values: Mapping[str, float], unit: str = "") -> str:
-    """Draw a bar for each value; empty if there is nothing to draw.
-
-    Values are not negative and drawn in their order, the unit behind each.
-    """
+    """Draw a bar for each value (none negative), in order; empty if all are 0."""
     highest = max(values.values(), default=0)
     if highest <= 0:
         return ""
@@ -50,7 +43,7 @@ def bars(values: Mapping[str, float], unit: str = "") -> str:
         said, length = label.replace("_", " "), max(1, round(_BAR * value / highest))
         colour = _PALETTE.get(label.removeprefix("leaning "), _MEASURED if unit else _OTHER)
         words += f'<text y="{row * _ROW + 12}">{html.escape(said)} {value:g}{unit}</text>'
-        # One path for all bars of a colour, as every character counts.
+        # One path for all bars of a colour is shorter.
         bar = f"M{_LABEL} {row * _ROW + 3}h{length}v11h-{length}"
         paths[colour] = paths.get(colour, "") + bar
     drawn = "".join(f'<path fill="{colour}" d="{path}"/>' for colour, path in paths.items())
@@ -58,9 +51,9 @@ def bars(values: Mapping[str, float], unit: str = "") -> str:
 
 
 def curves(across: Sequence[int], lines: Mapping[str, Sequence[float | None]]) -> str:
-    """Draw at most three lines of shares, from 0 to 1.
+    """Draw at most three lines of shares (0 to 1), at some of the ascending places `across`.
 
-    `across` ascends, and is drawn at some places; unknown shares are left out. Empty if all are.
+    Empty if no share is known.
     """
     if not across:
         return ""
@@ -92,10 +85,7 @@ def _picture(width: int, height: int, drawn: str) -> str:
 
 
 def inline_charts(evaluation: Evaluation) -> dict[str, str]:
-    """Return the pictures of an evaluation by title; none of what is undefined.
-
-    The stances are no picture: see `confusion` of the evaluation.
-    """
+    """Return the charts of an evaluation by title, without empty ones."""
     points = evaluation.precision_recall
     lines = {
         "precision": [point.precision for point in points],
@@ -120,5 +110,5 @@ def inline_charts(evaluation: Evaluation) -> dict[str, str]:
 
 
 def counted(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
-    """Count the values that occur, in a given order."""
+    """Count the values that occur, in the given order."""
     return {word.replace("_", " "): values.count(word) for word in order if word in values}

@@ -1,12 +1,9 @@
-"""Figures: a value, what it rests on, how sure it is, and whether two runs differ.
+"""Figures with their bootstrap intervals, and paired tests between two runs.
 
-What belongs here: ratios, bootstrap intervals, paired tests, the record in which a figure travels.
-What does not: metrics.
-
-Videos are resampled, not claims: the claims of one video share its transcript, its topic and its
-sources, so they are no independent observations. Intervals are those of 95 % by percentiles (Efron
-and Tibshirani, 1993, chapter 13), None with fewer than two videos: one says nothing of the spread.
-The draws are seeded, so that the same values give the same interval.
+The bootstrap resamples videos, not claims, because claims of one video are not independent: they
+share its transcript, its topic and its sources. Intervals are 95 % percentile intervals (Efron and
+Tibshirani, 1993, chapter 13), None with fewer than two videos. The draws are seeded, so that the
+same values give the same interval.
 """
 
 from __future__ import annotations
@@ -16,12 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
-if TYPE_CHECKING:  # Dagster's definitions need the shapes of figures, and draw nothing
+if TYPE_CHECKING:  # Dagster's definitions load this module and need no numpy
     import numpy as np
     import numpy.typing as npt
 
 RESAMPLES = 2000
-"""How often videos are drawn with replacement."""
 SEED = 20251214
 
 Values: TypeAlias = "npt.NDArray[np.float64]"
@@ -30,9 +26,9 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A metric of one video as the fraction that it is, so that videos can be pooled.
+    """A metric of one video as a fraction, so that videos can be pooled.
 
-    A denominator of 0 means that the metric is undefined there, which is not zero.
+    With a denominator of 0 the metric is undefined.
     """
 
     numerator: float
@@ -40,12 +36,11 @@ class Ratio:
 
     @property
     def value(self) -> float | None:
-        """The quotient; None if it is undefined."""
         return self.numerator / self.denominator if self.denominator else None
 
     @classmethod
     def pooled(cls, ratios: Iterable[Self]) -> Ratio:
-        """Add numerators and denominators: the ratio over all items of all videos."""
+        """Return the ratio over all items of all videos."""
         listed = list(ratios)
         return Ratio(
             math.fsum(each.numerator for each in listed),
@@ -55,7 +50,7 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval, by default of 95 %."""
+    """A confidence interval."""
 
     low: float
     high: float
@@ -64,11 +59,10 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One reported number.
+    """One reported number: a `value` computed from `n` items of `unit`, None if undefined.
 
-    `value` is None where the metric is undefined, which is never shown as zero; it rests on `n`
-    items of `unit`. `baseline` is what the trivial answer scores on the same items. `averaging`:
-    `macro` is the mean over videos, `micro` pools the items of all videos, `video` is one's own.
+    `baseline` is the score of a trivial answer on the same items. `averaging` is `macro` for the
+    mean over videos, `micro` for the items of all videos, and `video` for one video.
     """
 
     name: str
@@ -81,9 +75,9 @@ class Figure:
 
 
 def pooled_interval(ratios: Sequence[Ratio], *, resamples: int = RESAMPLES) -> Interval | None:
-    """Return the interval of a pooled ratio: with denominators of 1, that of a mean over videos.
+    """Return the interval of a pooled ratio; with denominators of 1, that of a mean over videos.
 
-    Videos without items are not drawn.
+    Videos without items are left out.
     """
     counted = [ratio for ratio in ratios if ratio.denominator]
     if len(counted) < 2:  # noqa: PLR2004 - a spread needs two
@@ -104,7 +98,7 @@ def statistic_interval(
 ) -> Interval | None:
     """Return the interval of any statistic of the items of all videos.
 
-    Resamples in which it is undefined are left out; None if that is half of them.
+    Resamples with an undefined statistic are left out; None if that is half of them.
     """
     if len(videos) < 2:  # noqa: PLR2004 - a spread needs two
         return None
@@ -120,7 +114,7 @@ def statistic_interval(
 
 @dataclass(frozen=True, slots=True)
 class PairedBootstrap:
-    """What separates two runs, second minus first: the mean over the n videos where both have it.
+    """The mean difference of two runs (second minus first) over the `n` videos that both have.
 
     `p_value` is two-sided: twice the share of resamples on the rarer side of zero, at most 1.
     """
@@ -146,14 +140,14 @@ def paired_bootstrap(
         return PairedBootstrap(mean, None, None, 1)
     means = differences[_draws(len(differences), RESAMPLES)].mean(axis=1)
     tail = min(float((means <= 0).mean()), float((means >= 0).mean()))
-    # A resampled p-value cannot be 0: the observed sample is itself one of the resamples.
+    # A resampled p-value cannot be 0, because the observed sample is one of the resamples.
     p_value = min(1.0, 2 * max(tail, 1 / (RESAMPLES + 1)))
     return PairedBootstrap(mean, _percentiles(means), p_value, len(differences))
 
 
 @dataclass(frozen=True, slots=True)
 class SignedRank:
-    """A signed-rank test: the smaller sum of ranks, two-sided, of n videos whose values differ."""
+    """A two-sided signed-rank test: the smaller sum of ranks, of n videos whose values differ."""
 
     statistic: float
     p_value: float
@@ -163,7 +157,7 @@ class SignedRank:
 def wilcoxon_signed_rank(
     first: Sequence[float | None], second: Sequence[float | None]
 ) -> SignedRank | None:
-    """Test whether the differences of two runs lie symmetrically around zero (Wilcoxon, 1945).
+    """Test whether the differences of two runs are symmetric around zero (Wilcoxon, 1945).
 
     Exact for few videos without tied ranks, else by the normal approximation. None if no video has
     both values, or all are equal.

@@ -1,12 +1,8 @@
-"""The list of all metrics: each with name, unit, sense and baseline, and how it becomes a figure.
+"""The list of all metrics, with name, unit, direction and baseline, and their figures.
 
-What belongs here: which metrics there are, how each is asked of one video's rows, and its figures:
-of a video, averaged over videos (macro) and over the items of all videos (micro). What does not:
-their formulas (metrics), what is scored (scoring.py). Reports, targets, checks and tables take
-the metrics from `MEASURES`.
-
-A metric that says nothing of a video, since an asset did not run there or nobody annotated it, is
-undefined for it: a ratio with the denominator 0, or None.
+A metric has a figure of each video, a mean over videos (macro) and one over the items of all videos
+(micro). If an asset did not run or the video is not annotated, it is undefined: a ratio with the
+denominator 0, or None.
 """
 
 from __future__ import annotations
@@ -36,15 +32,15 @@ Item = TypeVar("Item")
 
 UNDEFINED: Final = Ratio(0, 0)
 DEPTHS: Final = (1, 3, 5, 10)
-"""The k of precision@k and recall@k; beside them stands the figure over all extracted claims."""
+"""The k of precision@k and recall@k."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredVideo:
-    """One video: its claims `matched` to the annotation, as many evenly spaced sentences `trivial`.
+    """One video with its claims matched to the annotation.
 
-    `judgements` are the verdicts on matched claims whose stance is annotated; `levels`, what of
-    them was decided, on six levels.
+    `trivial` has as many evenly spaced sentences instead of the claims. `judgements` are the
+    verdicts on matched claims with an annotated stance, `levels` the decided ones on six levels.
     """
 
     outcome: VideoOutcome
@@ -54,9 +50,6 @@ class ScoredVideo:
     levels: tuple[Judgement, ...] = ()
 
 
-# --- How a metric becomes figures ---------------------------------------------------------------
-
-
 def macro(
     name: str,
     per_video: Iterable[float | None],
@@ -64,24 +57,21 @@ def macro(
     baseline: float | None = None,
     resamples: int = RESAMPLES,
 ) -> Figure:
-    """Average a metric over the videos where it is defined; n counts those videos."""
+    """Average a metric over the `n` videos for which it is defined."""
     values = [value for value in per_video if value is not None]
     interval = pooled_interval([Ratio(value, 1) for value in values], resamples=resamples)
     return Figure(name, mean(values), len(values), "videos", interval, baseline, "macro")
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of the values that are known; None if none is."""
+    """Return the mean of the known values; None if there are none."""
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What is known of a metric of any kind; `unit` is what its n counts.
-
-    `better` is None if neither way is; a `headline` is one of the dozen that are shown first.
-    """
+    """The description of a metric. `unit` is the unit of n; reports show a `headline` first."""
 
     name: str
     family: Family
@@ -93,10 +83,10 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class RatioMeasure(Described):
-    """A metric that is a fraction in each video, so that videos can be pooled.
+    """A metric that is a fraction for each video, so that videos can be pooled.
 
-    `count` is the n of one video, where the denominator is no count; `baseline` what the trivial
-    answer scores there. Of a plain number, such as seconds, only the mean over videos `is_mean`.
+    `count` returns the n of one video if the denominator is not that; `baseline` returns the score
+    of the trivial answer. With `is_mean` the metric has only a mean over videos, such as seconds.
     """
 
     of: Callable[[ScoredVideo], Ratio]
@@ -106,16 +96,14 @@ class RatioMeasure(Described):
     is_mean: bool = False
 
     def n(self, video: ScoredVideo) -> int:
-        """Return how many items of `unit` the video's value rests on."""
         return round(self.of(video).denominator) if self.count is None else self.count(video)
 
     def own(self, video: ScoredVideo) -> Figure:
-        """Return the figure of one video."""
         baseline = self.baseline(video).value if self.baseline else None
         return Figure(self.name, self.of(video).value, self.n(video), self.unit, baseline=baseline)
 
     def pooled(self, videos: Sequence[ScoredVideo], resamples: int) -> tuple[Figure, ...]:
-        """Return the mean over videos, and the fraction over the items of all of them."""
+        """Return the mean over videos, and the fraction over all items."""
         ratios = [self.of(video) for video in videos]
         trivial = [
             self.baseline(video)
@@ -134,10 +122,10 @@ class RatioMeasure(Described):
 
 @dataclass(frozen=True, slots=True)
 class PooledMeasure(Described, Generic[Item]):
-    """A metric of many items at once, of one video's or of all videos', such as a correlation.
+    """A metric of many items at once, such as a correlation.
 
-    `items` is what it looks at in one video, `count` the n of some, `trivial` what the trivial
-    answer scores on some items; it knows all. `averaged`: its mean over videos says something, too.
+    `items` returns the items of one video, `count` the n of some items, and `trivial` the score of
+    the trivial answer on some items, given all. With `averaged` it also has a mean over videos.
     """
 
     items: Callable[[ScoredVideo], Sequence[Item]]
@@ -148,19 +136,18 @@ class PooledMeasure(Described, Generic[Item]):
     averaged: bool = False
 
     def own(self, video: ScoredVideo) -> Figure:
-        """Return the figure of one video."""
         items = self.items(video)
         baseline = self.trivial(items, items)
         return Figure(self.name, self.of(items), self.count(items), self.unit, baseline=baseline)
 
     def pooled(self, videos: Sequence[ScoredVideo], resamples: int) -> tuple[Figure, ...]:
-        """Return the metric of the items of all videos, after its mean over videos if there is."""
+        """Return the mean over videos if there is one, and the metric of all items."""
         return self.of_groups([items for items in map(self.items, videos) if items], resamples)
 
     def of_groups(
         self, groups: Sequence[Sequence[Item]], resamples: int = RESAMPLES
     ) -> tuple[Figure, ...]:
-        """Return the same figures of items that stand in groups, each a video's."""
+        """Return the figures of items in groups, one group per video."""
         whole = [item for group in groups for item in group]
         interval = statistic_interval(groups, self.of, resamples=resamples)
         value, trivial = self.of(whole), self.trivial(whole, whole)
@@ -185,7 +172,7 @@ def _of_claims(
     count: Callable[[MatchedVideo], int] | None = None,
     **others: Any,
 ) -> RatioMeasure:
-    """Return a metric of the matched claims; evenly spaced sentences are its trivial answer."""
+    """Return a metric of matched claims; its trivial answer is evenly spaced sentences."""
     return RatioMeasure(
         name,
         "claims",
@@ -205,7 +192,7 @@ def _weighed_gold(video: MatchedVideo) -> int:
 
 
 def _mean_importance_error(video: ScoredVideo) -> Ratio:
-    """Return the error of giving every matched claim the mean importance of their annotations."""
+    """Return the error of giving every matched claim the mean annotated importance."""
     gold = [gold for _, gold in _importances(video)]
     middle = mean(gold) or 0.0
     return Ratio(math.fsum(abs(each - middle) for each in gold), len(gold))
@@ -269,7 +256,7 @@ def _of_stances(
     unit: str = "claims",
     **others: Any,
 ) -> PooledMeasure[Judgement]:
-    """Return a metric of judged claims; their majority class is its trivial answer."""
+    """Return a metric of judged claims; its trivial answer is their majority class."""
     usual: dict[str, Any] = {
         "items": lambda video: video.judgements,
         "trivial": lambda it, among: of(stances.as_majority(it, among)),
@@ -295,9 +282,9 @@ STANCE_MEASURES: Final[tuple[PooledMeasure[Judgement], ...]] = (
         trivial=lambda it, _: None if stances.majority_brier(it) is None else 0.0,
     ),
 )
-"""How good the verdicts on annotated claims are. The baseline answers their majority class."""
+"""The metrics of verdicts on annotated claims."""
 
-# The same on six levels of truth, of what was decided (Raw Evidence, section 4).
+# Decided claims on six levels of truth (Raw Evidence, section 4).
 _of_levels = partial(_of_stances, items=lambda video: video.levels, unit="decided claims")
 _LEVELS: Final[tuple[Measure, ...]] = (
     _of_levels("veracity accuracy", lambda it: stances.accuracy(it).value),
@@ -318,7 +305,7 @@ def _ratio(
     assets: Sequence[str] = (),
     **others: Any,
 ) -> RatioMeasure:
-    """Return a metric of a video's rows, undefined unless all of some assets ran."""
+    """Return a metric of a video's rows, undefined unless all of these assets ran."""
 
     def of(video: ScoredVideo) -> Ratio:
         return metric(video.outcome) if video.outcome.ran(*assets) else UNDEFINED
@@ -327,7 +314,7 @@ def _ratio(
 
 
 def _share(column: str, value: str, outcome: VideoOutcome) -> Ratio:
-    """Return the share of the read sources with a value in a column."""
+    """Return the share of read sources with a value in a column."""
     listed = [getattr(row, column) for row in outcome.evidence if row.status == "ok"]
     return Ratio(listed.count(value), len(listed))
 
@@ -462,15 +449,12 @@ def _seconds(asset: str, outcome: VideoOutcome) -> float | None:
 
 
 def _usage(column: str, outcome: VideoOutcome) -> float | None:
-    """Return cost or tokens of all calls; the view costs_by_stage has those of each model."""
     calls = outcome.llm_calls
     unpriced = column == "cost_usd" and not all(call.price_known for call in calls)
     if unpriced or not any(map(outcome.ran, METHOD)):
         return None
     return math.fsum(getattr(call, column) for call in calls)
 
-
-# --- The whole list -----------------------------------------------------------------------------
 
 MEASURES: Final[tuple[Measure, ...]] = (
     *_CLAIMS,
@@ -489,4 +473,3 @@ MEASURES: Final[tuple[Measure, ...]] = (
 CATALOGUE: Final[Mapping[str, Measure]] = {each.name: each for each in MEASURES}
 
 HEADLINES: Final = tuple(each.name for each in MEASURES if each.headline)
-"""The dozen that are shown first, of an evaluation, of its videos and of variants."""

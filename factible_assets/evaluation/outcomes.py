@@ -1,9 +1,4 @@
-"""What came of one video, and what it should have been: all that scoring looks at.
-
-What belongs here: the record that scoring is handed, which rows and which annotation make it up, to
-which corpus it belongs. What does not: SQL and connections (warehouse/), reading corpus files
-(corpora/), figures (scoring.py, metrics).
-"""
+"""Combines the rows of a video with its annotation, for scoring."""
 
 from __future__ import annotations
 
@@ -17,32 +12,30 @@ from factible_assets.errors import FactibleError
 from factible_assets.rows import VideoRows
 
 UNLISTED: Final = "unlisted"
-"""The corpus of videos that no corpus file lists, and that name none themselves."""
+"""The corpus of videos without a corpus."""
 
 
 class UnknownCorpusError(FactibleError):
-    """A corpus was asked for of which the warehouse holds no video."""
+    """The warehouse has no video of a corpus."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoOutcome(VideoRows):
-    """The rows of one video, and its annotation (`truth`, empty if it makes no claim).
+    """The rows of one video, and its annotated claims (`truth`; None if it is not annotated).
 
-    Claims stand as they are read, by rank. `first_verdict_seconds` is from the beginning of the
-    work to the first verdict, None if unknown. An asset that is not among the `sets` did not run:
-    its metrics are undefined for this video, not zero.
+    `first_verdict_seconds` is the time from the start to the first verdict, None if unknown. The
+    metrics of an asset without a set are undefined.
     """
 
     truth: tuple[ClaimEntry, ...] | None = None
     first_verdict_seconds: float | None = None
 
     def ran(self, *assets: str) -> bool:
-        """Tell whether all of these assets ran."""
         return all(asset in self.sets for asset in assets)
 
 
 class Store(Protocol):
-    """The warehouse, as far as outcomes are read from it: the newest sets of each video."""
+    """The warehouse, which returns the newest sets of each video."""
 
     def video_ids(self) -> list[str]: ...
     def read_video(self, video_id: str) -> VideoRows: ...
@@ -51,10 +44,7 @@ class Store(Protocol):
 def load_outcomes(
     store: Store, reading: CorporaReading, *, videos: Iterable[str] | None = None
 ) -> list[VideoOutcome]:
-    """Return the outcome of every video of the warehouse, annotated where a corpus says how.
-
-    Or only of these `videos`, in this order; those that the warehouse does not hold are left out.
-    """
+    """Return the outcome of every video of the warehouse, or of those of `videos` that it has."""
     held = dict.fromkeys(store.video_ids())
     wanted = held if videos is None else [each for each in videos if each in held]
     outcomes = (outcome_of(video_id, store.read_video(video_id), reading) for video_id in wanted)
@@ -65,13 +55,12 @@ _TO_VERDICTS = ("transcripts", "claims", "queries", "search_hits", "evidence", "
 
 
 def outcome_of(video_id: str, rows: VideoRows, reading: CorporaReading) -> VideoOutcome | None:
-    """Put a video beside its annotation; None if it was never described, and no corpus lists it."""
+    """Add the annotation to a video's rows; None for an unknown video."""
     listed = reading.find(video_id)
     videos = rows.videos or ([listed.video] if listed else [])
     if not videos:
         return None
-    # Working time: of the transcript, of the claims, and from then to the first verdict. What a
-    # scheduler spends between steps is not counted, and nothing is said of what several runs made.
+    # The time is unknown if several runs made the sets. Pauses between steps do not count.
     written = [rows.sets[asset] for asset in _TO_VERDICTS if asset in rows.sets]
     seconds = None
     if len(written) == len(_TO_VERDICTS) and len({each.run_id for each in written}) == 1:
@@ -88,9 +77,9 @@ def outcome_of(video_id: str, rows: VideoRows, reading: CorporaReading) -> Video
 def group_by_corpus(
     outcomes: Iterable[VideoOutcome], reading: CorporaReading, *, expected: Collection[str] = ()
 ) -> dict[str, list[VideoOutcome]]:
-    """Return outcomes by the corpus that lists their video today, in order of name.
+    """Group outcomes by the corpus that lists their video today, in order of name.
 
-    Raises UnknownCorpusError: One of the `expected` corpora has no outcome.
+    Raises UnknownCorpusError: An `expected` corpus has no outcome.
     """
     groups: dict[str, list[VideoOutcome]] = {}
     for outcome in outcomes:

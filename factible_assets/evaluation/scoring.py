@@ -1,8 +1,4 @@
-"""Scores what came of some videos: every metric, per video and pooled, and the data of the plots.
-
-What belongs here: putting matching, metrics, averages and intervals together. What does not: any
-formula (metrics), reading rows (outcomes.py), drawing (charts.py), judging a figure (targets.py).
-"""
+"""Scores videos: computes every metric per video and pooled, and the data of the charts."""
 
 from __future__ import annotations
 
@@ -26,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DepthPoint:
-    """Macro precision, recall and F1 when at most `max_claims` claims are kept of each video.
+    """Macro precision, recall and F1 of the first `max_claims` claims of each video.
 
-    `videos` counts those where the recall is defined.
+    `videos` counts the videos with a defined recall.
     """
 
     max_claims: int
@@ -40,10 +36,10 @@ class DepthPoint:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What was measured over some videos, of which some are annotated.
+    """The figures of some videos, of which some are annotated.
 
-    `figures` are macro and micro, `per_video` each video's own; `precision_recall` goes from 1
-    claim to the most that any video has; `costs` are US dollars by stage and model.
+    `figures` are macro and micro; `precision_recall` goes from 1 claim to the most that any video
+    has; `costs` are US dollars by stage and model.
     """
 
     figures: tuple[Figure, ...]
@@ -60,7 +56,6 @@ class Evaluation:
     seed: int = SEED
 
     def figure(self, name: str, averaging: str = "macro") -> Figure | None:
-        """Return one pooled figure; None if there is none of that name and averaging."""
         found = (each for each in self.figures if (each.name, each.averaging) == (name, averaging))
         return next(found, None)
 
@@ -73,7 +68,7 @@ def evaluate_corpora(
     corpora: Collection[str] = (),
     bootstrap: int = RESAMPLES,
 ) -> dict[str, Evaluation]:
-    """Score the corpora of which the warehouse holds a video, or only these, in order of name.
+    """Score the named corpora, or all corpora with a video in the warehouse, in order of name.
 
     Raises UnknownCorpusError: One of `corpora` has no video in the warehouse.
     """
@@ -88,10 +83,9 @@ def evaluate_corpora(
 def score(
     outcomes: Sequence[VideoOutcome], *, matcher: ClaimMatcher, bootstrap: int = RESAMPLES
 ) -> Evaluation:
-    """Measure everything that there is to measure of different videos.
+    """Compute all metrics of different videos, with `bootstrap` resamples.
 
-    A video without annotation contributes to what needs none; a metric that nothing is known of
-    is undefined (None), never 0. `bootstrap` is how often videos are drawn with replacement.
+    Videos without annotation contribute to the metrics that need none.
     """
     videos = {outcome.video.video_id: _scored(outcome, matcher) for outcome in outcomes}
     scored = list(videos.values())
@@ -120,11 +114,11 @@ def score(
 
 
 def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
-    # It loads arrays, which Dagster's definitions, and help, need not.
+    # It loads numpy, which Dagster's definitions and help do not need.
     from factible_assets.reasoners.embedded.claims.sentences import split_sentences  # noqa: PLC0415
 
     gold, video_id = outcome.truth, outcome.video.video_id
-    # Of a video without annotation every metric of claims is undefined.
+    # Without annotation every metric of claims is undefined.
     nothing = MatchedVideo("", (), (), ())
     if gold is None or not outcome.ran("claims"):
         return ScoredVideo(outcome, nothing, nothing, ())
@@ -137,7 +131,7 @@ def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
     matched = matched_to(tuple(SystemClaim(claim.text, claim.importance) for claim in found))
     trivial = nothing
     if outcome.transcript is not None:
-        # The middle sentence of each of as many equal parts.
+        # Split the transcript into as many equal parts, and take the middle sentence of each.
         sentences = split_sentences(outcome.transcript.text, outcome.segments)
         kept = min(len(found), len(sentences))
         places = ((2 * part + 1) * len(sentences) // (2 * kept) for part in range(kept))

@@ -1,8 +1,4 @@
-"""Evaluations as tables: the same rows for the terminal, for Markdown and for JSON.
-
-What belongs here: which figures a person is shown. What does not: how numbers are written
-(wording.py), terminals (cli/), Dagster (assets/).
-"""
+"""Turns evaluations into rows for the terminal, for Markdown, for JSON and for the warehouse."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ HEADINGS: Final = ("metric", "averaging", "value", "95 % interval", "baseline", 
 
 
 def figure_row(figure: Figure) -> tuple[str, ...]:
-    """Return the cells of one figure, in order of HEADINGS. No interval or baseline: a dash."""
+    """Return the cells of one figure, in order of HEADINGS."""
     interval = figure.interval
     return (
         figure.name,
@@ -34,13 +30,13 @@ def figure_row(figure: Figure) -> tuple[str, ...]:
 
 
 def headlines(evaluation: Evaluation) -> tuple[Figure, ...]:
-    """Return the dozen figures that are shown first: over items, where there are such."""
+    """Return the main figures, over items if there are such."""
     found = (evaluation.figure(each, "micro") or evaluation.figure(each) for each in HEADLINES)
     return tuple(figure for figure in found if figure is not None)
 
 
 def columns_of(figure: Figure) -> dict[str, Any]:
-    """Return a figure as the tables of the warehouse have it; its baseline they name each."""
+    """Return a figure as columns of the warehouse, without its baseline, whose column varies."""
     interval = figure.interval
     return {
         "metric": figure.name,
@@ -55,7 +51,7 @@ def columns_of(figure: Figure) -> dict[str, Any]:
 
 
 def basis(evaluation: Evaluation) -> str:
-    """Say what the figures rest on."""
+    """Describe the data and the methods behind the figures."""
     videos = counted(evaluation.videos, "video")
     return (
         f"{videos}, {evaluation.annotated} of them annotated; matcher: "
@@ -81,7 +77,7 @@ def videos_markdown(evaluation: Evaluation) -> str:
 
 
 def document(evaluation: Evaluation) -> dict[str, Any]:
-    """Return everything that was measured, for JSON. Undefined values are null."""
+    """Return the whole evaluation for JSON. Undefined values are null."""
 
     def said(figures: Sequence[Figure]) -> list[dict[str, Any]]:
         measures = ((figure, CATALOGUE[figure.name]) for figure in figures)

@@ -1,8 +1,4 @@
-"""Targets: what a corpus's figures should be, read from targets.yaml, and their judgement.
-
-What belongs here: the file's format, with file and line in every problem, and the comparison of a
-figure with its target. What does not: what happens then (checks/).
-"""
+"""Reads the targets of figures from targets.yaml, and compares figures with them."""
 
 from __future__ import annotations
 
@@ -27,11 +23,11 @@ from resources.lines import (
 FILE_NAME: Final = "targets.yaml"
 
 Outcome = Literal["reached", "below target", "below floor", "undefined", "too few"]
-"""`too few`: the figure rests on fewer items than its target asks for, and is not judged."""
+"""`too few`: the figure has fewer items than `min_n`, and is not judged."""
 
 
 class Target(BaseModel):
-    """What one metric should be. Which way is better says the metric."""
+    """The target of one metric. The metric says whether higher or lower is better."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -43,26 +39,25 @@ class Target(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The targets of each corpus, those of all under "", and what could not be read."""
+    """The targets of each corpus, those of all corpora under "", and problems of the files."""
 
     by_corpus: Mapping[str, Mapping[str, Target | None]]
     problems: tuple[FileProblem, ...] = ()
 
     def of(self, corpus: str) -> dict[str, Target]:
-        """Return the targets of one corpus by metric."""
         merged = {**self.by_corpus.get("", {}), **self.by_corpus.get(corpus, {})}
         return {metric: target for metric, target in merged.items() if target is not None}
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Return every metric that some corpus has a target for, in order of the catalogue."""
+        """The metrics with a target in any corpus, in order of the catalogue."""
         named = {name for each in self.by_corpus.values() for name in each}
         return tuple(name for name in CATALOGUE if name in named)
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """How one figure stands to its target."""
+    """The comparison of one figure with its target."""
 
     corpus: str
     metric: str
@@ -72,7 +67,7 @@ class Assessment:
 
 
 def assess(corpus: str, figures: Iterable[Figure], targets: Targets) -> tuple[Assessment, ...]:
-    """Compare a corpus's figures with its targets. An undefined figure is not judged."""
+    """Compare a corpus's figures with its targets."""
     found = {(figure.name, figure.averaging): figure for figure in figures}
     assessed = []
     for metric, target in targets.of(corpus).items():
@@ -94,9 +89,6 @@ def _is_worse(metric: str, value: float, than: float) -> bool:
     return value > than if CATALOGUE[metric].better == "lower" else value < than
 
 
-# --- Reading ------------------------------------------------------------------------------------
-
-
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -105,9 +97,9 @@ class _File(BaseModel):
 
 
 def load_targets(folders: Iterable[Path]) -> Targets:
-    """Read targets.yaml of every folder that has one; entries of later folders replace earlier.
+    """Read targets.yaml in each folder; later folders override earlier ones.
 
-    Never raises: what cannot be used is a problem with its file and line, and is left out.
+    Invalid entries are left out and returned as problems.
     """
     found: dict[str, dict[str, Target | None]] = {}
     problems: list[FileProblem] = []
@@ -124,7 +116,7 @@ def load_targets(folders: Iterable[Path]) -> Targets:
         data = document.data
         listed = reader.entry(_File, data, ())
         if listed is None and isinstance(data, dict):
-            # A key that is none here must not hide what is wrong with the rest.
+            # An unknown key must not hide the problems of the rest.
             known = {key: data[key] for key in _File.model_fields if key in data}
             listed = reader.entry(_File, known, ())
         for corpus, entries in {"": listed.targets, **listed.overrides}.items() if listed else ():
@@ -140,7 +132,6 @@ def load_targets(folders: Iterable[Path]) -> Targets:
 
 class _Reader(EntryReader):
     def target(self, metric: str, given: object, place: Place) -> Target | None:
-        """Return what a metric should be; None if it says nothing that can be used."""
         if metric not in CATALOGUE:
             hint = did_you_mean(metric, CATALOGUE, "All: factible evaluate --all.")
             self.report(place, f"There is no metric {metric!r}. {hint}")

@@ -1,10 +1,7 @@
-"""The runs that are under way, without loading Dagster, which takes more than a second of CPU.
+"""Lists the active runs from Dagster's database, without loading Dagster.
 
-What belongs here: one question to the database of Dagster's records, in the folder of the instance.
-What does not: everything else about runs, which is asked of Dagster (pipeline/liveness.py).
-
-Dagster does not promise the shape of that database. Where it may be another one, and where a run
-has to be ended first because its process is gone, the answer is None, and the caller asks Dagster.
+Loading it takes more than a second of CPU. Dagster does not promise the shape of that database, so
+in any doubt the answer is None, and the caller asks Dagster.
 """
 
 from __future__ import annotations
@@ -23,16 +20,13 @@ from resources.statements import statements
 
 _SQL = statements("factible_assets.runs", "active.sql")
 _ELSEWHERE = {"storage", "run_storage", "instance_class"}
-"""The keys of dagster.yaml with which a user keeps the records in another database."""
+"""Keys of dagster.yaml that move the records to another database."""
 
 _WAIT_SECONDS = 30.0
 
 
 def runs_under_way(settings: Settings) -> list[dict[str, Any]] | None:
-    """Return the runs that wait, start, go on or are being stopped, the newest first.
-
-    None if only Dagster can tell.
-    """
+    """Return the queued, starting, running and stopping runs, newest first; None in doubt."""
     folder = settings.dagster_home
     records = folder / "history" / "runs.db"
     try:
@@ -60,7 +54,7 @@ def _keeps_records_elsewhere(file: Path) -> bool:
 
 
 def _is_dead(mark: Path) -> bool:
-    """Tell whether nobody holds the lock of a run that a process of this machine took."""
+    """Tell whether the process of a run is gone: nobody holds the run's lock."""
     with suppress(FileNotFoundError), mark.open("rb") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,12 +1,8 @@
-"""Forgetting a video: everything that this data folder knows of it goes, wherever it lies.
+"""Removes everything that the data folder holds on a video.
 
-What belongs here: the order of the work, and which places there are. What does not: how a place
-forgets (warehouse/erasure.py, services/event_log.py, resources, corpora/writing.py), what is
-printed (cli/forget.py).
-
-The warehouse says which pages, model calls and answers are the video's, so it is the last to
-forget: an interrupted command is run again and goes on. Pages that other videos rest on stay. So do
-corpora outside the data folder, and collections of pages that a person imported.
+The warehouse knows which pages, model calls and cached answers belong to the video, so its rows go
+last, and an interrupted removal can be repeated. Pages of other videos stay, and so do corpora
+outside the data folder and page collections that a person imported.
 """
 
 import re
@@ -45,17 +41,18 @@ from warehouse.upkeep import compact
 _SQL = statements("factible_assets.runs", "forget.sql")
 _COMMON_WORD = re.compile("[a-z]+")
 _REPLACED = ".replaced-"
-"""In the name of a warehouse that a restored one replaced (warehouse.publication)."""
+"""The mark in the name of a warehouse that a restored one replaced (warehouse.publication)."""
 _DATABASES = {".duckdb", ".db", ".sqlite", ".parquet"}
 _NOT_SEARCHED = {"models", "turns"}
-"""Folders without a word about any video."""
+"""Folders that never name a video."""
 
 
 @dataclass
 class Forgotten:
-    """How much of one video was removed, or with `dry_run` would be, by place.
+    """The number of removed items of one video by place; of a dry run, those that would go.
 
-    `remarks` are sentences about places that stay.
+    `remarks` are sentences about places that stay; `still_named_in` are the files that name the
+    video afterwards.
     """
 
     video_id: str
@@ -63,10 +60,8 @@ class Forgotten:
     counts: dict[str, int] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     still_named_in: list[Path] = field(default_factory=list)
-    """Files of the data folder that name the video when all is done."""
 
     def add(self, place: str, count: int) -> None:
-        """Count something at a place; nothing is no entry."""
         if count:
             self.counts[place] = self.counts.get(place, 0) + count
 
@@ -74,8 +69,7 @@ class Forgotten:
 def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> list[Forgotten]:
     """Remove videos from the data folder, or with `dry_run` count what would go.
 
-    Raises FactibleError: Nothing is known of one of them, or a run is checking it. Nothing of any
-    was removed.
+    Raises FactibleError: A video is unknown, or a run is checking it; nothing was removed.
     Raises WarehouseError: A warehouse cannot be opened or written.
     """
     with open_instance(settings) as instance:
@@ -118,7 +112,6 @@ def _forget_one(
 
 
 def _erased(done: Forgotten, settings: Settings, *, dry_run: bool) -> list[Erasure]:
-    """Erase the video's rows in every store, or with `dry_run` count them."""
     found = []
     for store in _stores(settings):
         try:
@@ -126,12 +119,12 @@ def _erased(done: Forgotten, settings: Settings, *, dry_run: bool) -> list[Erasu
         except (WarehouseError, duckdb.Error):
             if _REPLACED not in store.path.name:
                 raise
-            # A copy that was set aside because it is damaged: it is named in the end.
+            # It was set aside because it is damaged; `still_named_in` will list it.
     return found
 
 
 def _give_room_back(settings: Settings, done: Sequence[Forgotten]) -> None:
-    """Write files anew that still hold removed rows, and the copy and index for readers."""
+    """Compact the files that still contain removed rows, and renew the copy and the index."""
     for store in _stores(settings):
         try:
             compact(store)
@@ -156,7 +149,7 @@ def _give_room_back(settings: Settings, done: Sequence[Forgotten]) -> None:
 
 
 def _stores(settings: Settings) -> list[Warehouse]:
-    """Return the warehouse, those of experiments, and those that a restored one replaced."""
+    """Return the warehouse, those of experiments, and replaced ones."""
     found: list[Path | Lake] = [settings.warehouse] if settings.warehouse.exists() else []
     found += sorted((settings.home / "experiments").glob("*.duckdb"))
     found += sorted(settings.home.glob(f"warehouse.duckdb{_REPLACED}*Z"))
@@ -164,10 +157,10 @@ def _stores(settings: Settings) -> list[Warehouse]:
 
 
 def _forget_entries(done: Forgotten, settings: Settings) -> None:
-    """Take the video out of the data folder's corpora, with the files that it alone named."""
+    """Remove the video from the data folder's corpora, with the files that only it names."""
     own = settings.home_corpora
     annotated = own / GROUND_TRUTH_FOLDER / f"{done.video_id}.yaml"
-    # A transcript stays where only its entry was taken from the list.
+    # A person may have removed the entry and left the transcript.
     transcripts = [each for each in _files(own / TRANSCRIPTS) if each.stem == done.video_id]
     named = [each for each in (annotated, *transcripts) if each.exists()]
     done.add("files beside corpora", len(named))
@@ -197,7 +190,7 @@ def _forget_runs(done: Forgotten, instance: dg.DagsterInstance) -> None:
 
 
 def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) -> None:
-    """Forget pages, searches and model answers that are kept between runs."""
+    """Remove cached pages, searches and model answers."""
     addresses = frozenset[str]().union(*(each.addresses for each in traces))
     requests = frozenset[str]().union(*(each.requests for each in traces))
     sentences = frozenset[str]().union(*(each.sentences for each in traces))
@@ -217,7 +210,7 @@ def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) 
 
 
 def _forget_files(done: Forgotten, settings: Settings) -> None:
-    """Remove the video's report, and the exports that it is in: they can be made anew."""
+    """Remove the video's report, and the exports that contain it."""
     report = settings.reports / report_name(done.video_id)
     exports = [file for file in _files(settings.home / "exports") if _names(file, done.video_id)]
     pages = [file for file in _files(settings.home / "experiments") if file.suffix == ".html"]
@@ -236,11 +229,8 @@ def _forget_files(done: Forgotten, settings: Settings) -> None:
             write_whole(history, "".join(kept).encode(), mode=history.stat().st_mode)
 
 
-# --- What still names it ------------------------------------------------------------------------
-
-
 def _mention(video_id: str) -> re.Pattern[str] | None:
-    """Return what finds an id in a text; None for one that is a common word, such as claims."""
+    """Return a pattern that finds the id in a text; None if it is a common word such as claims."""
     if _COMMON_WORD.fullmatch(video_id):
         return None
     return re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(video_id)}(?![A-Za-z0-9_-])")
@@ -251,7 +241,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _names(file: Path, video_id: str) -> bool:
-    """Tell whether a file names the video, in its own name or in its content."""
+    """Tell whether a file's name or content names the video."""
     if file_stem(video_id) in file.stem:
         return True
     if file.suffix == ".parquet":
@@ -270,7 +260,6 @@ def _names(file: Path, video_id: str) -> bool:
 
 
 def _still_naming(video_id: str, settings: Settings) -> list[Path]:
-    """Return the files of the data folder that name the video."""
     home = settings.home
     searched = (f for f in _files(home) if _NOT_SEARCHED.isdisjoint(f.relative_to(home).parts))
     return [file for file in searched if _names(file, video_id)]

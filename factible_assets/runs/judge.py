@@ -1,12 +1,6 @@
-"""A judging from beginning to end: what is to be asked, what it will cost, asking, storing.
+"""Plans a judging, asks the judge in parallel, and stores the scores.
 
-What belongs here: the plan, its estimate, resumption, the workers that ask, rows. What does not:
-criteria, questions and answers (evaluation/judging), tables (warehouse/bookkeeping.py), the choice
-of the model (services/reasoning.py), arguments and printing (cli/evaluate.py).
-
-Everything is stored soon after it is judged. Whoever asks again, after an interruption, an outage
-or a ceiling, asks only what has no score yet: the same question to the same judge in the same
-version of the prompt is asked once. A row that changed is another question.
+A question that has a score is not asked again; a changed row, judge or prompt is another question.
 """
 
 from __future__ import annotations
@@ -44,24 +38,24 @@ from warehouse.store import Warehouse
 
 _SHAPE_TOKENS, _ANSWER_TOKENS = 150, 150
 _WORKERS = 8
-"""Questions that are in flight at once; the client's own limits hold as well."""
+"""Questions asked at once; the client has limits of its own."""
 _WRITTEN_AT_ONCE = 20
 _MOST_FAILURES = 16
-"""Outages in a row after which nobody else is kept waiting for the same service."""
+"""Failures in a row that stop the judging."""
 
 _OF_A_CALL = (
     *("provider", "model", "input_tokens", "output_tokens", "cost_usd", "price_known"),
     *("latency_seconds", "cache_hit", "outcome", "reason"),
 )
-"""What `judge_calls` keeps of a call, in the client's own words."""
+"""The columns of `judge_calls` that a model call has."""
 
 Listener = Callable[[JudgementRow, int, int], None]
-"""Hears of each judgement, how many are done, and of how many. Must return at once."""
+"""Is called with each judgement, the number done, and the total. Must return at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One question, its identity, and what is known of its answer."""
+    """One question, and its earlier judgement if there is one."""
 
     judgement_id: str
     asked: Inquiry
@@ -70,7 +64,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class CriterionPlan:
-    """The questions of one criterion. `usd` is None if the judge has no listed price."""
+    """The estimate for one criterion. `usd` is None if the judge has no listed price."""
 
     criterion: str
     subjects: int
@@ -84,7 +78,7 @@ class CriterionPlan:
 
 @dataclass(frozen=True, slots=True)
 class JudgingPlan:
-    """Everything that is to be judged, and by whom: `judge` is PROVIDER/MODEL."""
+    """The questions of a judging. `judge` is PROVIDER/MODEL."""
 
     info: ModelInfo
     judge: str
@@ -98,10 +92,10 @@ class JudgingPlan:
         return tuple(each for each in self.tasks if not each.known or each.known.outcome != "ok")
 
     def estimate(self, store: Warehouse) -> tuple[CriterionPlan, ...]:
-        """Count and price the open questions; nobody is asked.
+        """Count and price the open questions.
 
-        Tokens are those of recorded judgements of the same judge and criterion; without such, the
-        length of the questions themselves and an assumed answer.
+        Tokens are the average of recorded judgements of the same judge and criterion, or else
+        computed from the length of the questions and an assumed answer.
         """
         usage, price = judge_usage(store, self.info.provider, self.info.name), self.info.price
         plans = []
@@ -131,10 +125,9 @@ class JudgingPlan:
 
 @dataclass(frozen=True, slots=True)
 class JudgingResult:
-    """How a judging ended: questions that were `asked`, by outcome, and their cost in US dollars.
+    """The number of questions asked, their outcomes, and their cost in US dollars.
 
-    Its rows carry `judging_id`. Questions `not_asked` were left for another time, for a ceiling or
-    a service that is down, which the sentence in `stopped` says; None if all were asked.
+    `stopped` is a sentence if a cost limit or an outage left questions unasked.
     """
 
     judging_id: str
@@ -156,13 +149,12 @@ def plan_judging(
     corpora: Collection[str] = (),
     sample: int | None = None,
 ) -> JudgingPlan:
-    """Find out what is to be asked, and what was answered before.
+    """Collect the questions about the given videos (ids) and corpora, or about all videos.
 
-    Without videos and corpora that is about everything that was checked; those of the named corpora
-    are added to the videos, which are ids. `sample` is the most subjects per rubric.
+    `sample` is the most subjects per rubric.
 
     Raises UnknownCorpusError: No video of a named corpus was checked.
-    Raises FactibleError: There is nothing that could be judged.
+    Raises FactibleError: There is nothing to judge.
     """
     info = plan.stages[reasoning.JUDGE]
     by = f"{info.provider}/{info.name}"
@@ -178,7 +170,7 @@ def plan_judging(
         outcomes = tuple(load_outcomes(store, reading, videos=videos or None))
     asked = []
     for outcome in outcomes:
-        # A verdict outlives a failed re-check, and is held against what it was reached from.
+        # Judge a verdict by the evidence that it was reached from, which may not be the newest.
         standing = store.read_standing(outcome.video.video_id)
         texts = {**outcome.texts, **standing.texts}
         for subject in subjects_of(outcome, standing.evidence, texts):
@@ -190,7 +182,7 @@ def plan_judging(
         )
     drawn: dict[str, set[str]] = {}
     for rubric in rubrics:
-        # By chance, but a larger sample holds a smaller.
+        # The order is random but stable, so that a larger sample contains a smaller one.
         ids = {each.subject.subject_id for each in asked if each.rubric == rubric}
         order = sorted(ids, key=lambda each: hashlib.sha256(each.encode()).digest())
         drawn[rubric.name] = set(order[:sample])
@@ -211,10 +203,7 @@ async def run_judging(
     models: reasoning.ModelPlan,
     listener: Listener | None = None,
 ) -> JudgingResult:
-    """Ask the open questions and store the answers; published when all are in.
-
-    Raises SetupError: A key or an address cannot be used.
-    """
+    """Ask the open questions, store the answers, and publish. Raises SetupError."""
     info, budget = judging.info, reasoning.new_budget("this judging", settings)
     async with AsyncExitStack() as stack:
         cache = await stack.enter_async_context(DiskCache(settings.cache, settings.cache_policy))
@@ -223,7 +212,7 @@ async def run_judging(
 
         async def ask(task: Task) -> JudgeOutcome:
             account = budget.account(f"the video {task.asked.subject.video_id}")
-            # What made no score is asked for anew, not taken from where it is kept.
+            # An answer without a score is asked for again, not taken from the cache.
             model = CachingModel(client, cache, account, renews=task.known is not None)
             return await judge(reasoning.stage_model(settings, model, ANSWER_TOKENS), task.asked)
 
@@ -255,7 +244,7 @@ async def _ask_all(
             try:
                 judged = await ask(task)
             except BudgetExhaustedError as error:
-                # The ceiling of a video may be reached, and not that of the judging.
+                # One video may have reached its limit while others have not.
                 left, stopped = left + 1, error.reason
                 continue
             row, judged = _row(judging_id, judging.info, task, judged)
@@ -281,7 +270,7 @@ async def _ask_all(
             for _ in range(min(_WORKERS, total)):
                 group.create_task(work())
     finally:
-        # Also where it was interrupted: what was judged is paid.
+        # Store after an interruption too: these answers are paid.
         _write(store, unwritten)
     return JudgingResult(
         judging_id,
@@ -298,7 +287,7 @@ def _row(
     judging_id: str, info: ModelInfo, task: Task, judged: JudgeOutcome
 ) -> tuple[JudgementRow, JudgeOutcome]:
     if task.known is not None:
-        # What led nowhere before was recorded then, and is not paid again.
+        # Cached calls of the earlier attempt were recorded with it, and are not paid again.
         free = {"cost_usd": 0.0}
         calls = (each.model_copy(update=free) if each.cache_hit else each for each in judged.calls)
         judged = replace(judged, calls=tuple(calls))

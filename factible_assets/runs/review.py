@@ -1,9 +1,6 @@
-"""Reviews: what stands of a claim, wishes into actions, checking it again.
+"""Reviews of claims: validates a reviewer's changes, records them, and checks the claim again.
 
-What belongs here: refusing what cannot be done, in a sentence, before anything is recorded;
-running one claim; the scale on which a desk rules. What does not: how it is asked and shown
-(cli/review.py), what actions change (stages/reviews.py), storing them (warehouse/bookkeeping.py),
-what published scales mean (scales.py).
+The effect of recorded actions on a check is in stages/reviews.py.
 """
 
 from __future__ import annotations
@@ -59,7 +56,7 @@ _LONGEST: Final[Mapping[str, int]] = {
     "The name of a person": 80,
     "The name of a reviewer": 80,
 }
-"""What a reviewer words, and how many characters it may have."""
+"""The most characters of each text that a reviewer writes."""
 
 _REASONED: Final[Mapping[records.ReviewKind, tuple[str, str]]] = {
     "drop_claim": ("To drop a claim needs a reason.", "--reason TEXT"),
@@ -69,13 +66,13 @@ _REASONED: Final[Mapping[records.ReviewKind, tuple[str, str]]] = {
 
 _NOTHING_TO_TAKE_BACK: Final[Mapping[records.ReviewKind, str]] = {
     "assign": "The claim is assigned to nobody.",
-    "assess": "No assessment stands on the claim in these words.",
-    "sign": "No ruling stands on the claim in these words.",
+    "assess": "The claim as it is worded now has no assessment.",
+    "sign": "The claim as it is worded now has no ruling.",
 }
 
 _JUDGING: frozenset[records.ReviewKind] = frozenset({"assess", "sign", "overrule_source"})
 _SHORTEST_PREFIX = 4
-_TURN_SECONDS = 60
+_LOCK_SECONDS = 60
 
 _SCALES: Final[Mapping[str, Mapping[str, records.Stance]]] = {
     "factible": {STANCE_WORDS[each].capitalize(): each for each in STANCES},
@@ -87,16 +84,13 @@ _SCALES: Final[Mapping[str, Mapping[str, records.Stance]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The labels on which a desk rules, in their order, with the stance of each."""
+    """The labels of rulings, in their order, with the stance of each."""
 
     name: str
     labels: Mapping[str, records.Stance]
 
     def label(self, given: str) -> tuple[str, records.Stance]:
-        """Return a label as the scale writes it, and its stance; its case is free.
-
-        Raises FactibleError: It is none of the scale's.
-        """
+        """Return the scale's spelling of a label, and its stance. Raises FactibleError."""
         for label, stance in self.labels.items():
             try:
                 return label, stance_of(given, {label: stance})
@@ -109,11 +103,9 @@ class Scale:
 
 
 def scale_named(name: str, corpora: Iterable[Path] = ()) -> Scale:
-    """Return a scale: ours, a published one, or the labels that a corpus annotates its claims with.
+    """Return the scale `factible`, `averitec`, `fever` or `veracity`, or the labels of a corpus.
 
-    `name` is `factible`, `averitec`, `fever`, `veracity`, or a corpus in the folders `corpora`.
-
-    Raises FactibleError: There is no such scale.
+    Raises FactibleError: There is no such scale in the folders `corpora` either.
     """
     if name in _SCALES:
         return Scale(name, _SCALES[name])
@@ -130,18 +122,17 @@ def scale_named(name: str, corpora: Iterable[Path] = ()) -> Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """One change as the user asks for it.
+class Change:
+    """A change that a reviewer asks for.
 
     Attributes:
-        kind: What is to be done.
-        text: A query, a note, a claim's words (of a split one the parts, one a line), a source, a
-            stance, a person, or the label of a ruling; `none` takes back an assessment, a ruling,
-            an overruling or an assignment.
-        number: Of a query, from 1, as it was shown; or its id.
-        value: The stance or rating that a source is overruled with.
-        said: What was said in the transcript, where an added claim stands.
-        reason: Why; of a ruling, the ruling in prose.
+        text: A query, a note, a claim (the parts of a split one, one per line), a source, a stance,
+            a person, or the label of a ruling. `none` withdraws an assessment, a ruling, an
+            overruling or an assignment.
+        number: The number of a query, from 1, or its id.
+        value: The stance or rating that overrules a source.
+        said: The words in the transcript that an added claim is based on.
+        reason: The reason; of a ruling, its text.
     """
 
     kind: records.ReviewKind
@@ -156,14 +147,15 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class ClaimFile:
-    """A claim as reviewers leave it, with what stands of its video (`rows`, `claims` by id).
+    """A claim with the reviewers' changes applied, and the stored `rows` of its video.
 
     Attributes:
-        number: From 1, the most important first; those that are not checked any more come last.
-        verdict: On these words; None: they were not judged yet.
-        queries: Those that the next check asks.
-        actions: What was done to it, under its former words too.
-        gone: Why it is not checked any more: it was dropped, or split.
+        claims: The ids of all claims of the video.
+        number: From 1, the most important claim first, and dropped or split ones last.
+        verdict: The verdict on the claim as it is worded now; None if there is none yet.
+        queries: The queries of the next check.
+        actions: All actions on it, also under its former wordings.
+        gone: The action that dropped or split it.
     """
 
     rows: VideoRows
@@ -180,23 +172,21 @@ class ClaimFile:
 
     @property
     def video_id(self) -> str:
-        """The id of the video that makes it."""
         return self.rows.video.video_id
 
     @property
     def ruling(self) -> records.ReviewAction | None:
-        """The ruling that stands on the claim in these words."""
+        """The ruling on the claim as it is worded now."""
         return reviews.latest("sign", self.actions, self.claim.claim_id)
 
     @property
     def assigned_to(self) -> str | None:
-        """Who the claim is assigned to."""
         act = reviews.latest("assign", self.actions)
         return act.value if act else None
 
     @property
-    def standing(self) -> tuple[records.ReviewAction, ...]:
-        """What reviewers did that is in force: to sources, to the claim, and what they think."""
+    def in_force(self) -> tuple[records.ReviewAction, ...]:
+        """The actions on sources and on the claim that hold now, and the newest opinions."""
         mine, own = self.corrections, self.claim.claim_id
         acts = (
             *(*mine.sources.values(), *mine.stances.values(), *mine.ratings.values()),
@@ -212,11 +202,10 @@ class ClaimFile:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """What stands once actions are recorded, and how the check of the claim ended.
+    """The result of recording actions and of checking the claim again.
 
-    `claims` are the ids of the claims that came of it: its parts, where it was split; `others` is
-    how many the video has beside them. Without a `run_id` there was no check, and `waits` tells
-    whether one is still to be made.
+    `claims` are the ids of the resulting claims: several if it was split. `others` counts the other
+    claims of the video. `run_id` is None if there was no check; `waits` tells whether one is due.
     """
 
     checked: Checked
@@ -228,7 +217,7 @@ class Reviewed:
     code: ExitCode
 
 
-# --- What stands --------------------------------------------------------------------------------
+# --- Reading claims -----------------------------------------------------------------------------
 
 
 def open_video(video: str, settings: Settings) -> list[ClaimFile]:
@@ -279,10 +268,9 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
 
 
 def new_claim(video: str, text: str, settings: Settings) -> ClaimFile:
-    """Return a claim that is yet to be added to a checked video; an `add_claim` adds it.
+    """Return a claim that a Change `add_claim` can add to a checked video.
 
-    Raises FactibleError: Nothing is stored about the video, it makes the claim already, or the
-    words are none.
+    Raises FactibleError: Nothing is stored about the video, it has this claim, or `text` is empty.
     """
     words = _words(text, "A claim")
     files = open_video(video, settings)
@@ -309,7 +297,7 @@ def _bare_claim(video_id: str, words: str) -> records.Claim:
 
 
 def open_claim(video: str, claim: str, settings: Settings) -> ClaimFile:
-    """Return one claim, by its number or the beginning of its id, or of one that it had before.
+    """Return one claim by its number or by the beginning of its current or a former id.
 
     Raises FactibleError: There is no such claim, or more than one.
     """
@@ -332,7 +320,7 @@ def _ids(file: ClaimFile) -> set[str]:
 
 
 def read_history(video: str, claim: str | None, settings: Settings) -> list[dict[str, Any]]:
-    """Return who changed what, of a video or of one of its claims, in order."""
+    """Return the actions on a video, or on one of its claims, in order."""
     files = [open_claim(video, claim, settings)] if claim else open_video(video, settings)
     found = Warehouse(settings.warehouse).rows(_SQL["review_history"], {"video": files[0].video_id})
     wanted = {act.action_id for file in files for act in file.actions}
@@ -340,7 +328,7 @@ def read_history(video: str, claim: str | None, settings: Settings) -> list[dict
 
 
 def reviewer_name(given: str | None, settings: Settings) -> str:
-    """Return who reviews: as given, as set, or the name of the login.
+    """Return the reviewer's name: the given one, that of the settings, or that of the login.
 
     Raises FactibleError: The name is empty or too long, or there is none.
     """
@@ -350,43 +338,43 @@ def reviewer_name(given: str | None, settings: Settings) -> str:
             name = getpass.getuser()
         except (KeyError, OSError) as error:
             raise FactibleError(
-                "Nobody knows who you are.", "Say so: --reviewer NAME, or set FACTIBLE_REVIEWER."
+                "Your login has no name.", "Give yours: --reviewer NAME, or FACTIBLE_REVIEWER."
             ) from error
     return _words(name, "The name of a reviewer")
 
 
-# --- Wishes into actions ------------------------------------------------------------------------
+# --- Validating changes -------------------------------------------------------------------------
 
 
-def planned(
-    file: ClaimFile, wishes: Sequence[Wish], reviewer: str, reason: str | None
+def actions_of(
+    file: ClaimFile, changes: Sequence[Change], reviewer: str, reason: str | None
 ) -> tuple[records.ReviewAction, ...]:
-    """Turn wishes into actions, each judged against what those before it leave.
+    """Turn changes into actions; each change is validated as if those before it were made.
 
-    Raises FactibleError: One of them cannot be granted; nothing is recorded then.
+    Raises FactibleError: A change is invalid.
     """
     why = _words(reason, "--reason") if reason is not None else None
     now = datetime.now(UTC)
     done: list[records.ReviewAction] = []
-    # What would be asked, by id; what each is derived to be tells the same words apart.
+    # The queries of the next check. A query that was reworded keeps its id, so compare derived ids.
     asked = {query.query_id: query_id(file.claim.claim_id, query.text) for query in file.queries}
-    for position, wish in enumerate(wishes, start=1):
-        if wish.kind in reviews.QUERY_KINDS:
-            fields = _query(file, wish, asked)
+    for position, change in enumerate(changes, start=1):
+        if change.kind in reviews.QUERY_KINDS:
+            fields = _query(file, change, asked)
         else:
-            kinds = {wish.kind, *(act.action for act in done)}
+            kinds = {change.kind, *(act.action for act in done)}
             _refuse(
                 kinds & reviews.CLAIM_KINDS and kinds & _JUDGING,
                 "A claim cannot be changed and judged at once: a judgement is one on its words.",
                 "Change it first.",
             )
-            is_kept = wish.kind not in {*reviews.OPINIONS, "restore_claim"}
+            is_kept = change.kind not in {*reviews.OPINIONS, "restore_claim"}
             _refuse(file.gone and is_kept, "The claim was dropped or split.", "Restore it first.")
-            group = _opinion if wish.kind in reviews.OPINIONS else _source
-            fields = (_claim if wish.kind in reviews.CLAIM_KINDS else group)(file, wish, done)
-        is_set = wish.kind == "drop_claim" or fields.get("value") is not None
-        if wish.kind in _REASONED and is_set and not plain(wish.reason or why or ""):
-            sentence, remedy = _REASONED[wish.kind]
+            group = _opinion if change.kind in reviews.OPINIONS else _source
+            fields = (_claim if change.kind in reviews.CLAIM_KINDS else group)(file, change, done)
+        is_set = change.kind == "drop_claim" or fields.get("value") is not None
+        if change.kind in _REASONED and is_set and not plain(change.reason or why or ""):
+            sentence, remedy = _REASONED[change.kind]
             raise FactibleError(sentence, f"Give it: {remedy}.")
         done.append(
             records.ReviewAction(
@@ -396,13 +384,13 @@ def planned(
                 reviewer=reviewer,
                 acted_at=now,
                 position=position,
-                action=wish.kind,
-                reason=_words(wish.reason, "A reason") if wish.reason else why,
+                action=change.kind,
+                reason=_words(change.reason, "A reason") if change.reason else why,
                 **fields,
             )
         )
     _refuse(
-        not asked and any(wish.kind in reviews.QUERY_KINDS for wish in wishes),
+        not asked and any(change.kind in reviews.QUERY_KINDS for change in changes),
         "A claim needs at least one query, and nothing would be left to ask.",
         "Reword the last one with --edit-query, or add another.",
     )
@@ -414,11 +402,11 @@ def _refuse(is_wrong: object, sentence: str, remedy: str = "") -> None:
         raise FactibleError(sentence, remedy)
 
 
-def _query(file: ClaimFile, wish: Wish, asked: dict[str, str]) -> dict[str, Any]:
+def _query(file: ClaimFile, change: Change, asked: dict[str, str]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
-    kind, opposite = wish.query_type or "direct", wish.opposite
-    if wish.kind != "add_query":
-        number, known = wish.number, file.queries
+    kind, opposite = change.query_type or "direct", change.opposite
+    if change.kind != "add_query":
+        number, known = change.number, file.queries
         by_number: dict[int | str | None, records.Query] = {each.query_id: each for each in known}
         query = (by_number | dict(enumerate(known, start=1))).get(number)
         if query is None:
@@ -430,8 +418,8 @@ def _query(file: ClaimFile, wish: Wish, asked: dict[str, str]) -> dict[str, Any]
         _refuse(is_changed, f"Query {number} is changed twice.", "Change each query once.")
         fields["target"] = query.query_id
         kind, opposite = query.query_type, query.seeks_opposite
-    if wish.kind != "remove_query":
-        text = _words(wish.text, "A query")
+    if change.kind != "remove_query":
+        text = _words(change.text, "A query")
         made = query_id(file.claim.claim_id, text)
         is_asked = made in asked.values()
         shown = plain(text, 80)
@@ -442,21 +430,23 @@ def _query(file: ClaimFile, wish: Wish, asked: dict[str, str]) -> dict[str, Any]
     return fields
 
 
-def _opinion(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) -> dict[str, Any]:
-    if wish.kind == "note":
-        return {"value": _words(wish.text, "A note")}
-    given = plain(wish.text or "")
+def _opinion(
+    file: ClaimFile, change: Change, done: Sequence[records.ReviewAction]
+) -> dict[str, Any]:
+    if change.kind == "note":
+        return {"value": _words(change.text, "A note")}
+    given = plain(change.text or "")
     if given.lower() == "none":
-        words = None if wish.kind == "assign" else file.claim.claim_id
+        words = None if change.kind == "assign" else file.claim.claim_id
         _refuse(
-            reviews.latest(wish.kind, [*file.actions, *done], words) is None,
-            _NOTHING_TO_TAKE_BACK[wish.kind],
+            reviews.latest(change.kind, [*file.actions, *done], words) is None,
+            _NOTHING_TO_TAKE_BACK[change.kind],
             "factible review VIDEO CLAIM lists what is in force.",
         )
         return {"value": None}
-    if wish.kind == "assign":
+    if change.kind == "assign":
         return {"value": _words(given, "The name of a person")}
-    if wish.kind == "sign":
+    if change.kind == "sign":
         scale = scale_named(file.settings.ruling_scale, file.settings.corpus_folders)
         label, stance = scale.label(given)
         whose = file.settings.organisation
@@ -469,21 +459,21 @@ def _opinion(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) 
     return {"value": given.lower()}
 
 
-def _claim(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) -> dict[str, Any]:
+def _claim(file: ClaimFile, change: Change, done: Sequence[records.ReviewAction]) -> dict[str, Any]:
     is_changed = any(act.action in reviews.CLAIM_KINDS for act in done)
     _refuse(is_changed, "A claim is changed twice.", "Change it once, then go on.")
-    if wish.kind == "drop_claim":
+    if change.kind == "drop_claim":
         return {}
-    if wish.kind == "restore_claim":
+    if change.kind == "restore_claim":
         _refuse(file.gone is None, "The claim was neither dropped nor split.")
         return {"value": file.claim.text}
-    is_split = wish.kind == "split_claim"
-    parts = (wish.text or "").splitlines() if is_split else [wish.text]
+    is_split = change.kind == "split_claim"
+    parts = (change.text or "").splitlines() if is_split else [change.text]
     wordings = [_words(each, "A part of the claim" if is_split else "A claim") for each in parts]
     made = {claim_id(file.video_id, each) for each in wordings}
     is_one = is_split and len(made) <= 1
     _refuse(is_one, "A claim is split into two parts or more.", "Word each of them.")
-    said = wish.said.strip() if wish.kind == "add_claim" and wish.said else None
+    said = change.said.strip() if change.kind == "add_claim" and change.said else None
     spoken = file.rows.transcript.text if file.rows.transcript else ""
     times = spoken.count(said) if said is not None else 1
     _refuse(
@@ -491,7 +481,7 @@ def _claim(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) ->
         f"{plain(said or '', 80)!r} stands {times} times in the transcript.",
         "Give words that stand there once, exactly as they are said.",
     )
-    is_same = wish.kind == "reword_claim" and wordings[0] == file.claim.text
+    is_same = change.kind == "reword_claim" and wordings[0] == file.claim.text
     _refuse(
         is_same or made & (file.claims - {file.claim.claim_id}),
         "The video makes that claim already.",
@@ -500,21 +490,23 @@ def _claim(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) ->
     return {"value": "\n".join(wordings), "target": said}
 
 
-def _source(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) -> dict[str, Any]:
-    given = _words(wish.text, "A source")
-    is_added = wish.kind == "add_source"
+def _source(
+    file: ClaimFile, change: Change, done: Sequence[records.ReviewAction]
+) -> dict[str, Any]:
+    given = _words(change.text, "A source")
+    is_added = change.kind == "add_source"
     subject = _fetchable(given) if is_added else source_subject(given)
     shown = plain(subject, 120)
-    # What is said of it once what was planned so far is recorded.
+    # The state after the earlier changes.
     folded = reviews.corrections_by_claim([*file.actions, *done])
     corrected = folded.get(file.claim.claim_id, reviews.NO_CORRECTIONS)
-    if wish.kind == "overrule_source":
+    if change.kind == "overrule_source":
         _refuse(
             subject not in {row.canonical_url for row in file.sources if row.status == "ok"},
             f"{shown} is no source that was read for the claim.",
             "Give the URL of one as it is listed.",
         )
-        value = plain(wish.value or "").lower().replace(" ", "_")
+        value = plain(change.value or "").lower().replace(" ", "_")
         stances, ratings = STANCES, get_args(records.Rating)
         _refuse(
             value not in {*stances, *ratings, "none"},
@@ -529,10 +521,10 @@ def _source(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) -
         return {"target": subject, "value": None if value == "none" else value}
     word = corrected.sources.get(subject)
     who, last = (plain(word.reviewer), word.action) if word else ("", None)
-    if wish.kind == "unblock_source":
+    if change.kind == "unblock_source":
         words = f"No reviewer blocked or added {shown} on this claim."
         _refuse(word is None, words, "factible review VIDEO CLAIM lists what is in force.")
-    elif wish.kind == "block_source":
+    elif change.kind == "block_source":
         words = f"{shown} is blocked already, by {who}."
         _refuse(last == "block_source", words, "--unblock takes that back.")
         known = {row.canonical_url for row in file.sources}
@@ -551,16 +543,13 @@ def _source(file: ClaimFile, wish: Wish, done: Sequence[records.ReviewAction]) -
         _refuse(last == "add_source", words, "It is read in every check of the claim.")
     if not is_added:
         return {"target": subject}
-    # A canonical URL is an identity, and not every site answers to it.
+    # Not every site answers at its canonical URL.
     found = {hit.canonical_url: hit.url for hit in file.rows.hits}
     return {"target": subject, "value": found.get(subject, given) if given == subject else given}
 
 
 def source_subject(given: str) -> str:
-    """Return what a block names: a canonical URL, or a domain with all below it.
-
-    Raises FactibleError: It is neither.
-    """
+    """Return the canonical URL or the domain that a reviewer names. Raises FactibleError."""
     try:
         if "/" in given:
             return canonical_url(given if "://" in given else f"https://{given}")
@@ -576,11 +565,11 @@ def source_subject(given: str) -> str:
 
 
 def _fetchable(url: str) -> str:
-    """Return the canonical URL of what may be fetched, by the rule for all pages.
+    """Return the canonical URL of a page that may be fetched.
 
-    Raises FactibleError: It is no address of a web page, or leads into a private network.
+    Raises FactibleError: It is no address of a web page, or is in a private network.
     """
-    import httpx  # noqa: PLC0415 - only for who adds a source
+    import httpx  # noqa: PLC0415 - few reviews need it
 
     from resources.network_guard import ForbiddenTargetError, NetworkGuard  # noqa: PLC0415
 
@@ -599,7 +588,7 @@ def _fetchable(url: str) -> str:
 
 
 def _words(text: str | None, what: str) -> str:
-    # Also what no database stores, lone surrogates and NUL, becomes a space.
+    # Lone surrogates and NUL, which no database stores, become spaces.
     flat, longest = plain(text or ""), _LONGEST[what]
     size = f"{what} has {len(flat):,} characters, and may have {longest:,}."
     _refuse(not flat, f"{what} is empty.", "Give some words.")
@@ -607,7 +596,7 @@ def _words(text: str | None, what: str) -> str:
     return flat
 
 
-# --- Carrying them out --------------------------------------------------------------------------
+# --- Recording and checking ---------------------------------------------------------------------
 
 
 def carry_out(
@@ -619,13 +608,13 @@ def carry_out(
     say: Say,
     run_id: str | None = None,
 ) -> Reviewed:
-    """Record actions, and check the claim again where that is wanted or they change its check.
+    """Record actions, and check the claim again.
 
-    `rerun` says whether it is checked again; None leaves that to the actions. `say` is told of what
-    the check does otherwise than one might think; `run_id` is that of its run, if known before.
+    `rerun` tells whether to check it; with None it is checked if the actions affect its check.
+    `run_id` is the id of that run, if the caller has one.
 
-    Raises FactibleError: A run is working on the video, somebody else has changed the claim since
-    its file was opened, or the run was stopped.
+    Raises FactibleError: A run is checking the video, somebody else has changed the claim since
+    `file` was opened, or the run was stopped.
     """
     changes = any(action.action not in reviews.OPINIONS for action in actions)
     runs = changes if rerun is None else rerun
@@ -644,13 +633,13 @@ def carry_out(
                 ExitCode.FAILED,
             )
     if actions:
-        with in_turn(settings):
+        with review_lock(settings):
             if changes:
-                _refuse_on_old_ground(file)
+                _refuse_if_outdated(file)
             store.write_rows({"review_actions": actions})
-    came = _came_of(file, open_video(file.video_id, settings))
-    ids = tuple(claim.claim_id for claim in came)
-    again = _check_again(file, came, actions, watch, say, run_id) if runs else None
+    claims = _resulting_claims(file, open_video(file.video_id, settings))
+    ids = tuple(claim.claim_id for claim in claims)
+    again = _check_again(file, claims, actions, watch, say, run_id) if runs else None
     if again is None or again.failures:
         store.publish(settings.published)
     checked = again or stored_result(file.video_id, settings=settings)
@@ -670,7 +659,7 @@ def carry_out(
     return Reviewed(
         checked,
         ids or (file.claim.claim_id,),
-        len(checked.data.claims) - len(came),
+        len(checked.data.claims) - len(claims),
         tuple(remarks),
         again.run_id if again else None,
         waits=changes and (again is None or bool(again.failures)),
@@ -679,20 +668,20 @@ def carry_out(
 
 
 @contextmanager
-def in_turn(settings: Settings) -> Iterator[None]:
-    """Let one record at a time, so that what stands is still what a wish was judged by.
+def review_lock(settings: Settings) -> Iterator[None]:
+    """Exclude other reviewers between the validation of a change and its recording.
 
     Raises FactibleError: Others took too long.
     """
     try:
-        with FileLock(settings.home / ".review.lock", timeout=_TURN_SECONDS):
+        with FileLock(settings.home / ".review.lock", timeout=_LOCK_SECONDS):
             yield
     except Timeout as error:
         raise FactibleError("Others are recording reviews at the moment.", "Try again.") from error
 
 
-def _refuse_on_old_ground(file: ClaimFile) -> None:
-    """Refuse what was judged by a list of claims, or by acts, that are others by now."""
+def _refuse_if_outdated(file: ClaimFile) -> None:
+    """Refuse changes that were validated against other claims or actions than the stored ones."""
     files = open_video(file.video_id, file.settings)
     own = {each.claim.claim_id: each for each in files}.get(file.claim.claim_id)
     then, now = (
@@ -707,8 +696,8 @@ def _refuse_on_old_ground(file: ClaimFile) -> None:
     )
 
 
-def _came_of(file: ClaimFile, now: Sequence[ClaimFile]) -> list[records.Claim]:
-    """Return what a claim is now, to be checked: the claim in its new words, or its parts."""
+def _resulting_claims(file: ClaimFile, now: Sequence[ClaimFile]) -> list[records.Claim]:
+    """Return the claims that the actions made of a claim: the reworded claim, or its parts."""
     ids = {each.claim.claim_id for each in now if file.claim.claim_id in _ids(each)}
     for each in now:
         if each.claim.claim_id in ids and each.gone and each.gone.action == "split_claim":
@@ -745,7 +734,7 @@ def _check_again(
     if given is None:
         say(FORGOTTEN)
     reviewer = {"reviewer": actions[0].reviewer} if actions else {}
-    # What its claims come from is what those come from that are kept.
+    # The claims have the same inputs as the kept ones.
     comes_from = {tag: made.tags.get(tag, "") if made else "" for tag in INPUT_TAGS}
     return run_video(
         file.video_id,

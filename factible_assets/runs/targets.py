@@ -1,8 +1,4 @@
-"""Which video is meant: a link, an id, a corpus entry, a transcript file or a recording.
-
-What belongs here: telling the forms of a target apart, and putting such a file where the
-pipeline finds it again. What does not: reading corpora (corpora/), stored pages.
-"""
+"""Finds the video that a person names: by link, id, transcript file or recording."""
 
 from __future__ import annotations
 
@@ -32,10 +28,9 @@ _SITE = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}/(?!.*\.[a-z0-9]{2,5}\Z)")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The video that is meant, and of one that no corpus lists yet its file and title.
+    """A video. If no corpus lists it yet, it has a title and a transcript or a recording (`media`).
 
-    The file is a transcript or a recording (`media`). `remark` says what of the corpora could not
-    be read, where it may have listed the video.
+    `remark` is a sentence about an unreadable corpus that may list the video.
     """
 
     video_id: str
@@ -46,16 +41,15 @@ class Target:
 
     @property
     def file(self) -> Path | None:
-        """The file of a video that no corpus lists yet."""
         return self.transcript or self.media
 
 
 def resolve(target: str, title: str | None, settings: Settings) -> Target:
-    """Find out which video is meant; nothing is written.
+    """Find the video that `target` names. Nothing is written.
 
-    Raises FactibleError: It is none that can be checked.
-    Raises NotAVideoLinkError: It is a link, and not to a YouTube video.
-    Raises TranscriptError: It is a file that is no transcript.
+    Raises FactibleError: There is no such video.
+    Raises NotAVideoLinkError: It is a link, but not to a YouTube video.
+    Raises TranscriptError: It is a file, but no transcript.
     """
     if not target.strip():
         raise FactibleError(
@@ -98,11 +92,10 @@ def resolve(target: str, title: str | None, settings: Settings) -> Target:
 def enlist(
     target: Target, settings: Settings, web: str | None, pages_rating: Rating | None = None
 ) -> Path | None:
-    """List a new transcript file or recording in the data folder, with a copy of it.
+    """List a new transcript file or recording in a corpus of the data folder, with a copy of it.
 
-    `web` is where later runs look for evidence, also those that the Dagster UI starts;
-    `pages_rating` is what its pages are rated that no rating set lists. Returns the corpus file;
-    None if nothing was written, for the video is listed already.
+    `web` is the web of later runs; `pages_rating` rates its pages that no rating set lists. Returns
+    the corpus file, or None if the video is listed already.
     """
     if target.file is None:
         return None
@@ -120,7 +113,7 @@ def enlist(
             pages_rating=pages_rating,
         )
     except CorpusError:
-        # Who was asked for the same file at the same moment may have been first.
+        # Another process may have listed the same file at the same moment.
         if load_corpora(settings.corpus_folders).find(target.video_id) is None:
             raise
         return None
@@ -128,11 +121,11 @@ def enlist(
 
 
 def open_store(settings: Settings, *, live: bool = True) -> Warehouse:
-    """Return the warehouse of a data folder, with `live` off its copy for readers if it has one.
+    """Return the warehouse of a data folder, or unless `live` its copy for readers if it has one.
 
     Raises FactibleError: Nothing was checked yet.
     """
-    from warehouse.store import Warehouse  # noqa: PLC0415 - who asks which video is meant has none
+    from warehouse.store import Warehouse  # noqa: PLC0415 - `resolve` needs none
 
     path = settings.warehouse if live else settings.read_from()
     if not path.exists():
@@ -144,7 +137,7 @@ def open_store(settings: Settings, *, live: bool = True) -> Warehouse:
 
 
 def unchecked(video_id: str, settings: Settings) -> FactibleError:
-    """Say that nothing is stored about a video, and what to do: check it, or mean another one."""
+    """Return the error that nothing is stored about a video, with the remedy."""
     shown = plain(video_id, 120)
     reading = load_corpora(settings.corpus_folders)
     if is_video_id(video_id) or reading.find(video_id) is not None:
@@ -159,15 +152,15 @@ def unchecked(video_id: str, settings: Settings) -> FactibleError:
 
 
 def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
-    # Readers of caption files load only where one is read.
+    # Readers of caption files take time to load.
     from factible_assets.services.transcripts import speech_model  # noqa: PLC0415
     from resources.transcripts.file import read_transcript  # noqa: PLC0415
 
     has_sound = is_recording(path)
     words = None if has_sound else read_transcript(path)
     known = title or (words.title if words else None)
-    # Named by its title, as partitions are read by people. Ten digits keep the id longer than the
-    # eleven characters of a YouTube id, and find a file that is listed under another name.
+    # People read partitions, so the id begins with the title. Its digest makes it longer than the
+    # eleven characters of a YouTube id, and finds a file that is listed under another name.
     content = digest_of(path)
     video_id = f"{slug(known or path.stem)}-{content}"
     reading = load_corpora(settings.corpus_folders)
@@ -182,7 +175,7 @@ def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
                 "Leave the title out, or change it there and check the video anew.",
             )
         return Target(listed.video.video_id)
-    # Before anything is copied: without a model a recording says nothing.
+    # Without a speech model a recording has no transcript.
     if has_sound and (problem := missing_requirement(speech_model(settings))) is not None:
         raise FactibleError(f"{path}: {problem}", code=ExitCode.ENVIRONMENT)
     named = known or re.sub(r"[\s_-]+", " ", path.stem).strip() or video_id

@@ -14,11 +14,11 @@ from factible_assets.cli.progress import watching
 from factible_assets.errors import FactibleError
 from factible_assets.records import ReviewKind, Verdict
 from factible_assets.runs.review import (
+    Change,
     ClaimFile,
-    Wish,
+    actions_of,
     carry_out,
     open_claim,
-    planned,
     source_subject,
 )
 from factible_assets.settings import Settings
@@ -41,7 +41,7 @@ def store(home: Path, monkeypatch: pytest.MonkeyPatch) -> Warehouse:
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> ClaimFile:
-    """The sample's first claim, for what judges wishes and writes nothing."""
+    """The sample's first claim, for what judges changes and writes nothing."""
     home = tmp_path_factory.mktemp("opened")
     store_sample(home)
     return open_claim(VIDEO_ID, number(0), Settings(home=home))
@@ -125,77 +125,81 @@ def test_a_wish_that_cannot_be_granted_says_why(
 ) -> None:
     number = 1 if kind in {"edit_query", "remove_query"} else None
     with pytest.raises(FactibleError) as refusal:
-        planned(opened, [Wish(kind, text, number=number)], "desk", None)
+        actions_of(opened, [Change(kind, text, number=number)], "desk", None)
     assert words in str(refusal.value)
 
 
 @pytest.mark.parametrize(
-    ("wish", "words"),
+    ("change", "words"),
     [
-        (Wish("drop_claim"), "To drop a claim needs a reason"),
-        (Wish("sign", "supported"), "A ruling needs its words"),
-        (Wish("sign", "perhaps", reason="x"), "'perhaps' is no ruling on the scale factible"),
-        (Wish("split_claim", "One part\none part."), "into two parts or more"),
-        (Wish("split_claim", ""), "into two parts or more"),
-        (Wish("reword_claim", " "), "A claim is empty"),
-        (Wish("reword_claim", samples.SENTENCES[1]), "makes that claim already"),
-        (Wish("reword_claim", samples.SENTENCES[0]), "makes that claim already"),
-        (Wish("restore_claim"), "neither dropped nor split"),
-        (Wish("add_claim", "New.", said="nobody said it"), "stands 0 times in the transcript"),
-        (Wish("overrule_source", "https://no.example/", value="low"), "was read for the claim"),
-        (Wish("assign", ""), "The name of a person is empty"),
-        (Wish("assign", "none"), "is assigned to nobody"),
-        (Wish("assess", "None"), "No assessment stands"),
-        (Wish("sign", "none"), "No ruling stands"),
+        (Change("drop_claim"), "To drop a claim needs a reason"),
+        (Change("sign", "supported"), "A ruling needs its words"),
+        (Change("sign", "perhaps", reason="x"), "'perhaps' is no ruling on the scale factible"),
+        (Change("split_claim", "One part\none part."), "into two parts or more"),
+        (Change("split_claim", ""), "into two parts or more"),
+        (Change("reword_claim", " "), "A claim is empty"),
+        (Change("reword_claim", samples.SENTENCES[1]), "makes that claim already"),
+        (Change("reword_claim", samples.SENTENCES[0]), "makes that claim already"),
+        (Change("restore_claim"), "neither dropped nor split"),
+        (Change("add_claim", "New.", said="nobody said it"), "stands 0 times in the transcript"),
+        (Change("overrule_source", "https://no.example/", value="low"), "was read for the claim"),
+        (Change("assign", ""), "The name of a person is empty"),
+        (Change("assign", "none"), "is assigned to nobody"),
+        (Change("assess", "None"), "has no assessment"),
+        (Change("sign", "none"), "has no ruling"),
     ],
 )
-def test_what_is_done_to_a_claim_must_make_sense(opened: ClaimFile, wish: Wish, words: str) -> None:
+def test_what_is_done_to_a_claim_must_make_sense(
+    opened: ClaimFile, change: Change, words: str
+) -> None:
     with pytest.raises(FactibleError) as refusal:
-        planned(opened, [wish], "desk", None)
+        actions_of(opened, [change], "desk", None)
     assert words in str(refusal.value)
 
 
 def test_a_source_is_overruled_with_a_stance_or_a_rating_and_a_reason(opened: ClaimFile) -> None:
     source = next(row.canonical_url for row in opened.sources if row.status == "ok")
-    (act,) = planned(
-        opened, [Wish("overrule_source", source, value="Very low")], "desk", "a content farm"
+    (act,) = actions_of(
+        opened, [Change("overrule_source", source, value="Very low")], "desk", "a content farm"
     )
     assert (act.target, act.value, act.reason) == (source, "very_low", "a content farm")
     for value, reason, words in (("low", None, "needs a reason"), ("bad", "x", "'bad' overrules")):
         with pytest.raises(FactibleError, match=words):
-            planned(opened, [Wish("overrule_source", source, value=value)], "desk", reason)
+            actions_of(opened, [Change("overrule_source", source, value=value)], "desk", reason)
 
 
 def test_only_what_a_reviewer_overruled_is_taken_back(opened: ClaimFile) -> None:
     source = next(row.canonical_url for row in opened.sources if row.status == "ok")
-    made, undone = (Wish("overrule_source", source, value=each) for each in ("refutes", "none"))
-    for wishes in ([undone], [made, undone, undone]):
+    made, undone = (Change("overrule_source", source, value=each) for each in ("refutes", "none"))
+    for changes in ([undone], [made, undone, undone]):
         with pytest.raises(FactibleError, match="No reviewer overruled"):
-            planned(opened, wishes, "desk", "a reason")
-    assert len(planned(opened, [made, undone], "desk", "a reason")) == 2
+            actions_of(opened, changes, "desk", "a reason")
+    assert len(actions_of(opened, [made, undone], "desk", "a reason")) == 2
 
 
 def test_a_claim_is_not_changed_and_judged_at_once(opened: ClaimFile) -> None:
-    wishes = [Wish("reword_claim", "Other words."), Wish("assess", "refutes")]
-    for order in (wishes, wishes[::-1]):
+    changes = [Change("reword_claim", "Other words."), Change("assess", "refutes")]
+    for order in (changes, changes[::-1]):
         with pytest.raises(FactibleError, match="changed and judged at once"):
-            planned(opened, order, "desk", None)
+            actions_of(opened, order, "desk", None)
 
 
 def test_wishes_are_judged_against_those_before_them(opened: ClaimFile) -> None:
-    swapped = [Wish("edit_query", "new words", number=1), Wish("add_query", "question 0")]
-    assert [act.value for act in planned(opened, swapped, "desk", None)] == [
+    swapped = [Change("edit_query", "new words", number=1), Change("add_query", "question 0")]
+    assert [act.value for act in actions_of(opened, swapped, "desk", None)] == [
         "new words",
         "question 0",
     ]
     with pytest.raises(FactibleError, match="is changed twice"):
-        planned(opened, [swapped[0], Wish("remove_query", number=1)], "desk", None)
+        actions_of(opened, [swapped[0], Change("remove_query", number=1)], "desk", None)
     with pytest.raises(FactibleError, match="has no query 9; it has 1"):
-        planned(opened, [Wish("edit_query", "x", number=9)], "desk", None)
-    blocked = Wish("block_source", "a.example")
+        actions_of(opened, [Change("edit_query", "x", number=9)], "desk", None)
+    blocked = Change("block_source", "a.example")
     with pytest.raises(FactibleError, match="is blocked already, by desk"):
-        planned(opened, [blocked, blocked], "desk", None)
-    assert len(planned(opened, [blocked, Wish("unblock_source", "a.example"), blocked], "B", None))
+        actions_of(opened, [blocked, blocked], "desk", None)
+    assert len(
+        actions_of(opened, [blocked, Change("unblock_source", "a.example"), blocked], "B", None)
+    )
 
 
 def test_what_was_judged_by_what_no_longer_stands_is_not_recorded(
@@ -204,15 +208,15 @@ def test_what_was_judged_by_what_no_longer_stands_is_not_recorded(
     settings = Settings(home=home)
     first, second = (open_claim(VIDEO_ID, number(0), settings) for _ in range(2))
 
-    def record(file: ClaimFile, name: str, wish: Wish) -> None:
-        acts = planned(file, [wish], name, None)
+    def record(file: ClaimFile, name: str, change: Change) -> None:
+        acts = actions_of(file, [change], name, None)
         carry_out(file, acts, rerun=False, watch=watching, say=print)
 
-    record(first, "Ann", Wish("note", "Mine."))
-    record(first, "Ann", Wish("block_source", "a.example"))
+    record(first, "Ann", Change("note", "Mine."))
+    record(first, "Ann", Change("block_source", "a.example"))
     with pytest.raises(FactibleError, match="Somebody else has changed this claim"):
-        record(second, "Bob", Wish("block_source", "a.example"))
-    record(second, "Bob", Wish("note", "An opinion stands beside those of others."))
+        record(second, "Bob", Change("block_source", "a.example"))
+    record(second, "Bob", Change("note", "An opinion stands beside those of others."))
     assert [each.reviewer for each in read_actions(store, VIDEO_ID)] == ["Ann", "Ann", "Bob"]
 
 
@@ -324,12 +328,12 @@ def test_the_menu_collects_what_can_be_done_and_says_why_the_rest_cannot(
         monkeypatch, "99", "2", "9", "words", "", "2", "1", "better words", "clearer",
         "4", "never.example", "", "0",
     )  # fmt: skip
-    wishes = module._menu(opened)  # the prompt needs a terminal, the menu does not
-    assert [wish.kind for wish in wishes] == ["edit_query", "block_source"]
+    changes = module._menu(opened)  # the prompt needs a terminal, the menu does not
+    assert [change.kind for change in changes] == ["edit_query", "block_source"]
     said = capsys.readouterr().out
     assert "Give a number from 0 to 15." in said
     assert "The claim has no query 9" in said
-    acts = planned(opened, wishes, "desk", "in general")
+    acts = actions_of(opened, changes, "desk", "in general")
     assert [act.reason for act in acts] == ["clearer", "in general"]
 
 

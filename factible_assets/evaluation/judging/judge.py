@@ -1,26 +1,18 @@
-"""Asking a language model for one score: by which criteria, of what, and what of it is believed.
+"""Asks a language model for the score of one item by one criterion.
 
-What belongs here: the criteria as data; turning the rows of a video into material, untrusted text
-as data; the shape of an answer, the question, its identity, and the rules by which an answer
-counts. What does not: the words of the prompts (prompts/*.md), the fence around the material
-(reasoners/llm/prompts.py), any client (resources.llm), storing.
-
-What was answered is shown whole. What its sources say is shown as the reasoner saw it: sentences
-that give their reader orders are left out.
-
-A score counts if it is a whole number from 0 to 2 and comes with a quote that stands in what the
-judge was shown. A quote that stands nowhere is asked about once more, and then there is no score.
-Each criterion is a question of its own, so that no score colours another. A service that fails
-leaves a row that says so and has no score.
+The judge sees sources as the reasoner saw them: without sentences that give their reader orders. A
+score counts if it is a whole number from 0 to 2 and comes with a quote from the shown material. If
+the material does not contain the quote, the judge is asked once more; then there is no score. Each
+criterion is a separate question, so that no score affects another.
 
 The criteria have two sources:
 
-- Xu et al., "Multimodal Fact-Checking: An Agent-based Approach", section V.D, have people score
+- Xu et al., "Multimodal Fact-Checking: An Agent-based Approach", section V.D: people score
   explanations for reasoning hallucination, evidence hallucination and label justification, from 0
-  (no error) to 2, and report `1 - score / 2`; appendix E, tables S3 to S5, defines the levels.
-- Factible, section 1.7.4, has a model judge the relevance of claims, the quality of evidence and
-  the coherence of verdicts, without a published scale. Here these are claim quality, query and
-  evidence relevance and explanation quality, from 0 (worst) to 2 (best), normalised as `score / 2`.
+  (no error) to 2, reported as `1 - score / 2`; appendix E, tables S3 to S5, defines the levels.
+- Factible, section 1.7.4: a model judges the relevance of claims, the quality of evidence and the
+  coherence of verdicts, without a published scale. Here these are claim quality, query and evidence
+  relevance and explanation quality, from 0 (worst) to 2 (best), normalised as `score / 2`.
 """
 
 from __future__ import annotations
@@ -42,39 +34,31 @@ from factible_assets.stages import ids
 from resources.llm.base import BudgetExhaustedError, CallOutcome, ModelCall, ModelError, Part
 
 PROMPTS = Path(__file__).resolve().parent / "prompts"
-"""One file per criterion, named as it, and the rules that they share."""
+"""One file per criterion, and the rules that they share."""
 
 ANSWER_TOKENS = 400
-"""The limit on one answer."""
 
 REASON_WORDS = 80
 
 SHOWN_SOURCES = 12
-"""Sources that a judge of a verdict is shown: the most reliable and definite ones."""
+"""The most sources that a judge of a verdict sees, the most reliable and definite ones first."""
 
 _AROUND_CLAIM, _AROUND_QUOTE = 700, 350
-"""Characters that are shown before and behind."""
+"""Characters shown before and after."""
 _LONGEST_SUMMARY = 3_000
 
 _Material: TypeAlias = Mapping[str, prompts.Piece | Sequence[prompts.Piece]]
 
 
-# --- By which criteria ------------------------------------------------------------------------
-
 SubjectKind = Literal["claim", "query", "evidence", "verdict"]
-"""What is judged."""
 
 HIGHEST = 2
-"""The upper end of every scale; the lower one is 0."""
+"""The highest score; the lowest is 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """One criterion: what it is about, and what 0, 1 and 2 stand for, each in a word.
-
-    `name` is that of its prompt, which says what it asks; `better` says which end of the scale is
-    the good one.
-    """
+    """One criterion, with a word for each of the scores 0, 1 and 2. Its prompt has its name."""
 
     name: Criterion
     subject: SubjectKind
@@ -83,7 +67,7 @@ class Rubric:
     source: str = "Factible, section 1.7.4; scale of this project"
 
     def normalised(self, score: int) -> float:
-        """Return a score from 0 (worst) to 1 (best); 0 may be the best one (Xu et al., V.D)."""
+        """Map a score to 0 (worst) … 1 (best); a score of 0 may be the best (Xu et al., V.D)."""
         share = score / HIGHEST
         return 1 - share if self.better == "lower" else share
 
@@ -109,14 +93,11 @@ RUBRICS: tuple[Rubric, ...] = (
         f"{_PEOPLE} S5",
     ),
 )
-"""All criteria, in the order in which a video is worked on."""
+"""All criteria, in the order of the questions."""
 
 
 def rubrics(names: Sequence[str] = ()) -> tuple[Rubric, ...]:
-    """Return the criteria of these names in their own order; all if none is named.
-
-    Raises UsageError: There is none of a name.
-    """
+    """Return the named criteria, or all. Raises UsageError: A name is unknown."""
     known = {each.name: each for each in RUBRICS}
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -124,12 +105,9 @@ def rubrics(names: Sequence[str] = ()) -> tuple[Rubric, ...]:
     return tuple(each for each in RUBRICS if not names or each.name in names)
 
 
-# --- What is judged -----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One thing that is judged. `material` fills the places of its criteria's prompts."""
+    """One item to judge. `material` fills the placeholders of its criteria's prompts."""
 
     kind: SubjectKind
     subject_id: str
@@ -141,10 +119,9 @@ class Subject:
 def subjects_of(
     outcome: VideoOutcome, verdict_evidence: Sequence[Evidence], page_texts: Mapping[str, str]
 ) -> Iterator[Subject]:
-    """Yield everything of a video that can be judged, claim by claim.
+    """Yield the items of a video that can be judged, claim by claim, without incomplete ones.
 
-    What an outage left open is not judged: queries and evidence without an answer, and verdicts
-    without a stance. `verdict_evidence` is what the verdicts rest on, which need not be the newest;
+    `verdict_evidence` is the evidence behind the verdicts, which may not be the newest;
     `page_texts` are by content hash.
     """
     title = prompts.Data("title", prompts.title_line(outcome.video.title) or "(none)")
@@ -235,7 +212,7 @@ def _no_truth_value(value: object) -> object:
 
 
 class JudgeAnswer(BaseModel):
-    """The shape of an answer: what it rests on comes before the score."""
+    """The shape of an answer. The quote and the reason precede the score that they support."""
 
     quote: str
     reason: str = Field(min_length=1)
@@ -244,7 +221,7 @@ class JudgeAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """One question to a judge. `question_hash` is a digest of everything that it shows."""
+    """One question to a judge. `question_hash` is a digest of its whole text."""
 
     subject: Subject
     rubric: Rubric
@@ -254,18 +231,17 @@ class Inquiry:
 
     @property
     def characters(self) -> int:
-        """The length of the whole prompt."""
         return len(self.prompt.system) + sum(len(part.text) for part in self.parts)
 
     def judgement_id(self, judge: str) -> str:
-        """Identify the judgement of this question by a judge (its provider and name)."""
+        """Return the id of the judgement of this question by a judge (PROVIDER/MODEL)."""
         about = (self.rubric.name, self.subject.subject_id, judge)
         return ids.judgement_id(*about, self.prompt.version, self.question_hash)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeOutcome:
-    """What came of one question. `score` and `quote` are None unless the outcome is ok."""
+    """The outcome of one question. `score` and `quote` are None unless it is ok."""
 
     outcome: CallOutcome
     reason: str
@@ -275,7 +251,7 @@ class JudgeOutcome:
 
 
 def inquiry(subject: Subject, rubric: Rubric) -> Inquiry:
-    """Word the question whether a subject meets a criterion, which is about its kind."""
+    """Build the question about a subject by a criterion for its kind."""
     prompt = prompts.load_prompt(rubric.name, PROMPTS)
     parts = prompt.fill("User", **subject.material)
     content = "\x1f".join((prompt.system, *(part.text for part in parts)))
@@ -285,7 +261,7 @@ def inquiry(subject: Subject, rubric: Rubric) -> Inquiry:
 async def judge(model: StageModel, asked: Inquiry) -> JudgeOutcome:
     """Ask for a score. A failure of the service is an outcome, not an exception.
 
-    Raises BudgetExhaustedError: A ceiling does not allow the question; nothing was judged.
+    Raises BudgetExhaustedError: A cost limit does not allow the question.
     """
     calls: list[ModelCall] = []
 
@@ -312,14 +288,14 @@ async def judge(model: StageModel, asked: Inquiry) -> JudgeOutcome:
         reason = plain(failure.reason) or "The service gave no reason."
         return JudgeOutcome(outcome, reason, calls=tuple(calls))
     if quote is None:
-        reason = "The judge quoted twice what stands nowhere in the material."
+        reason = "The judge's quote is not in the material, after a second question either."
         return JudgeOutcome("invalid", reason, calls=tuple(calls))
     reason = clip(plain(answer.reason), REASON_WORDS) or "No reason was given."
     return JudgeOutcome("ok", reason, answer.score, quote, tuple(calls))
 
 
 def found(quote: str, subject: Subject) -> str | None:
-    """Return the words of the material that a quote is, None if they stand nowhere in it.
+    """Return the part of the material that a quote matches; None if there is none.
 
     A quote has at least 12 letters and digits, or is the whole of a shorter text.
     """

@@ -1,10 +1,7 @@
-"""What a judge said of a corpus, in figures: means by criterion, and agreement with people.
+"""Summarises a judge's scores: means by criterion, and agreement with people.
 
-What belongs here: from judgements to figures. What does not: judging, which claims are the same
-(matching.py), resampling (figures.py), printing, storing.
-
-A measure of agreement that is undefined is None, which is not zero: two people who both give the
-same score to everything agree on each item, and nothing can be said of it beyond chance.
+Agreement may be undefined (None): if both raters always give the same score, no statement beyond
+chance is possible.
 """
 
 from __future__ import annotations
@@ -28,14 +25,13 @@ from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.records import JudgementRow
 
 Pair = tuple[float, int]
-"""What the judge and a person gave to the same thing. The judge's may be a mean of several."""
+"""The scores of the judge, possibly a mean of several, and of a person for the same item."""
 
 
 def agreement(videos: Mapping[str, Sequence[Pair]]) -> tuple[Figure, ...]:
     """Return exact agreement, quadratic-weighted kappa and Spearman's rank correlation.
 
-    Videos are resampled whole for the intervals. The baseline is what always giving the people's
-    commonest score has; None where nothing is trivial.
+    The intervals resample whole videos. The baseline always gives the people's most frequent score.
     """
     groups = [pairs for pairs in videos.values() if pairs]
     pairs = [pair for group in groups for pair in group]
@@ -54,7 +50,7 @@ def agreement(videos: Mapping[str, Sequence[Pair]]) -> tuple[Figure, ...]:
 
 
 def rounded(score: float) -> int:
-    """Return the score of the scale next to a mean; a half is rounded up."""
+    """Round a mean to the scale, halves up."""
     return min(HIGHEST, max(0, math.floor(score + 0.5)))
 
 
@@ -64,7 +60,7 @@ def exact_agreement(pairs: Sequence[Pair]) -> float | None:
 
 
 def commonest_share(pairs: Sequence[Pair]) -> float | None:
-    """Return how often people gave their commonest score; None if there are none."""
+    """Return the share of the people's most frequent score; None without scores."""
     counts = Counter(person for _, person in pairs)
     return counts.most_common(1)[0][1] / len(pairs) if pairs else None
 
@@ -88,11 +84,10 @@ def weighted_kappa(pairs: Sequence[Pair]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class CriterionFigures:
-    """One criterion over all videos; what has no n is None.
+    """The figures of one criterion over all videos.
 
-    `n` subjects have a score, `counts` of each level by its word, with `mean_score` as given and
-    `mean_normalised` from 0 (worst) to 1 (best), whose interval is by bootstrap over videos. Those
-    `without_score` are in no mean. Without scores of people there is no `agreement`.
+    `n` items have a score, and `without_score` have none; `counts` are by level. `mean_normalised`
+    goes from 0 (worst) to 1 (best); `interval` is its bootstrap interval over videos.
     """
 
     subject: str
@@ -113,9 +108,9 @@ def figures(
     rubrics: Sequence[Rubric],
     people: Mapping[str, Mapping[tuple[str, str], int]],
 ) -> tuple[CriterionFigures, ...]:
-    """Return the figures of each criterion, of which each subject has one judgement at most.
+    """Return the figures of each criterion. A subject has at most one judgement per criterion.
 
-    `people` is what people gave, see `human_scores`, by video.
+    `people` are the scores that people gave (see `human_scores`), by video.
     """
     listed = list(judgements)
     found = []
@@ -135,7 +130,7 @@ def figures(
         for (video_id, claim_id), values in of_claim.items():
             person = people.get(video_id, {}).get((claim_id, rubric.name))
             if person is not None:
-                # A person scores all queries, or all evidence, of a claim at once.
+                # A person gives one score to all queries, or all evidence, of a claim.
                 pairs[video_id].append((sum(values) / len(values), person))
         found.append(
             CriterionFigures(
@@ -153,9 +148,9 @@ def figures(
 
 
 def human_scores(outcome: VideoOutcome, matcher: ClaimMatcher) -> Mapping[tuple[str, str], int]:
-    """Return what people gave to a video's claims, by the system's claim and the criterion.
+    """Return the scores of people by system claim and criterion.
 
-    Claims are matched with the annotated ones that carry scores.
+    System claims are matched with the annotated claims that have scores.
     """
     scored = [entry for entry in outcome.truth or () if entry.human_scores]
     claims = outcome.claims

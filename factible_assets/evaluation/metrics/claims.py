@@ -1,10 +1,7 @@
-"""How well the extracted claims match the annotated ones: presence, order, importance.
+"""Metrics of one video's extracted claims against the annotated ones: presence, order, importance.
 
-What belongs here: metrics of one video's matched claims. What does not: matching, averaging over
-videos (measures.py), stances (stances.py).
-
-Claims stand in the system's order, most important first; `k` looks at the first k of them only, in
-the matching of the whole list. A metric without anything to divide by is undefined, never zero.
+System claims are in order of importance. `k` limits a metric to the first k of them, within the
+matching of the whole list. A metric with a denominator of 0 is undefined.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
     from factible_assets.evaluation.matching import Pair
 
 IMPORTANT: Final = 0.80
-"""From this importance on, a claim is an important one (Factible, section 2.1.3)."""
+"""The least importance of an important claim (Factible, section 2.1.3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +31,7 @@ class SystemClaim:
 
 @dataclass(frozen=True, slots=True)
 class MatchedVideo:
-    """One video's claims and how they match, which every metric of claims is computed from.
-
-    Its `pairs` are one to one, in the system's order.
-    """
+    """One video's claims and their matches (`pairs`), one to one, in the system's order."""
 
     video_id: str
     system: tuple[SystemClaim, ...]
@@ -45,13 +39,13 @@ class MatchedVideo:
     pairs: tuple[Pair, ...]
 
     def hits(self, k: int | None = None) -> list[bool]:
-        """Tell of each of the first k system claims whether it was matched."""
+        """Tell for each of the first k system claims whether it has a match."""
         matched = {pair.system for pair in self.pairs}
         return [position in matched for position in range(len(self.system))][:k]
 
     @property
     def found(self) -> list[ClaimEntry]:
-        """Return the gold claims that were matched, in the system's order."""
+        """The matched gold claims, in the system's order."""
         return [self.gold[pair.gold] for pair in self.pairs]
 
 
@@ -83,11 +77,11 @@ def f1_at_k(video: MatchedVideo, k: int | None = None) -> Ratio:
 
 
 def average_precision_over_hits(video: MatchedVideo) -> Ratio:
-    """Return the mean of the precisions at the ranks of hits: MAP's summand as published.
+    """Return the mean precision at the ranks of hits: the summand of MAP as published.
 
-    AP = Σ P@i over matched ranks i, divided by the number of hits (how the tables of Factible,
-    sections 2.2 and 2.3, were computed). Missing gold claims cost nothing, so it measures order
-    alone. Undefined without hits.
+    AP = Σ P@i over matched ranks i, divided by the number of hits (as in the tables of Factible,
+    sections 2.2 and 2.3). Missing gold claims cost nothing, so it measures only the order.
+    Undefined without hits.
     """
     precisions = _precisions_at_hits(video)
     return Ratio(math.fsum(precisions), len(precisions))
@@ -108,7 +102,7 @@ def _precisions_at_hits(video: MatchedVideo) -> list[float]:
 
 
 def ndcg_by_importance(video: MatchedVideo) -> Ratio:
-    """Return the discounted importance gained, as a share of the most that was possible.
+    """Return the discounted importance of the matches, as a share of the possible maximum.
 
     DCG = Σ importance(gold of rank i) / log2(i + 1), 0 for unmatched ranks; IDCG is that of all
     gold claims in order of importance (Järvelin and Kekäläinen, 2002). Undefined if no gold claim
@@ -158,7 +152,7 @@ def importance_mae(video: MatchedVideo) -> Ratio:
 
 
 def importance_pairs(video: MatchedVideo) -> list[tuple[float, float]]:
-    """Return (system's, gold's) importance of each matched claim that has both."""
+    """Return the (system, gold) importance of each matched claim with both."""
     pairs = (
         (video.system[pair.system].importance, video.gold[pair.gold].importance)
         for pair in video.pairs
@@ -167,19 +161,19 @@ def importance_pairs(video: MatchedVideo) -> list[tuple[float, float]]:
 
 
 def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Return Spearman's correlation of pairs of numbers; None where it is undefined."""
+    """Return Spearman's correlation of pairs of numbers; None if undefined."""
     return _correlation("spearmanr", pairs)
 
 
 def kendall(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Return Kendall's τ-b of pairs of numbers; None where it is undefined."""
+    """Return Kendall's τ-b of pairs of numbers; None if undefined."""
     return _correlation("kendalltau", pairs)
 
 
 def _correlation(name: str, pairs: Sequence[tuple[float, float]]) -> float | None:
     from scipy import stats  # noqa: PLC0415 - slow to import
 
-    # Where one side is the same throughout, nothing can be ranked.
+    # A constant side has no ranks.
     if any(len({pair[side] for pair in pairs}) < 2 for side in (0, 1)):  # noqa: PLR2004
         return None
     return float(getattr(stats, name)(*zip(*pairs, strict=True)).statistic)

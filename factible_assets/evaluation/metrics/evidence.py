@@ -1,10 +1,7 @@
-"""How much evidence was found and of which kind, and what failed.
+"""Metrics of the evidence that a check found, and of failures.
 
-What belongs here: metrics over queries, evidence and page texts, and over failures. What does not:
-stances (stances.py), what services took (the views latency_by_stage and model_usage).
-
-What failed because a service failed is left out of every denominator of the evidence; how much that
-is says `infrastructure_failure_rate`.
+The metrics of evidence leave out items for which a service failed; `infrastructure_failure_rate`
+tells how many these are.
 """
 
 from __future__ import annotations
@@ -22,9 +19,9 @@ from factible_assets.strategies.excerpts import TECHNIQUES
 def retrieval_success_rate(rows: VideoRows) -> Ratio:
     """Return the share of claims with at least one piece of evidence.
 
-    |claims with evidence| / |claims|: what the published figure counts, although the text calls it
-    a proportion of queries (Factible, section 2.1.3, table 16). A claim for which services failed
-    and nothing was read is left out. Undefined without claims.
+    |claims with evidence| / |claims|, as in the published figure, although its text calls it a
+    proportion of queries (Factible, section 2.1.3, table 16). A claim without evidence for which
+    services failed is left out. Undefined without claims.
     """
     return _served({claim.claim_id for claim in rows.claims}, "claim_id", rows.evidence)
 
@@ -32,8 +29,8 @@ def retrieval_success_rate(rows: VideoRows) -> Ratio:
 def query_success_rate(rows: VideoRows) -> Ratio:
     """Return the share of queries that led to at least one piece of evidence.
 
-    The definition in the words of Factible, section 2.1.3. A query for which services failed and
-    nothing was read is left out. Undefined without queries that were asked.
+    Factible, section 2.1.3, by its text. A query without evidence for which services failed is left
+    out. Undefined if no query was asked.
     """
     asked = {query.query_id for query in rows.queries if query.status == "ok"}
     return _served(asked, "query_id", rows.evidence)
@@ -46,7 +43,7 @@ def _served(asked: set[str], key: str, evidence: Iterable[Evidence]) -> Ratio:
 
 
 def sources_per_query(rows: VideoRows) -> Ratio:
-    """Return read sources / queries that were asked (Factible, table 16)."""
+    """Return read sources / asked queries (Factible, table 16)."""
     return Ratio(_read(rows), sum(query.status == "ok" for query in rows.queries))
 
 
@@ -60,29 +57,29 @@ def _read(rows: VideoRows) -> int:
 
 
 def independent_origins_per_claim(rows: VideoRows) -> Ratio:
-    """Return the mean number of independent origins that a claim's verdict is reached from.
+    """Return the mean number of independent origins behind a claim's verdict.
 
-    The verdicts' own number: copies of one story count once, and unclear sources do not count where
-    most take a side. A claim without a verdict has none.
+    The verdict states it: copies of one story count once, and unclear sources do not count if most
+    sources take a side. A claim without a verdict counts 0.
     """
     return Ratio(sum(row.independent_origins for row in rows.verdicts), len(rows.claims))
 
 
 def questions_answered(answered: Answered, rows: VideoRows) -> Ratio:
-    """Return the share of a strategy's questions that the evidence answers, in part, or not at all.
+    """Return the share of a strategy's questions with this degree of answer in the evidence.
 
-    Answerability of Raw Evidence, section 6.2; told here by the strategy's own model, of its own
-    questions, there by people. Undefined without questions.
+    Answerability of Raw Evidence, section 6.2. There people judged it; here the strategy's model
+    judges its own questions. Undefined without questions.
     """
     asked = [step for step in rows.steps if step.technique in {*TECHNIQUES.values()}]
     return Ratio(sum(step.technique == TECHNIQUES[answered] for step in asked), len(asked))
 
 
 def quote_grounding_rate(rows: VideoRows) -> Ratio:
-    """Return the share of offered quotes that stand in their page, character by character.
+    """Return the share of offered quotes that the stored page contains, character by character.
 
-    |stored quotes equal to page text[start:end]| / (|stored quotes| + |rejected quotes|). Checked
-    against the stored text, not believed. Undefined if no quote was offered.
+    |stored quotes equal to page text[start:end]| / (|stored quotes| + |rejected quotes|). Undefined
+    if no quote was offered.
     """
     texts = rows.texts
     stored = [row for row in rows.evidence if row.quote is not None]
@@ -94,20 +91,18 @@ def quote_grounding_rate(rows: VideoRows) -> Ratio:
 
 
 def contradicted_readings(rows: VideoRows) -> Ratio:
-    """Return the share of readings that were not believed because their own quote contradicts them.
+    """Return the share of readings that were rejected because their own quote contradicts them.
 
-    |readings whose quote says the contrary| / |readings that offered a quote|. Undefined without
-    such readings.
+    |readings with a contradicting quote| / |readings with a quote|. Undefined without quotes.
     """
     read = [row for row in rows.evidence if row.quote is not None]
     return Ratio(sum(row.ground == CONTRADICTED for row in read), len(read))
 
 
 def mixed_up_calls(rows: VideoRows) -> Ratio:
-    """Return the share of calls for several pages whose readings the model mixed up.
+    """Return the share of calls for several pages whose answers the model mixed up.
 
-    |calls thrown away| / |calls about evidence that are of no one page|. Undefined where each page
-    was read alone.
+    |rejected calls| / |calls for several pages|. Undefined without calls for several pages.
     """
     calls = [each for each in rows.llm_calls if each.stage == "evidence"]
     joint = [each for each in calls if each.canonical_url is None]
@@ -117,9 +112,9 @@ def mixed_up_calls(rows: VideoRows) -> Ratio:
 def infrastructure_failure_rate(
     rows: Iterable[Search | Page | Query | Evidence | ReliabilityRating],
 ) -> Ratio:
-    """Return the share of attempted work that failed because a service failed.
+    """Return the share of attempts that failed because a service failed.
 
-    |infra_error| / |attempted|; what a rule skipped was not attempted. Undefined if nothing was.
+    |infra_error| / |attempted|, without skipped items. Undefined without attempts.
     """
     attempted = [row.status for row in rows if row.status != "skipped"]
     return Ratio(attempted.count("infra_error"), len(attempted))

@@ -1,8 +1,4 @@
-"""How well verdicts agree with the annotated ones, on stances and on levels, and how surely.
-
-What belongs here: metrics of classification and calibration, each with what the majority class
-would score. What does not: which claims are compared (matching), votes over evidence (stages).
-"""
+"""Metrics of verdicts against annotations: classification and calibration, with their baselines."""
 
 from __future__ import annotations
 
@@ -21,11 +17,10 @@ BINS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A judged claim: what it should be, what was said, and how surely.
+    """The annotated and the predicted class of a claim.
 
-    `predicted` is None if there is no answer because services failed: that is counted as a failure
-    of infrastructure and in no metric of quality. `confidence` is the probability, from 0 to 1,
-    that was given to it; None if unknown.
+    `predicted` is None if services failed; no metric of quality counts it. `confidence` is the
+    stated probability of the prediction, from 0 to 1; None if unknown.
     """
 
     video_id: str
@@ -35,7 +30,6 @@ class Judgement:
 
 
 def answered(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Return the judgements that have an answer."""
     return [each for each in judgements if each.predicted is not None]
 
 
@@ -49,7 +43,7 @@ def accuracy(judgements: Sequence[Judgement]) -> Ratio:
 
 
 def majority_class(judgements: Sequence[Judgement]) -> str | None:
-    """Return the most frequent gold class among the answered; of equals, the first by name."""
+    """Return the most frequent gold class of the answered claims, the first by name of equals."""
     counts = Counter(each.gold for each in answered(judgements))
     return min(counts, key=lambda name: (-counts[name], name)) if counts else None
 
@@ -58,7 +52,7 @@ def macro_f1(judgements: Sequence[Judgement]) -> float | None:
     """Return the unweighted mean of the classes' F1 (Sokolova and Lapalme, 2009).
 
     F1 of a class = 2·TP / (2·TP + FP + FN). The mean is over the classes that occur among gold or
-    predicted, so that an unused class neither helps nor harms. Undefined if nothing was answered.
+    predicted ones. Undefined if nothing was answered.
     """
     scores = list(f1_by_class(judgements).values())
     return math.fsum(scores) / len(scores) if scores else None
@@ -70,7 +64,7 @@ def f1_by_class(judgements: Sequence[Judgement]) -> dict[str, float]:
     gold = Counter(each.gold for each in judged)
     predicted = Counter(str(each.predicted) for each in judged)
     correct = Counter(each.gold for each in judged if each.gold == each.predicted)
-    # TP + FP is how often a class was predicted, TP + FN how often it is gold.
+    # TP + FP is the number of predictions of a class, TP + FN its number among gold.
     return {
         name: 2 * correct[name] / (gold[name] + predicted[name])
         for name in sorted({*gold, *predicted})
@@ -80,16 +74,16 @@ def f1_by_class(judgements: Sequence[Judgement]) -> dict[str, float]:
 def as_majority(
     judgements: Sequence[Judgement], among: Sequence[Judgement] | None = None
 ) -> list[Judgement]:
-    """Return what always answering the majority class (`among` others, if given) would say."""
+    """Return the judgements of always answering the majority class (of `among`, if given)."""
     most = majority_class(judgements if among is None else among)
     return [Judgement(each.video_id, each.gold, most) for each in answered(judgements)]
 
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """How often each class was answered as each: `counts[gold][predicted]`, in order of `labels`.
+    """The number of claims by gold and predicted class: `counts[gold][predicted]`.
 
-    The `unanswered` judgements stand nowhere in the matrix.
+    Both are in order of `labels`; the `unanswered` claims are not in the matrix.
     """
 
     labels: tuple[str, ...]
@@ -98,7 +92,6 @@ class Confusion:
 
 
 def confusion_matrix(judgements: Sequence[Judgement]) -> Confusion:
-    """Count gold against predicted stances."""
     judged = answered(judgements)
     pairs = Counter((each.gold, each.predicted) for each in judged)
     rows = tuple(tuple(pairs[gold, predicted] for predicted in STANCES) for gold in STANCES)
@@ -106,10 +99,10 @@ def confusion_matrix(judgements: Sequence[Judgement]) -> Confusion:
 
 
 def brier(judgements: Sequence[Judgement]) -> Ratio:
-    """Return the mean squared error of the confidence that an answer is right (Brier, 1950).
+    """Return the mean squared error of the confidence that an answer is correct (Brier, 1950).
 
-    Σ (confidence − [correct])² / n over what was decided: the binary form, of the event that the
-    answer is right. 0 is best. Undefined if nothing was.
+    Σ (confidence − [correct])² / n over decided claims: the binary form. 0 is best. Undefined if no
+    claim was decided.
     """
     outcomes = _outcomes(judgements)
     return Ratio(math.fsum((sure - right) ** 2 for sure, right in outcomes), len(outcomes))
@@ -118,8 +111,8 @@ def brier(judgements: Sequence[Judgement]) -> Ratio:
 def majority_brier(judgements: Sequence[Judgement]) -> float | None:
     """Return the Brier score of always answering the majority class with its share as confidence.
 
-    p·(1 − p), with p the share of the majority class among what was decided: the
-    score of a forecast by climatology (Murphy, 1973).
+    p·(1 − p), with p the share of the majority class among decided claims: the score of a
+    climatology forecast (Murphy, 1973).
     """
     share = accuracy(as_majority(decided(judgements))).value
     return None if share is None else share * (1 - share)
@@ -127,7 +120,7 @@ def majority_brier(judgements: Sequence[Judgement]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Answers of like confidence: [low, high), the last bin with its upper end.
+    """The answers with a confidence in [low, high), or in [low, high] for the last bin.
 
     `confidence` and `accuracy` are means over the bin's n answers; None if it is empty.
     """
@@ -159,9 +152,9 @@ def reliability_diagram(judgements: Sequence[Judgement]) -> tuple[ReliabilityBin
 def expected_calibration_error(judgements: Sequence[Judgement]) -> Ratio:
     """Return the mean distance of confidence from accuracy over ten bins (Naeini et al., 2015).
 
-    ECE = Σ over bins of n_b / N · |accuracy_b − confidence_b|. 0 is best, and is reached by always
-    answering the majority class with its own share as confidence: read it beside the accuracy.
-    Undefined if nothing was decided.
+    ECE = Σ over bins of n_b / N · |accuracy_b − confidence_b|. 0 is best. Always answering the
+    majority class with its share as confidence reaches 0, so read it beside the accuracy. Undefined
+    if no claim was decided.
     """
     diagram = [each for each in reliability_diagram(judgements) if each.n]
     gaps = [each.n * abs((each.accuracy or 0.0) - (each.confidence or 0.0)) for each in diagram]
@@ -169,10 +162,9 @@ def expected_calibration_error(judgements: Sequence[Judgement]) -> Ratio:
 
 
 def decided(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Return the judgements that say something, with a confidence: all but "unclear".
+    """Return the judgements that have a confidence and are not "unclear".
 
-    Abstaining has no probability of being right, and with every answer "unclear" the calibration of
-    nothing would look good: so calibration is that of what was decided, beside the share decided.
+    Calibration counts only these, because an abstention has no probability of being correct.
     """
     return [
         each
@@ -186,7 +178,7 @@ def _outcomes(judgements: Sequence[Judgement]) -> list[tuple[float, bool]]:
 
 
 def soft_accuracy(judgements: Sequence[Judgement]) -> Ratio:
-    """Return the share that is right or one level off (Raw Evidence, section 4: soft accuracy)."""
+    """Return the share of claims at most one level off (Raw Evidence, section 4: soft accuracy)."""
     errors = _level_errors(judgements)
     return Ratio(sum(error <= 1 for error in errors), len(errors))
 

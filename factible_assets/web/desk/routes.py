@@ -506,7 +506,7 @@ def _record(
     """
     kind = cast("ReviewKind", form.get("act"))
     store = Warehouse(house.settings.warehouse)
-    with review.in_turn(house.settings):
+    with review.review_lock(house.settings):
         if kind == "add_claim":
             file = review.new_claim(video_id, form.get("text"), house.settings)
         else:
@@ -516,7 +516,7 @@ def _record(
         if kind not in _TIMELESS and form.get("seen") != pages.version_of_file(file):
             return kind, file, ""
         given = form.get("query_type")
-        wish = review.Wish(
+        change = review.Change(
             kind,
             form.get("text") or ("none" if kind == "assign" else None),
             number=form.get("query") or None,
@@ -527,7 +527,7 @@ def _record(
             reason=form.get("reason") or None,
         )
         try:
-            acts = review.planned(file, [wish], name, None)
+            acts = review.actions_of(file, [change], name, None)
         except FactibleError as error:
             if kind == "add_claim":
                 raise
