@@ -1,4 +1,1 @@
-"""The domain: what a fact-check does, as pure functions and small classes over records.
-
-Nothing here imports Dagster, DuckDB or an HTTP client. Outside help arrives through ports.py.
-"""
+"""The domain: the stages of a fact-check as functions over records; services come by ports.py."""

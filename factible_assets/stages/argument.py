@@ -1,8 +1,4 @@
-"""The argument of a verdict, in sentences: what the best source says, and what stands against it.
-
-What belongs here: which sources are heard, in which order, and how each is introduced. What does
-not: the vote (verdict.py), whose outcome every argument follows; markup, links (report/).
-"""
+"""The argument of a verdict in sentences: each side's best source, and how the sides compare."""
 
 from __future__ import annotations
 
@@ -16,17 +12,17 @@ from factible_assets.stances import SIDES, STANCES
 from factible_assets.wording import counted, publisher, source_words
 
 _HEARD_CHARACTERS = 400
-"""A longer quote is cut in the argument; it stands whole among the sources."""
+"""The argument cuts a longer quote; the list of sources shows it whole."""
 _BEARS_ON = 0.44
-"""Relevance from which a source without a side is heard: .78 of the pages that settle what was said
-in 36 written talks, and 4 in 1,000 of those on other statements of the same talk."""
+"""Relevance from which the argument names a source without a side: .78 of the pages on a statement
+of 36 written talks reach it, and 4 in 1,000 of the pages on other statements of the same talk."""
 _ORDER: Mapping[str, tuple[Stance, ...]] = {
     "supports": ("supports", "refutes", "mixed"),
     "refutes": ("refutes", "supports", "mixed"),
     "mixed": ("supports", "refutes", "mixed"),
     "unclear": ("supports", "refutes", "mixed", "unclear"),
 }
-"""Whose voices an argument needs, by outcome: what decided, then what stands against it."""
+"""The stances in an argument, by outcome: the side that decided, then the side against it."""
 
 _LEADS: Mapping[tuple[str, Stance], str] = {
     ("supports", "refutes"): "Against that,",
@@ -37,7 +33,7 @@ _LEADS: Mapping[tuple[str, Stance], str] = {
     ("mixed", "refutes"): "On the other hand,",
     ("unclear", "unclear"): "Of what was read,",
 }
-"""What goes before a source, by outcome and the source's side."""
+"""The words before a source, by outcome and the source's side."""
 _INNER = str.maketrans('\u201c\u201d"', "\u2018\u2019'")
 """Quotation marks inside others."""
 _CITED = re.compile(r"\[\d+\]")
@@ -50,9 +46,9 @@ _UNOPPOSED: Mapping[Stance, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """The source that speaks loudest on one side: `{lead} {source} {says}: {words}`.
+    """The strongest source of one side: `{lead} {source} {says}: {words}`.
 
-    `words` are its quote (`is_quote`), else what was read in it.
+    `words` are its quote (`is_quote`), else its summary.
     """
 
     side: Stance
@@ -63,7 +59,7 @@ class Voice:
     is_quote: bool
 
     def sentence(self, *, quoted: bool = True) -> str:
-        """Say it in plain text, with its words or without."""
+        """Return the sentence in plain text, with the source's words or without."""
         named = f"{publisher(self.evidence)} ({source_words(self.evidence)})"
         head = f"{self.lead} {named} {self.says}".strip()
         if not (quoted and self.words):
@@ -74,18 +70,18 @@ class Voice:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """The voices of a verdict, its own side first, and how the sides compare; either may lack."""
+    """The strongest sources, the verdict's own side first, and how the sides compare."""
 
     voices: tuple[Voice, ...] = ()
     balance: str | None = None
 
 
 def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
-    """Return the argument for an outcome of the vote; there is none for what is no stance.
+    """Return the argument for an outcome of the vote; empty if the outcome is no stance.
 
-    `evidence` are the rows of one claim, the most reliable first. On each side the source speaks
-    that weighs most in the vote and speaks most of the claim, rather with a quote than a
-    paraphrase; of equal ones the one that rather says than asks.
+    `evidence` are the rows of one claim, the most reliable first. Each side's source is the one
+    with the most weight in the vote times relevance; a quote beats a paraphrase, and of equal
+    sources a statement beats a question.
     """
     told = by_stance(row for row in evidence if row.status == "ok")
     sides = {side: told[side] for side in _ORDER.get(outcome, ()) if told[side]}
@@ -95,13 +91,13 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
         heard.remove("mixed")
         heard = heard if is_divided else ["mixed", *heard]
     if "unclear" in heard[1:]:
-        # What settles nothing is heard only where nothing else speaks.
+        # Sources that settle nothing matter only if no other source speaks.
         heard.remove("unclear")
 
     def loudness(each: Evidence) -> tuple[bool, float, bool, float]:
         asks = (each.quote or "").rstrip().endswith("?")
         relevance = each.relevance or 0.0
-        # What takes no side weighs nothing: the closest is heard.
+        # An unclear source has no weight, so the most relevant one counts.
         weighs = 1 if each.stance == "unclear" else weight(each)
         return each.quote is not None, weighs * relevance, not asks, relevance
 
@@ -124,7 +120,7 @@ def _only_seems(row: Evidence) -> bool:
 
 
 def _balance(outcome: str, sides: Mapping[Stance, Collection[Evidence]]) -> str | None:
-    """Say how many independent sources stand on each side, or why they settle nothing."""
+    """Return the number of independent sources on each side, or why they settle nothing."""
     if outcome == "unclear" and sides:
         if not sides.keys() - {"unclear"}:
             silent = len(sides["unclear"])

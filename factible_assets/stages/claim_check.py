@@ -23,18 +23,21 @@ from factible_assets.stages.evidence import (
 )
 from factible_assets.stages.ids import content_hash
 from factible_assets.stages.origins import StoryIndex, label_origins
-from factible_assets.stages.prior_fact_checks import with_reviews
+from factible_assets.stages.prior_fact_checks import pages_to_read
 from factible_assets.stages.progress import Stage, Stopwatch, Trace
 from factible_assets.stages.queries import build_queries, query_row
 from factible_assets.stages.quotes import unswayed
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.search import (
+    PUBLISHED,
+    REVIEWER,
     Candidate,
     gather_hits,
     is_answer,
     late_exclusion,
     rated,
     select_hits,
+    with_pages,
 )
 
 _LANE_SECONDS = 3.0
@@ -186,9 +189,9 @@ class ClaimCheck:
             ended = [search for searches, _ in parts for search in searches]
             found = [hit for hit in found if hit in self.answers or not is_answer(hit)]
             known = await self._published_fact_checks()
-            searches, hits = reviews.with_added_sources(
-                queries, *with_reviews(queries, ended, found, known), self.corrections
-            )
+            latency = known[0].latency_seconds if known else 0.0
+            rows = with_pages(queries, ended, found, PUBLISHED, pages_to_read(known), latency)
+            searches, hits = with_pages(queries, *rows, REVIEWER, self.corrections.added)
         if self.stages & {"reliability_ratings", "evidence"}:
             self.book.rate(hit.url for hit in hits)
         return searches, hits

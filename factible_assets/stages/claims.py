@@ -1,11 +1,7 @@
-"""From a reasoner's drafts, and from what reviewers made of them, to the claims of a video.
+"""From a reasoner's drafts and reviewers' corrections to the claims of a video.
 
-What belongs here: which drafts are kept, in which order, where and when they were said, and making
-claims of reviewers' words. What does not: finding claims in a transcript, which is the reasoner's
-judgement; which acts of reviewers are in force (reviews.py).
-
-A claim's id follows from its words, so that a reworded claim is another one, which is asked, read
-and judged anew: no verdict ever stands beside words that it was not reached on.
+A claim's id follows from its words. A reworded claim is therefore a new claim with its own check,
+so no verdict ever stands beside words that it does not judge.
 """
 
 from __future__ import annotations
@@ -33,9 +29,9 @@ def build_claims(
 ) -> tuple[Claim, ...]:
     """Return at most `max_claims` claims, most important first (Factible, section 1.3.2).
 
-    Without a config all are kept. Of two drafts with one wording the more important stays, then the
-    surer. A draft's own offsets are taken if they lie in the text, else the claim is searched for;
-    one that is found nowhere has neither place nor time.
+    Without a config all stay. Of two drafts with one wording the more important stays, then the
+    surer. A draft's own offsets count if they lie in the text; otherwise the localiser searches for
+    the claim. A claim that it cannot find has neither place nor time.
     """
     ordered = sorted(
         drafts.claims, key=lambda draft: (-clamped(draft.importance), -clamped(draft.confidence))
@@ -45,7 +41,7 @@ def build_claims(
         distinct.setdefault(normalise_text(_wording(draft)), draft)
     kept = [draft for draft in distinct.values() if _wording(draft)]
     most = config.max_claims if config else None
-    said = _Said(transcript.video_id, transcript.text, segments)
+    said = _Spoken(transcript.video_id, transcript.text, segments)
     return tuple(
         said.claim(draft, drafts.thesis, basis, rank) for rank, draft in enumerate(kept[:most], 1)
     )
@@ -58,12 +54,12 @@ def corrected_claims(
     transcript: Transcript | None,
     segments: Iterable[TranscriptSegment],
 ) -> tuple[Claim, ...]:
-    """Return the claims of a video that are checked, most important first, ranked from 1.
+    """Apply reviewers' corrections to the found claims; most important first, ranked from 1.
 
-    Found claims stay as they are, but for those that a reviewer reworded, split or dropped, under
-    whatever former words they are found again; a reviewer's own stand in any case. Correcting what
-    was corrected changes nothing. `known` are all claims that the video was ever found to make, by
-    id, in whose place a reviewer's may stand.
+    A found claim drops out if a reviewer reworded, split or dropped it, also under its former
+    words; the reviewer's own claims always stay. Applying corrections twice changes nothing.
+    `known` are all claims ever found in the video, by id; a reviewer's claim takes the place and
+    importance of the one that it replaces.
     """
     force = claims_in_force(actions)
     if not (force.worded or force.gone):
@@ -73,14 +69,14 @@ def corrected_claims(
     for claim in found:
         now = force.names.get(claim.claim_id, claim.claim_id)
         mine = force.worded.get(now)
-        # Nor do words stand that a reviewer took back.
+        # A reviewer's claim that is no longer in force drops out as well.
         if now in force.gone or (mine is None and claim.basis == "reviewer"):
             continue
         is_reworded = mine is not None and mine.text != claim.text
-        rows[now if is_reworded else claim.claim_id] = claim  # A place in the order, if reworded.
+        rows[now if is_reworded else claim.claim_id] = claim  # If reworded, it keeps a place.
     thesis = next((each.thesis for each in found), None)
     video_id = next((each.video_id for each in actions), "")
-    said = _Said(video_id, transcript.text if transcript else "", segments)
+    said = _Spoken(video_id, transcript.text if transcript else "", segments)
     for now, mine in force.worded.items():
         if now not in force.gone and (now not in rows or rows[now].text != mine.text):
             rows[now] = said.worded(mine, known.get(mine.like or "") or rows.get(now), thesis)
@@ -88,8 +84,8 @@ def corrected_claims(
     return tuple(each.model_copy(update={"rank": at}) for at, each in enumerate(ordered, start=1))
 
 
-class _Said:
-    """Makes claims of words, each in its place in what is said in one video, and at its time."""
+class _Spoken:
+    """Makes claims, each with its place and time in one transcript."""
 
     def __init__(self, video_id: str, text: str, segments: Iterable[TranscriptSegment]) -> None:
         self._video_id, self._text = video_id, text
@@ -125,11 +121,11 @@ class _Said:
         )
 
     def worded(self, mine: WordedClaim, like: Claim | None, thesis: str | None) -> Claim:
-        """Make a claim of a reviewer's words; `like` is the one in whose place it stands."""
+        """Make a claim of a reviewer's words; `like` is the claim that it replaces."""
         start = self._text.find(mine.said) if mine.said else -1
         end: int | None = start + len(mine.said or "")
         if start < 0 and like is not None and like.char_start is not None:
-            # Offsets of another transcript lead nowhere.
+            # Offsets of another transcript would point anywhere.
             there = similarity(like.text, self._text[like.char_start : like.char_end])
             if abs(there - (like.match_score or 0.0)) <= _SAME_PLACE:
                 start, end = like.char_start, like.char_end

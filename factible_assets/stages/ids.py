@@ -1,9 +1,7 @@
 """Stable identifiers: the same thing gets the same id in every run.
 
-What belongs here: the derivation of every id. What does not: URL forms (urls.py).
-
-An id is a one-letter kind and the first 16 hexadecimal digits of a SHA-256 over its parts, which
-are joined by the unit separator so that no two lists of parts collide by concatenation.
+An id is a one-letter kind and the first 16 hexadecimal digits of a SHA-256 over its parts. The unit
+separator joins the parts, so that no two lists of parts collide.
 """
 
 from __future__ import annotations
@@ -15,7 +13,10 @@ from datetime import UTC, datetime
 
 
 def normalise_text(text: str) -> str:
-    """Fold what must not change an id: Unicode form, case, white space, closing punctuation."""
+    """Return a text without the differences that must not change an id.
+
+    These are Unicode form, case, white space and closing punctuation.
+    """
     folded = unicodedata.normalize("NFKC", text).casefold()
     return re.sub(r"\s+", " ", folded).strip().rstrip(".!?…").rstrip()
 
@@ -26,47 +27,43 @@ def content_hash(text: str) -> str:
 
 
 def claim_id(video_id: str, claim_text: str) -> str:
-    """Identify a claim by its video and its wording."""
     return _derive("c", video_id, normalise_text(claim_text))
 
 
 def query_id(claim: str, query_text: str) -> str:
-    """Identify a query by its claim and its wording."""
     return _derive("q", claim, normalise_text(query_text))
 
 
 def hit_id(query: str, canonical_url: str) -> str:
-    """Identify a search hit by its query and its canonical URL."""
     return _derive("h", query, canonical_url)
 
 
 def prior_fact_check_id(claim: str, canonical_url: str | None) -> str:
-    """Identify a prior fact check by the claim and the review's URL (none: nothing was found)."""
+    """Identify a published review of a claim; the URL is None if the look-up found nothing."""
     return _derive("f", claim, canonical_url or "")
 
 
 def page_id(canonical_url: str, page_hash: str | None) -> str:
-    """Identify a page by its canonical URL and its content (none for a page without text)."""
+    """Identify a page; the hash is None for a page without text."""
     return _derive("p", canonical_url, page_hash or "")
 
 
 def evidence_id(claim: str, canonical_url: str) -> str:
-    """Identify evidence by its claim and the canonical URL of its source."""
     return _derive("e", claim, canonical_url)
 
 
 def finding_id(video: str, picture: str, kind: str, rank: int) -> str:
-    """Identify a finding on a picture by the picture, its kind, and its place among its kind."""
+    """Identify a finding on a picture; `rank` counts the findings of one kind."""
     return _derive("m", video, picture, kind, str(rank))
 
 
 def review_action_id(claim: str, reviewer: str, acted_at: datetime, position: int) -> str:
-    """Identify what a reviewer did to a claim: who, when, and its place in what came at once."""
+    """Identify a reviewer's act on a claim; `position` counts acts of the same moment."""
     return _derive("a", claim, reviewer, acted_at.astimezone(UTC).isoformat(), str(position))
 
 
 def judgement_id(*asked: str) -> str:
-    """Identify a judgement by its criterion, subject and judge, and by what was shown to that."""
+    """Identify a judgement by its criterion, subject, judge, prompt and question."""
     return _derive("j", *asked)
 
 

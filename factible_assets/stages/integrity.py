@@ -1,8 +1,4 @@
-"""Structural integrity: whether the rows of a video are what their tables promise.
-
-What belongs here: rules over the rows of one video, asset by asset, and their judgement. What does
-not: rules of one row alone (records.py), quality (evaluation), Dagster (checks/structural.py).
-"""
+"""The rules that the rows of one video must satisfy together, by asset."""
 
 from __future__ import annotations
 
@@ -51,17 +47,15 @@ _DERIVED: Mapping[str, Callable[[Any], dict[str, object]]] = {
         "finding_id": ids.finding_id(row.video_id, row.picture, row.kind, row.rank)
     },
 }
-"""What follows from the rest of a row, by table."""
-
-
+"""The columns that follow from the rest of a row, by table."""
 Breaches: TypeAlias = Iterator[tuple[Record | str, str]]
-"""Rows that break a rule, or the names of what does, each with how."""
+"""Pairs of a row, or of a thing's name, and the way it breaks a rule."""
 Find: TypeAlias = Callable[[VideoRows], Breaches]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule over the rows of one asset, in a sentence; who breaks a blocking one is refused."""
+    """One rule over the rows of one asset; a blocking rule keeps bad rows out of the warehouse."""
 
     asset: str
     name: str
@@ -72,17 +66,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What one rule found in the rows of one video. Without violations the rule holds.
-
-    Of each row that breaks it there is the name, and how.
-    """
+    """The violations of one rule in one video: the name of each row, and a sentence."""
 
     rule: Rule
     violations: tuple[tuple[str, str], ...]
 
     @property
     def refuses(self) -> bool:
-        """Tell whether the rows must not be written."""
+        """Whether the warehouse must refuse the rows."""
         return self.rule.blocking and bool(self.violations)
 
 
@@ -90,7 +81,7 @@ _SPECIFIC: list[Rule] = []
 
 
 def rule(asset: str, *, blocking: bool = True) -> Callable[[Find], Find]:
-    """Make a generator of breaches a rule of an asset; its docstring says what it demands."""
+    """Make a generator of breaches a rule of an asset; its docstring states the rule."""
 
     def enter(find: Find) -> Find:
         _SPECIFIC.append(Rule(asset, *_told(find), find, blocking))
@@ -100,14 +91,10 @@ def rule(asset: str, *, blocking: bool = True) -> Callable[[Find], Find]:
 
 
 def rules_of(asset: str, limits: SearchConfig | None = None) -> tuple[Rule, ...]:
-    """Return the rules of one asset: those of every asset, then its own, in order.
-
-    `limits` holds the dates that a run set.
-    """
-    general = [rows_are_valid, ids_are_derived, references_lead_to_rows]
-    if asset in {"transcripts", "media"}:
-        # Who finds out about pictures is not shown the claims; captions have texts of their own.
-        general.remove(references_lead_to_rows)
+    """Return the rules of one asset, the general ones first; `limits` has the run's dates."""
+    general = [rows_are_valid, ids_are_derived]
+    if asset not in {"transcripts", "media"}:  # Their rows stand without claims and page texts.
+        general.append(references_lead_to_rows)
     found = [Rule(asset, *_told(each), partial(each, asset)) for each in general]
     found += (each for each in _SPECIFIC if each.asset == asset)
     if asset == "evidence":
@@ -123,10 +110,9 @@ def _told(find: Callable[..., Breaches]) -> tuple[str, str]:
 def judge(
     assets: Iterable[str], rows: VideoRows, limits: SearchConfig | None = None
 ) -> tuple[RuleResult, ...]:
-    """Hold the rows of some assets against all of their rules. Pure and deterministic.
+    """Check the rows of some assets against all of their rules.
 
-    Assets that are not judged are there to be referred to. Of claims that the video no longer makes
-    rows may be looked up and are never judged. `limits` holds the dates that a run set.
+    The rows of other assets serve as references only. `limits` has the dates of the run.
     """
 
     def name(row: Record | str) -> str:
@@ -152,7 +138,7 @@ def rows_are_valid(asset: str, rows: VideoRows) -> Breaches:
         if owner != rows.video.video_id:
             yield name, f"it belongs to the video {owner}"
         try:
-            # Copies that were made with changes are not validated by pydantic.
+            # Pydantic does not validate the changes of model_copy.
             type(row).model_validate(row.__dict__)
         except ValidationError as error:
             for problem in error.errors(include_input=False):
@@ -161,23 +147,23 @@ def rows_are_valid(asset: str, rows: VideoRows) -> Breaches:
 
 
 def ids_are_derived(asset: str, rows: VideoRows) -> Breaches:
-    """Each id follows from its row and is there once; so do addresses, domains and hashes."""
+    """Each id follows from its row and occurs once; addresses, domains and hashes follow, too."""
     seen: set[Hashable] = set()
     for row in rows.of_asset(asset):
         key = (row.table, *(getattr(row, each) for each in row.key))
-        # The id of a model call is its client's own.
+        # A model call has the id that its client chose.
         if key in seen and not row.volatile.issuperset(row.key):
-            yield row, "its id stands here twice"
+            yield row, "its id occurs twice"
         seen.add(key)
         derive = _DERIVED.get(row.table)
         for name, value in derive(row).items() if derive else ():
             found = getattr(row, name)
             if found != value:
-                yield row, f"{name} is {found!r}, and derived from the row it is {value!r}"
+                yield row, f"{name} is {found!r}, and the row implies {value!r}"
 
 
 def references_lead_to_rows(asset: str, rows: VideoRows) -> Breaches:
-    """Every claim, query, hit, page and text that a row refers to is there."""
+    """Every claim, query, hit, page and text that a row refers to exists."""
     claim_of = {query.query_id: query.claim_id for query in rows.queries}
     known: tuple[tuple[str, str, Collection[str]], ...] = (
         ("claim", "claim_id", rows.claim_ids),
@@ -188,10 +174,10 @@ def references_lead_to_rows(asset: str, rows: VideoRows) -> Breaches:
     )
     for row in rows.of_asset(asset):
         values = row.__dict__
-        for what, column, there in known:
+        for kind, column, there in known:
             key = values.get(column)
             if key is not None and key not in there:
-                yield row, f"it refers to the {what} {key}, which is not there"
+                yield row, f"it refers to the {kind} {key}, which does not exist"
         query, claim = values.get("query_id"), values.get("claim_id")
         if claim is not None and claim_of.get(query or "", claim) != claim:
             yield row, f"its query {query} is of another claim"
@@ -205,7 +191,7 @@ def _ranks(rows: Iterable[Claim | Query | Verdict], what: str) -> Breaches:
             return
 
 
-# --- What was said: transcripts, claims ---------------------------------------------------------
+# --- Transcripts, claims ------------------------------------------------------------------------
 
 
 @rule("transcripts")
@@ -217,12 +203,12 @@ def there_is_one_transcript(rows: VideoRows) -> Breaches:
 
 @rule("transcripts")
 def captions_stand_in_the_text(rows: VideoRows) -> Breaches:
-    """Captions are counted from 0, and follow each other in the text and in time."""
+    """Captions count from 0, and follow each other in the text and in time."""
     length = len(rows.transcript.text) if rows.transcript else 0
     ordered = sorted(rows.segments, key=lambda segment: segment.position)
     for expected, segment in enumerate(ordered):
         if segment.position != expected:
-            yield segment, "captions are counted from 0 without a gap"
+            yield segment, "captions count from 0 without a gap"
             return
         if segment.char_end > length:
             yield segment, f"it ends at {segment.char_end}, and the text at {length}"
@@ -230,10 +216,10 @@ def captions_stand_in_the_text(rows: VideoRows) -> Breaches:
         if after.char_start < before.char_end:
             yield after, "it begins in the text before the caption before it ends"
         if after.begins < before.begins:
-            yield after, "it is shown before the caption before it"
+            yield after, "it begins in time before the caption before it"
 
 
-# A breach may be a mistake of the corpus file, which must not stop a fact-check.
+# Not blocking: a mistake of the corpus file must not stop a fact-check.
 @rule("transcripts", blocking=False)
 def captions_fit_the_video(rows: VideoRows) -> Breaches:
     """Captions begin before the video ends, with some slack for rounded lengths."""
@@ -255,7 +241,7 @@ def claims_are_in_order(rows: VideoRows) -> Breaches:
 
 @rule("claims")
 def claims_stand_in_the_transcript(rows: VideoRows) -> Breaches:
-    """A claim's place lies in the text, and its time is that of the captions there."""
+    """A claim's place lies in the text, and its time is the time of the captions there."""
     clock = Clock(rows.segments)
     length = len(rows.transcript.text) if rows.transcript else 0
     for claim in rows.claims:
@@ -270,15 +256,15 @@ def claims_stand_in_the_transcript(rows: VideoRows) -> Breaches:
         ):
             known = said is not None and there is not None
             if abs((said or 0.0) - (there or 0.0)) > _ROUNDING if known else said is not there:
-                yield claim, f"it is said to {verb} at {said} s, its caption at {there}"
+                yield claim, f"it should {verb} at {there} s like its caption, and has {said} s"
 
 
-# --- What was looked for: queries, search_hits, reliability_ratings -----------------------------
+# --- Queries, search hits, reliability ratings --------------------------------------------------
 
 
 @rule("queries")
 def every_claim_has_queries(rows: VideoRows) -> Breaches:
-    """Queries of a claim count from 1, have words or a reason, and no claim lacks them."""
+    """Each claim has queries; they count from 1, and have words or a reason."""
     for query in rows.queries:
         if not (query.text.strip() if query.status == "ok" else query.reason):
             yield query, f"its status is {query.status}, and its words are missing"
@@ -291,7 +277,7 @@ def every_claim_has_queries(rows: VideoRows) -> Breaches:
 
 @rule("search_hits")
 def searches_tell_how_they_ended(rows: VideoRows) -> Breaches:
-    """A search says why it failed, and has succeeded exactly if it had results."""
+    """A failed search says why, and a search has succeeded exactly if it had results."""
     for search in rows.searches:
         if search.status == "infra_error" and not search.reason:
             yield search, "it failed and does not say why"
@@ -301,7 +287,7 @@ def searches_tell_how_they_ended(rows: VideoRows) -> Breaches:
 
 @rule("search_hits")
 def hits_belong_to_searches(rows: VideoRows) -> Breaches:
-    """Each hit was found through a search that succeeded."""
+    """Each hit belongs to a query with a successful search."""
     answered = {row.query_id for row in rows.searches if row.status == "ok"}
     for hit in rows.hits:
         if hit.query_id not in answered:
@@ -310,75 +296,75 @@ def hits_belong_to_searches(rows: VideoRows) -> Breaches:
 
 @rule("reliability_ratings")
 def every_domain_is_rated(rows: VideoRows) -> Breaches:
-    """Each domain that was found has a rating, which says why."""
+    """Each domain among the hits has a rating with a reason."""
     for rating in rows.ratings:
         if not any(reason.strip() for reason in rating.reasons):
             yield rating, "it gives no reason"
     claims = rows.claim_ids
     found = {hit.domain for hit in rows.hits if hit.domain and hit.claim_id in claims}
     for domain in sorted(found - {rating.domain for rating in rows.ratings}):
-        yield f"domain {domain}", "it was found and is not rated"
+        yield f"domain {domain}", "it is among the hits and has no rating"
 
 
-# --- What was found: evidence, verdicts ---------------------------------------------------------
+# --- Evidence, verdicts -------------------------------------------------------------------------
 
 
 @rule("evidence")
 def every_text_has_its_page(rows: VideoRows) -> Breaches:
-    """What was read is the text of its own page, or the snippet of its own hit."""
+    """A source's text is the text of its own page, or the snippet of its own hit."""
     texts = {page.page_id: page.content_hash for page in rows.pages}
     snippets = {hit.hit_id: ids.content_hash(hit.snippet) for hit in rows.hits}
     for row in rows.evidence:
-        # Of a row without its page or hit, the rule on references tells.
+        # A missing page or hit breaks the rule on references instead.
         own = texts.get(row.page_id or "", row.content_hash)
         if row.via == "snippet":
             own = snippets.get(row.hit_id, row.content_hash)
         if row.content_hash not in {None, own}:
-            yield row, "its text is not that of its own page"
+            yield row, "its text is not the text of its own page"
 
 
 @rule("evidence")
 def evidence_fits_its_hit(rows: VideoRows) -> Breaches:
-    """Evidence has the claim, query and address of its hit, and the address of its page."""
+    """Evidence agrees with its hit on claim, query and address, and with its page on address."""
     hits = {hit.hit_id: hit for hit in rows.hits}
     pages = {page.page_id: page for page in rows.pages}
     for row in rows.evidence:
         hit, page = hits.get(row.hit_id), pages.get(row.page_id or "")
         own = (row.claim_id, row.query_id, row.canonical_url)
         if hit is not None and (hit.claim_id, hit.query_id, hit.canonical_url) != own:
-            yield row, f"its claim, query or address is not that of hit {row.hit_id}"
+            yield row, f"its claim, query or address differs from hit {row.hit_id}"
         domain = (page or hit or row).domain
         if row.domain != domain:
-            yield row, f"domain is {row.domain!r}, and where it was read it is {domain!r}"
+            yield row, f"domain is {row.domain!r}, and its page or hit has {domain!r}"
         if page is not None and page.canonical_url != row.canonical_url:
             yield row, f"its page has the address {page.canonical_url}"
 
 
 @rule("evidence")
 def every_hit_is_accounted_for(rows: VideoRows) -> Breaches:
-    """Each address that was found for a claim was read, or says why it was not."""
+    """Each address among a claim's hits has evidence, or a reason without it."""
     judged = {(row.claim_id, row.canonical_url) for row in rows.evidence}
     claims = rows.claim_ids
     found = {(hit.claim_id, hit.canonical_url): hit for hit in rows.hits if hit.claim_id in claims}
     for key in sorted(found.keys() - judged):
-        yield found[key], "it was neither read nor left out for a reason"
+        yield found[key], "it has neither evidence nor a reason for its omission"
 
 
 @rule("evidence")
 def quotes_stand_in_their_pages(rows: VideoRows) -> Breaches:
-    """A quote is, character by character, what stands at its offsets in the stored text."""
+    """A quote equals, character by character, the stored text at its offsets."""
     texts = rows.texts
     for row in (each for each in rows.evidence if each.quote is not None):
         text, start, end = texts.get(row.content_hash or ""), row.quote_start, row.quote_end
         if text is None:
-            yield row, "the text that it quotes is not stored"
+            yield row, "the store lacks the text that it quotes"
         elif text[start:end] != row.quote:
             yield row, f"its quote does not stand at {start} to {end} of its text"
 
 
 @rule("evidence")
 def no_source_is_the_video(rows: VideoRows) -> Breaches:
-    """Nothing that was read is the video itself, or a copy of it under the same title."""
+    """No source is the video itself, or a copy of it under the same title."""
     hits = {hit.hit_id: hit for hit in rows.hits}
     pages = {page.page_id: page for page in rows.pages}
     for row in (each for each in rows.evidence if each.status != "skipped"):
@@ -391,16 +377,16 @@ def no_source_is_the_video(rows: VideoRows) -> Breaches:
 
 
 def no_page_is_too_new(limits: SearchConfig, rows: VideoRows) -> Breaches:
-    """With a date limit set, nothing that was read was published outside of it."""
+    """No source was published outside of the run's date limits."""
     before, after = limits.published_before, limits.published_after
     dates = {page.page_id: page.published_on for page in rows.pages}
     for row in (each for each in rows.evidence if each.status != "skipped"):
         known = {row.published_on, dates.get(row.page_id or "")}
         for published in sorted(day for day in known if day is not None):
             if before is not None and published >= before:
-                yield row, f"its page is of {published}, not before {before}"
+                yield row, f"its page has the date {published}, not before {before}"
             if after is not None and published < after:
-                yield row, f"its page is of {published}, before {after}"
+                yield row, f"its page has the date {published}, before {after}"
 
 
 @rule("verdicts")
@@ -418,10 +404,13 @@ def every_claim_has_a_verdict(rows: VideoRows) -> Breaches:
 
 @rule("verdicts")
 def verdicts_count_their_evidence(rows: VideoRows) -> Breaches:
-    """The numbers of a verdict are those of the evidence that it rests on."""
+    """A verdict counts the sources of each stance in its evidence."""
     stances = Counter((row.claim_id, row.stance) for row in rows.evidence if row.status == "ok")
     for verdict in rows.verdicts:
         for stance, label in STANCES.items():
             count, there = getattr(verdict, label.column), stances[verdict.claim_id, stance]
             if count != there:
-                yield verdict, f"it counts {count} sources as {stance}, and there are {there}"
+                yield (
+                    verdict,
+                    f"it counts {count} sources as {stance}, and the evidence has {there}",
+                )

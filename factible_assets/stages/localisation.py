@@ -1,16 +1,13 @@
-"""Where in a transcript a claim was made.
+"""Finds the place of a claim in a transcript.
 
-What belongs here: the search for the words of a claim in a longer text. What does not: which second
-that place was said at (transcript.py), quotes in pages, which must be verbatim (evidence.py).
-
-Factible, section 1.3.2, "Fuzzy Claim Localization": texts are normalised, windows of the claim's
-length in words plus or minus two slide over the transcript, each is compared with the claim by the
-ratio of `difflib.SequenceMatcher`, and the best is accepted from 0.5. Here the same ratio decides,
-but only few windows are compared by it. Its matching blocks are a common subsequence, so the
-longest common subsequence of two texts (which rapidfuzz finds for all places in milliseconds)
-bounds it from above: 2·LCS divided by both lengths. The LCS with the largest window at a word
-bounds all windows there. Places are tried in the order of their bounds until no bound exceeds the
-best ratio found, which is then the maximum over all windows.
+Factible, section 1.3.2, "Fuzzy Claim Localization": normalise the texts, slide windows of the
+claim's length in words plus or minus two over the transcript, compare each with the claim by the
+ratio of `difflib.SequenceMatcher`, and accept the best from 0.5. The same ratio decides here, but
+few windows need it. Its matching blocks are a common subsequence, so the longest common subsequence
+(LCS; rapidfuzz finds it for all places in milliseconds) bounds it from above: 2·LCS divided by both
+lengths. The LCS with the largest window at a word bounds all windows there. The search tries places
+in the order of their bounds until no bound exceeds the best ratio, which is then the maximum over
+all windows.
 """
 
 from __future__ import annotations
@@ -27,12 +24,12 @@ from rapidfuzz import process
 from rapidfuzz.distance import Indel, LCSseq
 
 MIN_SCORE = 0.5
-"""The similarity from which a place is accepted (Factible, section 1.3.2)."""
+"""The least similarity of a place (Factible, section 1.3.2)."""
 SLACK_WORDS = 2
-"""How many words a window may be longer or shorter than the claim (Factible, section 1.3.2)."""
+"""Words by which a window may be longer or shorter than the claim (Factible, section 1.3.2)."""
 _MAX_STARTS = 200
-"""First words that are looked at. Only where nothing in the text resembles the claim are there more
-whose bound reaches 0.5; the search then ends without the last doubt removed."""
+"""The most first words to try. Only if nothing resembles the claim do more bounds reach 0.5; the
+search may then miss a weak match."""
 _ROUNDING = 1e-9
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _NOT_SPOKEN = re.compile(r"[^A-Za-z0-9]+")
@@ -40,7 +37,7 @@ _WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\s{_IDEOGRAPHS}]+")
 
 
 class TextMatch(NamedTuple):
-    """A stretch of raw text and how similar it is to what was looked for, from 0.5 to 1."""
+    """A span of the raw text, and its similarity to the claim, from 0.5 to 1."""
 
     char_start: int
     char_end: int
@@ -48,7 +45,6 @@ class TextMatch(NamedTuple):
 
     @property
     def middle(self) -> int:
-        """The offset in its middle."""
         return (self.char_start + self.char_end) // 2
 
 
@@ -59,7 +55,7 @@ class _Word(NamedTuple):
 
 
 class Localiser:
-    """Finds claims in one text. The text is prepared once for any number of claims, when needed."""
+    """Finds claims in one text; it prepares the text once, at the first claim that needs it."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -80,8 +76,8 @@ class Localiser:
     def locate(self, claim: str) -> TextMatch | None:
         """Return the place most similar to a claim, the earliest of equal ones; None below 0.5.
 
-        What stands verbatim in the text scores 1. Otherwise the place runs from the first to the
-        last letter or digit of the window's words.
+        Verbatim words score 1. Any other place runs from the first to the last letter or digit of
+        the window's words.
         """
         wanted = claim.strip()
         verbatim = self._text.find(wanted) if wanted else -1
@@ -116,7 +112,7 @@ class Localiser:
     def _most_promising(
         self, claim: str, shortest: int, longest: int
     ) -> Iterator[tuple[int, float]]:
-        """Yield first words with the bound on the ratio of any window there, highest first."""
+        """Yield first words and the bound on the ratio of their windows, highest bound first."""
         import numpy as np  # noqa: PLC0415 - few starts of a process place a claim
 
         firsts = range(len(self._words) - shortest + 1)
@@ -139,7 +135,7 @@ def similarity(first: str, second: str) -> float:
 
 
 def _words_of(text: str) -> list[_Word]:
-    """Split at white space (ideographs one by one), fold each word, keep its raw offsets."""
+    """Split at white space (ideographs one by one); fold each word and keep its raw offsets."""
     words = []
     for match in _WORD.finditer(text):
         if folded := fold(match[0]):
@@ -149,7 +145,7 @@ def _words_of(text: str) -> list[_Word]:
 
 
 def fold(word: str) -> str:
-    """Reduce a word to what is compared: letters and digits, in one case and one Unicode form."""
+    """Return the letters and digits of a word in one case and one Unicode form."""
     if word.isascii():
         return word.lower() if word.isalnum() else _NOT_SPOKEN.sub("", word).lower()
     form = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())

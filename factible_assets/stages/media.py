@@ -1,11 +1,8 @@
-"""What is found out about the pictures of a video: rows of hints, which no verdict reads.
+"""Hints about the pictures of a video, which no verdict reads.
 
-What belongs here: which pictures are looked at, what is asked about them, and the rows that come of
-it. What does not: the bytes of a picture and the services (resources/images).
-
-After AgentFact's image retrieval and analysis (section IV-B3): reverse search, matches in classes,
-hints of tampering, the test for a miscaption, a deepfake score. Where it asks a language model,
-this takes the services' own classes of matches, error level analysis, words and dates in common.
+After AgentFact's image retrieval and analysis (section IV-B3): reverse search, classes of matches,
+hints of tampering, the test for a miscaption, a deepfake score. Instead of a language model it uses
+the services' classes of matches, error level analysis, and common words and dates.
 """
 
 from __future__ import annotations
@@ -27,15 +24,15 @@ from factible_assets.stages.transcript import storable
 from resources.pages.base import FetchedPage
 
 MOST_FRAMES = 4
-"""Frames of a local video, evenly spread: enough to meet each of a few scenes."""
+"""Frames of a local video, evenly spread: enough for each of a few scenes."""
 MOST_PAGES = 5
-"""Pages that show the picture and are read for their date and their words."""
+"""Pages with the picture to read for their dates and words."""
 _STRONG_ERROR_LEVEL = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture of a video by its name, and how its bytes are had; `load` raises NoPictureError."""
+    """A picture of a video; `load` returns its bytes or raises NoPictureError."""
 
     name: str
     load: Callable[[], Awaitable[bytes]]
@@ -43,7 +40,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class MediaServices:
-    """Who is asked about pictures, None for who is not set up; `inspect` looks into the bytes."""
+    """The services for pictures; None: not configured. `inspect` analyses the bytes locally."""
 
     inspect: Callable[[bytes], images.ImageFacts]
     fetcher: Fetcher
@@ -52,7 +49,7 @@ class MediaServices:
 
 
 def frame_moments(duration_seconds: float) -> tuple[float, ...]:
-    """Return the moments, in seconds, at which frames are taken: amid MOST_FRAMES equal parts."""
+    """Return the moments, in seconds, amid MOST_FRAMES equal parts of the video."""
     part = duration_seconds / MOST_FRAMES
     return tuple(round((place + 0.5) * part, 3) for place in range(MOST_FRAMES))
 
@@ -60,7 +57,7 @@ def frame_moments(duration_seconds: float) -> tuple[float, ...]:
 async def examine(
     video: Video, pictures: Sequence[Picture], claims: Sequence[Claim], services: MediaServices
 ) -> tuple[MediaFinding, ...]:
-    """Find out what can be about each picture; a service that fails is a row, not an exception."""
+    """Examine each picture; the failure of a service is a row, not an exception."""
     examined = [_examine(_Rows(video, each.name), each, claims, services) for each in pictures]
     return tuple(row for rows in await asyncio.gather(*examined) for row in rows)
 
@@ -140,7 +137,7 @@ async def _examine(
 async def _matches(
     rows: _Rows, answer: images.ImageAnswer | None, claims: Sequence[Claim], fetcher: Fetcher
 ) -> None:
-    """Enter where else the picture is, the earliest page of each kind first, and what that says."""
+    """Add a row for each match elsewhere, the earliest page of each kind first."""
     if answer is None:
         reason = "No reverse search is set up (GOOGLE_VISION_API_KEY)."
         rows.add("match", status="skipped", reason=reason)
@@ -188,7 +185,7 @@ def _miscaption(
     pages: dict[str, FetchedPage],
     claims: Sequence[Claim],
 ) -> None:
-    """Hold each claim against the earliest page that showed the very picture before the video.
+    """Compare each claim with the earliest page that showed the same picture before the video.
 
     The score is the share of the claim's content words that this page lacks.
     """

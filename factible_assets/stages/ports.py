@@ -1,9 +1,7 @@
-"""The doors of the domain: what stages need from outside, as protocols.
+"""The protocols of the services that the stages use, their values, and a reasoner's errors.
 
-What belongs here: the protocols that stages are handed implementations of, the values that cross
-them, and the errors of a reasoner. What does not: any implementation. Resources satisfy their
-protocols structurally, so that they need not know this package; what they hand over stands in their
-own value modules (`base.py`), and so do the protocols of search and of prior fact checks.
+Resources satisfy these protocols structurally and do not import this package. Their own values, and
+the protocols of search and prior fact checks, are in `resources/*/base.py`.
 """
 
 from __future__ import annotations
@@ -29,22 +27,22 @@ Value_co = TypeVar("Value_co", covariant=True)
 
 
 class Fetcher(Protocol):
-    """Obtains pages. Never raises for a page that fails: it answers so.
+    """Fetches pages. A failure is an answer, not an exception.
 
-    An implementation that keeps pages keeps none that breaks its promise.
+    An implementation with a cache does not keep a page that breaks its promise.
     """
 
     async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage: ...
 
 
 class RatingDirectory(Protocol):
-    """Returns the ratings listed for exactly a host name, in order of precedence of their sets."""
+    """Returns the ratings listed for exactly this host name, by precedence of their sets."""
 
     def lookup(self, domain: str) -> Sequence[ListedRating]: ...
 
 
 class DomainAges(Protocol):
-    """Looks up when a domain was registered. Never raises: it answers."""
+    """Looks up the registration date of a domain. A failure is an answer, not an exception."""
 
     async def age(self, domain: str) -> DomainAge: ...
 
@@ -53,9 +51,9 @@ class DomainAges(Protocol):
 
 
 class ReasonerError(Exception):
-    """A reasoner has no answer. `reason` is a sentence for a person, without secrets.
+    """A reasoner has no answer. `reason` is a sentence for users, without secrets.
 
-    `calls` were made all the same. What is `lasting` fails until somebody changes something.
+    `calls` are the model calls until then. A `lasting` error stays until somebody acts.
     """
 
     def __init__(
@@ -72,32 +70,32 @@ class ReasonerOutageError(ReasonerError):
 
 
 class ReasonerRefusalError(ReasonerError):
-    """A reasoner's model declined to answer, with its own `reason` if any; nothing is due."""
+    """A reasoner's model declined to answer, with its own `reason` if any; no re-check is due."""
 
 
 class BudgetSpentError(ReasonerError):
-    """A claim has used up what it may cost; `reason` names the limit."""
+    """A claim has used up its budget; `reason` names the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class WithCalls(Generic[Value_co]):
-    """A judgement with the model calls that it took (none for the embedded engine)."""
+    """A reasoner's result with the model calls that it took (none for the embedded engine)."""
 
     value: Value_co
     calls: tuple[records.LlmCall, ...] = ()
 
 
 def clamped(score: float) -> float:
-    """Return a reasoner's score cut to 0 to 1, 0 for what is no number."""
+    """Return a reasoner's score cut to 0 to 1; NaN becomes 0."""
     return 0.0 if math.isnan(score) else min(1.0, max(0.0, score))
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimDraft:
-    """A claim as a reasoner or a corpus words it, with the `searches` for it if there are some.
+    """A claim in the words of a reasoner or a corpus, with its `searches` if it has some.
 
-    A reasoner that knows the place of the claim gives its raw offsets. `speaker` overrules the
-    speaker that the transcript names there.
+    A reasoner that knows the claim's place gives raw offsets. `speaker` takes precedence over the
+    speaker in the transcript.
     """
 
     text: str
@@ -115,8 +113,8 @@ class ClaimDraft:
 class ClaimDrafts:
     """The claims of one transcript, most important first.
 
-    `refused` claims were not said like that. `left_out` claims were found, too, but are more than
-    were asked for. `basis` names the reasoner that found them, if it is not the one that was asked.
+    `refused` counts claims that nobody said like that, `left_out` claims beyond the limit. `basis`
+    names the reasoner that found them, if it is not the configured one.
     """
 
     thesis: str | None
@@ -128,21 +126,21 @@ class ClaimDrafts:
 
 @dataclass(frozen=True, slots=True)
 class QueryDraft:
-    """A query as a reasoner words it."""
+    """A query in a reasoner's words."""
 
     text: str
     query_type: records.QueryType
     priority: int
     seeks_opposite: bool = False
     basis: records.Maker | None = None
-    """Who worded it, where that is not the reasoner who was asked."""
+    """The reasoner that worded it, if it is not the configured one."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceDraft:
-    """What a reasoner reads in a page. `quotes` are offers: only verbatim ones are kept.
+    """A reasoner's reading of a page. Of its `quotes` only verbatim ones stay.
 
-    A draft is `contradicted` if its own best quote says the contrary of its stance.
+    It is `contradicted` if its own best quote says the contrary of its stance.
     """
 
     stance: records.Stance
@@ -155,10 +153,10 @@ class EvidenceDraft:
 
 
 QuoteReader: TypeAlias = Callable[[str, str, str], records.Stance | None]
-"""Tells which side a quote takes of a claim; None if it takes none that could be told.
+"""Returns the stance of a quote to a claim; None if it shows none.
 
-Its arguments are the claim, the quote, and the quote's context: the page's title on the first line,
-then the words before the quote. Blocking; safe to call from several threads.
+The arguments are the claim, the quote, and its context: the page's title on the first line, then
+the words before the quote. Blocking; safe to call from several threads.
 """
 
 
@@ -172,7 +170,7 @@ class VerdictDraft:
 
 
 class Arrivals:
-    """How many pages of one claim are still on their way, for who would read several at once."""
+    """Counts the pages of one claim that have not arrived, for readers of several pages at once."""
 
     def __init__(self, expected: int) -> None:
         self._missing = expected + 1
@@ -180,20 +178,20 @@ class Arrivals:
         self.one_in()
 
     def one_in(self) -> None:
-        """Note that a page is in, or will not come."""
+        """Count a page that arrived or failed."""
         self._missing -= 1
         if self._missing <= 0:
             self._all_in.set()
 
     async def all_in(self, patience: float) -> None:
-        """Wait until all pages are in, at most so many seconds."""
+        """Wait for all pages, at most `patience` seconds."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._all_in.wait(), patience)
 
 
 @dataclass(frozen=True, slots=True)
 class PageExcerpt:
-    """What a reasoner is given of one source: the stored text of the page, and its search hit."""
+    """One source for a reasoner: the stored text of its page, and its search hit."""
 
     canonical_url: str
     title: str
@@ -201,9 +199,9 @@ class PageExcerpt:
     text: str
     published_on: date | None = None
     arrivals: Arrivals | None = field(default=None, compare=False)
-    """The other pages of the claim; None if it stands for itself."""
+    """The other pages of the claim; None if the page stands for itself."""
     sought: str | None = None
-    """What is looked for beside the claim; None: the claim alone."""
+    """A question beside the claim; None: the claim alone."""
     together: bool = False
     """Whether a language model may read it in one call with other pages of its claim."""
 
@@ -245,7 +243,7 @@ class QueryWriter(Protocol):
     async def write_queries(
         self, video: records.Video, claim: records.Claim, *, max_queries: int
     ) -> WithCalls[tuple[QueryDraft, ...]]:
-        """Word the searches that would find evidence for and against a claim."""
+        """Word searches for evidence for and against a claim."""
         ...
 
 
@@ -258,7 +256,7 @@ class EvidenceReader(Protocol):
     async def read_evidence(
         self, video: records.Video, claim: records.Claim, query: records.Query, page: PageExcerpt
     ) -> WithCalls[EvidenceDraft | None]:
-        """Read what a page says about a claim; None if it does not speak of it."""
+        """Read a page for a claim; None if the page does not speak of it."""
         ...
 
 
@@ -303,28 +301,27 @@ class OneReasoner(ClaimFinder, QueryWriter, EvidenceReader, Judge, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reasoner:
-    """Who makes each of the four judgements of a check."""
+    """The makers of the four judgements of a check."""
 
     claims: ClaimFinder
     queries: QueryWriter
     evidence: EvidenceReader
     verdicts: Judge
     writer: VerdictWriter | None = None
-    """A model that adds words to the verdicts of a video, if the run asks for that."""
+    """Adds words to the verdicts of a video; None: the run does not want them."""
 
     @classmethod
     def of(cls, one: OneReasoner) -> Reasoner:
-        """Return a reasoner whose four judgements are made by one."""
         return cls(one, one, one, one)
 
     @property
     def basis(self) -> records.Basis:
-        """Return who reads the evidence, because the verdict rests on it."""
+        """The reader of the evidence, on which the verdict rests."""
         return self.evidence.basis
 
     @property
     def bases(self) -> tuple[records.Basis, ...]:
-        """Return who words the queries and who reads the evidence."""
+        """The writer of the queries and the reader of the evidence."""
         return self.queries.basis, self.evidence.basis
 
 
@@ -332,12 +329,11 @@ class Reasoner:
 
 
 class Observer:
-    """Hears what happens while a video is checked; itself it does nothing with it.
+    """Receives the events of a check; this base class ignores them all.
 
-    Must return at once and never raise. `left_out` claims were found beyond those that a run
-    checks. `remarked` is a sentence on something that went otherwise than asked for. The code that
-    runs the check tells the last three: that another check of the video is waited for, that an
-    asset is stored, that the run was asked to stop and closes what it has open.
+    Methods must return at once and never raise. `left_out` counts claims beyond the limit of the
+    run. `remarked` is a sentence about a deviation from the request. The run itself sends the last
+    three: it waits for another check of the video, has stored an asset, or is stopping.
     """
 
     def transcript_progressed(self, words: str, share: float) -> None: ...
@@ -359,7 +355,7 @@ class Observer:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Everything that the flow is handed from outside."""
+    """The services of one flow."""
 
     reasoner: Reasoner
     searcher: SearchProvider
@@ -368,4 +364,4 @@ class Services:
     ages: DomainAges
     observer: Observer = field(default_factory=Observer)
     fact_checks: FactCheckLane | None = None
-    """Where prior fact checks are looked up; None: the lane is off."""
+    """Looks up prior fact checks; None: switched off."""

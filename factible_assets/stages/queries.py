@@ -1,8 +1,4 @@
-"""From a reasoner's drafts to the searches that are made for a claim.
-
-What belongs here: which drafts are asked, in which order, and what is added to them. What does not:
-wording queries, which is the reasoner's judgement; asking them (search.py).
-"""
+"""From a reasoner's drafts to the searches for a claim: their choice, order and repair."""
 
 from __future__ import annotations
 
@@ -37,15 +33,14 @@ _MAX_TIME_WORDS = 3
 def build_queries(
     claim: Claim, drafts: Sequence[QueryDraft], config: QueriesConfig, *, basis: Maker
 ) -> tuple[Query, ...]:
-    """Return the queries that are asked for a claim, in the order in which they are tried.
+    """Return the queries of a claim in their order; at least one.
 
-    Factible, section 1.3.3: drafts above `max_priority` are left out, the rest is sorted by
-    priority, then by type as in table 4, and cut at `max_queries`. It also asks for opposing views
-    and the temporal context: so the last of several gives way to the most urgent draft that seeks
-    the opposite, if no other does, and a query that lost all time words of the claim gets them
-    back.
+    Factible, section 1.3.3: drop drafts above `max_priority`, sort by priority, then by type as in
+    table 4, and cut at `max_queries`. The section also wants opposing views and the temporal
+    context: if no kept draft seeks the opposite, the most urgent one that does takes the last
+    place, and a draft without the claim's time words gets them back.
 
-    At least one is returned: the most urgent, or the claim's own words if the reasoner worded none.
+    If no draft remains, the most urgent one stays; without drafts, the claim's own words.
     """
     said, types = time_words(claim.text), get_args(QueryType)
     repaired = []
@@ -81,9 +76,9 @@ def build_queries(
 
 
 def query_row(claim: Claim, text: str, *, basis: QueryBasis, **columns: Any) -> Query:
-    """Return a search for a claim, the first and a direct one if `columns` do not say otherwise.
+    """Return a query row; by default the first query of its claim, and a direct one.
 
-    Of a claim whose queries were not written the text is empty, and `status` and `reason` say why.
+    A claim without queries has a row with an empty text, whose `status` and `reason` say why.
     """
     usual = {
         "query_id": query_id(claim.claim_id, text),
@@ -99,5 +94,5 @@ def query_row(claim: Claim, text: str, *, basis: QueryBasis, **columns: Any) -> 
 
 
 def time_words(text: str) -> tuple[str, ...]:
-    """Return the words of a text that say when: years, decades, quarters, months, "last year"."""
+    """Return a text's words for times: years, decades, quarters, months, "last year"."""
     return tuple(dict.fromkeys(match[0] for match in _TIME_WORDS.finditer(text)))

@@ -1,17 +1,12 @@
-"""What people correct about the check of a claim, and what follows from it for the flow.
+"""Folds reviewers' actions into corrections in force, and applies them to queries and evidence.
 
-What belongs here: folding a reviewer's actions into what is in force, and applying that to queries,
-search results and evidence. What does not: making claims of words (claims.py), storing actions
-(warehouse/reviews.py), entering them (cli/review.py), choosing pages (search.py).
+The latest action on a query or a source of a claim counts; the view standing_reviews
+(warehouse/views/60_reviews.sql) follows the same rule. A page without an action of its own follows
+its domain. A page added after its domain was blocked is an exception; one added before is blocked
+with its domain.
 
-Of all that was said about one query, or one source, of a claim, the latest counts; the view
-standing_reviews (warehouse/views/60_reviews.sql) keeps the same rule. A page whose own address
-nobody spoke of follows its domain; one that was added after its domain was blocked is an exception,
-and one that was added before is blocked with it.
-
-A claim that is reworded is another claim, and what was done to it follows it: its queries, its
-sources and their ratings, who it is assigned to. What judges its words does not: assessments,
-rulings, and the stance of a source. Assessments and rulings are opinions that no check reads.
+A reworded claim is a new claim. Its queries, its sources, their ratings and its assignee move along
+with it. Assessments, rulings and the stances of sources judge the old words and stay behind.
 """
 
 from __future__ import annotations
@@ -19,29 +14,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, get_args
+from typing import get_args
 from urllib.parse import urlsplit
 
 from factible_assets import records
-from factible_assets.stages.ids import claim_id, hit_id, query_id
+from factible_assets.stages.ids import claim_id, query_id
 from factible_assets.stages.queries import query_row
 from factible_assets.stages.reliability import LISTED_SCORES
-from factible_assets.stages.urls import UnusableUrlError, canonical_url, domain_of
+from factible_assets.stages.urls import UnusableUrlError, canonical_url
+from resources.search.base import FoundHit
 
-REVIEWER = "reviewer"
-"""The search provider of sources that a person added."""
 OPINIONS: frozenset[records.ReviewKind] = frozenset({"note", "assess", "assign", "sign"})
-"""What changes no check."""
+"""Actions that change no check."""
 QUERY_KINDS: frozenset[records.ReviewKind] = frozenset({"add_query", "edit_query", "remove_query"})
 CLAIM_KINDS: frozenset[records.ReviewKind] = frozenset(
     {"reword_claim", "split_claim", "drop_claim", "restore_claim", "add_claim"}
 )
-"""What changes the list of claims."""
+"""Actions that change the list of claims."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordedQuery:
-    """A query in a reviewer's words. `replaces` are the queries in whose place it is asked."""
+    """A query in a reviewer's words; `replaces` has the ids of the queries that it replaces."""
 
     query_id: str
     text: str
@@ -52,32 +46,30 @@ class WordedQuery:
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """What reviewers correct about one claim.
+    """The corrections of one claim that are in force."""
 
-    `queries` are in their own words, in order of entry; `unasked` are the ids of those that are not
-    asked. By address or domain, `sources` has the act that blocked or added it last; by address,
-    `stances` and `ratings` have who overruled them.
-    """
-
-    queries: tuple[WordedQuery, ...] = ()
-    unasked: frozenset[str] = frozenset()
+    queries: tuple[WordedQuery, ...] = ()  # In order of entry
+    unasked: frozenset[str] = frozenset()  # The ids of removed or replaced queries
     sources: Mapping[str, records.ReviewAction] = field(default_factory=dict)
+    """The latest action that added or blocked a source, by address or domain."""
     stances: Mapping[str, records.ReviewAction] = field(default_factory=dict)
+    """The actions that overruled a stance, by address; `ratings` likewise."""
     ratings: Mapping[str, records.ReviewAction] = field(default_factory=dict)
 
     @property
-    def added(self) -> tuple[str, ...]:
-        """Return the addresses that are read whatever the searches find, in order of entry."""
+    def added(self) -> list[FoundHit]:
+        """The pages to read whatever the searches find, in order of entry."""
         acts = sorted(self.sources.items(), key=lambda pair: _place(pair[1]))
-        return tuple(canonical for canonical, _ in acts if self.adds(canonical))
+        addresses = [act.value or page for page, act in acts if self.adds(page)]
+        return [FoundHit(rank, each, each) for rank, each in enumerate(addresses, start=1)]
 
     def adds(self, canonical: str) -> bool:
-        """Tell whether a reviewer wants a page to be read."""
+        """Whether a reviewer added a page."""
         act = self.sources.get(canonical)
         return act is not None and act.action == "add_source" and self.blocked(canonical) is None
 
     def blocked(self, url: str) -> str | None:
-        """Say why a page is left out: its address is blocked, or its domain; None if neither."""
+        """Return the reason if a page's address or domain is blocked, else None."""
         try:
             canonical = canonical_url(url)
         except UnusableUrlError:
@@ -104,18 +96,18 @@ NO_CORRECTIONS = Corrections()
 
 
 def in_order(actions: Iterable[records.ReviewAction]) -> list[records.ReviewAction]:
-    """Return actions in the order in which they were done, each once."""
+    """Return distinct actions in order of time."""
     distinct = {action.action_id: action for action in actions}
     return sorted(distinct.values(), key=_place)
 
 
 def corrections_by_claim(actions: Iterable[records.ReviewAction]) -> dict[str, Corrections]:
-    """Fold the actions on the claims of a video, in any order, into what is in force."""
+    """Fold the actions on a video's claims, in any order, into the corrections of each claim."""
     return {claim: _fold(claim, done) for claim, done in by_claim(actions).items()}
 
 
 def by_claim(actions: Iterable[records.ReviewAction]) -> dict[str, list[records.ReviewAction]]:
-    """Return what was done to each claim in order, under its former words too, by its id now."""
+    """Group actions by the claim's current id, including those under its former words."""
     ordered = in_order(actions)
     names = claims_in_force(ordered).names
     found: dict[str, list[records.ReviewAction]] = {}
@@ -127,9 +119,9 @@ def by_claim(actions: Iterable[records.ReviewAction]) -> dict[str, list[records.
 def latest(
     kind: records.ReviewKind, actions: Iterable[records.ReviewAction], claim: str | None = None
 ) -> records.ReviewAction | None:
-    """Return the latest act of a kind on one claim, None if there is none or it was taken back.
+    """Return the latest action of a kind that nobody took back, else None.
 
-    `claim` is the id of the words on which it must have been done; None: any of the claim's.
+    `claim` restricts it to one claim id; None: any former words of the claim count.
     """
     done = (each for each in actions if each.action == kind and claim in {None, each.claim_id})
     last = max(done, key=_place, default=None)
@@ -141,9 +133,10 @@ def latest(
 
 @dataclass(frozen=True, slots=True)
 class WordedClaim:
-    """A claim in a reviewer's words, whose id it has; added if it is `like` none.
+    """A claim in a reviewer's words.
 
-    `said` are the words of the transcript that the reviewer pointed to, if any.
+    `like` is the id of the claim that it replaces; None: it is an addition. `said` are the words of
+    the transcript that the reviewer selected, if any.
     """
 
     claim_id: str
@@ -154,10 +147,10 @@ class WordedClaim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimsInForce:
-    """What reviewers made of the list of claims, each by id.
+    """The list of claims after the reviewers' actions, by claim id.
 
-    `names`: what a claim is called now, by every id that it had under other words. `gone`: why a
-    claim is not checked any more, as it was dropped or split.
+    `names` maps every former id of a claim to its current id. `gone` has the action that dropped or
+    split a claim.
     """
 
     names: Mapping[str, str]
@@ -208,7 +201,7 @@ def claims_in_force(actions: Iterable[records.ReviewAction]) -> ClaimsInForce:
             gone.pop(mine, None)
             for part in parts.pop(mine, ()):
                 worded.pop(names.get(part, part), None)
-            # What is restored may be called otherwise by now.
+            # The restored claim may have got other words in the meantime.
             worded.setdefault(mine, WordedClaim(mine, words.get(mine, value), like=mine))
     return ClaimsInForce(names, worded, gone)
 
@@ -222,7 +215,7 @@ def _fold(claim: str, actions: Sequence[records.ReviewAction]) -> Corrections:
     sources: dict[str, records.ReviewAction] = {}
     stances: dict[str, records.ReviewAction] = {}
     ratings: dict[str, records.ReviewAction] = {}
-    # A query in a reviewer's words goes with its claim when that is reworded, under a new id.
+    # A reviewer's query moves along with a reworded claim, under a new id.
     moved: dict[str, str] = {}
     for action in actions:
         target = action.target or ""
@@ -265,11 +258,11 @@ def _place(action: records.ReviewAction) -> tuple[datetime, int, str]:
 def corrected_queries(
     claim: records.Claim, written: Sequence[records.Query], corrections: Corrections
 ) -> tuple[records.Query, ...]:
-    """Return the queries that are asked for a claim, ranked from 1.
+    """Return the queries of a claim after corrections, ranked from 1.
 
-    Written ones in their order, a replaced one in its place; then those that a reviewer added. Done
-    twice it changes nothing. If nothing is left to ask, the claim's own words are, for a claim
-    without a query could never have a complete verdict.
+    The written ones keep their order, replacements take the place of the replaced, and additions
+    follow. Applying corrections twice changes nothing. If no query remains, the claim's own words
+    become one, because a claim without a query could never have a complete verdict.
     """
     worded = {query.query_id for query in corrections.queries}
     instead = {each: query for query in corrections.queries for each in query.replaces}
@@ -302,50 +295,8 @@ def corrected_queries(
     return tuple(query.model_copy(update={"rank": rank}) for rank, query in ranked)
 
 
-def with_added_sources(
-    queries: Sequence[records.Query],
-    searches: Sequence[records.Search],
-    hits: Sequence[records.SearchHit],
-    corrections: Corrections,
-) -> tuple[tuple[records.Search, ...], tuple[records.SearchHit, ...]]:
-    """Put the sources that a reviewer added among what the searches of a claim found.
-
-    They are results of the provider `reviewer`, under the first query that could be asked; one that
-    this query found itself is found by both.
-    """
-    added = corrections.added
-    under = next((query for query in queries if query.status == "ok"), None)
-    if under is None or not added:
-        return tuple(searches), tuple(hits)
-    own: dict[str, Any] = {
-        "query_id": under.query_id,
-        "claim_id": under.claim_id,
-        "video_id": under.video_id,
-        "provider": REVIEWER,
-        "page": 1,
-    }
-    merged = {(hit.query_id, hit.canonical_url): hit for hit in hits}
-    for rank, canonical in enumerate(added, start=1):
-        place, url = (under.query_id, canonical), corrections.sources[canonical].value or canonical
-        if held := merged.get(place):
-            merged[place] = held.model_copy(update={"provider": f"{held.provider}+{REVIEWER}"})
-            continue
-        merged[place] = records.SearchHit(
-            **own,
-            hit_id=hit_id(*place),
-            rank=rank,
-            title=url,
-            url=url,
-            canonical_url=canonical,
-            domain=domain_of(url),
-            snippet="",
-        )
-    asked = records.Search(**own, hit_count=len(added), latency_seconds=0.0, status="ok")
-    return (*searches, asked), tuple(merged.values())
-
-
 def with_overrulings(row: records.Evidence, corrections: Corrections) -> records.Evidence:
-    """Return evidence as reviewers overruled it; what the machine said stays beside it."""
+    """Return evidence with reviewers' overrulings; the machine's values stay in their columns."""
     if row.status != "ok":
         return row
     changes: dict[str, object] = {}
@@ -368,9 +319,9 @@ def with_overrulings(row: records.Evidence, corrections: Corrections) -> records
 def applied_by(
     actions: Iterable[records.ReviewAction], claim_ids: frozenset[str], stages: frozenset[str]
 ) -> tuple[str, ...]:
-    """Return the ids of the actions that a run of these stages on these claims keeps to.
+    """Return the ids of the actions that a run of these stages on these claims applies.
 
-    Who words a claim is heard once it is checked; who drops one, at once.
+    An action that words a claim applies when the run checks that claim; a drop applies at once.
     """
     needed: dict[records.ReviewKind, str] = {
         **dict.fromkeys(QUERY_KINDS | CLAIM_KINDS, "queries"),

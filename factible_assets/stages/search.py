@@ -1,11 +1,8 @@
-"""From queries to the pages that are worth reading.
+"""From queries to the pages worth reading: the searches, the merged hits, and the choice of pages.
 
-What belongs here: asking providers, the adaptive credibility filter, merging hits, and choosing the
-pages of a claim. What does not: rating domains (reliability.py), reading pages (evidence.py).
-
-Adaptive credibility filtering (Factible, section 1.3.4): twice the limit is asked for first; when
-more than half of that is rated below the minimum, the next page of results is asked for (never the
-same again); the best are taken, with a minimum guarantee where nothing is reliable.
+Adaptive credibility filtering (Factible, section 1.3.4): ask for twice the limit; if more than half
+of the results are rated below the minimum, ask for the next page of results (never the same again);
+take the best, with a minimum guarantee if no source is reliable.
 """
 
 from __future__ import annotations
@@ -15,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from rapidfuzz import fuzz, utils
@@ -30,35 +26,38 @@ from factible_assets.stages.transcript import storable
 from resources.search.base import ANSWERS, FoundHit, SearchProvider, SearchRequest
 
 PRIMARY: frozenset[records.SourceClass] = frozenset({"academic", "government"})
-"""Who measures, decides and publishes first; all others mostly report it."""
+"""Sources that measure, decide and publish first; the others mostly report it."""
 HEADROOM = 2
-"""How many times the limit is asked for first (Factible, section 1.3.4)."""
+"""How many times the limit the first request asks for (Factible, section 1.3.4)."""
+PUBLISHED = "published_fact_check"
+"""The provider of the pages of published fact checks."""
+REVIEWER = "reviewer"
+"""The provider of the pages that a person added."""
 _SAME_TITLE = 90
-"""Token-sort similarity (0 to 100) from which two videos' titles are one."""
+"""Token-sort similarity (0 to 100) from which two videos have the same title."""
 _UNREADABLE = re.compile(
     r"7z|aac|apk|avi|bin|bmp|csv|dmg|docx?|epub|exe|flac|flv|gif|gz|ico|iso|jpe?g|m4[av]|mkv|mobi"
     r"|mov|mp[34]|mpe?g|od[pst]|og[gv]|png|pptx?|rar|rtf|svg|tar|tgz|tiff?|wav|web[mp]|wm[av]|xlsx?"
     r"|zip"
 )
-"""File types that no text is read from. PDFs are read."""
+"""File types without readable text. PDFs have text."""
 _FACT_CHECK = re.compile(
     r"fact[-_]?check|faktencheck|faktenfuchs|verificado|desintox", re.IGNORECASE
 )
-"""Addresses of fact checks on sites of others: "fact-check" and "factcheck" (Chen et al. 2023,
+"""Addresses of fact checks on general sites: "fact-check" and "factcheck" (Chen et al. 2023,
 arXiv:2305.11859, appendix A.1), and the same in other languages."""
 
 
-# --- Asking -------------------------------------------------------------------------------------
+# --- Searching ----------------------------------------------------------------------------------
 
 
 async def gather_hits(
     query: records.Query, searcher: SearchProvider, book: RatingBook, config: SearchConfig
 ) -> tuple[list[records.Search], tuple[records.SearchHit, ...]]:
-    """Ask a query's first page of results, and the second when the first is poor.
+    """Ask for a query's first page of results, and for the second if the first is poor.
 
-    Returns how each search ended, and the hits, merged by canonical URL; one that several providers
-    found has all their names and the best rank. Every hit's domain is rated in `book`. An outage is
-    a Search row, no exception.
+    Returns a row for each search, and the hits, merged by canonical URL. `book` rates the domain of
+    every hit. An outage is a Search row, not an exception.
     """
     searches, hits = await _ask(query, searcher, config, page=1, before_it={})
     book.rate(hit.url for hit in hits)
@@ -72,29 +71,74 @@ async def gather_hits(
     return searches, merge_hits(hits)
 
 
-PUBLISHED = "published_fact_check"
-"""The provider of hits that a lane of fact checks found."""
+async def _ask(
+    query: records.Query,
+    searcher: SearchProvider,
+    config: SearchConfig,
+    *,
+    page: int,
+    before_it: Mapping[str, int],
+) -> tuple[list[records.Search], list[records.SearchHit]]:
+    """Ask all providers for one page; `before_it` counts each provider's earlier hits."""
+    request = SearchRequest(
+        query.text,
+        limit=HEADROOM * config.max_results,
+        page=page,
+        before=config.published_before,
+        after=config.published_after,
+        exclude_domains=config.exclude_domains,
+        exclude_file_types=config.exclude_file_types,
+        language=config.language,
+        country=config.country,
+    )
+    searches, hits = [], []
+    for answer in await searcher.search(request):
+        failed, provider = answer.outcome == "outage", answer.provider
+        given = () if failed else answer.hits
+        found = [hit for hit in given if config.answers or not is_answer(hit)]
+        searches.append(
+            records.Search(
+                query_id=query.query_id,
+                claim_id=query.claim_id,
+                video_id=query.video_id,
+                provider=provider,
+                page=page,
+                hit_count=len(found),
+                latency_seconds=answer.latency_seconds,
+                status="infra_error" if failed else "ok" if found else "no_evidence",
+                reason=answer.reason or (f"{provider} did not say why" if failed else None),
+            )
+        )
+        for rank, hit in enumerate(found, start=1 + before_it.get(provider, 0)):
+            hits.append(_hit_row(query, hit, provider, page, rank))
+    return searches, hits
 
 
-def is_answer(hit: FoundHit | records.SearchHit) -> bool:
-    """Tell whether a hit is what an answer engine says itself: its snippet is its whole text."""
-    return hit.url.startswith(ANSWERS)
-
-
-def is_review(hit: records.SearchHit) -> bool:
-    """Tell whether a hit is a published fact check, as a lane of fact checks found it."""
-    return PUBLISHED in hit.provider.split("+")
-
-
-def rated(hit: records.SearchHit, rating: records.ReliabilityRating) -> records.ReliabilityRating:
-    """Return what the rating of a hit's domain is for the hit itself."""
-    if is_review(hit):
-        return rating.model_copy(update={"source_class": "fact_checker"})
-    return as_answered(rating) if is_answer(hit) else as_cited(rating, hit.citation_count)
+def _hit_row(
+    query: records.Query, hit: FoundHit, provider: str, page: int, rank: int
+) -> records.SearchHit:
+    url = storable(hit.url)
+    canonical = identity_of(url)
+    return records.SearchHit(
+        hit_id=hit_id(query.query_id, canonical),
+        query_id=query.query_id,
+        claim_id=query.claim_id,
+        video_id=query.video_id,
+        provider=provider,
+        page=page,
+        rank=rank,
+        title=storable(hit.title),
+        url=url,
+        canonical_url=canonical,
+        domain=urls.domain_of(url),  # Empty if it is no web address; select_hits drops it.
+        snippet=storable(hit.snippet),
+        published_on=hit.published_on,
+        citation_count=hit.citation_count,
+    )
 
 
 def merge_hits(hits: Iterable[records.SearchHit]) -> tuple[records.SearchHit, ...]:
-    """Merge a query's hits by canonical URL, best rank first."""
+    """Merge a query's hits by canonical URL, best rank first, with the names of all providers."""
     merged: dict[str, records.SearchHit] = {}
     for hit in sorted(hits, key=lambda hit: (hit.rank, hit.page)):
         held = merged.setdefault(hit.canonical_url, hit)
@@ -107,69 +151,61 @@ def merge_hits(hits: Iterable[records.SearchHit]) -> tuple[records.SearchHit, ..
     return tuple(merged.values())
 
 
+def with_pages(
+    queries: Sequence[records.Query],
+    searches: Sequence[records.Search],
+    hits: Sequence[records.SearchHit],
+    provider: str,
+    pages: Sequence[FoundHit],
+    latency_seconds: float = 0.0,
+) -> tuple[tuple[records.Search, ...], tuple[records.SearchHit, ...]]:
+    """Add known pages to a claim's hits, as results of `provider` for its first query.
+
+    A page that this query found itself keeps its hit and gets the second provider.
+    """
+    query = next((query for query in queries if query.status == "ok"), None)
+    if query is None or not pages:
+        return tuple(searches), tuple(hits)
+    merged = {hit.hit_id: hit for hit in hits}
+    for page in pages:
+        hit = _hit_row(query, page, provider, 1, page.rank)
+        held = merged.setdefault(hit.hit_id, hit)
+        if held is not hit:
+            both = f"{held.provider}+{provider}"
+            dated = {"provider": both, "published_on": held.published_on or hit.published_on}
+            merged[hit.hit_id] = held.model_copy(update=dated)
+    search = records.Search(
+        query_id=query.query_id,
+        claim_id=query.claim_id,
+        video_id=query.video_id,
+        provider=provider,
+        page=1,
+        hit_count=len(pages),
+        latency_seconds=latency_seconds,
+        status="ok",
+    )
+    return (*searches, search), tuple(merged.values())
+
+
+def is_answer(hit: FoundHit | records.SearchHit) -> bool:
+    """Whether a hit is an answer engine's own answer, whose snippet is its whole text."""
+    return hit.url.startswith(ANSWERS)
+
+
+def is_review(hit: records.SearchHit) -> bool:
+    """Whether a hit is a published fact check."""
+    return PUBLISHED in hit.provider.split("+")
+
+
+def rated(hit: records.SearchHit, rating: records.ReliabilityRating) -> records.ReliabilityRating:
+    """Return the rating of a hit, from the rating of its domain."""
+    if is_review(hit):
+        return rating.model_copy(update={"source_class": "fact_checker"})
+    return as_answered(rating) if is_answer(hit) else as_cited(rating, hit.citation_count)
+
+
 def _reaches(rating: records.Rating, minimum: records.Rating) -> bool:
     return RATING_ORDER[rating] >= RATING_ORDER[minimum]
-
-
-async def _ask(
-    query: records.Query,
-    searcher: SearchProvider,
-    config: SearchConfig,
-    *,
-    page: int,
-    before_it: Mapping[str, int],
-) -> tuple[list[records.Search], list[records.SearchHit]]:
-    asked = SearchRequest(
-        query.text,
-        limit=HEADROOM * config.max_results,
-        page=page,
-        before=config.published_before,
-        after=config.published_after,
-        exclude_domains=config.exclude_domains,
-        exclude_file_types=config.exclude_file_types,
-        language=config.language,
-        country=config.country,
-    )
-    searches, hits = [], []
-    for answer in await searcher.search(asked):
-        failed = answer.outcome == "outage"
-        given = () if failed else answer.hits
-        found = [hit for hit in given if config.answers or not is_answer(hit)]
-        own: dict[str, Any] = {
-            "query_id": query.query_id,
-            "claim_id": query.claim_id,
-            "video_id": query.video_id,
-            "provider": answer.provider,
-            "page": page,
-        }
-        searches.append(
-            records.Search(
-                **own,
-                hit_count=len(found),
-                latency_seconds=answer.latency_seconds,
-                status="infra_error" if failed else "ok" if found else "no_evidence",
-                reason=answer.reason or (f"{answer.provider} did not say why" if failed else None),
-            )
-        )
-        for rank, hit in enumerate(found, start=1 + before_it.get(answer.provider, 0)):
-            url = storable(hit.url)
-            canonical = identity_of(url)
-            hits.append(
-                records.SearchHit(
-                    **own,
-                    hit_id=hit_id(query.query_id, canonical),
-                    rank=rank,
-                    title=storable(hit.title),
-                    url=url,
-                    canonical_url=canonical,
-                    # Without one the choice of pages leaves it out, with its reason.
-                    domain=urls.domain_of(url),
-                    snippet=storable(hit.snippet),
-                    published_on=hit.published_on,
-                    citation_count=hit.citation_count,
-                )
-            )
-    return searches, hits
 
 
 # --- Choosing -----------------------------------------------------------------------------------
@@ -177,7 +213,7 @@ async def _ask(
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A page that was found for a claim, under the query that it is read for."""
+    """A page found for a claim, with the query that it is read for."""
 
     query: records.Query
     hit: records.SearchHit
@@ -192,18 +228,15 @@ def select_hits(
     config: SearchConfig,
     corrections: Corrections = NO_CORRECTIONS,
 ) -> tuple[tuple[Candidate, ...], tuple[tuple[Candidate, str], ...]]:
-    """Choose which of the pages found for one claim are read. Deterministic.
+    """Choose the pages to read for one claim; return them, and the others with a reason each.
 
-    Every URL is among those that it returns first, or skipped by the rule beside it.
+    Each query, in order of rank, takes at most `max_results` pages that no earlier query took. A
+    page from a reviewer, a published fact check and an answer engine's answer come on top of that,
+    whatever their rating.
 
-    Query by query in order of rank, at most `max_results` pages each, a URL only for the first
-    query that takes it, and what no rule leaves out. What a reviewer added, a
-    published fact check, and an answer engine's answer are read beyond the limit whatever their
-    rating.
-
-    Of the others the best rating comes first, then the provider's order: the score of an unlisted
-    domain depends on its age, and a registry that does not answer must not change what is read.
-    Where fewer than max(1, max_results // 2) reach the minimum, the best of the rest fill up to
+    The best rating comes first, then the provider's order. The score has no say: that of an
+    unlisted domain depends on its age, and a silent registry must not change the choice. If fewer
+    than max(1, max_results // 2) pages reach the minimum rating, the best of the rest fill up to
     that number (the minimum guarantee; Factible, section 1.3.4, phase 3).
     """
     found, limit, minimum = list(hits), config.max_results, config.minimum_rating
@@ -218,10 +251,9 @@ def select_hits(
             if reason is not None:
                 skipped.setdefault(hit.canonical_url, (candidate, reason))
             elif hit.canonical_url not in chosen:
-                is_wanted = corrections.adds(hit.canonical_url) or is_answer(hit)
-                is_wanted = is_wanted or is_review(hit)
+                is_wanted = corrections.adds(hit.canonical_url) or is_answer(hit) or is_review(hit)
                 (wanted if is_wanted else others).append(candidate)
-        # The sort is stable, so that the provider's order stays inside one rating.
+        # A stable sort keeps the provider's order inside one rating.
         others.sort(
             key=lambda each: (
                 -RATING_ORDER[each.rating.rating],
@@ -236,8 +268,7 @@ def select_hits(
             reason = f"It is rated {word}; only sources rated {least} or better are read."
             if _reaches(each.rating.rating, minimum):
                 reason = (
-                    f"The query's limit of {limit} sources was filled by others, rated as well "
-                    "or better."
+                    f"Others, rated as well or better, filled the query's limit of {limit} sources."
                 )
             skipped.setdefault(each.hit.canonical_url, (each, reason))
     left = tuple(each for url, each in skipped.items() if url not in chosen)
@@ -269,9 +300,9 @@ def late_exclusion(
     *,
     found_as_of: date | None = None,
 ) -> str | None:
-    """Say why a page is left out after all, now that its date and its last address are known.
+    """Return the reason to leave out a fetched page, by its date and final address, else None.
 
-    `found_as_of` is the date that the search gave it, for want of its own.
+    `found_as_of` is the search's date for a page without one.
     """
     final = urls.published_at(page.final_url or page.canonical_url)
     dated = page.published_on or found_as_of
@@ -283,14 +314,14 @@ def late_exclusion(
         return why
     is_limited = config.published_before is not None or config.published_after is not None
     if dated is None and is_limited and config.undated == "drop":
-        return "Nobody says when it was published, and the run leaves out what is undated."
+        return "Its date is unknown, and the run leaves out undated pages."
     return unwanted(final, dated, config)
 
 
 def unwanted(url: str, published_on: date | None, config: SearchConfig) -> str | None:
-    """Say which of the run's own limits leaves a page out: domain, kind, file type, or period.
+    """Return the run's own reason to leave out a page: domain, kind, file type or period.
 
-    Not all providers can keep to them. What has no known date stays until its page is read.
+    Not every provider applies these limits. An undated page stays until it is read.
     """
     host, suffix = urlsplit(url).hostname or "", _file_type(url)
     kinds = config.exclude_classes
@@ -317,9 +348,9 @@ def _file_type(url: str) -> str:
 
 
 def is_the_video(video: records.Video, url: str) -> bool:
-    """Tell whether a URL shows the video that is checked, or a copy of its transcript.
+    """Whether a URL shows the checked video or its transcript.
 
-    By the platform's id, the video's own URL, or its YouTube id in any other site's URL.
+    It does if it has the platform's id, the video's own URL, or its YouTube id anywhere.
     """
     shown, own = urls.video_reference(url), urls.video_reference(video.url or "")
     if shown is not None and (shown == own or shown.video_id == video.video_id):
@@ -329,7 +360,7 @@ def is_the_video(video: records.Video, url: str) -> bool:
 
 
 def identity_of(url: str) -> str:
-    """Return the canonical form of a URL; what is no web address stands for itself."""
+    """Return the canonical form of a URL; a text that is no web address stays as it is."""
     try:
         return urls.canonical_url(url)
     except urls.UnusableUrlError:
@@ -337,7 +368,7 @@ def identity_of(url: str) -> str:
 
 
 def is_reupload(video: records.Video, url: str, title: str) -> bool:
-    """Tell whether a page is a video of the same title on a platform for videos."""
+    """Whether a page is a video of the same title on a video platform."""
     if not urls.is_video_platform(urls.domain_of(url)) or not video.title.strip():
         return False
     for ending in (" - YouTube", "| YouTube", " on Vimeo"):

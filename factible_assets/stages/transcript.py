@@ -1,9 +1,4 @@
-"""Transcripts: the text that is stored, and the second and the speaker of each of its characters.
-
-What belongs here: joining cues into one text, the map from its offsets to times and speakers, and
-text in capitals made readable. What does not: reading caption files or asking YouTube (resources),
-finding claims in the text (localisation.py).
-"""
+"""The stored text of a transcript, and the second and speaker of each of its characters."""
 
 from __future__ import annotations
 
@@ -17,7 +12,7 @@ from resources.transcripts.base import TimedText
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _TURN = "\n\n"
-"""Between two cues of different speakers: a paragraph, so that no sentence runs on."""
+"""A paragraph between two speakers, so that no sentence runs on."""
 _FEW_LETTERS, _CAPITAL_SHARE, _SAMPLE = 40, 0.9, 100_000
 _WORD = re.compile(
     r"(?P<kept>(?:[A-Z]\.){2,}|[A-Z]+-?\d\w*|I(?![^\W_]))|[^\W_]+(?:['\u2019][^\W_]+)*"
@@ -28,9 +23,9 @@ _STOP = re.compile(r"[.!?\u2026][\"'\u201d\u2019)]*\s|\n\s*\n")
 def stored_transcript(
     video_id: str, words: TimedText, *, provider: str
 ) -> tuple[Transcript, tuple[TranscriptSegment, ...]]:
-    """Return words as they are stored: a plain text as it is, or cues as one text.
+    """Return the rows of a transcript: a plain text as it is, or cues joined into one text.
 
-    Cues are joined by one space, and by a blank line where another person begins to speak.
+    One space joins two cues, or a blank line if the speaker changes.
     `text[segment.char_start:segment.char_end]` is a cue's text.
     """
     parts: list[str] = []
@@ -66,11 +61,11 @@ def stored_transcript(
 
 
 def readable(text: str) -> str:
-    """Return a text in capitals in sentence case, character for character; other texts as they are.
+    """Return a text in capitals in sentence case, and any other text as it is.
 
-    Stenographers deliver captions in capitals. Every offset stays valid, because each letter is
-    replaced by one letter. Initials and words with a number behind them (B12) keep their capitals;
-    names do not, as nothing tells them.
+    Stenographers deliver captions in capitals. Each letter becomes one letter, so every offset
+    stays valid. Initials and words with a number behind them (B12) keep their capitals; names lose
+    them, because nothing marks them.
     """
     letters = [each for each in text[:_SAMPLE] if each.isupper() or each.islower()]
     capitals = sum(map(str.isupper, letters))
@@ -96,7 +91,7 @@ def storable(text: str) -> str:
 
 
 class Clock:
-    """Answers when and by whom a character was said, from a transcript's segments in any order."""
+    """Maps an offset of a transcript to its time and speaker; segments may come in any order."""
 
     def __init__(self, segments: Iterable[TranscriptSegment]) -> None:
         self.segments = sorted(segments, key=lambda segment: segment.char_start)
@@ -109,14 +104,13 @@ class Clock:
         return self.segments[max(0, bisect_right(self._starts, position) - 1)]
 
     def speaker_at(self, position: int) -> str | None:
-        """Return the speaker that the source names for an offset."""
         segment = self.segment_at(position)
         return None if segment is None else segment.speaker
 
     def start_at(self, position: int) -> float | None:
-        """Return the second at which the caption with this offset begins (Factible, 1.3.1).
+        """Return the second at which the offset's caption begins (Factible, section 1.3.1).
 
-        A viewer who jumps there hears the sentence from its beginning. None: the text is untimed.
+        A viewer who jumps there hears the sentence from its beginning. None: the text has no times.
         """
         segment = self.segment_at(position)
         return None if segment is None else segment.start_seconds
@@ -124,7 +118,7 @@ class Clock:
     def second_at(self, position: int) -> float | None:
         """Return the second of an offset, interpolated inside its caption by share of characters.
 
-        A caption that is still shown when the next begins counts until the next begins.
+        A caption ends at the latest when the next one begins.
         """
         segment = self.segment_at(position)
         if segment is None or segment.start_seconds is None:

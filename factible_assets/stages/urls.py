@@ -1,10 +1,7 @@
-"""URLs and host names: one canonical form, registrable domains, and which video a URL shows.
+"""URLs and host names: one canonical form, registrable domains, and the video behind a URL.
 
-What belongs here: everything that is decided from the characters of a URL alone. What does not:
-whether a URL may be fetched (resources), how reliable its domain is (reliability.py).
-
-The canonical form is an identity, not an address: two URLs with the same canonical form are held
-to be the same page. Pages are fetched by the URL that a search gave.
+The canonical form is an identity, not an address: two URLs with one canonical form count as one
+page. Fetchers use the URL of the search result.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ _TRACKING_TEXT = """
 _TRACKING_NAMES = frozenset(_TRACKING_TEXT.split())
 _AMP_QUERIES = frozenset({("amp", ""), ("amp", "1"), ("amp", "true"), ("outputtype", "amp")})
 _SAME_SITE_LABELS = frozenset({"www", "m", "mobile", "amp"})
-"""Leading labels under which sites serve the same pages again."""
+"""Leading labels under which sites serve the same pages."""
 _WIKI_TEXT = """
     wikipedia wikimedia wikidata wikinews wikisource wiktionary wikibooks wikiquote wikiversity
     wikivoyage
@@ -48,7 +45,7 @@ _DISTINCTIVE = re.compile(r"[A-Z0-9_]")
 
 
 class UnusableUrlError(ValueError):
-    """A text that is not the address of a web page."""
+    """The text is not the address of a web page."""
 
     def __init__(self, url: str, why: str) -> None:
         shown = url[:_SHOWN_CHARACTERS] + "…" * (len(url) > _SHOWN_CHARACTERS)
@@ -67,11 +64,11 @@ class VideoReference(NamedTuple):
 
 @lru_cache(maxsize=65_536)
 def canonical_url(url: str) -> str:
-    """Return the identity of a page; canonical URLs are their own canonical form.
+    """Return the identity of a page; the canonical form of a canonical URL is itself.
 
-    RFC 3986, section 6.2.2 and 6.2.3, names in Punycode (RFC 5891), and on top of it what the web
-    treats as one page: https for http, no credentials, fragment, tracking parameters, closing slash
-    or AMP suffix, sorted query, no `www.`, `m.`, `mobile.` or `amp.` before a registrable domain.
+    RFC 3986, sections 6.2.2 and 6.2.3, names in Punycode (RFC 5891). In addition: https for http, a
+    sorted query, no credentials, fragment, tracking parameters, closing slash or AMP suffix, and no
+    `www.`, `m.`, `mobile.` or `amp.` before a registrable domain.
 
     Raises UnusableUrlError for anything but http and https URLs with a valid host.
     """
@@ -88,13 +85,13 @@ def canonical_url(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """Return a URL's host name in ASCII lower case, with every label that it has."""
+    """Return a URL's full host name in ASCII lower case."""
     return _split(url)[1]
 
 
 @lru_cache(maxsize=16_384)
 def _split(url: str) -> tuple[SplitResult, str]:
-    """Split the URL of a web page, whose port can then be read, and return its host in ASCII."""
+    """Return the parts of a web page's URL, with a valid port, and its host in ASCII."""
     try:
         parts = urlsplit(url.strip())
         _ = parts.port
@@ -124,7 +121,7 @@ def _canonical_path(path: str) -> str:
             segments.append(segment)
     while segments and segments[-1] in {"", "amp"}:
         if segments[-1] == "amp" and not any(segments[:-1]):
-            break  # a page of the name amp, not the AMP form of another
+            break  # The name of the page is amp; it is no AMP form.
         segments.pop()
     return "/" + "/".join(segments).lstrip("/")
 
@@ -159,15 +156,15 @@ _CAPTURE = re.compile(
     r"/(?:(?:\d{4,14}(?:[a-z]{2}_)?|newest|oldest)/+)?(?P<url>[^/]*\..+|https?:/.+)",
     re.IGNORECASE,
 )
-"""Services that show the pages of others at addresses that end in those of the pages. No more than
-these: any site could put the name of another into an address of its own."""
+"""Services that show a page at an address that ends in the page's own. The list is closed, because
+any site could put another site's name into its addresses."""
 _TRANSLATED = re.compile(r"https?://(?P<name>[\w-]+)\.translate\.goog(?P<rest>/.*)?", re.IGNORECASE)
 
 
 def published_at(url: str) -> str:
-    """Return the address that a page was published at: for a copy in an archive, its own.
+    """Return the original address of a copy in an archive, cache (AMP), reader or translator.
 
-    The site answers for a copy and not the archive, a cache (AMP), a reader or a translation.
+    The original site answers for the text. Any other address stays as it is.
     """
     translated = _TRANSLATED.fullmatch(url)
     if translated is not None:
@@ -186,24 +183,24 @@ def published_at(url: str) -> str:
 
 @lru_cache(maxsize=2)
 def _suffixes(*, private: bool) -> TLDExtract:
-    # The snapshot inside the package: nothing is downloaded, nothing is cached on disk.
-    from tldextract import TLDExtract  # noqa: PLC0415 - it loads a client of HTTP, for nothing
+    # The snapshot inside the package needs neither a download nor a cache on disk.
+    from tldextract import TLDExtract  # noqa: PLC0415 - it loads an HTTP client for nothing
 
     return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=private)
 
 
 @lru_cache(maxsize=65_536)
 def registrable_domain(host: str) -> str:
-    """Return the part of a host name that someone registered.
+    """Return the registered part of a host name, by the Public Suffix List.
 
-    By the Public Suffix List with its private part, so that two blogs of one platform are two
-    domains; else the last two labels. An IP address and a public suffix stand for themselves.
+    Its private part makes two blogs of one platform two domains. An unlisted name has its last two
+    labels; an IP address and a public suffix stay as they are.
     """
     return _registrable(_trimmed(host), _suffixes(private=True))
 
 
 def domain_of(url: str) -> str:
-    """Return the registrable domain of a URL's host; empty for what is no web address."""
+    """Return the registrable domain of a URL; empty if it is no web address."""
     try:
         return registrable_domain(host_of(url))
     except UnusableUrlError:
@@ -220,7 +217,7 @@ def public_suffix(host: str) -> str:
 def host_and_parents(host: str) -> tuple[str, ...]:
     """Return a host name and its parents, the most specific first, without a leading `www.`.
 
-    Ends at the domain that was bought from a registry: `blogspot.com` for a tenant of it.
+    The last one is the domain below the registry's suffix: `blogspot.com` for its tenants.
     """
     name = _trimmed(host)
     last = _registrable(name, _suffixes(private=False))
@@ -233,7 +230,7 @@ def host_and_parents(host: str) -> tuple[str, ...]:
 
 
 def is_fictional(url: str) -> bool:
-    """Tell whether a URL lies under a name that is reserved for examples and tests (RFC 2606)."""
+    """Whether a URL has a name reserved for examples and tests (RFC 2606)."""
     try:
         host = host_of(url)
     except UnusableUrlError:
@@ -278,12 +275,12 @@ _ID_PATHS: dict[str, re.Pattern[str]] = {
 
 
 def is_video_platform(host: str) -> bool:
-    """Tell whether a host belongs to a site whose pages are videos."""
+    """Whether a host belongs to a video platform."""
     return registrable_domain(host) in _VIDEO_PLATFORMS
 
 
 def video_reference(url: str) -> VideoReference | None:
-    """Return the video that a platform's URL shows, None for any other URL."""
+    """Return the video of a platform's URL, None for any other URL."""
     try:
         parts, host = _split(url)
     except UnusableUrlError:
@@ -303,9 +300,9 @@ def video_reference(url: str) -> VideoReference | None:
 
 
 def mentions_video_id(url: str, video_id: str) -> bool:
-    """Tell whether a URL carries a YouTube id as a whole word, as transcript sites' URLs do.
+    """Whether a URL has a YouTube id as a whole word, as on transcript sites.
 
-    Ids that could be an English word, without a capital, digit or underscore, are not looked for.
+    An id without a capital, digit or underscore could be an English word and never counts.
     """
     if not (_YOUTUBE_ID.fullmatch(video_id) and _DISTINCTIVE.search(video_id)):
         return False

@@ -1,11 +1,6 @@
-"""Which side words about a claim speak for: the guard before a model's words become a verdict's.
+"""The guard before a model's words join a verdict: do they speak for its stance and no other?
 
-What belongs here: telling the sides that English words on a claim and its sources take. What does
-not: which words a verdict has (verdict.py), statements of pages (reasoners).
-
-A verdict's own sentence is built from its label, so it cannot contradict the label. A model's words
-stand beside it only if they can be seen to speak for the same side and for no other. Words of which
-nothing can be seen, such as those in another language, are left out.
+It recognises English only; words in which it recognises no side do not pass.
 """
 
 from __future__ import annotations
@@ -59,11 +54,11 @@ _FITS: dict[Stance, tuple[frozenset[Side], frozenset[Side]]] = {
     ),
     "unclear": (frozenset({"open"}), frozenset({"open", "not for", "not against"})),
 }
-"""By stance: the sides of which words must take one, and those that they may take beside it."""
+"""By stance: the sides of which the words must take one, and all sides that they may take."""
 
 
 def sides_of(words: str) -> set[Side]:
-    """Return the sides that English words on a claim take; a negation turns what follows it."""
+    """Return the sides that English words on a claim take; a negation turns the words after it."""
     found: set[Side] = set()
     for clause in _CLAUSE.split(words.replace("\u2019", "'")):
         if _OPEN.search(clause):
@@ -74,7 +69,7 @@ def sides_of(words: str) -> set[Side]:
             continue
         for match in _AGAINST.finditer(clause):
             found.add("not against" if _is_turned(clause[: match.start()]) else "against")
-        # "No evidence for it" is against the claim, "for it" in it is not for the claim.
+        # "No evidence for it" is against the claim, so its "for it" must not count.
         rest = _AGAINST.sub(lambda match: " " * len(match[0]), clause)
         for match in _FOR.finditer(rest):
             found.add("not for" if _is_turned(clause[: match.end()]) else "for")
@@ -88,7 +83,7 @@ def _is_turned(words: str) -> bool:
 
 
 def speaks_for(words: str, stance: Stance) -> bool:
-    """Tell whether words can be seen to speak for a stance, and for no other."""
+    """Whether words recognisably speak for a stance, and for no other."""
     needed, allowed = _FITS[stance]
     found = sides_of(words)
     return bool(found & needed) and found <= allowed

@@ -192,9 +192,9 @@ def test_a_page_added_after_its_domain_was_blocked_is_an_exception_and_one_befor
     after = of(act(1, "block_source", **block), act(2, "add_source", **add))
     before = of(act(2, "block_source", **block), act(1, "add_source", **add))
     assert after.adds(page)
-    assert after.added == (page,)
+    assert [each.url for each in after.added] == [page]
     assert not before.adds(page)
-    assert before.added == ()
+    assert before.added == []
 
 
 def test_an_assessment_is_the_latest_and_can_be_taken_back() -> None:
