@@ -17,7 +17,7 @@ from factible_assets.pipeline.assets.evaluation import EVALUATION_JOB, evaluatio
 from factible_assets.pipeline.assets.evaluation import NAME as EVALUATION
 from factible_assets.pipeline.assets.media import media
 from factible_assets.pipeline.assets.transcripts import transcripts
-from factible_assets.pipeline.liveness import watched_executor
+from factible_assets.pipeline.liveness import locking_executor
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, ReportsResource
 from factible_assets.pipeline.schedules import nightly
 from factible_assets.pipeline.warehouse import WarehouseIOManager, WarehouseResource
@@ -105,7 +105,7 @@ def build_defs(
         ],
         resources=resources,
         # Concurrency lives inside the async assets; a process per step would cost seconds each.
-        executor=watched_executor,
+        executor=locking_executor,
     )
 
 

@@ -46,10 +46,7 @@ ROOT_MODULES = {
     "wording",
 }
 SQL = re.compile(r"\s*(SELECT\s|INSERT INTO\s|DELETE FROM\s|UPDATE \w+ SET\s|WITH \w+ AS\s|COPY\s)")
-PRIVATE_NAMES = {
-    "factible_assets/web/dagster_ui.py",
-    "factible_assets/pipeline/dagster_internals.py",
-}
+PRIVATE_NAMES = {"factible_assets/web/dagster_ui.py"}
 
 
 def modules(*places: str) -> list[Path]:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-from factible_assets.pipeline.dagster_internals import InstanceRef
+from dagster._core.instance.ref import InstanceRef
 
 ROOT = Path(__file__).resolve().parents[1]
 DEPLOY = ROOT / "deploy"

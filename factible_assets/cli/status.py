@@ -229,7 +229,7 @@ def read_runs(
     """Return the newest runs of the data folder's instance, as JSON has them."""
     if not (settings.dagster_home / "dagster.yaml").exists():
         return []
-    from factible_assets.pipeline.liveness import failures_of_run, newest_runs
+    from factible_assets.pipeline.run_records import failures_of_run, newest_runs
     from factible_assets.runs.launch import open_instance
     from warehouse.store import Warehouse
 

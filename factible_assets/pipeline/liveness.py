@@ -1,26 +1,23 @@
-"""Runs: which a living process works on, whose turn a video is, stopping one, why one failed.
+"""Locks of runs and videos, cancellation of runs, and the executor that applies them.
 
-What belongs here: file locks in the folder of the Dagster instance, ending the runs that nobody has
-any more, what may be cancelled on behalf of which run, what Dagster recorded of runs. What does
-not: starting runs, who asks that one is stopped and why (running/).
+The process that works on a run holds a lock on a file named after the run. The kernel frees the
+lock when that process ends, however it ends, so a free lock means a dead run. A run without a file
+may belong to another machine and stays as it is, except that Dagster takes only seconds to queue or
+start a run: one that has not moved on for an hour is dead. Dagster itself notices a lost run only
+while the code server that started it is alive.
 
-Whoever works on a run holds a lock on a file of its name. The kernel frees the lock with the
-process, however that ends, so a free lock means a dead run; there is nothing to renew, and a
-process id that somebody else was given means nothing. A run without a file may belong to another
-machine and is left alone, unless Dagster was about to queue or start it an hour ago: that takes
-seconds. Dagster itself notices a lost run only while the code server that started it is alive.
-
-A run is stopped by cancelling its asyncio task, so that every `async with` on the way closes what
-it opened: clients, caches, a browser. Dagster's own interrupt is raised between any two
-instructions and closes nothing.
+Cancelling a run cancels its asyncio task, so that every `async with` closes its clients, caches and
+browser. Dagster's own interrupt stops between any two instructions and closes nothing; Dagster also
+retries the interrupted step if the asset has a retry policy.
 """
 
 import asyncio
 import fcntl
 import hashlib
 import os
+import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,68 +27,58 @@ import dagster as dg
 from filelock import FileLock, Timeout
 
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.pipeline.partitions import PARTITION_TAG, RANGE_TAG, videos
+from factible_assets.pipeline.partitions import PARTITION_TAG, videos
 from factible_assets.records import ASSET_RECORDS
 from factible_assets.settings import load_settings
 
-DEAD = (
-    "The process of this run is gone: it was killed, or the machine went down. What was complete "
-    "is stored. Start the run again to go on."
+RUN_LOCKS = "run_locks"
+"""The folder of the Dagster instance that holds a lock file per run."""
+
+_DEAD = (
+    "The process of this run is gone: it was killed, or the machine went down. Completed assets "
+    "are stored. Start the run again to go on."
 )
-
-_PASSING = [dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
-_LONGEST_PASSING = timedelta(hours=1)
+_CANCELLED = "The run was stopped on request. Start it again to go on."
+_BEFORE_START = [dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
+_CANCEL = {dg.DagsterRunStatus.CANCELING, dg.DagsterRunStatus.CANCELED}
+_LONGEST_START = timedelta(hours=1)
 _POLL_SECONDS = 0.2
-_OWN = ("factible_assets.", "resources.", "warehouse.")
-_DIGITS = 32
 
 
-def mark_alive(instance: dg.DagsterInstance, run_id: str, pid: int | None = None) -> IO[bytes]:
-    """Hold the lock of a run for as long as the returned file is open.
+# --- Locks --------------------------------------------------------------------------------------
 
-    `pid` is the process that an interrupt would reach the run in: this one if None, 0 for none.
-    """
-    folder = _folder(instance)
-    # Under its own name it appears locked: who looks in between must not find it free.
-    made = folder / f".{run_id}-{os.getpid()}"
-    held = made.open("wb")
+
+def hold_run_lock(instance: dg.DagsterInstance, run_id: str) -> IO[bytes]:
+    """Lock the file of a run until the returned file is closed or the process ends."""
+    folder = _folder(instance, RUN_LOCKS)
+    # Lock it under another name first: no other process may find the final name unlocked.
+    unnamed = folder / f".{run_id}-{os.getpid()}"
+    held = unnamed.open("wb")
     fcntl.flock(held, fcntl.LOCK_EX)
-    held.write(str(os.getpid() if pid is None else pid).encode())
-    held.flush()
-    made.rename(folder / run_id)
-    # A power cut must not take the name and leave the run.
+    unnamed.rename(folder / run_id)
+    # Write the folder to disk: a power cut must not lose the name and keep the run.
     descriptor = os.open(folder, os.O_RDONLY)
     os.fsync(descriptor)
     os.close(descriptor)
     return held
 
 
-def pid_of(instance: dg.DagsterInstance, run_id: str) -> int | None:
-    """Return the process of this machine that works on a run; None if there is none."""
-    with suppress(FileNotFoundError), (_folder(instance) / run_id).open("rb") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return int(held.read() or 0) or None
-    return None
-
-
 def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
-    """Record the end of runs whose process is gone, and return their ids.
+    """Mark runs whose process is gone as failed or canceled, and return their ids.
 
-    They leave the queue, their pool slots are free again, and what waits for them goes on.
+    This frees their places in the queue and their pool slots.
     """
-    folder = _folder(instance)
+    folder = _folder(instance, RUN_LOCKS)
     dead = []
     for file in [each for each in folder.iterdir() if each.name[0] != "."]:
-        # Gone if another process looks at the same time; locked if its own is alive.
+        # The file is missing if another process ended the run, and locked if the run is alive.
         with suppress(FileNotFoundError, BlockingIOError), file.open("rb") as held:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _end(instance, instance.get_run_by_id(file.name)):
                 dead.append(file.name)
             file.unlink(missing_ok=True)
-    before = datetime.now(UTC) - _LONGEST_PASSING
-    for run in instance.get_runs(dg.RunsFilter(statuses=_PASSING, updated_before=before)):
+    before = datetime.now(UTC) - _LONGEST_START
+    for run in instance.get_runs(dg.RunsFilter(statuses=_BEFORE_START, updated_before=before)):
         has_file = (folder / run.run_id).exists()
         if not has_file and _end(instance, instance.get_run_by_id(run.run_id)):
             dead.append(run.run_id)
@@ -102,24 +89,23 @@ def _end(instance: dg.DagsterInstance, run: dg.DagsterRun | None) -> bool:
     if run is None or run.is_finished:
         return False
     if run.status is dg.DagsterRunStatus.CANCELING:
-        instance.report_run_canceled(run, DEAD)
+        instance.report_run_canceled(run, _DEAD)
     else:
-        instance.report_run_failed(run, DEAD)
+        instance.report_run_failed(run, _DEAD)
     instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
     return True
 
 
 @contextmanager
-def turn(
+def video_lock(
     instance: dg.DagsterInstance, video_id: str, waiting: Callable[[], None] | None = None
 ) -> Iterator[bool]:
-    """Have a video to oneself: one check of it at a time, whoever starts it.
+    """Lock a video, so that one process checks it at a time; reentrant within a thread.
 
-    A thread that has the turn may take it again. Yields whether another check was waited for, for
-    which `waiting` is called once.
+    Yields whether another process held the lock. In that case `waiting` is called once.
     """
-    name = hashlib.sha256(video_id.encode()).hexdigest()[:_DIGITS]
-    lock = FileLock(_folder(instance, "turns") / name, is_singleton=True)
+    name = hashlib.sha256(video_id.encode()).hexdigest()[:32]
+    lock = FileLock(_folder(instance, "video_locks") / name, is_singleton=True)
     has_waited = False
     try:
         lock.acquire(timeout=0)
@@ -134,220 +120,149 @@ def turn(
         lock.release()
 
 
-STOPPED = "The run was stopped on request. Start it again to go on."
+def _folder(instance: dg.DagsterInstance, name: str) -> Path:
+    folder = Path(instance.root_directory) / name
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
-class Stops:
-    """Which runs are to stop, and the tasks that would have to. Safe to use from any thread."""
+# --- Cancellation -------------------------------------------------------------------------------
+
+
+class Cancellations:
+    """The runs of this process that are to stop, and their tasks. Safe to use from any thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._asked: set[str] = set()
+        self._lock = threading.RLock()  # A signal handler may interrupt its own thread.
+        self._requested: set[str] = set()
         self._tasks: dict[str, list[tuple[asyncio.AbstractEventLoop, asyncio.Task[object]]]] = {}
 
-    def ask(self, run_id: str) -> None:
-        """Ask a run to stop: at once where it waits, else as soon as it would next wait."""
+    def request(self, run_id: str) -> None:
+        """Stop a run at the point where its task waits now or waits next."""
         with self._lock:
-            self._asked.add(run_id)
+            self._requested.add(run_id)
             for loop, task in self._tasks.get(run_id, ()):
                 loop.call_soon_threadsafe(task.cancel)
 
+    def is_requested(self, run_id: str) -> bool:
+        return run_id in self._requested
+
     @contextmanager
-    def heeded(self, run_id: str) -> Iterator[None]:
-        """Let the current task be cancelled while it is in the body, if its run is to stop.
+    def cancellable(self, run_id: str) -> Iterator[None]:
+        """Let `request`, Ctrl-C or SIGTERM cancel the current task within the block.
 
         Raises dagster.Failure: The run is to stop. Never retried.
         """
         entry = (asyncio.get_running_loop(), cast("asyncio.Task[object]", asyncio.current_task()))
         with self._lock:
-            if run_id in self._asked:
-                raise dg.Failure(STOPPED, allow_retries=False)
+            if run_id in self._requested:
+                raise dg.Failure(_CANCELLED, allow_retries=False)
             self._tasks.setdefault(run_id, []).append(entry)
+        # Only the main thread can handle signals: it works on a run that a launcher started.
+        is_main = threading.current_thread() is threading.main_thread()
+        kinds = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+        before = [(kind, signal.signal(kind, lambda *_: self.request(run_id))) for kind in kinds]
         try:
             yield
         except asyncio.CancelledError:
-            if run_id not in self._asked:
+            if run_id not in self._requested:
                 raise
-            raise dg.Failure(STOPPED, allow_retries=False) from None
+            raise dg.Failure(_CANCELLED, allow_retries=False) from None
         finally:
+            for kind, handler in before:
+                signal.signal(kind, handler)
             with self._lock:
                 self._tasks[run_id].remove(entry)
                 if not self._tasks[run_id]:
                     del self._tasks[run_id]
 
 
-STOPS = Stops()
-"""The stops of this process."""
+CANCELLATIONS = Cancellations()
+"""The cancellations of this process."""
 
 
-_OF_A_VIDEO = {*ASSET_RECORDS, "claim_checks"}
-"""The steps that make something of one video."""
+# --- The executor -------------------------------------------------------------------------------
+
+_VIDEO_STEPS = {*ASSET_RECORDS, "claim_checks"}
+"""The steps that materialize assets of one video."""
+
+_HELD_LOCKS: list[IO[bytes]] = []
+"""Held until the process ends, as Dagster records the end of a run after its executor returns."""
 
 
 def video_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
-    """Return the video of a run, before Dagster looks for what its partition is made of.
+    """Return the video of a run.
 
-    Raises FactibleError: It is of none, of several, or of one without a partition.
+    Raises FactibleError: The run names no partition, or one that does not exist.
     """
     video_id = run.tags.get(PARTITION_TAG)
-    if video_id is None and RANGE_TAG in run.tags:
-        raise FactibleError(
-            "A run is of one video.",
-            "Launch a backfill of these partitions with a run for each.",
-            ExitCode.FAILED,
-        )
-    # Dagster's UI starts checks alone, and without asking for a partition.
+    # For checks alone, Dagster's UI asks for no partition.
     if video_id is None or (run.asset_check_selection and not run.asset_selection):
         raise FactibleError(
-            "Of which video?",
-            "Checks are made whenever a video is materialized: choose its partition and "
-            "materialize it.",
+            "The run names no video.",
+            "Checks run whenever a video is materialized: choose the video's partition and "
+            "materialize it. To materialize several videos, launch a backfill.",
             ExitCode.FAILED,
         )
     if not instance.has_dynamic_partition(str(videos.name), video_id):
         raise FactibleError(
-            f"The partition {video_id} is not there: it was deleted, or not added yet.",
-            "Add it, and launch the run again. What a corpus lists corpus_sensor adds within a "
+            f"The partition {video_id} does not exist: it was deleted, or not added yet.",
+            "Add it, and launch the run again. corpus_sensor adds the videos of a corpus within a "
             "minute.",
             ExitCode.FAILED,
         )
     return video_id
 
 
-class _Watched(dg.Executor):
-    """Marks its run as alive, waits for the video's turn, and lets another executor work."""
+class _LockingExecutor(dg.Executor):
+    """Holds the locks of a run and its video while another executor works."""
 
     def __init__(self, inner: dg.Executor) -> None:
         self._inner = inner
 
     @property
     def retries(self) -> Any:
-        """How steps are retried: as the other one does."""
         return self._inner.retries
 
     def execute(self, plan_context: Any, execution_plan: Any) -> Iterator[dg.DagsterEvent]:
-        """Work through the plan."""
         instance, run = plan_context.instance, plan_context.dagster_run
-        # Open until the worker ends: Dagster records the run's end after this returns.
-        _HELD.append(mark_alive(instance, run.run_id))
-        if _OF_A_VIDEO.isdisjoint(execution_plan.step_keys_to_execute):
+        _HELD_LOCKS.append(hold_run_lock(instance, run.run_id))
+        if _VIDEO_STEPS.isdisjoint(execution_plan.step_keys_to_execute):
             yield from self._inner.execute(plan_context, execution_plan)
             return
-
         video_id = video_of(instance, run)
         load_settings().refuse_lost_warehouse()
 
         def waiting() -> None:
-            plan_context.log.info("%s is being checked; this run waits for it.", video_id)
+            plan_context.log.info("Another run checks %s; this run waits for it.", video_id)
 
-        with turn(instance, video_id, waiting):
-            yield from self._inner.execute(plan_context, execution_plan)
+        with video_lock(instance, video_id, waiting):
+            for event in self._inner.execute(plan_context, execution_plan):
+                yield event
+                if event.is_step_failure or event.is_step_up_for_retry:
+                    _end_if_cancelled(instance, run.run_id)
 
 
-_HELD: list[IO[bytes]] = []
-_OF_DAGSTER: Any = dg.in_process_executor
+def _end_if_cancelled(instance: dg.DagsterInstance, run_id: str) -> None:
+    """End a run that is to stop, before Dagster retries the step that was interrupted.
 
-watched_executor = dg.ExecutorDefinition(
+    Raises dagster.DagsterExecutionInterruptedError: The run is to stop; Dagster records it as
+    canceled.
+    """
+    run = instance.get_run_by_id(run_id)
+    status = run.status if run else None
+    if run and CANCELLATIONS.is_requested(run_id) and status not in _CANCEL:
+        instance.report_run_canceling(run)
+        status = dg.DagsterRunStatus.CANCELING
+    if status in _CANCEL:
+        raise dg.DagsterExecutionInterruptedError
+
+
+_in_process: Any = dg.in_process_executor
+
+locking_executor = dg.ExecutorDefinition(
     name="in_process",
-    config_schema=_OF_DAGSTER.config_schema,
-    executor_creation_fn=lambda context: _Watched(_OF_DAGSTER.executor_creation_fn(context)),
-    description="Executes the steps of a run in its worker, which is seen to be alive.",
+    config_schema=_in_process.config_schema,
+    executor_creation_fn=lambda init: _LockingExecutor(_in_process.executor_creation_fn(init)),
+    description="Executes the steps of a run in one process, which locks the run and its video.",
 )
-
-
-def _folder(instance: dg.DagsterInstance, name: str = "alive") -> Path:
-    folder = Path(instance.root_directory) / name
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-def newest_runs(
-    instance: dg.DagsterInstance,
-    *,
-    limit: int,
-    video: str | None = None,
-    run_id: str | None = None,
-    job: str | None = None,
-    statuses: Iterable[str] = (),
-) -> list[dict[str, Any]]:
-    """Return what Dagster has recorded of the newest runs, of all or those that are meant."""
-    wanted = dg.RunsFilter(
-        run_ids=[run_id] if run_id else None,
-        job_name=job,
-        statuses=[dg.DagsterRunStatus[each.upper()] for each in statuses],
-        tags={PARTITION_TAG: video} if video else None,
-    )
-    rows = []
-    for record in instance.get_run_records(wanted, limit=limit):
-        run = record.dagster_run
-        started, ended = (
-            None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-            for seconds in (record.start_time, record.end_time)
-        )
-        rows.append(
-            {
-                "run_id": run.run_id,
-                "video_id": run.tags.get("video") or run.tags.get(PARTITION_TAG),
-                "job": run.job_name,
-                "status": run.status.value.lower(),
-                "launched_by": run.tags.get("launched_by"),
-                "experiment_name": run.tags.get("experiment"),
-                "created_at": record.create_timestamp.replace(tzinfo=UTC),
-                "started_at": started,
-                "ended_at": ended,
-            }
-        )
-    return rows
-
-
-def knobs_of_run(instance: dg.DagsterInstance, run_id: str | None) -> dict[str, Any] | None:
-    """Return the knobs with which a run checked claims, as JSON; None if Dagster has it no more.
-
-    What only that run was to do, such as to renew everything, is left out.
-    """
-    run = instance.get_run_by_id(run_id) if run_id else None
-    if run is None:
-        return None
-    ops: Any = run.run_config.get("ops", {})
-    given = ops.get("claim_checks", {}).get("config", {})
-    return {name: each for name, each in given.items() if name not in {"renew", "only_claims"}}
-
-
-def failures_of_run(instance: dg.DagsterInstance, run_id: str) -> tuple[str, ...]:
-    """Return a sentence for each step that failed in a run, else for the run: one at least.
-
-    Whoever started it: the command line, the UI or a schedule. A step's says what the asset said
-    went wrong, without the frames of the framework around it.
-    """
-    silent = "it failed without saying why"
-    steps = []
-    found = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.STEP_FAILURE)
-    for event in (record.event_log_entry.dagster_event for record in found.records):
-        if event is None:
-            continue
-        data = event.step_failure_data
-        words = _cause(data.error) or silent
-        if data.user_failure_data and data.user_failure_data.description:
-            words = data.user_failure_data.description
-        steps.append(f"{event.step_key}: {words}")
-    if steps:
-        return tuple(steps)
-    found = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.RUN_FAILURE)
-    events = (record.event_log_entry.dagster_event for record in found.records)
-    failures = (
-        # Before its first step: what went wrong stands in the error alone.
-        _cause(getattr(event.event_specific_data, "error", None)) or event.message or silent
-        for event in events
-        if event
-    )
-    return tuple(failures) or (silent,)
-
-
-def _cause(error: Any) -> str | None:
-    """Return our own sentence among what an error was made of, else the innermost cause."""
-    causes = []
-    while error is not None:
-        causes.append(error.message.strip())
-        error = error.cause
-    own = (each.partition(": ")[2] for each in causes if each.startswith(_OWN))
-    return next(own, causes[-1] if causes else None)

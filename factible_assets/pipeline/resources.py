@@ -25,7 +25,7 @@ from pydantic import Field
 
 from factible_assets.config import Reasoners
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, load_corpora
-from factible_assets.pipeline.liveness import STOPS
+from factible_assets.pipeline.liveness import CANCELLATIONS
 from factible_assets.records import Rating
 from factible_assets.services import reasoning
 from factible_assets.services.ratings import RatedPages, rating_directory
@@ -94,7 +94,7 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
         """
         settings = self.settings()
         async with AsyncExitStack() as stack:
-            stack.enter_context(STOPS.heeded(occasion.run_id))
+            stack.enter_context(CANCELLATIONS.cancellable(occasion.run_id))
             with final():
                 opening = open_services(settings, occasion=occasion, **wishes)
                 opened = await stack.enter_async_context(opening)

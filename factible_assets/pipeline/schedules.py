@@ -27,19 +27,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import dagster as dg
 from pydantic import ValidationError
 
 from factible_assets.config import FactCheckConfig, placed
 from factible_assets.pipeline.checks.verdict_changes import read_changes
-from factible_assets.pipeline.dagster_internals import cron_string_iterator, is_valid_cron_string
-from factible_assets.pipeline.event_log import delete_runs
 from factible_assets.pipeline.launchpad import run_config_for
-from factible_assets.pipeline.liveness import end_dead_runs, failures_of_run, knobs_of_run
+from factible_assets.pipeline.liveness import end_dead_runs
 from factible_assets.pipeline.partitions import PARTITION_TAG, RANGE_TAG, videos
 from factible_assets.pipeline.resources import FactCheckServices
+from factible_assets.pipeline.run_records import delete_runs, failures_of_run, options_of_run
 from factible_assets.records import Video
 from factible_assets.rows import VerdictChange
 from factible_assets.settings import Settings, SettingsError
@@ -101,7 +100,7 @@ def last_knobs(
 ) -> dict[str, Any] | None:
     """Return the knobs with which a video was judged last; None where nobody knows them."""
     judged = store.current_sets(video_id).get("verdicts")
-    return knobs_of_run(instance, judged.run_id if judged else None)
+    return options_of_run(instance, judged.run_id if judged else None)
 
 
 def recheck_limits(settings: Settings) -> RecheckLimits:
@@ -114,16 +113,18 @@ def recheck_limits(settings: Settings) -> RecheckLimits:
 
 
 def next_tick(settings: Settings, after: datetime) -> datetime:
-    """Return when the schedule ticks next, in UTC.
+    """Return the next tick of the nightly schedule after a moment, in UTC.
 
-    A time that the clock skips in spring, or shows twice in autumn, is Dagster's to interpret.
+    Dagster decides about times that the clock skips in spring or repeats in autumn.
     """
-    ticks = cron_string_iterator(
-        after.timestamp(), settings.recheck_cron, settings.recheck_timezone
+    ticks = dg.TimeWindowPartitionsDefinition(
+        start=after,
+        fmt="%Y-%m-%d-%H:%M",
+        cron_schedule=settings.recheck_cron,
+        timezone=settings.recheck_timezone,
     )
-    found = next(ticks).astimezone(UTC)
-    # The iterator begins at its start if that is a tick itself.
-    return found if found > after else next(ticks).astimezone(UTC)
+    window = ticks.get_next_partition_window(after + timedelta(seconds=1), respect_bounds=False)
+    return cast("dg.TimeWindow", window).start.astimezone(UTC)
 
 
 def in_flight(instance: dg.DagsterInstance) -> set[str]:
@@ -298,11 +299,13 @@ def nightly(
 
     Raises SettingsError: A cron expression in the settings cannot be used.
     """
-    if not is_valid_cron_string(settings.recheck_cron):
+    try:
+        dg.ScheduleDefinition(job_name="any", cron_schedule=settings.recheck_cron)
+    except dg.DagsterInvalidDefinitionError as error:
         raise SettingsError(
             "The setting FACTIBLE_RECHECK_CRON is no cron expression: write five fields, such as "
             '"0 2 * * *" for every night at two.'
-        )
+        ) from error
     recheck = dg.define_asset_job(
         RECHECK_JOB,
         selection=dg.AssetSelection.assets(*RECHECK_ASSETS),

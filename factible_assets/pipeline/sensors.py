@@ -29,7 +29,7 @@ from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_vide
 from factible_assets.exchange import ImportFormat
 from factible_assets.pipeline.assets.common import final_failure, launcher_of
 from factible_assets.pipeline.assets.transcripts import DUE_TAG
-from factible_assets.pipeline.launchpad import launchpad_schema, run_config_for
+from factible_assets.pipeline.launchpad import run_config_for, validated_schema
 from factible_assets.pipeline.liveness import end_dead_runs
 from factible_assets.pipeline.partitions import PARTITION_TAG, videos
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices
@@ -140,7 +140,7 @@ class AddVideoConfig(StageConfig):
     )
 
 
-@dg.op(config_schema=launchpad_schema(AddVideoConfig))
+@dg.op(config_schema=validated_schema(AddVideoConfig))
 def list_video(
     context: dg.OpExecutionContext, services: FactCheckServices, corpora: CorporaResource
 ) -> None:
@@ -331,7 +331,7 @@ class ImportConfig(StageConfig):
 
 
 # One op and not two: what passes between ops goes through the warehouse, which takes rows only.
-@dg.op(config_schema=launchpad_schema(ImportConfig))
+@dg.op(config_schema=validated_schema(ImportConfig))
 def import_into_corpora(
     context: dg.OpExecutionContext, services: FactCheckServices, corpora: CorporaResource
 ) -> None:

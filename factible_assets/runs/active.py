@@ -38,7 +38,7 @@ def runs_under_way(settings: Settings) -> list[dict[str, Any]] | None:
             found = [dict(row) for row in database.execute(_SQL["under_way"])]
     except (OSError, sqlite3.Error, yaml.YAMLError):
         return None
-    if any(_is_dead(folder / "alive" / run["run_id"]) for run in found):
+    if any(_is_dead(folder / "run_locks" / run["run_id"]) for run in found):
         return None
     for run in found:
         run["id"] = run["run_id"][:8]

@@ -13,7 +13,7 @@ import dagster as dg
 from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode, FactibleError, code_of
 from factible_assets.pipeline import schedules
-from factible_assets.pipeline.liveness import knobs_of_run
+from factible_assets.pipeline.run_records import options_of_run
 from factible_assets.records import Claim
 from factible_assets.report.data import ReportData
 from factible_assets.runs.check import Say
@@ -98,7 +98,7 @@ def _has_same_inputs(stored: ReportData, settings: Settings, config: FactCheckCo
     tags = input_tags(stored.video.video_id, settings, config)
     with open_instance(settings) as instance:
         claims = find_reusable(stored, instance, tags, "claims").claims
-        last = knobs_of_run(instance, stored.run_id)
+        last = options_of_run(instance, stored.run_id)
     given = config.model_dump(mode="json", exclude_none=True)
     return bool(claims) and last is not None and {**given, **last} == given
 

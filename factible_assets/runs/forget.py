@@ -18,8 +18,8 @@ from factible_assets.corpora.reading import GROUND_TRUTH_FOLDER, load_corpora, y
 from factible_assets.corpora.writing import TRANSCRIPTS, remove_video
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.files import INDEX, file_stem, report_name, write_whole
-from factible_assets.pipeline import event_log
-from factible_assets.pipeline.liveness import turn
+from factible_assets.pipeline import run_records
+from factible_assets.pipeline.liveness import video_lock
 from factible_assets.pipeline.schedules import in_flight
 from factible_assets.report.writing import read_index_data, write_index
 from factible_assets.runs.launch import open_instance
@@ -43,7 +43,7 @@ _COMMON_WORD = re.compile("[a-z]+")
 _REPLACED = ".replaced-"
 """The mark in the name of a warehouse that a restored one replaced (warehouse.publication)."""
 _DATABASES = {".duckdb", ".db", ".sqlite", ".parquet"}
-_NOT_SEARCHED = {"models", "turns"}
+_NOT_SEARCHED = {"models", "video_locks"}
 """Folders that never name a video."""
 
 
@@ -99,7 +99,7 @@ def _forget_one(
     video_id: str, settings: Settings, instance: dg.DagsterInstance, *, dry_run: bool
 ) -> Forgotten:
     done = Forgotten(video_id, dry_run)
-    with turn(instance, video_id):
+    with video_lock(instance, video_id):
         traces = _erased(done, settings, dry_run=True)
         _forget_entries(done, settings)
         _forget_runs(done, instance)
@@ -140,7 +140,7 @@ def _give_room_back(settings: Settings, done: Sequence[Forgotten]) -> None:
         write_index(read_index_data(Warehouse(live)), settings.reports)
     for each in done:
         try:
-            event_log.give_room_back(settings.dagster_home, each.video_id.encode())
+            run_records.give_room_back(settings.dagster_home, each.video_id.encode())
         except sqlite3.Error as error:
             each.remarks.append(
                 f"Removed records of Dagster still take room in {settings.dagster_home} ({error}). "
@@ -184,9 +184,9 @@ def _forget_entries(done: Forgotten, settings: Settings) -> None:
 
 
 def _forget_runs(done: Forgotten, instance: dg.DagsterInstance) -> None:
-    done.add("runs at Dagster", len(event_log.runs_of(instance, done.video_id)))
+    done.add("runs at Dagster", len(run_records.runs_of(instance, done.video_id)))
     if not done.dry_run:
-        event_log.forget_video(instance, done.video_id, _mention(done.video_id))
+        run_records.forget_video(instance, done.video_id, _mention(done.video_id))
 
 
 def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) -> None:

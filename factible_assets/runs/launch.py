@@ -29,25 +29,22 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 import dagster as dg
 import yaml
 from filelock import FileLock
-from sqlalchemy import Connection, Engine, create_engine
-from sqlalchemy.event import listen
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.definitions import build_defs
 from factible_assets.errors import RUN_THREAD, ExitCode, FactibleError, code_of
 from factible_assets.files import write_whole
-from factible_assets.pipeline import dagster_internals
 from factible_assets.pipeline.launchpad import run_config_for
 from factible_assets.pipeline.liveness import (
-    STOPS,
+    CANCELLATIONS,
     end_dead_runs,
-    failures_of_run,
-    mark_alive,
-    turn,
+    hold_run_lock,
+    video_lock,
 )
 from factible_assets.pipeline.partitions import videos
 from factible_assets.pipeline.resources import ReportsResource
+from factible_assets.pipeline.run_records import failures_of_run
 from factible_assets.records import METHOD, Claim
 from factible_assets.runs.result import Checked, stored_data, stored_result
 from factible_assets.runs.reusable import Reuse, find_reusable, input_tags
@@ -87,10 +84,10 @@ _INSTANCE_TEMPLATE = Path(__file__).with_name("dagster.yaml")
 
 _OWN_TEMPLATES = {
     hashlib.sha256(_INSTANCE_TEMPLATE.read_bytes()).hexdigest(),
-    # That of the version before, which is replaced.
-    "a53dddd54d82131ebc00bdd65d41c72cdaa4afb854ecd4bcd0085ddd3df8af1c",
+    # Its predecessor names a run launcher that is gone; opening the instance replaces the file.
+    "f14a85d1ad7b50749304f1cde59f65ac9c7d91bdd633d3c01f10f1580c5da1ed",
 }
-"""Such a file may name code of any kind; these two name none but ours."""
+"""Hashes of the instance files that this project writes, which need no permission of the user."""
 
 _TICK_SECONDS = 0.2
 """How soon a signal is acted upon."""
@@ -129,22 +126,15 @@ def _template_of(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.DagsterInstance:
+def open_instance(settings: Settings) -> dg.DagsterInstance:
     """Open the Dagster instance of a data folder; use it as a context manager.
 
-    Two processes that create its databases at once leave both with two schema versions, which no
-    Dagster opens again. So they take turns until the databases are there. Runs whose process is
-    gone are ended here, so that nobody who asks takes them for running.
+    A lock lets one process at a time create the databases: two that create them at once leave
+    schema versions that no Dagster opens again. Opening also ends the runs whose process is gone,
+    so that no caller takes them for running.
 
-    Args:
-        settings: The data folder.
-        captures_output: Whether steps that this instance runs have their stdout and stderr led
-            into files, by four more processes per step, which a Ctrl-C in the terminal reaches too.
-
-    Raises SettingsError: Its files cannot be used, or not be written.
+    Raises SettingsError: The files of the instance cannot be read or written.
     """
-    dagster_internals.keep_what_databases_need()
-    dagster_internals.leave_logging_alone()
     try:
         folder = prepare_instance(settings)
         opening = FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS).acquire()
@@ -152,103 +142,35 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
         if error.errno not in {errno.EROFS, errno.EACCES, errno.EPERM}:
             raise
         raise SettingsError(
-            f"Dagster's records in {settings.dagster_home} cannot be opened, because to read them "
-            f"it writes there ({error.strerror}). Make that folder writable, or set FACTIBLE_HOME "
-            "to a copy of the data folder that is."
+            f"Dagster's records in {settings.dagster_home} cannot be opened: Dagster writes there "
+            f"even to read them ({error.strerror}). Make that folder writable, or set "
+            "FACTIBLE_HOME to a copy of the data folder that is."
         ) from error
     with opening:
-        overrides: dict[str, Any] = {} if captures_output else dict(dagster_internals.NO_CAPTURE)
-        if _template_of(folder / "dagster.yaml") in _OWN_TEMPLATES:
-            overrides["event_log_storage"] = {
-                "module": OpenEventLog.__module__,
-                "class": OpenEventLog.__name__,
-                "config": {"base_dir": str(folder / "history" / "runs")},
-            }
         try:
-            reference = dagster_internals.InstanceRef.from_dir(str(folder), overrides=overrides)
-        except yaml.YAMLError as error:
-            raise SettingsError(
-                f"{folder / 'dagster.yaml'} is no YAML ({' '.join(str(error).split())}). Correct "
-                "it, or move it away: it is written anew."
-            ) from error
-        try:
-            instance = dg.DagsterInstance.from_ref(reference)
+            instance = dg.DagsterInstance.from_config(str(folder))
             instance.get_dynamic_partitions(str(videos.name))
             instance.get_run_records(limit=1)
             instance.all_instigator_state()
+        except yaml.YAMLError as error:
+            raise SettingsError(
+                f"{folder / 'dagster.yaml'} is no YAML ({' '.join(str(error).split())}). Correct "
+                "it, or move it away: the next start writes a new one."
+            ) from error
         except DatabaseError as error:
-            if isinstance(error, OperationalError):  # of a database that is busy, or not there
+            if isinstance(error, OperationalError):  # The database is busy or missing.
                 raise
             raise SettingsError(
                 f"Dagster's records in {folder} are damaged ({error.orig}). Move that folder away: "
                 "the record of runs begins anew, and the verdicts are in the warehouse."
             ) from error
+    if not instance.get_python_log_dagster_handler_config():
+        # Even without such handlers Dagster configures Python's logging at the start of each run.
+        # It then holds the lock of all logging and waits for the handlers of the other runs in
+        # this process, while a run that logs waits for that lock: a deadlock.
+        instance.get_yaml_python_handlers = list  # type: ignore[method-assign]
     end_dead_runs(instance)
     return instance
-
-
-class OpenEventLog(dagster_internals.SqliteEventLogStorage):
-    """The same files as Dagster's own, each opened once instead of for every event.
-
-    Opening one means an engine, statements that are compiled anew, and at the closing a checkpoint:
-    a quarter of the CPU of a run whose services answer at once. Without checkpoints a file stays
-    as it is and its write-ahead log grows; the UI watches the file. So each event touches it. No
-    event waits for the disk: a power cut may take the last ones, of a run that it has ended.
-    """
-
-    _MOST_OPEN = 4
-    _WAIT_SECONDS = 300
-
-    def __init__(self, base_dir: str, inst_data: Any = None) -> None:
-        """Open the index alone."""
-        self._engines: dict[str, Engine] = {}
-        self._tables: set[str] = set()
-        super().__init__(base_dir, inst_data)
-        # An index that a killed process had just begun is completed; others are as they were.
-        self.reindex_events()
-        self.reindex_assets()
-
-    @classmethod
-    def from_config_value(cls, inst_data: Any, config_value: Any) -> "OpenEventLog":
-        """Return the log of a folder, as Dagster asks for it."""
-        return cls(inst_data=inst_data, **config_value)
-
-    @contextmanager
-    def _connect(self, shard: str) -> Iterator[Connection]:
-        with self._db_lock:
-            engine = self._engines.pop(shard, None)
-            if engine is None:
-                place = self.conn_string_for_shard(shard)
-                engine = create_engine(place, connect_args={"timeout": self._WAIT_SECONDS})
-                listen(engine, "connect", lambda each, _: each.execute("PRAGMA synchronous=NORMAL"))
-            self._engines[shard] = engine  # those that are used last come last
-            if shard not in self._initialized_dbs:
-                self._initdb(engine)
-                self._initialized_dbs.add(shard)
-            while len(self._engines) > self._MOST_OPEN:
-                self._engines.pop(next(iter(self._engines))).dispose()
-            with engine.connect() as connection, connection.begin():
-                yield connection
-
-    def store_event(self, event: dg.EventLogEntry) -> None:
-        """Store an event, and let those hear of it who follow the run."""
-        super().store_event(event)
-        with suppress(FileNotFoundError):  # of a run that somebody deleted meanwhile
-            os.utime(self.path_for_shard(event.run_id))
-
-    def has_table(self, table_name: str) -> bool:
-        """Tell whether the index has a table; one that was there stays."""
-        if table_name not in self._tables and super().has_table(table_name):
-            self._tables.add(table_name)
-        return table_name in self._tables
-
-    def dispose(self) -> None:
-        """Close all databases."""
-        with self._db_lock:
-            for engine in self._engines.values():
-                engine.dispose()
-            self._engines.clear()
-        super().dispose()
 
 
 def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
@@ -332,8 +254,8 @@ def run_video(
     with (
         warnings.catch_warnings(),
         watch(lambda: BUDGETS.of_run(run_id)) as observer,
-        open_instance(settings, captures_output=False) as instance,
-        turn(instance, video_id, observer.waiting),
+        open_instance(settings) as instance,
+        video_lock(instance, video_id, observer.waiting),
     ):
         inputs = input_tags(video_id, settings, config)
         if reuse != "nothing":
@@ -353,7 +275,7 @@ def run_video(
             shown = {"observer": observer, "reports": reports}
             job = build_defs(settings, resource_overrides=shown).resolve_job_def(job_name)
             instance.add_dynamic_partitions(str(videos.name), [video_id])
-            with mark_alive(instance, run_id):
+            with hold_run_lock(instance, run_id):
                 result = supervised(
                     lambda: job.execute_in_process(
                         partition_key=video_id,
@@ -484,7 +406,7 @@ def _stop(
         watcher.stopping()
     if not run.is_finished and run.status not in _ENDING:
         instance.report_run_canceling(run)
-    STOPS.ask(run_id)
+    CANCELLATIONS.request(run_id)
     return True
 
 

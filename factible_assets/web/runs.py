@@ -425,7 +425,7 @@ def recorded_runs(
     settings: Settings, *, limit: int, video_id: str | None = None, run_id: str | None = None
 ) -> list[models.RunInfo]:
     """Return the newest runs of the data folder, of a video, or the one. Blocks, first for long."""
-    from factible_assets.pipeline.liveness import newest_runs  # noqa: PLC0415
+    from factible_assets.pipeline.run_records import newest_runs  # noqa: PLC0415
     from factible_assets.runs.launch import open_instance  # noqa: PLC0415 - it takes seconds
 
     with open_instance(settings) as instance:

@@ -11,7 +11,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from factible_assets.pipeline.liveness import mark_alive
+from factible_assets.pipeline.liveness import hold_run_lock
 from factible_assets.pipeline.partitions import PARTITION_TAG
 from factible_assets.runs import launch
 from factible_assets.runs.launch import open_instance
@@ -99,8 +99,8 @@ def test_the_status_tells_what_waits_and_goes_on_and_ends_what_is_dead(
             status = dg.DagsterRunStatus[name]
             runs[video] = dg.DagsterRun("fact_check", status=status, tags={PARTITION_TAG: video})
             instance.add_run(runs[video])
-        with mark_alive(instance, runs["a-talk"].run_id):
-            mark_alive(instance, runs["d-talk"].run_id).close()
+        with hold_run_lock(instance, runs["a-talk"].run_id):
+            hold_run_lock(instance, runs["d-talk"].run_id).close()
             told = [json.loads(factible("status", "--json").stdout)["running"] for _ in range(2)]
         ended = instance.get_run_by_id(runs["d-talk"].run_id)
     expected = [

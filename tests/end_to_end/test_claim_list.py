@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from factible_assets.pipeline.liveness import knobs_of_run
+from factible_assets.pipeline.run_records import options_of_run
 from factible_assets.runs.launch import open_instance
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
@@ -65,7 +65,7 @@ def test_a_claim_that_is_worded_otherwise_or_asked_otherwise_is_checked_again(
     assert again.exit_code == 0, again.stderr
     with open_instance(Settings(home=home)) as instance:
         run = instance.get_runs(limit=1)[0]
-        knobs = knobs_of_run(instance, run.run_id)
+        knobs = options_of_run(instance, run.run_id)
         assert knobs is not None
         assert knobs["search"]["web"] == "miniature"
     assert "unclear" not in again.stdout

@@ -136,7 +136,7 @@ def test_killed_runs_free_their_places_at_the_next_start(tmp_path: Path) -> None
         # A model that says nothing is waited for longer than all runs need to start.
         model = {"OPENAI_API_KEY": "a-key", "OPENAI_BASE_URL": f"{silent}/v1"}
         environment = {**kept, **model, "FACTIBLE_HOME": str(home), "FACTIBLE_SEARXNG_URL": silent}
-        alive = home / "dagster" / "alive"
+        alive = home / "dagster" / "run_locks"
         with dev(environment, port, log) as address, open_instance(Settings(home=home)) as instance:
             launch(address, QUEUED)
             # The queue has one place, which a check takes without asking.

@@ -215,11 +215,11 @@ def test_from_a_fresh_start_five_clicks_lead_to_the_verdicts_with_their_links(
         session.scroll_to(f"a[href='{session.address}/{place}/everyday-beliefs-talk']")
 
 
-def test_the_launchpad_refuses_a_knob_out_of_range_with_a_sentence(session: Session) -> None:
+def test_the_launchpad_refuses_an_option_out_of_range_with_a_sentence(session: Session) -> None:
     session.open(f"{JOBS}/add_video/playground")
     session.type_config("ops: {list_video: {config: {video: my-talk, max_claims: 99}}}")
     session.page.get_by_role("button", name="Launch Run").click()
-    session.page.get_by_text("max_claims cannot be 99: it goes from 1 to 50.").first.wait_for()
+    session.page.get_by_text("max_claims cannot be 99: input should be less").first.wait_for()
     session.page.get_by_role("button", name="OK").click()
 
 

@@ -10,6 +10,7 @@ import dagster as dg
 import pytest
 
 from factible_assets.corpora.reading import load_corpora
+from factible_assets.errors import FactibleError
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices
 from factible_assets.pipeline.sensors import IMPORT_JOB, import_corpus, partitions_to_add
 
@@ -102,7 +103,7 @@ def test_values_out_of_range_never_reach_the_import(
 ) -> None:
     file = tmp_path / "claims.jsonl"
     file.write_text(CLAIMS)
-    with pytest.raises(dg.DagsterInvalidConfigError, match=f"{next(iter(config))} cannot be"):
+    with pytest.raises(FactibleError, match=f"{next(iter(config))} cannot be"):
         run(job, instance, **{"path": str(file), **config})
     assert not (tmp_path / "home" / "corpora").exists()
 

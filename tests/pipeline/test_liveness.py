@@ -1,4 +1,4 @@
-"""Who is alive: real processes that hold runs and videos, and are killed."""
+"""Locks of runs and videos, held by real processes that are killed."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from dagster._core.test_utils import create_run_for_test
 
 from factible_assets.errors import FactibleError
 from factible_assets.pipeline import liveness
-from factible_assets.pipeline.liveness import end_dead_runs, failures_of_run, mark_alive, turn
-from factible_assets.pipeline.partitions import PARTITION_TAG, RANGE_TAG, videos
+from factible_assets.pipeline.liveness import end_dead_runs, hold_run_lock, video_lock
+from factible_assets.pipeline.partitions import PARTITION_TAG, videos
+from factible_assets.pipeline.run_records import failures_of_run
 from factible_assets.pipeline.schedules import in_flight
 from factible_assets.runs.launch import open_instance
-from factible_assets.runs.launcher import DEFINITIONS
 from factible_assets.settings import Settings
 
 HOLDER = """
 import signal, sys
 import dagster as dg
-from factible_assets.pipeline.liveness import mark_alive, turn
+from factible_assets.pipeline.liveness import hold_run_lock, video_lock
 with dg.DagsterInstance.from_config(sys.argv[1]) as instance:
-    held = [mark_alive(instance, each) for each in sys.argv[2:]]
-    with turn(instance, "a-video"):
+    held = [hold_run_lock(instance, each) for each in sys.argv[2:]]
+    with video_lock(instance, "a-video"):
         print("held", flush=True)
         signal.pause()
 """
@@ -49,7 +49,7 @@ def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
 
 @pytest.fixture
 def holder(instance: dg.DagsterInstance) -> Iterator[subprocess.Popen[str]]:
-    """A process that has two runs and the video "a-video"."""
+    """A process that holds the locks of two runs and of the video "a-video"."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLDER, instance.root_directory, RUN, CANCELED],
         stdout=subprocess.PIPE,
@@ -69,7 +69,7 @@ def status(instance: dg.DagsterInstance, run_id: str) -> str:
     return run.status.value
 
 
-def test_runs_are_ended_when_their_process_was_killed_and_not_before(
+def test_a_run_ends_once_its_process_was_killed_and_not_before(
     instance: dg.DagsterInstance, holder: subprocess.Popen[str]
 ) -> None:
     for run_id, before in ((RUN, STARTED), (CANCELED, CANCELING)):
@@ -90,49 +90,49 @@ def test_a_run_of_another_machine_is_left_alone(instance: dg.DagsterInstance) ->
 
 
 @pytest.mark.parametrize("before", ["NOT_STARTED", "STARTING"])
-def test_a_run_that_nobody_went_on_to_queue_or_start_is_ended_an_hour_later(
+def test_a_run_that_does_not_start_within_an_hour_ends(
     instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, before: str
 ) -> None:
     tags = {"video": "a-video"}
     create_run_for_test(instance, run_id=RUN, status=dg.DagsterRunStatus[before], tags=tags)
     assert (end_dead_runs(instance), in_flight(instance)) == ([], {"a-video"})
-    monkeypatch.setattr(liveness, "_LONGEST_PASSING", timedelta(0))
-    with mark_alive(instance, RUN):
+    monkeypatch.setattr(liveness, "_LONGEST_START", timedelta(0))
+    with hold_run_lock(instance, RUN):
         assert end_dead_runs(instance) == []
-    mark_alive(instance, RUN).close()
-    Path(instance.root_directory, "alive", RUN).unlink()
+    hold_run_lock(instance, RUN).close()
+    Path(instance.root_directory, "run_locks", RUN).unlink()
     assert (end_dead_runs(instance), in_flight(instance)) == ([RUN], set())
 
 
 def test_a_run_that_ended_leaves_no_file(instance: dg.DagsterInstance) -> None:
     create_run_for_test(instance, run_id=RUN, status=dg.DagsterRunStatus.SUCCESS)
-    mark_alive(instance, RUN).close()
+    hold_run_lock(instance, RUN).close()
     assert end_dead_runs(instance) == []
-    assert list((Path(instance.root_directory) / "alive").iterdir()) == []
+    assert list((Path(instance.root_directory) / "run_locks").iterdir()) == []
 
 
-def test_many_may_look_at_once_and_one_of_them_ends_the_run(instance: dg.DagsterInstance) -> None:
+def test_threads_that_look_at_once_end_each_run_once(instance: dg.DagsterInstance) -> None:
     for number in range(100, 110):
         run_id = f"{RUN[:-3]}{number}"
         create_run_for_test(instance, run_id=run_id, status=STARTED)
-        mark_alive(instance, run_id).close()
+        hold_run_lock(instance, run_id).close()
     with ThreadPoolExecutor(4) as pool:
         ended = [pool.submit(end_dead_runs, instance) for _ in range(4)]
         assert len([run_id for each in ended for run_id in each.result()]) == 10
 
 
-def test_one_process_has_a_video_and_the_next_one_waits(
+def test_one_process_locks_a_video_and_the_next_one_waits(
     instance: dg.DagsterInstance, holder: subprocess.Popen[str]
 ) -> None:
-    with turn(instance, "another-video") as has_waited, turn(instance, "another-video") as again:
-        assert (has_waited, again) == (False, False), "a thread may take its turn again"
+    with video_lock(instance, "b") as has_waited, video_lock(instance, "b") as again:
+        assert (has_waited, again) == (False, False), "a thread may lock a video twice"
     told = threading.Event()
 
     def waiting() -> None:
         told.set()
         holder.kill()
 
-    with turn(instance, "a-video", waiting) as has_waited:
+    with video_lock(instance, "a-video", waiting) as has_waited:
         assert has_waited
     assert told.is_set()
 
@@ -141,18 +141,17 @@ def test_one_process_has_a_video_and_the_next_one_waits(
 @pytest.mark.parametrize(
     ("tags", "words"),
     [
-        ({}, "Of which video?"),
-        ({PARTITION_TAG: "nope"}, "The partition nope is not there"),
-        ({RANGE_TAG: "a", "dagster/asset_partition_range_end": "b"}, "A run is of one video"),
+        ({}, "The run names no video"),
+        ({PARTITION_TAG: "nope"}, "The partition nope does not exist"),
     ],
 )
-def test_a_run_of_no_video_is_refused_in_a_sentence(
+def test_a_run_without_a_video_fails_with_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str, tags: dict[str, str], words: str
 ) -> None:
     monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path / "home"))
     held: list[IO[bytes]] = []
-    monkeypatch.setattr(liveness, "_HELD", held)
-    definitions = ReconstructableRepository.for_module(DEFINITIONS, "defs", None)
+    monkeypatch.setattr(liveness, "_HELD_LOCKS", held)
+    definitions = ReconstructableRepository.for_module("factible_assets.definitions", "defs", None)
     with dg.instance_for_test() as instance:
         instance.add_dynamic_partitions(str(videos.name), ["a", "b"])
         whole = definitions.get_reconstructable_job(job)
@@ -165,11 +164,11 @@ def test_a_run_of_no_video_is_refused_in_a_sentence(
     assert not (tmp_path / "home" / "warehouse.duckdb").exists()
 
 
-def test_checks_alone_say_how_they_are_made(instance: dg.DagsterInstance) -> None:
+def test_a_run_of_checks_alone_says_how_to_run_them(instance: dg.DagsterInstance) -> None:
     instance.add_dynamic_partitions(str(videos.name), ["a"])
     checks = frozenset({dg.AssetCheckKey(dg.AssetKey("verdicts"), "verdict_flips")})
     alone = create_run_for_test(instance, tags={PARTITION_TAG: "a"}, asset_check_selection=checks)
-    with pytest.raises(FactibleError, match="Checks are made whenever a video is materialized"):
+    with pytest.raises(FactibleError, match="Checks run whenever a video is materialized"):
         liveness.video_of(instance, alone)
     assert (
         liveness.video_of(instance, create_run_for_test(instance, tags={PARTITION_TAG: "a"})) == "a"

@@ -6,7 +6,6 @@ one stage.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import dagster as dg
@@ -118,7 +117,7 @@ def video_asset(
     code_version: str,
     description: str,
     *,
-    config_schema: Mapping[str, dg.Field] = MappingProxyType({}),
+    config_schema: Any = None,
     deps: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
     """Make a function an asset that is made video by video and judged before it is kept.
@@ -130,7 +129,7 @@ def video_asset(
         description=description,
         partitions_def=videos,
         deps=deps,
-        config_schema=dict(config_schema),
+        config_schema=config_schema or {},
         retry_policy=RETRIES,
         check_specs=structural_specs(name),
         **looks(name, code_version),

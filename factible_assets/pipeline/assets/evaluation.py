@@ -25,7 +25,7 @@ from factible_assets.evaluation.outcomes import UnknownCorpusError
 from factible_assets.evaluation.scoring import Evaluation, evaluate_corpora
 from factible_assets.evaluation.targets import FILE_NAME, Assessment, Targets, assess, load_targets
 from factible_assets.pipeline.assets.common import GROUP, KINDS, OWNERS, final_failure
-from factible_assets.pipeline.launchpad import launchpad_schema
+from factible_assets.pipeline.launchpad import validated_schema
 from factible_assets.pipeline.partitions import PARTITION_TAG
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, ReportsResource
 from factible_assets.pipeline.warehouse import WarehouseResource
@@ -70,7 +70,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         # The last of the seven; what is new before it makes it out of date, and so this.
         deps=[dg.AssetKey("verdicts")],
         code_version=CODE_VERSION,
-        config_schema=launchpad_schema(EvaluationConfig),
+        config_schema=validated_schema(EvaluationConfig),
         owners=OWNERS,
         kinds=KINDS,
         check_specs=_quality_specs(defined),

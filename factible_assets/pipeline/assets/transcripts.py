@@ -13,7 +13,7 @@ import dagster as dg
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.corpora.writing import bare_id
 from factible_assets.pipeline.assets import common
-from factible_assets.pipeline.liveness import STOPS
+from factible_assets.pipeline.liveness import CANCELLATIONS
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices
 from factible_assets.records import Video
 from factible_assets.rows import VideoRows
@@ -166,7 +166,7 @@ async def transcripts(  # type: ignore[no-untyped-def]
         # A file that cannot be read must not look like one that lists nothing.
         for problem in reading.problems:
             context.log.warning(str(problem))
-    with STOPS.heeded(context.run.run_id):
+    with CANCELLATIONS.cancellable(context.run.run_id):
         try:
             found, problems = await obtained(
                 wanted,

@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 
 from factible_assets.definitions import build_defs
+from factible_assets.errors import FactibleError
 from factible_assets.evaluation.measures import CATALOGUE, HEADLINES
 from factible_assets.evaluation.targets import FILE_NAME
 from factible_assets.settings import Settings
@@ -159,7 +160,7 @@ def test_a_corpus_without_a_name_is_refused_before_the_run(
 ) -> None:
     with (
         dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance,
-        pytest.raises(dg.DagsterInvalidConfigError, match=r"corpora cannot be '': .* by name"),
+        pytest.raises(FactibleError, match=r"corpora cannot be '': .* by name"),
     ):
         evaluate(sample, instance, corpora=[""])
 

@@ -1,0 +1,153 @@
+"""The Dagster instance of a data folder, and runs in processes of their own that are stopped."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.test_utils import create_run_for_test
+
+from factible_assets.config import ClaimsConfig, FactCheckConfig
+from factible_assets.pipeline.launchpad import run_config_for
+from factible_assets.pipeline.partitions import PARTITION_TAG, videos
+from factible_assets.pipeline.run_records import failures_of_run
+from factible_assets.records import METHOD
+from factible_assets.runs import launch
+from factible_assets.runs.launch import open_instance, prepare_instance
+from factible_assets.settings import Settings, SettingsError
+from tests.pipeline.assets.conftest import DEMO_VIDEO
+
+RUN = "00000000-0000-4000-8000-000000000002"
+WORKER = """
+import json, sys
+import dagster as dg
+from dagster._core.definitions.reconstruct import ReconstructableRepository
+repository = ReconstructableRepository.for_module("factible_assets.definitions", "defs", None)
+job = repository.get_reconstructable_job("fact_check")
+folder, tags, run_config = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+with dg.DagsterInstance.from_config(folder) as instance:
+    dg.execute_job(job, instance, run_config=run_config, tags=tags)
+"""
+
+
+@pytest.mark.parametrize(("step", "is_forced"), [("claims", False), ("claim_checks", True)])
+def test_a_run_that_is_terminated_is_canceled_and_not_tried_again(
+    tmp_path: Path, step: str, is_forced: bool
+) -> None:
+    settings = Settings(home=tmp_path / "home", web="miniature")
+    settings.ensure_home()
+    with open_instance(settings) as instance:
+        with worker_of(settings, instance) as worker:
+            while step not in started(instance):
+                assert worker.poll() is None
+                time.sleep(0.05)
+            (run,) = instance.get_runs()
+            # As Dagster's launcher terminates a run, and as its UI forces one to end.
+            report = instance.report_run_canceled if is_forced else instance.report_run_canceling
+            report(run)
+            worker.send_signal(signal.SIGINT)
+            worker.wait()
+        (run,) = instance.get_runs()
+        assert run.status is dg.DagsterRunStatus.CANCELED
+        assert started(instance).count(step) == 1
+
+
+def test_a_run_creates_no_warehouse_in_place_of_a_lost_one(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home", web="miniature")
+    settings.ensure_home()
+    Path(str(settings.published)).write_bytes(b"what is left")
+    with open_instance(settings) as instance:
+        with worker_of(settings, instance) as worker:
+            worker.wait()
+        (run,) = instance.get_runs()
+        assert run.status is dg.DagsterRunStatus.FAILURE
+        (why,) = failures_of_run(instance, run.run_id)
+    assert "Put it back with: factible restore" in why
+    assert not settings.warehouse.exists()
+
+
+def worker_of(settings: Settings, instance: dg.DagsterInstance) -> subprocess.Popen[bytes]:
+    """A process that works on a run in its main thread, as Dagster's launcher starts one."""
+    instance.add_dynamic_partitions(str(videos.name), [DEMO_VIDEO])
+    config = FactCheckConfig(claims=ClaimsConfig(max_claims=12), reasoner="embedded")
+    given = json.dumps({PARTITION_TAG: DEMO_VIDEO}), json.dumps(run_config_for(config, METHOD))
+    return subprocess.Popen(
+        [sys.executable, "-c", WORKER, instance.root_directory, *given],
+        env={**os.environ, "FACTIBLE_HOME": str(settings.home), "FACTIBLE_WEB": "miniature"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def started(instance: dg.DagsterInstance) -> list[str]:
+    kinds = {dg.DagsterEventType.STEP_START, dg.DagsterEventType.STEP_RESTARTED}
+    return [
+        entry.dagster_event.step_key
+        for run in instance.get_runs()
+        for entry in instance.all_logs(run.run_id, of_type=kinds)
+        if entry.dagster_event is not None and entry.dagster_event.step_key
+    ]
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_does_not_stop_is_left_and_is_canceled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: signal.Signals
+) -> None:
+    monkeypatch.setattr(launch, "_CLOSING_SECONDS", 0.5)
+    goes_on = threading.Event()
+
+    def work() -> None:
+        os.kill(os.getpid(), kind)
+        goes_on.wait()
+
+    with open_instance(Settings(home=tmp_path)) as instance:
+        create_run_for_test(instance, run_id=RUN, status=dg.DagsterRunStatus.STARTED)
+        with pytest.raises(KeyboardInterrupt):
+            launch.supervised(work, RUN, instance)
+        run = instance.get_run_by_id(RUN)
+        assert run is not None
+        assert run.status is dg.DagsterRunStatus.CANCELED
+    goes_on.set()
+
+
+# --- The instance -------------------------------------------------------------------------------
+
+
+def test_an_edited_instance_file_stays_as_it_is(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path)
+    file = prepare_instance(settings) / "dagster.yaml"
+    with open_instance(settings) as instance:
+        assert isinstance(instance.run_launcher, dg.DefaultRunLauncher)
+        assert instance.run_monitoring_start_timeout_seconds == 0
+        assert instance.code_server_process_startup_timeout == 0
+    edited = f"storage: {{sqlite: {{base_dir: {tmp_path / 'elsewhere'}}}}}\n"
+    file.write_text(edited, "utf-8")
+    with open_instance(settings):
+        assert file.read_text("utf-8") == edited
+    assert (tmp_path / "elsewhere" / "history").is_dir()
+
+
+def test_a_named_pipe_in_place_of_dagster_yaml_is_refused_without_waiting(tmp_path: Path) -> None:
+    (tmp_path / "dagster").mkdir()
+    os.mkfifo(tmp_path / "dagster" / "dagster.yaml")
+    with pytest.raises(SettingsError, match="is a named pipe"):
+        open_instance(Settings(home=tmp_path))
+
+
+def test_a_run_starts_while_another_of_its_process_logs(tmp_path: Path) -> None:
+    """Dagster would wait for the handler of the other run, and that run for Dagster's lock."""
+    other = logging.Handler()
+    with open_instance(Settings(home=tmp_path)) as instance:
+        starting = threading.Thread(target=instance.get_handlers, daemon=True)
+        with other.lock:  # type: ignore[union-attr]  # it logs
+            starting.start()
+            starting.join()  # for ever, if it waits for the other
