@@ -13,7 +13,6 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from dagster._core.scheduler.instigation import TickStatus
-from dagster._core.storage.tags import GRPC_INFO_TAG
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
 from factible_assets.pipeline.schedules import LAUNCHED_BY, SCHEDULE
@@ -96,7 +95,6 @@ def test_the_daemon_ticks_the_schedule_and_the_runs_it_launches_check_again(
     (run, *_) = reversed(ended)
     assert run.status is dg.DagsterRunStatus.SUCCESS, log.read_text()[-3000:]
     assert run.job_name == "recheck"
-    assert GRPC_INFO_TAG not in run.tags, "its worker was forked, and not started by a code server"
     assert run.tags["video"] == run.tags["dagster/partition"] == DEMO_VIDEO
     assert run.tags["dagster/run_key"].endswith(DEMO_VIDEO)
     assert run.asset_selection == {
