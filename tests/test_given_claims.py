@@ -51,13 +51,13 @@ def test_the_checkable_claims_of_an_entry_are_given_with_their_importance(tmp_pa
     ]
 
 
-def test_an_entry_that_does_not_say_so_gives_no_claims(tmp_path: Path) -> None:
+def test_an_entry_without_the_key_gives_no_claims(tmp_path: Path) -> None:
     text = CORPUS.replace("    claims_are_given: true\n", "")
     (corpus,) = listed(tmp_path, text).corpora
     assert corpus.videos[0].given_claims is None
 
 
-def test_given_claims_that_are_missing_are_a_problem_with_its_line(tmp_path: Path) -> None:
+def test_missing_given_claims_are_a_problem_with_its_line(tmp_path: Path) -> None:
     text = "videos:\n  - id: stated\n    transcript: talk.txt\n    claims_are_given: true\n"
     (problem,) = listed(tmp_path, text).problems
     assert problem.line == 2
@@ -72,7 +72,7 @@ def test_given_claims_that_are_missing_are_a_problem_with_its_line(tmp_path: Pat
         ("{claim_qualty: 1}", "claim_qualty is 'claim_qualty': it should be 'claim_quality'"),
     ],
 )
-def test_scores_of_people_off_the_scale_are_problems_with_their_line(
+def test_scores_of_people_out_of_range_are_problems_with_their_line(
     tmp_path: Path, scores: str, said: str
 ) -> None:
     text = (
@@ -84,14 +84,14 @@ def test_scores_of_people_off_the_scale_are_problems_with_their_line(
     assert said in problem.sentence
 
 
-def test_editors_know_the_new_keys() -> None:
+def test_the_schema_has_the_keys_of_given_claims() -> None:
     kinds = json.loads(corpus_json_schema())["$defs"]
     assert kinds["VideoEntry"]["properties"]["claims_are_given"]["type"] == "boolean"
     scores = kinds["ClaimEntry"]["properties"]["human_scores"]
     assert len(scores["propertyNames"]["enum"]) == 7
 
 
-def test_every_imported_claim_is_given_in_its_own_words(tmp_path: Path) -> None:
+def test_an_imported_claim_keeps_its_words(tmp_path: Path) -> None:
     stated = [
         {"claim": "You should never, ever trust a whale?", "label": "Refuted"},
         {"claim": "I think that tea cures coughs", "label": "Supported"},
@@ -104,7 +104,7 @@ def test_every_imported_claim_is_given_in_its_own_words(tmp_path: Path) -> None:
         assert [each.text for each in entry.given_claims.claims] == [item["claim"]]
 
 
-def test_given_claims_fill_the_warehouse_with_their_place_and_no_model_is_asked(
+def test_given_claims_are_stored_with_their_place_without_a_model(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A model that is named and has no key would fail whoever asked it.
@@ -135,7 +135,7 @@ def test_given_claims_fill_the_warehouse_with_their_place_and_no_model_is_asked(
 
 
 @given(st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=60, unique=True))
-def test_all_given_claims_are_kept_whatever_their_number_and_wording(texts: list[str]) -> None:
+def test_all_given_claims_are_kept(texts: list[str]) -> None:
     transcript = from_text("v", "A talk of a few words.")
     drafts = ClaimDrafts(None, tuple(ClaimDraft(text, 0.0, 1.0) for text in texts))
     claims = build_claims(drafts, transcript, (), None, basis="given")

@@ -39,11 +39,11 @@ def check_claim_list(
 ) -> Iterator[tuple[dict[str, Any], ExitCode]]:
     """Check claims, `jobs` at once; yield the result of each as a table row when it has ended.
 
-    Each id names a video with one claim. A claim that cannot be checked does not stop the others.
-    A finished check is reused if the claim's text, its date and the options are the same; with
-    `fresh` it never is. `watch` is called in several threads.
+    Each id names a video with one claim. The failure of one claim does not stop the others.
+    Unless `fresh`, a claim with the same text, date and options keeps its finished check. Several
+    threads call `watch`.
 
-    Raises FactibleError: It was interrupted; finished checks are stored.
+    Raises FactibleError: The user interrupted it; finished checks stay.
     """
 
     def check_claim(video_id: str) -> tuple[dict[str, Any], ExitCode]:
@@ -64,7 +64,7 @@ def check_claim_list(
                 yield done.result()
         except KeyboardInterrupt as interrupt:
             pool.shutdown(wait=False, cancel_futures=True)
-            # The supervisor of each run sees that it is marked.
+            # The supervisor of each run sees this mark.
             running = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])
             with open_instance(settings) as instance:
                 for run in instance.get_runs(filters=running):
@@ -178,7 +178,7 @@ def recheck_videos(
     Each run has the options of the video's last check, except those `given` by name. With
     `remember`, the plan records these launches as its own, unless the user stops them.
 
-    Raises FactibleError: A run was stopped.
+    Raises FactibleError: The user stopped a run.
     """
     store = Warehouse(settings.warehouse)
     for row in rows:

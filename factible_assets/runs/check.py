@@ -1,4 +1,4 @@
-"""Checks the video that a person named, unless a finished check of it is stored."""
+"""Checks the video that a person names, unless the warehouse has a finished check of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Removes everything that the data folder holds on a video.
 
 The warehouse knows which pages, model calls and cached answers belong to the video, so its rows go
-last, and an interrupted removal can be repeated. Pages of other videos stay, and so do corpora
+last, and a user can repeat an interrupted removal. Pages of other videos stay, and so do corpora
 outside the data folder and page collections that a person imported.
 """
 
@@ -69,8 +69,8 @@ class Forgotten:
 def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> list[Forgotten]:
     """Remove videos from the data folder, or with `dry_run` count what would go.
 
-    Raises FactibleError: A video is unknown, or a run is checking it; nothing was removed.
-    Raises WarehouseError: A warehouse cannot be opened or written.
+    Raises FactibleError: A video is unknown, or a run is checking it. Nothing is lost then.
+    Raises WarehouseError: A warehouse is not readable or writable.
     """
     with open_instance(settings) as instance:
         for video_id in in_flight(instance) & set(video_ids):
@@ -119,7 +119,7 @@ def _erased(done: Forgotten, settings: Settings, *, dry_run: bool) -> list[Erasu
         except (WarehouseError, duckdb.Error):
             if _REPLACED not in store.path.name:
                 raise
-            # It was set aside because it is damaged; `still_named_in` will list it.
+            # This is a damaged copy; `still_named_in` will list it.
     return found
 
 

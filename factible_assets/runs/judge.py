@@ -1,6 +1,6 @@
 """Plans a judging, asks the judge in parallel, and stores the scores.
 
-A question that has a score is not asked again; a changed row, judge or prompt is another question.
+A judging skips questions with a score. A changed row, judge or prompt makes another question.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _OF_A_CALL = (
 """The columns of `judge_calls` that a model call has."""
 
 Listener = Callable[[JudgementRow, int, int], None]
-"""Is called with each judgement, the number done, and the total. Must return at once."""
+"""Takes each judgement, the number done, and the total. Must return at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def plan_judging(
 
     `sample` is the most subjects per rubric.
 
-    Raises UnknownCorpusError: No video of a named corpus was checked.
+    Raises UnknownCorpusError: A named corpus has no checked video.
     Raises FactibleError: There is nothing to judge.
     """
     info = plan.stages[reasoning.JUDGE]
@@ -170,7 +170,7 @@ def plan_judging(
         outcomes = tuple(load_outcomes(store, reading, videos=videos or None))
     asked = []
     for outcome in outcomes:
-        # Judge a verdict by the evidence that it was reached from, which may not be the newest.
+        # Judge a verdict by its own evidence, which may not be the newest.
         standing = store.read_standing(outcome.video.video_id)
         texts = {**outcome.texts, **standing.texts}
         for subject in subjects_of(outcome, standing.evidence, texts):
@@ -212,7 +212,7 @@ async def run_judging(
 
         async def ask(task: Task) -> JudgeOutcome:
             account = budget.account(f"the video {task.asked.subject.video_id}")
-            # An answer without a score is asked for again, not taken from the cache.
+            # Ask again for an answer without a score, instead of taking it from the cache.
             model = CachingModel(client, cache, account, renews=task.known is not None)
             return await judge(reasoning.stage_model(settings, model, ANSWER_TOKENS), task.asked)
 
@@ -270,7 +270,7 @@ async def _ask_all(
             for _ in range(min(_WORKERS, total)):
                 group.create_task(work())
     finally:
-        # Store after an interruption too: these answers are paid.
+        # Store after an interruption too, because these answers cost money.
         _write(store, unwritten)
     return JudgingResult(
         judging_id,
@@ -287,7 +287,7 @@ def _row(
     judging_id: str, info: ModelInfo, task: Task, judged: JudgeOutcome
 ) -> tuple[JudgementRow, JudgeOutcome]:
     if task.known is not None:
-        # Cached calls of the earlier attempt were recorded with it, and are not paid again.
+        # The earlier attempt recorded the cost of its calls, which the cache answers now.
         free = {"cost_usd": 0.0}
         calls = (each.model_copy(update=free) if each.cache_hit else each for each in judged.calls)
         judged = replace(judged, calls=tuple(calls))

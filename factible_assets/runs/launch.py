@@ -233,7 +233,7 @@ def run_video(
     Args:
         video_id: The partition; it is added if it is new.
         settings: The data folder and the services.
-        config: The run's knobs.
+        config: The run's options.
         watch: Opens the observer of this run.
         reuse: How much of earlier runs this one may reuse.
         claims: The claims, if the caller knows them before the run begins.

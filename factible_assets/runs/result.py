@@ -82,14 +82,14 @@ def stored_result(
 def finished_check(video_id: str, settings: Settings) -> Checked | None:
     """Return the stored check of a video if it is finished, else None.
 
-    A run that could not publish its result, for example because the disk was full, is made up for.
+    If an earlier run could not publish its result, for lack of room say, this publishes it.
     """
     checked = stored_result(video_id, settings=settings, finished=True)
     live, copy = settings.warehouse, settings.published
     if checked and isinstance(live, Path) and isinstance(copy, Path) and copy.exists():
         try:
             is_behind = Warehouse(copy).current_sets(video_id) != checked.data.sets
-        except WarehouseError:  # the copy cannot be read
+        except WarehouseError:  # the copy is damaged
             is_behind = True
         if is_behind:
             Warehouse(live).publish(copy)

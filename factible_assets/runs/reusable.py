@@ -1,9 +1,8 @@
 """Decides which stored results of a video the next run can reuse instead of repeating.
 
-The stored transcript and claims can be reused if their inputs are unchanged: the video's entry in
-its corpus, the content of its transcript file, the options and the model of the claims, the code.
-Each run carries digests of these inputs as tags. The stages after the claims are not considered
-here, because the caches keep their answers.
+A run can reuse the stored transcript and claims if their inputs have not changed: the video's entry
+in its corpus, the content of its transcript file, the options and the model of the claims, the
+code. Each run carries digests of these inputs as tags. The caches keep the answers of later stages.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ INPUT_TAGS = TRANSCRIPT_TAG, CLAIMS_TAG = "factible/transcript_inputs", "factibl
 
 
 Reuse: TypeAlias = Literal["nothing", "claims", "verdicts"]
-"""How much of earlier runs may be reused. `claims` includes the transcript, `verdicts` all."""
+"""How much of earlier runs a run may reuse. `claims` includes the transcript, `verdicts` all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reusable:
     """The stored claims that a run reuses, and the assets that it still has to materialize.
 
-    `assets` are None if all have to be materialized. `remark` tells the user what is reused.
+    `assets` of None means all. `remark` is a sentence for the user.
     """
 
     assets: Sequence[str] | None = None
@@ -55,7 +54,7 @@ class Reusable:
 def input_tags(video_id: str, settings: Settings, config: FactCheckConfig) -> dict[str, str]:
     """Return digests of the current inputs of a video's transcript and claims, as tags of a run.
 
-    Empty if the reasoner or its model cannot be chosen; the run then reports the missing setup.
+    Empty if the reasoner or its model is not set up; the run reports that.
     """
     listed = load_corpora(settings.corpus_folders).find(video_id)
     entry = listed.video.model_dump(mode="json") if listed else None
@@ -78,15 +77,15 @@ def input_tags(video_id: str, settings: Settings, config: FactCheckConfig) -> di
     except SetupError:
         return {}
     version = [factible_assets.__version__, claims_asset.CODE_VERSION]
-    knobs = config.claims.model_dump(mode="json")
-    claims = _digest([transcript, *version, knobs, *reasoner])
+    options = config.claims.model_dump(mode="json")
+    claims = _digest([transcript, *version, options, *reasoner])
     return {TRANSCRIPT_TAG: transcript, CLAIMS_TAG: claims}
 
 
 def find_reusable(
     stored: ReportData | None, instance: DagsterInstance, tags: Mapping[str, str], reuse: Reuse
 ) -> Reusable:
-    """Find what a run on a video can reuse: compare the stored results with its `input_tags`."""
+    """Compare the stored results of a video with its current `input_tags`."""
     if stored is not None and reuse == "verdicts" and stored.is_finished:
         return Reusable(assets=())
     if stored is None or not tags:
@@ -102,7 +101,7 @@ def find_reusable(
     if (
         claims is None
         or not claims.row_count
-        # These claims were extracted from an older transcript.
+        # These claims come from an older transcript.
         or claims.checked_at < transcript.checked_at
         or not has_same_inputs(claims, CLAIMS_TAG)
         # Extraction applies the reviewers' corrections.

@@ -131,7 +131,7 @@ class Change:
             overruling or an assignment.
         number: The number of a query, from 1, or its id.
         value: The stance or rating that overrules a source.
-        said: The words in the transcript that an added claim is based on.
+        said: The words of the transcript behind an added claim.
         reason: The reason; of a ruling, its text.
     """
 
@@ -152,7 +152,7 @@ class ClaimFile:
     Attributes:
         claims: The ids of all claims of the video.
         number: From 1, the most important claim first, and dropped or split ones last.
-        verdict: The verdict on the claim as it is worded now; None if there is none yet.
+        verdict: The verdict on its present wording; None if there is none yet.
         queries: The queries of the next check.
         actions: All actions on it, also under its former wordings.
         gone: The action that dropped or split it.
@@ -176,7 +176,7 @@ class ClaimFile:
 
     @property
     def ruling(self) -> records.ReviewAction | None:
-        """The ruling on the claim as it is worded now."""
+        """The ruling on its present wording."""
         return reviews.latest("sign", self.actions, self.claim.claim_id)
 
     @property
@@ -349,14 +349,14 @@ def reviewer_name(given: str | None, settings: Settings) -> str:
 def actions_of(
     file: ClaimFile, changes: Sequence[Change], reviewer: str, reason: str | None
 ) -> tuple[records.ReviewAction, ...]:
-    """Turn changes into actions; each change is validated as if those before it were made.
+    """Validate changes, each in the state after those before it, and turn them into actions.
 
     Raises FactibleError: A change is invalid.
     """
     why = _words(reason, "--reason") if reason is not None else None
     now = datetime.now(UTC)
     done: list[records.ReviewAction] = []
-    # The queries of the next check. A query that was reworded keeps its id, so compare derived ids.
+    # The queries of the next check. A reworded query keeps its id, so compare derived ids.
     asked = {query.query_id: query_id(file.claim.claim_id, query.text) for query in file.queries}
     for position, change in enumerate(changes, start=1):
         if change.kind in reviews.QUERY_KINDS:
@@ -565,7 +565,7 @@ def source_subject(given: str) -> str:
 
 
 def _fetchable(url: str) -> str:
-    """Return the canonical URL of a page that may be fetched.
+    """Return the canonical URL of a public page.
 
     Raises FactibleError: It is no address of a web page, or is in a private network.
     """
@@ -610,11 +610,11 @@ def carry_out(
 ) -> Reviewed:
     """Record actions, and check the claim again.
 
-    `rerun` tells whether to check it; with None it is checked if the actions affect its check.
+    `rerun` tells whether to check it; None means: if the actions affect its check.
     `run_id` is the id of that run, if the caller has one.
 
     Raises FactibleError: A run is checking the video, somebody else has changed the claim since
-    `file` was opened, or the run was stopped.
+    the caller read `file`, or the user stopped the run.
     """
     changes = any(action.action not in reviews.OPINIONS for action in actions)
     runs = changes if rerun is None else rerun
@@ -681,7 +681,7 @@ def review_lock(settings: Settings) -> Iterator[None]:
 
 
 def _refuse_if_outdated(file: ClaimFile) -> None:
-    """Refuse changes that were validated against other claims or actions than the stored ones."""
+    """Refuse changes to a claim whose stored actions, or list of claims, have changed since."""
     files = open_video(file.video_id, file.settings)
     own = {each.claim.claim_id: each for each in files}.get(file.claim.claim_id)
     then, now = (

@@ -45,7 +45,7 @@ class Target:
 
 
 def resolve(target: str, title: str | None, settings: Settings) -> Target:
-    """Find the video that `target` names. Nothing is written.
+    """Find the video that `target` names, without writing anything.
 
     Raises FactibleError: There is no such video.
     Raises NotAVideoLinkError: It is a link, but not to a YouTube video.
@@ -95,7 +95,7 @@ def enlist(
     """List a new transcript file or recording in a corpus of the data folder, with a copy of it.
 
     `web` is the web of later runs; `pages_rating` rates its pages that no rating set lists. Returns
-    the corpus file, or None if the video is listed already.
+    the corpus file, or None if a corpus lists the video already.
     """
     if target.file is None:
         return None
@@ -160,7 +160,7 @@ def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
     words = None if has_sound else read_transcript(path)
     known = title or (words.title if words else None)
     # People read partitions, so the id begins with the title. Its digest makes it longer than the
-    # eleven characters of a YouTube id, and finds a file that is listed under another name.
+    # eleven characters of a YouTube id, and finds a file with another listed name.
     content = digest_of(path)
     video_id = f"{slug(known or path.stem)}-{content}"
     reading = load_corpora(settings.corpus_folders)

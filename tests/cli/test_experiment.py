@@ -93,7 +93,7 @@ def test_what_cannot_be_used_is_told_with_its_line(factible: Run, tiny: Path) ->
     for command in (("run", "tiny"), ("run", tiny), ("show", "tiny"), ("list",)):
         result = factible("experiment", *command)
         assert result.exit_code == 4
-        assert f"{tiny}:4: There is no knob 'max_querys'. Did you mean" in result.stderr
+        assert f"{tiny}:4: There is no option 'max_querys'. Did you mean" in result.stderr
 
 
 def test_an_unknown_experiment_is_told_with_the_nearest(factible: Run) -> None:

@@ -120,7 +120,7 @@ def test_what_cannot_be_done_is_a_sentence_and_nothing_is_recorded(
         ("unblock_source", "a.example", "No reviewer blocked or added"),
     ],
 )
-def test_a_wish_that_cannot_be_granted_says_why(
+def test_an_invalid_change_says_why(
     opened: ClaimFile, kind: ReviewKind, text: str | None, words: str
 ) -> None:
     number = 1 if kind in {"edit_query", "remove_query"} else None
@@ -184,7 +184,7 @@ def test_a_claim_is_not_changed_and_judged_at_once(opened: ClaimFile) -> None:
             actions_of(opened, order, "desk", None)
 
 
-def test_wishes_are_judged_against_those_before_them(opened: ClaimFile) -> None:
+def test_changes_are_validated_after_those_before_them(opened: ClaimFile) -> None:
     swapped = [Change("edit_query", "new words", number=1), Change("add_query", "question 0")]
     assert [act.value for act in actions_of(opened, swapped, "desk", None)] == [
         "new words",

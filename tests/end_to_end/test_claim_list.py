@@ -21,7 +21,7 @@ Bananas are slightly radioactive.,True
 """
 
 
-def test_a_list_is_checked_at_once_and_kept(factible: Run, tmp_path: Path) -> None:
+def test_a_list_is_checked_in_parallel_and_stored(factible: Run, tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_text(LIST, encoding="utf-8")
     few = ("--max-queries", "1", "--max-results", "3", "--web", "miniature")
     how = (*few, "--reasoner", "embedded", "-j", "2", "--json")
@@ -39,7 +39,7 @@ def test_a_list_is_checked_at_once_and_kept(factible: Run, tmp_path: Path) -> No
     assert json.loads(again.stdout)["claims"] == list(found.values())
 
 
-def test_a_claim_that_is_worded_otherwise_or_asked_otherwise_is_checked_again(
+def test_a_claim_with_other_words_or_options_is_checked_again(
     factible: Run, home: Path, tmp_path: Path
 ) -> None:
     few = ("--max-queries", "1", "--max-results", "3", "--reasoner", "embedded", "--json")

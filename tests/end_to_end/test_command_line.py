@@ -62,7 +62,7 @@ def incomplete_sets(env: dict[str, str]) -> list[dict[str, Any]]:
     return counted.to_dicts()
 
 
-def test_a_user_checks_an_own_transcript_against_own_pages(
+def test_a_user_checks_a_transcript_against_a_folder_of_pages(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
     pages = tmp_path / "pages"
@@ -89,7 +89,7 @@ def test_a_user_checks_an_own_transcript_against_own_pages(
     assert "1871" in evidence["quote"][0]
 
 
-def test_a_run_killed_between_two_verdicts_leaves_nothing_half_written_and_is_finished_by_the_next(
+def test_a_run_killed_between_two_verdicts_is_finished_by_the_next(
     environment: dict[str, str],
 ) -> None:
     check = ("check", DEMO_VIDEO, "--max-claims", "2", "--max-queries", "1", "--max-results", "3")

@@ -51,7 +51,7 @@ def daemon(environment: Mapping[str, str], log: Path) -> Iterator[subprocess.Pop
             process.wait()
 
 
-def test_the_daemon_ticks_the_schedule_and_the_runs_it_launches_check_again(
+def test_the_schedule_launches_runs_that_check_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings_of_the_test = {

@@ -25,7 +25,7 @@ async def case() -> AsyncIterator[Case]:
         yield await prepare(stack, max_claims=12)
 
 
-async def test_no_fault_gives_another_verdict(case: Case) -> None:
+async def test_faults_change_no_verdict(case: Case) -> None:
     outcomes = [await case.run(seed) for seed in SEEDS]
     assert [(each.seed, each.differences) for each in outcomes if each.differences] == []
     # Every door failed somewhere, and some verdicts survived while others did not.
@@ -48,7 +48,7 @@ class LyingPages:
         return FetchedPage(url=url, outcome="absent", retrieved_at=datetime.now(UTC), reason=reason)
 
 
-async def test_an_outage_that_is_passed_off_as_an_answer_is_noticed(case: Case) -> None:
+async def test_an_outage_disguised_as_an_answer_is_noticed(case: Case) -> None:
     doors = struck(case.services, case.memory, None)
     found = await check_claims(
         case.video, case.claims, replace(doors, fetcher=LyingPages()), case.config
@@ -57,7 +57,7 @@ async def test_an_outage_that_is_passed_off_as_an_answer_is_noticed(case: Case) 
     assert [end for end in ends if end not in {"same", "less sure", "incomplete"}]
 
 
-async def test_faults_are_drawn_by_seed_and_question_alone() -> None:
+async def test_faults_depend_only_on_seed_and_question() -> None:
     questions = [("page", number) for number in range(200)]
     for seed in SEEDS:
         forward = [Faults(seed).strikes("page", each) for each in questions]
@@ -65,7 +65,7 @@ async def test_faults_are_drawn_by_seed_and_question_alone() -> None:
         assert forward == backward[::-1]
 
 
-async def test_no_outage_that_answers_200_gives_another_verdict(case: Case) -> None:
+async def test_outages_with_status_200_change_no_verdict(case: Case) -> None:
     claims = case.claims[:3]
     expected = {each.claim_id: case.expected[each.claim_id] for each in claims}
     small = replace(case, claims=claims, expected=expected)

@@ -6,7 +6,7 @@ from tests.end_to_end.loopback import CLAIMS, PAGES, VIDEO_URL, loopback_world
 from tests.resources.transcripts.fake_youtube import VIDEO
 
 
-def test_no_file_holds_a_word_of_a_forgotten_video(tmp_path: Path) -> None:
+def test_no_file_names_a_forgotten_video(tmp_path: Path) -> None:
     with loopback_world(tmp_path) as world:
         world.settings = {
             "SERPER_API_KEY": "a-key",

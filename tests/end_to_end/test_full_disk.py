@@ -49,7 +49,7 @@ def ended(command: list[str], home: Path, most_bytes: int, given: str = "") -> t
 
 
 @pytest.mark.parametrize("most_bytes", [ROOMY, TIGHT])
-def test_the_command_says_that_there_is_no_room_and_that_it_is_the_machines_fault(
+def test_a_full_disk_is_an_environment_error_of_the_command(
     tmp_path: Path, most_bytes: int
 ) -> None:
     home = prepare(tmp_path / "home")
@@ -60,7 +60,9 @@ def test_the_command_says_that_there_is_no_room_and_that_it_is_the_machines_faul
 
 
 @pytest.mark.parametrize("most_bytes", [ROOMY, TIGHT])
-def test_a_run_of_the_service_ends_with_the_same_sentence(tmp_path: Path, most_bytes: int) -> None:
+def test_a_full_disk_ends_a_run_of_the_service_with_the_same_sentence(
+    tmp_path: Path, most_bytes: int
+) -> None:
     home = prepare(tmp_path / "home")
     order = Order(run_id=RUN, video_id=DEMO_VIDEO, home=home, config=ONE_CLAIM)
     command = [sys.executable, "-m", WORKER]

@@ -88,7 +88,7 @@ class StopAt:
     threading.current_thread() is not threading.main_thread(),
     reason="signals reach the main thread alone",
 )
-def test_an_interrupted_check_is_canceled_and_the_same_command_goes_on(tmp_path: Path) -> None:
+def test_an_interrupted_check_is_canceled_and_the_same_command_resumes_it(tmp_path: Path) -> None:
     with loopback_world(tmp_path) as world:
         world.settings = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
         stop = StopAt(answer_chat)
@@ -117,7 +117,7 @@ def test_an_interrupted_check_is_canceled_and_the_same_command_goes_on(tmp_path:
     assert counted(world, "current_verdicts") == 2
 
 
-def test_a_run_that_is_terminated_from_elsewhere_stops_and_is_no_failure(tmp_path: Path) -> None:
+def test_a_run_terminated_by_another_process_is_canceled(tmp_path: Path) -> None:
     """The Dagster UI, and any other process, marks the run; the process that has it notices."""
     with loopback_world(tmp_path) as world:
         world.settings = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
@@ -168,9 +168,7 @@ def test_claims_are_reused_unless_their_inputs_have_changed(
     assert reused() == (False, False)
 
 
-def test_processes_wait_for_another_that_checks_their_video_and_for_no_other(
-    tmp_path: Path,
-) -> None:
+def test_a_process_waits_only_for_another_check_of_its_video(tmp_path: Path) -> None:
     with loopback_world(tmp_path) as world:
         world.settings = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
         given = {name: value for name, value in world.environment.items() if value is not None}

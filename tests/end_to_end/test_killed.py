@@ -124,7 +124,7 @@ def running_of_status() -> Any:
 
 # Two starts of the whole tree and three runs.
 @pytest.mark.timeout(600)
-def test_killed_runs_free_their_places_at_the_next_start(tmp_path: Path) -> None:
+def test_killed_runs_free_their_slots_at_the_next_start(tmp_path: Path) -> None:
     home, log = tmp_path / "home", tmp_path / "dev.log"
     list_talks(prepare(home))
     leave_one_place(home)

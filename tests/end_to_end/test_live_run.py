@@ -33,7 +33,7 @@ async def strict(exchange: Exchange) -> None:
     await (vendors.against_openai(sent) or answer_as_asked)(exchange)
 
 
-def test_an_unlisted_video_is_checked_and_nobody_is_asked_the_same_twice(tmp_path: Path) -> None:
+def test_an_unlisted_video_is_checked_without_repeated_questions(tmp_path: Path) -> None:
     with loopback_world(tmp_path) as world:
         # Two keys are enough.
         world.settings = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
@@ -97,7 +97,7 @@ KEYS = {
 }
 
 
-def test_prior_fact_checks_stand_beside_the_verdicts_and_change_none(tmp_path: Path) -> None:
+def test_prior_fact_checks_are_stored_and_change_no_verdict(tmp_path: Path) -> None:
     with loopback_world(tmp_path) as world:
         world.settings = KEYS
         code, out, err = world.factible("check", VIDEO_URL, "--json")

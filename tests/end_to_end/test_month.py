@@ -285,7 +285,7 @@ def retention_takes_old_texts_and_leaves_verdicts(month: Month) -> None:
     assert trim_texts(store, before=now - timedelta(days=7), now=now)[0] == 0
 
 
-def test_the_plan_of_a_moment_is_that_of_the_view(tmp_path: Path) -> None:
+def test_the_plan_equals_the_view(tmp_path: Path) -> None:
     store = Warehouse(tmp_path / "warehouse.duckdb")
     later = datetime.now(UTC) + timedelta(days=1)
     assert read_plan(store, LIMITS, later, next_tick=later) == []

@@ -29,7 +29,7 @@ KEYS = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
     ],
     ids=["refusal", "wrong key", "cut off"],
 )
-def test_a_stage_that_fails_for_good_is_asked_once_and_its_calls_are_recorded(
+def test_a_failing_stage_is_asked_once_and_its_calls_are_recorded(
     tmp_path: Path, behaviour: Behaviour, outcome: str, requests: int, words: str
 ) -> None:
     with loopback_world(tmp_path) as world:
@@ -47,7 +47,7 @@ def test_a_stage_that_fails_for_good_is_asked_once_and_its_calls_are_recorded(
     assert calls.rows() == [("claims", outcome, outcome != "infra_error")] * requests
 
 
-def test_a_check_that_is_killed_twice_leaves_no_answer_without_its_row(tmp_path: Path) -> None:
+def test_a_check_killed_twice_records_every_paid_answer(tmp_path: Path) -> None:
     found = ledger(tmp_path, random.Random(1), kills=2)
     assert found.kills == 2
     assert found.answered > 4

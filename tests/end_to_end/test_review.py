@@ -158,7 +158,7 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
         scope_of(store, "another", claims, ALL_STAGES, [mine], claims_in_force([]))
 
 
-def test_a_claim_in_better_words_is_checked_alone_and_outlives_a_new_extraction(
+def test_a_reworded_claim_is_checked_alone_and_survives_a_new_extraction(
     settings: Settings, first: dict[str, Any]
 ) -> None:
     store = Warehouse(settings.warehouse)

@@ -119,7 +119,7 @@ def left_behind(*folders: Path) -> dict[str, list[str]]:
     return found
 
 
-def test_the_search_for_secrets_finds_what_is_packed_away(tmp_path: Path) -> None:
+def test_the_search_for_secrets_looks_into_archives(tmp_path: Path) -> None:
     secret = CANARIES[0]
     (tmp_path / "plain.log").write_text(f"a line with {secret} in it")
     (tmp_path / "basic.log").write_bytes(base64.b64encode(f"user:{secret}".encode()))

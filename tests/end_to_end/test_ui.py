@@ -198,9 +198,7 @@ def test_a_video_that_a_corpus_lists_gets_its_partition_from_the_sensor(session:
     session.page.get_by_text("everyday-beliefs-talk").first.wait_for()
 
 
-def test_from_a_fresh_start_five_clicks_lead_to_the_verdicts_with_their_links(
-    session: Session,
-) -> None:
+def test_five_clicks_lead_from_a_fresh_start_to_the_verdicts(session: Session) -> None:
     page = session.page
     # Where the root leads; opened here, as that leads on late, whatever was clicked meanwhile.
     session.open("/jobs")
@@ -215,7 +213,7 @@ def test_from_a_fresh_start_five_clicks_lead_to_the_verdicts_with_their_links(
         session.scroll_to(f"a[href='{session.address}/{place}/everyday-beliefs-talk']")
 
 
-def test_the_launchpad_refuses_an_option_out_of_range_with_a_sentence(session: Session) -> None:
+def test_the_launchpad_refuses_an_option_out_of_range(session: Session) -> None:
     session.open(f"{JOBS}/add_video/playground")
     session.type_config("ops: {list_video: {config: {video: my-talk, max_claims: 99}}}")
     session.page.get_by_role("button", name="Launch Run").click()
@@ -223,7 +221,7 @@ def test_the_launchpad_refuses_an_option_out_of_range_with_a_sentence(session: S
     session.page.get_by_role("button", name="OK").click()
 
 
-def test_the_launchpad_refuses_a_link_that_is_none_to_a_video(session: Session) -> None:
+def test_the_launchpad_refuses_a_link_to_no_video(session: Session) -> None:
     link = "https://www.youtube.com/playlist?list=PL0"
     session.type_config(f'ops: {{list_video: {{config: {{video: "{link}"}}}}}}')
     session.page.get_by_role("button", name="Launch Run").click()
@@ -331,7 +329,7 @@ Promise.all([ask({mode: "no-cors"}), ask({}), ask(json), byAddress, socket])
 </script>"""
 
 
-def test_a_page_of_another_origin_can_launch_and_read_nothing(session: Session) -> None:
+def test_a_page_of_another_origin_can_neither_launch_nor_read(session: Session) -> None:
     class Foreign(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200)
@@ -353,7 +351,7 @@ def test_a_page_of_another_origin_can_launch_and_read_nothing(session: Session) 
         assert rebound.status_code == 421
 
 
-def test_the_terminal_is_left_to_what_goes_wrong(session: Session) -> None:
+def test_the_terminal_shows_only_problems(session: Session) -> None:
     log = (session.folder / "dev.log").read_text("utf-8")
     assert session.address in log
     assert "Checking for new runs" not in log

@@ -28,7 +28,7 @@ def test_the_longest_chart_is_short_enough_not_to_be_folded_away() -> None:
     assert len(f"![seconds by stage]({longest})") < INLINE_CHARACTERS
 
 
-def test_lines_are_drawn_where_they_are_known_and_short_enough_to_be_seen() -> None:
+def test_lines_skip_unknown_values_and_stay_short() -> None:
     depths = range(1, 41)
     shares: list[float | None] = [0.123] * 40
     late: list[float | None] = [None, *shares[1:]]
@@ -54,7 +54,7 @@ def test_every_value_has_its_label_its_number_and_a_bar_of_its_length() -> None:
     assert lengths[1] > lengths[2] > 0
 
 
-def test_nothing_is_drawn_of_nothing() -> None:
+def test_empty_data_gives_no_picture() -> None:
     assert bars({}) == ""
     assert bars({"supports": 0}) == ""
 
@@ -72,7 +72,7 @@ def test_values_are_counted_in_a_given_order() -> None:
     ]
 
 
-def test_an_evaluation_is_drawn_as_far_as_it_is_defined() -> None:
+def test_only_defined_charts_are_drawn() -> None:
     drawn = inline_charts(two_videos())
     assert {"precision and recall by max_claims", "share that is right, by confidence"} <= set(
         drawn

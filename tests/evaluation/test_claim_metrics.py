@@ -55,16 +55,16 @@ def videos(draw: st.DrawFn) -> MatchedVideo:
     return video(dict(zip(rows, columns, strict=True)), gold, system)
 
 
-def test_precision_counts_hits_among_what_was_extracted() -> None:
+def test_precision_counts_hits_among_extracted_claims() -> None:
     assert precision_at_k(SAMPLE).value == 3 / 4
     assert precision_at_k(SAMPLE, 2).value == 1 / 2
 
 
-def test_precision_beyond_the_last_claim_divides_by_what_there_is() -> None:
+def test_precision_beyond_the_last_claim_divides_by_all_claims() -> None:
     assert precision_at_k(SAMPLE, 10).value == 3 / 4
 
 
-def test_recall_counts_hits_among_what_is_annotated() -> None:
+def test_recall_counts_hits_among_annotated_claims() -> None:
     assert recall_at_k(SAMPLE).value == 3 / 5
     assert recall_at_k(SAMPLE, 1).value == 1 / 5
 
@@ -73,7 +73,7 @@ def test_f1_is_the_harmonic_mean() -> None:
     assert f1_at_k(SAMPLE).value == pytest.approx(2 * 0.75 * 0.6 / (0.75 + 0.6))
 
 
-def test_the_two_average_precisions_differ_by_what_they_divide_by() -> None:
+def test_the_two_average_precisions_have_different_denominators() -> None:
     precisions = 1 / 1 + 2 / 3 + 3 / 4
     assert average_precision_over_hits(SAMPLE).value == pytest.approx(precisions / 3)
     assert average_precision_over_relevant(SAMPLE).value == pytest.approx(precisions / 5)
@@ -105,7 +105,7 @@ def test_rank_correlations_of_three_pairs() -> None:
     assert spearman(importance_pairs(SAMPLE)) == pytest.approx(0.5)
 
 
-def test_what_cannot_be_divided_is_undefined_and_not_zero() -> None:
+def test_metrics_without_a_denominator_are_undefined() -> None:
     for metric in (precision_at_k, recall_at_k, f1_at_k, average_precision_over_relevant):
         assert metric(EMPTY).value is None
     assert average_precision_over_hits(MISSED).value is None

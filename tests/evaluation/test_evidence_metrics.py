@@ -71,7 +71,7 @@ def test_a_claim_counts_as_found_with_one_read_source() -> None:
     assert evidence_per_claim(VideoRows(claims=CLAIMS, evidence=rows)).value == 2 / 3
 
 
-def test_a_claim_whose_sources_all_failed_is_no_failed_search() -> None:
+def test_a_claim_whose_sources_all_failed_does_not_count() -> None:
     rows = [evidence("c1"), evidence("c2", status="infra_error")]
     assert retrieval_success_rate(VideoRows(claims=CLAIMS, evidence=rows)).value == 1 / 2
 
@@ -83,14 +83,14 @@ def test_queries_that_were_not_asked_do_not_count() -> None:
     assert sources_per_query(VideoRows(queries=queries, evidence=rows)).value == 1.0
 
 
-def test_origins_are_those_of_the_verdicts_and_a_claim_without_one_has_none() -> None:
+def test_origins_come_from_the_verdicts_and_count_0_without_one() -> None:
     reached = samples.verdict("v", 1)
     verdicts = [reached.model_copy(update={"independent_origins": n}) for n in (3, 2)]
     rows = VideoRows(claims=CLAIMS, verdicts=verdicts, evidence=[evidence()] * 9)
     assert independent_origins_per_claim(rows).value == 5 / 3
 
 
-def test_a_quote_is_grounded_only_if_it_stands_in_the_stored_page() -> None:
+def test_a_quote_is_grounded_only_if_the_stored_page_contains_it() -> None:
     stands: dict[str, Any] = {"quote": TEXT[:9], "quote_start": 0, "quote_end": 9}
     moved: dict[str, Any] = {"quote": TEXT[:9], "quote_start": 1, "quote_end": 10}
     elsewhere = stands | {"content_hash": "lost"}
@@ -107,7 +107,7 @@ def test_a_quote_is_grounded_only_if_it_stands_in_the_stored_page() -> None:
     assert quote_grounding_rate(VideoRows()).value is None
 
 
-def test_readings_that_their_own_quote_contradicts_are_a_share_of_those_with_a_quote() -> None:
+def test_contradicted_readings_are_a_share_of_readings_with_a_quote() -> None:
     quote: dict[str, Any] = {"quote": TEXT, "quote_start": 0, "quote_end": len(TEXT)}
     rows = [
         evidence(**quote),
@@ -124,6 +124,6 @@ def test_readings_that_their_own_quote_contradicts_are_a_share_of_those_with_a_q
     assert contradictions(VideoRows(evidence=rows[:1])).passed
 
 
-def test_what_was_skipped_was_not_attempted() -> None:
+def test_skipped_items_were_not_attempted() -> None:
     rows = [evidence(), evidence(status="infra_error"), evidence(status="skipped")]
     assert infrastructure_failure_rate(rows).value == 1 / 2

@@ -22,9 +22,7 @@ SCORES = st.lists(st.floats(0, 1), min_size=2, max_size=20)
 
 
 @given(SCORES)
-def test_an_interval_lies_within_the_values_and_comes_out_the_same_again(
-    values: list[float],
-) -> None:
+def test_an_interval_is_within_the_values_and_reproducible(values: list[float]) -> None:
     interval = interval_of_the_mean(values)
     assert interval is not None
     assert min(values) - 1e-9 <= interval.low <= interval.high <= max(values) + 1e-9
@@ -60,7 +58,7 @@ def test_a_pooled_interval_resamples_whole_videos() -> None:
     assert (interval.low, interval.high) == (0.0, 1.0)
 
 
-def test_a_statistic_interval_of_the_mean_is_that_of_the_mean() -> None:
+def test_the_interval_of_a_statistic_equals_that_of_the_mean() -> None:
     values = [0.1, 0.4, 0.9, 0.3]
     single = statistic_interval(
         [[value] for value in values], lambda items: sum(items) / len(items)
@@ -76,7 +74,7 @@ def test_a_statistic_that_is_mostly_undefined_has_no_interval() -> None:
     assert statistic_interval([[1], [2]], lambda _: None) is None
 
 
-def test_a_clear_improvement_is_seen() -> None:
+def test_a_clear_improvement_is_significant() -> None:
     first = [0.1 * index for index in range(10)]
     second = [value + 0.05 + 0.01 * (index % 3) for index, value in enumerate(first)]
     found = paired_bootstrap(first, second)
@@ -100,27 +98,27 @@ def test_the_exact_signed_rank_test_of_five_videos() -> None:
     assert found.p_value == pytest.approx(2 / 32)
 
 
-def test_runs_that_are_equal_do_not_differ() -> None:
+def test_equal_runs_do_not_differ() -> None:
     found = paired_bootstrap([0.2, 0.4], [0.2, 0.4])
     assert found is not None
     assert (found.difference, found.p_value) == (0.0, 1.0)
     assert wilcoxon_signed_rank([0.2, 0.4], [0.2, 0.4]) is None
 
 
-def test_a_video_that_one_run_lacks_is_left_out() -> None:
+def test_a_video_missing_in_one_run_is_left_out() -> None:
     found = paired_bootstrap([0.2, None, 0.1], [0.3, 0.9, 0.2])
     assert found is not None
     assert found.n == 2
     assert paired_bootstrap([None], [0.5]) is None
 
 
-def test_runs_over_other_videos_cannot_be_compared() -> None:
+def test_runs_over_different_videos_cannot_be_compared() -> None:
     with pytest.raises(ValueError, match="zip"):
         paired_bootstrap([0.1], [0.1, 0.2])
 
 
 @given(SCORES)
-def test_swapping_the_runs_turns_the_difference_round(values: list[float]) -> None:
+def test_swapping_the_runs_reverses_the_difference(values: list[float]) -> None:
     other = list(reversed(values))
     there, back = paired_bootstrap(values, other), paired_bootstrap(other, values)
     assert there is not None

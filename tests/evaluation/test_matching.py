@@ -60,7 +60,7 @@ def test_of_equal_annotations_greedy_takes_the_first() -> None:
     assert found == ((0, 0),)
 
 
-def test_a_matcher_says_by_which_rule_it_matches() -> None:
+def test_a_matcher_states_its_rule() -> None:
     found = ClaimMatcher(TfidfSimilarity(), "greedy").matcher
     assert found == Matcher("greedy", "cosine of tf-idf", 0.22)
     assert str(found) == "greedy, cosine of tf-idf above 0.22"

@@ -79,7 +79,7 @@ def test_a_claim_that_failed_counts_as_a_failure_and_in_no_metric_of_quality() -
     assert figure(evaluation, "complete verdicts").value == 0.0
 
 
-def test_without_annotations_what_needs_none_is_measured_and_the_rest_is_undefined() -> None:
+def test_without_annotations_only_metrics_without_annotation_are_defined() -> None:
     evaluation = evaluate(outcome("one", [MOON], None), outcome("two", [CARS], None))
     for name, info in CATALOGUE.items():
         for found in evaluation.figures:
@@ -148,7 +148,7 @@ def test_costs_are_undefined_without_a_price() -> None:
     assert figure(unpriced, "input tokens").value == 100
 
 
-def test_sources_are_shared_out_by_rating_and_class() -> None:
+def test_sources_have_shares_by_rating_and_class() -> None:
     first = outcome("one", [MOON], None)
     copies = (
         evidence(first.claims[0], "a.example", origin="a.example"),

@@ -50,12 +50,12 @@ JUDGEMENTS = st.lists(
 )
 
 
-def test_an_answer_that_failed_for_want_of_a_service_is_not_wrong() -> None:
+def test_an_outage_is_no_wrong_answer() -> None:
     assert accuracy(SAMPLE).value == 3 / 5
     assert confusion_matrix(SAMPLE).unanswered == 1
 
 
-def test_the_majority_baseline_is_of_the_same_judgements() -> None:
+def test_the_majority_baseline_uses_the_same_judgements() -> None:
     assert majority_class(SAMPLE) == "supports"
     assert accuracy(as_majority(SAMPLE)).value == 3 / 5
 

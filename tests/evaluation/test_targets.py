@@ -48,7 +48,7 @@ def test_a_figure_warns_below_its_target_and_fails_below_its_floor(
 @pytest.mark.parametrize(
     ("value", "outcome"), [(0.1, "reached"), (0.2, "below target"), (0.4, "below floor")]
 )
-def test_where_less_is_better_more_is_below(tmp_path: Path, value: float, outcome: str) -> None:
+def test_a_metric_may_be_better_if_lower(tmp_path: Path, value: float, outcome: str) -> None:
     text = "targets:\n  infrastructure failure rate: {target: 0.1, floor: 0.3}\n"
     figures = [macro("infrastructure failure rate", value)]
     (assessed,) = assess("any", figures, written(tmp_path, text))
@@ -97,7 +97,7 @@ def test_a_later_folder_replaces_targets_one_by_one(tmp_path: Path) -> None:
         ("targets:\n  precision: {target: 1\n", 3, "not valid YAML"),
     ],
 )
-def test_a_mistake_is_told_with_its_file_line_and_remedy(
+def test_a_problem_has_its_file_line_and_remedy(
     tmp_path: Path, text: str, line: int, words: str
 ) -> None:
     problems = [str(problem) for problem in written(tmp_path, text).problems]
@@ -105,7 +105,7 @@ def test_a_mistake_is_told_with_its_file_line_and_remedy(
     assert any(told.startswith(place) and words in told for told in problems), problems
 
 
-def test_a_key_that_is_none_hides_no_other_mistake(tmp_path: Path) -> None:
+def test_an_unknown_key_hides_no_other_problem(tmp_path: Path) -> None:
     text = "goals: {}\n" + PRECISION + "  precison: {target: 1, floor: 0}\n"
     targets = written(tmp_path, text)
     first, second = map(str, targets.problems)

@@ -89,7 +89,7 @@ async def test_everything_is_judged_stored_with_its_calls_and_published(
     assert shown.rows() == [(4, 1.0, 0.5, 4)]
 
 
-async def test_what_was_judged_by_the_same_judge_is_not_asked_again(
+async def test_the_same_judge_is_not_asked_the_same_question_again(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
     given = settings(store, server, cache_model_days=0)
@@ -101,7 +101,7 @@ async def test_what_was_judged_by_the_same_judge_is_not_asked_again(
     assert len(bodies(server)) == 8
 
 
-async def test_an_outage_is_a_row_without_a_score_that_the_next_judging_asks_about(
+async def test_an_outage_is_a_row_without_a_score_and_the_next_judging_repeats_it(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
     given = settings(store, server)
@@ -123,7 +123,7 @@ async def test_an_outage_is_a_row_without_a_score_that_the_next_judging_asks_abo
     assert store.query("FROM judgements").height == 8
 
 
-async def test_a_judge_that_is_down_now_does_not_displace_what_it_said_before(
+async def test_an_outage_does_not_replace_an_earlier_score(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
     given = settings(store, server)
@@ -144,7 +144,7 @@ def _forget_the_cache(given: Settings) -> None:
             file.unlink()
 
 
-async def test_a_service_that_stays_down_is_left_alone_after_a_while(
+async def test_many_outages_in_a_row_stop_a_judging(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
     server.on(CHAT["openai"], fail(401))
@@ -155,7 +155,7 @@ async def test_a_service_that_stays_down_is_left_alone_after_a_while(
     assert set(result.outcomes) == {"infra_error"}
 
 
-async def test_a_ceiling_ends_a_judging_and_leaves_the_rest_for_later(
+async def test_a_cost_limit_stops_a_judging_and_the_next_one_resumes_it(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
     tight = settings(store, server, budget_per_run_usd=0.0008)
@@ -168,7 +168,7 @@ async def test_a_ceiling_ends_a_judging_and_leaves_the_rest_for_later(
     assert store.query("FROM judgements").height == result.asked
 
 
-async def test_what_was_judged_before_an_interruption_is_stored(
+async def test_scores_before_an_interruption_are_stored(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
     asked = asyncio.Event()
@@ -202,7 +202,7 @@ async def test_what_was_judged_before_an_interruption_is_stored(
     assert len(later.open) == len(plan.open) - 3
 
 
-def test_a_sample_is_stable_and_a_larger_one_holds_it(store: Warehouse) -> None:
+def test_a_sample_is_stable_and_part_of_a_larger_one(store: Warehouse) -> None:
     def drawn(size: int) -> set[str]:
         plan = planned(store, settings(store), rubrics(["claim_quality"]), sample=size)
         return {task.judgement_id for task in plan.tasks}
@@ -212,7 +212,7 @@ def test_a_sample_is_stable_and_a_larger_one_holds_it(store: Warehouse) -> None:
     assert len(drawn(100)) == 5
 
 
-async def test_an_estimate_takes_what_judgements_took_before(
+async def test_an_estimate_uses_the_tokens_of_recorded_judgements(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
     given = settings(store, server)
@@ -227,7 +227,7 @@ async def test_an_estimate_takes_what_judgements_took_before(
     assert quality.usd is not None
 
 
-def test_a_judge_is_configured_or_the_remedy_is_said(tmp_path: Path) -> None:
+def test_a_missing_judge_is_an_error_with_the_remedy(tmp_path: Path) -> None:
     bare = {"openai_api_key": None, "openai_base_url": None, "model": None, "model_judge": None}
     with pytest.raises(SetupError, match="FACTIBLE_MODEL_JUDGE=ollama"):
         plan_judge(Settings.model_validate({"home": tmp_path, **bare}))
@@ -237,7 +237,7 @@ def test_a_judge_is_configured_or_the_remedy_is_said(tmp_path: Path) -> None:
     assert not names_models(named), "a judge is no reason to ask a model for verdicts"
 
 
-def test_what_is_not_there_is_not_judged(tmp_path: Path, store: Warehouse) -> None:
+def test_missing_videos_and_corpora_are_refused(tmp_path: Path, store: Warehouse) -> None:
     with pytest.raises(UnknownCorpusError, match="nowhere"):
         planned(store, settings(store), LABELS, corpora=["nowhere"])
     empty = Warehouse(tmp_path / "empty.duckdb")

@@ -22,7 +22,7 @@ videos:
 """
 
 
-def test_a_label_is_read_in_any_case_and_written_as_the_scale_has_it() -> None:
+def test_labels_ignore_case_and_keep_the_spelling_of_the_scale() -> None:
     assert scale_named("factible").label("REFUTED") == ("Refuted", "refutes")
     assert scale_named("averitec").label("not enough evidence") == (
         "Not Enough Evidence",
@@ -31,7 +31,7 @@ def test_a_label_is_read_in_any_case_and_written_as_the_scale_has_it() -> None:
     assert scale_named("veracity").label("half true") == ("half-true", "mixed")
 
 
-def test_a_corpus_lends_the_labels_that_its_claims_are_annotated_with(tmp_path: Path) -> None:
+def test_a_corpus_is_a_scale_of_its_annotated_labels(tmp_path: Path) -> None:
     (tmp_path / "house.yaml").write_text(CORPUS, encoding="utf-8")
     scale = scale_named("house", [tmp_path])
     assert scale.labels == {"Holds up": "supports", "Needs context": "mixed"}

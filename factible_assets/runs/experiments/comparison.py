@@ -1,7 +1,7 @@
 """Compares the variants of a finished experiment with its baseline, video by video.
 
-Two variants are compared over the videos where both have a value. Few videos prove little, and
-among many comparisons some differ by chance, so a comparison states both numbers.
+The comparison of two variants uses the videos for which both have a value. Few videos prove little,
+and among many comparisons some differ by chance, so a comparison states both numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SQL = statements("factible_assets.runs.experiments", "experiments.sql")
 
 @dataclass(frozen=True, slots=True)
 class VariantInfo:
-    """One variant as it was run. `computed` and `shared` count its stages."""
+    """One variant of the last run. `computed` and `shared` count its stages."""
 
     name: str
     is_baseline: bool
@@ -117,7 +117,7 @@ def read_comparison(
 ) -> Comparison:
     """Compare the variants of a finished experiment with its baseline, or with another variant.
 
-    Raises ExperimentError: It was never finished, or has no such variant.
+    Raises ExperimentError: It never finished, or has no such variant.
     """
     heads = warehouse.query(_SQL["head"], [experiment])
     if heads.is_empty():

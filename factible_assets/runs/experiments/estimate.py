@@ -1,10 +1,10 @@
 """Estimates the searches, pages, model calls and cost of an experiment before it runs.
 
 Counts are upper bounds: a video may have fewer claims, searches may find the same page twice, and
-an irrelevant page costs no call. Second pages of results and repeated questions are not counted,
-because nobody can foresee them. The call for the claims also returns the usual queries; other
-queries take calls of their own. Tokens per call are this machine's average for the stage and model,
-else for the stage under any model, else `assumed_tokens`.
+an irrelevant page costs no call. The counts leave out second pages of results and repeated
+questions, because nobody can foresee them. The call for the claims also returns the usual queries;
+other queries take calls of their own. Tokens per call are this machine's average for the stage and
+model, else for the stage under any model, else `assumed_tokens`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from warehouse.store import Warehouse
 _SQL = statements("factible_assets.runs.experiments", "experiments.sql")
 
 UNKNOWN_TRANSCRIPT = 15_000
-"""Characters of a transcript that is not stored: some twenty minutes of speech."""
+"""Characters of an unknown transcript: some twenty minutes of speech."""
 
 _PROMPT_TOKENS = 1_300
 _ANSWER_TOKENS = 150
@@ -110,7 +110,7 @@ def estimate(
 ) -> Estimate:
     """Count and price the work of a run, or with `fresh` of a run that starts over.
 
-    Nothing is written, and no service is asked.
+    It writes nothing and asks no service.
     """
     file = experiment_file(settings, experiment.name)
     store = ExperimentStore(file) if file.exists() and not fresh else None
@@ -191,7 +191,7 @@ class _Counter:
         if config.evidence.together and config.evidence.enough_origins is None:
             calls["evidence"] = claims * math.ceil(pages_of_claim / ReadingLimits().together)
         if strategy.needs_model:
-            # The model decides what to ask, within its budget.
+            # The model chooses its questions, within its budget.
             calls = {"claims": calls["claims"], "verdicts": claims * config.budget.max_calls}
         totals: Counter[str] = Counter()
         is_open = False
@@ -243,7 +243,7 @@ def _windows(characters: int) -> int:
 def assumed_tokens(
     stage: str, characters: int, config: FactCheckConfig, pages_per_call: float = 1.0
 ) -> Tokens:
-    """Return the tokens of a call of a stage that was never recorded.
+    """Return the tokens of a call of a stage without recorded calls.
 
     `characters` is the length of the transcript.
     """

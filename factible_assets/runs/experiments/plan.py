@@ -1,6 +1,6 @@
 """Reads experiment files, expands them into variants, and computes the keys of their stages.
 
-Options have the names of a run's knobs (config.py). Besides, `model` names the language model of
+Options have the names of a run's options (config.py). Besides, `model` names the language model of
 all stages, and `model_claims`, `model_queries` and so on that of one stage.
 """
 
@@ -47,18 +47,38 @@ _STAGE_OF_SECTION: Mapping[str, str] = {
 }
 """The first stage that a section of config.py, or the strategy, affects."""
 
-Axis: TypeAlias = tuple[str, tuple[Value, ...]]
-"""A knob and the values to try."""
+FOLDER: Final = "experiments"
+"""The folder of experiment files in a folder of corpora."""
 
-MODEL_KNOBS: tuple[str, ...] = ("model", *(f"model_{stage}" for stage in get_args(CallStage)))
+STRATEGIES: Final[Mapping[str, Mapping[str, int]]] = {
+    "minimal": {"max_claims": 1, "max_queries": 1, "max_results": 1},
+    "deep": {"max_claims": 3, "max_queries": 4, "max_results": 5},
+    "broad": {"max_claims": 10, "max_queries": 1, "max_results": 2},
+}
+"""The named strategies: a glance, few claims in depth, many claims on the surface."""
+
+MAX_VARIANTS: Final = 200
+"""More variants are likely a mistake: five lists of three values make 243."""
+
+_VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_MOST_NAMES = 20
+
+MODEL_OPTIONS: tuple[str, ...] = ("model", *(f"model_{stage}" for stage in get_args(CallStage)))
 """Outside of experiments, these are settings of the machine."""
+
+Axis: TypeAlias = tuple[str, tuple[Value, ...]]
+"""An option and the values to try."""
+
+
+class ExperimentError(FactibleError):
+    """An experiment cannot be read, planned or run."""
 
 
 @cache
-def knobs() -> Mapping[str, RunOption]:
-    """Return every knob by its name. The models have an empty `place`."""
+def options() -> Mapping[str, RunOption]:
+    """Return every option by its name. The models have an empty `place`."""
     found = dict(config.run_options())
-    for name in MODEL_KNOBS:
+    for name in MODEL_OPTIONS:
         stage = name.partition("_")[2]
         what = f"The model of the stage {stage}." if stage else "The model of all stages."
         words = f"{what} Named as in models.yaml, or PROVIDER/MODEL."
@@ -68,13 +88,13 @@ def knobs() -> Mapping[str, RunOption]:
 
 def checked_value(name: str, value: object) -> Value:
     """Convert a value to its option's type: `"3"` becomes 3. Raises OptionError."""
-    knob = knobs()[name]
-    if not knob.place:
+    option = options()[name]
+    if not option.place:
         if not isinstance(value, str) or not value.strip():
             raise OptionError(name, f"{name} is the name of a model, such as gpt-4o-mini.")
         return value.strip()
     found: Any = config.config_of({name: value}).model_dump(mode="json")
-    for step in knob.place:
+    for step in option.place:
         found = found[step]
     return config.plain_value(found)
 
@@ -85,15 +105,9 @@ def settings_of(values: Values, settings: Settings) -> Settings:
     A model for all stages also replaces this machine's models of single stages. Otherwise the
     variant would mean something else on another machine.
     """
-    models = {name: values[name] for name in MODEL_KNOBS if name in values}
-    if not models:
-        return settings
-    cleared = dict.fromkeys(MODEL_KNOBS) if "model" in models else {}
-    return settings.model_copy(update={**cleared, **models})
-
-
-class ExperimentError(FactibleError):
-    """An experiment cannot be read, planned or run."""
+    models = {name: values[name] for name in MODEL_OPTIONS if name in values}
+    cleared = dict.fromkeys(MODEL_OPTIONS) if "model" in models else {}
+    return settings.model_copy(update={**cleared, **models}) if models else settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +135,12 @@ class Variant:
     @property
     def config(self) -> FactCheckConfig:
         """The options of a run. Raises OptionError: Two values contradict each other."""
-        placed = {name: value for name, value in self.values.items() if knobs()[name].place}
+        placed = {name: value for name, value in self.values.items() if options()[name].place}
         return config.config_of(placed)
 
     @property
     def names_a_model(self) -> bool:
-        return any(name in self.values for name in MODEL_KNOBS)
+        return any(name in self.values for name in MODEL_OPTIONS)
 
     @property
     def reasoners(self) -> Reasoners:
@@ -142,19 +156,22 @@ def expand(design: Design) -> tuple[Variant, ...]:
     A factor's value that equals the one around it adds no variant.
     """
     variants: dict[str, Variant] = {}
+
+    def add(values: Values, *differences: str) -> None:
+        name = ",".join(filter(None, differences)) or BASE
+        variants.setdefault(name, Variant(name, values))
+
     names = [name for name, _ in design.sweeps]
     for strategy, chosen in (design.strategies or {"": {}}).items():
         for combination in product(*(values for _, values in design.sweeps)):
             swept = dict(zip(names, combination, strict=True))
             parts = [strategy, *(f"{name}={shown(value)}" for name, value in swept.items())]
-            label = ",".join(part for part in parts if part)
             around = {**design.fixed, **chosen, **swept}
-            variants.setdefault(label or BASE, Variant(label or BASE, around))
+            add(around, *parts)
             for name, values in design.factors:
                 for value in values:
-                    if value != around.get(name, knobs()[name].default):
-                        change = ",".join(filter(None, (label, f"{name}={shown(value)}")))
-                        variants.setdefault(change, Variant(change, {**around, name: value}))
+                    if value != around.get(name, options()[name].default):
+                        add({**around, name: value}, *parts, f"{name}={shown(value)}")
     return tuple(variants.values())
 
 
@@ -198,20 +215,7 @@ def stage_keys(
     return keys
 
 
-FOLDER: Final = "experiments"
-"""The folder of experiment files in a folder of corpora."""
-
-STRATEGIES: Final[Mapping[str, Mapping[str, int]]] = {
-    "minimal": {"max_claims": 1, "max_queries": 1, "max_results": 1},
-    "deep": {"max_claims": 3, "max_queries": 4, "max_results": 5},
-    "broad": {"max_claims": 10, "max_queries": 1, "max_results": 2},
-}
-"""The named strategies: a glance, few claims in depth, many claims on the surface."""
-
-MAX_VARIANTS: Final = 200
-"""More variants are likely a mistake: five lists of three values make 243."""
-
-_VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+# --- Files --------------------------------------------------------------------------------------
 
 
 class ExperimentFile(BaseModel):
@@ -223,7 +227,7 @@ class ExperimentFile(BaseModel):
         pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$",
         description="Its name: small letters, digits, hyphens and underscores, at most 64.",
     )
-    description: str | None = Field(default=None, description="What it is to find out.")
+    description: str | None = Field(default=None, description="The question that it answers.")
     videos: tuple[str, ...] = Field(
         default=(), description="Only these videos, by id; without it all that the corpora list."
     )
@@ -232,14 +236,14 @@ class ExperimentFile(BaseModel):
     )
     settings: dict[str, Any] = Field(
         default_factory=dict,
-        description="Knobs of every variant: a value is fixed, a list is swept. Several lists "
+        description="Options of every variant: a value is fixed, a list is swept. Several lists "
         "make every combination.",
     )
     strategies: tuple[str, ...] = Field(
         default=(), description=f"Named strategies: {', '.join(STRATEGIES)}."
     )
     variants: dict[str, dict[str, Any] | None] = Field(
-        default_factory=dict, description="Strategies of your own: a name, and its knobs."
+        default_factory=dict, description="Strategies of your own: a name, and its options."
     )
     one_at_a_time: dict[str, Any] = Field(
         default_factory=dict,
@@ -257,7 +261,7 @@ def experiment_json_schema() -> dict[str, Any]:
         return {"type": "object", "properties": dict(properties), "additionalProperties": False}
 
     schema = ExperimentFile.model_json_schema()
-    one = {name: dict(knob.schema) for name, knob in knobs().items()}
+    one = {name: dict(option.schema) for name, option in options().items()}
     many = {name: {"type": "array", "items": each, "minItems": 1} for name, each in one.items()}
     either = {
         name: {"anyOf": [each, many[name]], "description": each.get("description", "")}
@@ -272,9 +276,6 @@ def experiment_json_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Experiment",
     }
-
-
-# --- Reading files ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,22 +366,37 @@ class _Reader(lines.EntryReader):
         self._refuse_contradictions(variants)
         names = [variant.name for variant in variants]
         baseline = written.baseline or names[0]
-        if baseline not in names:
-            words = f"There is no variant {baseline!r}. {_nearest(baseline, names)}"
-            self.report(("baseline",), words)
+        self._expect(baseline, names, ("baseline",), "There is no variant {!r}.")
         name, line = written.experiment, self.document.line(("experiment",))
         return Experiment(name, written.description, variants, baseline, videos, self.file, line)
 
+    def _expect(
+        self, name: str, known: Iterable[str], place: lines.Place, sentence: str, more: str = ""
+    ) -> bool:
+        """Report a name that is not known, with the nearest one."""
+        names = list(known)
+        if name in names:
+            return True
+        rest = " …" if len(names) > _MOST_NAMES else ""
+        every = f"Known: {', '.join(sorted(names)[:_MOST_NAMES])}{rest}."
+        near = lines.did_you_mean(name, names, every if names else "None is known.")
+        self.report(place, f"{sentence.format(name)} {near}{more}")
+        return False
+
     def _videos(self, written: ExperimentFile) -> tuple[CorpusVideo, ...]:
         listed = list(self.corpora.videos())
+        unread = ""
+        if self.corpora.problems:
+            unread = f" Not every corpus could be read, such as {self.corpora.problems[0]}"
         tags = {tag for one in listed for tag in one.video.tags}
         for index, tag in enumerate(written.tags):
-            self._expect("tag", tag, tags, ("tags", index))
+            self._expect(tag, tags, ("tags", index), "No corpus has a tag {!r}.", unread)
         if written.videos:
             # A video with a name may also be in a corpus on demand.
             everything = {one.video.video_id: one for one in self.corpora.everything()}
             for index, video_id in enumerate(written.videos):
-                self._expect("video", video_id, everything, ("videos", index))
+                place: lines.Place = ("videos", index)
+                self._expect(video_id, everything, place, "No corpus has a video {!r}.", unread)
             named = map(self.corpora.find, dict.fromkeys(written.videos))
             listed = [one for one in named if one is not None]
         chosen = tuple(
@@ -391,30 +407,20 @@ class _Reader(lines.EntryReader):
             self.report(("tags",) if written.tags else ("videos",), words)
         return chosen
 
-    def _expect(self, kind: str, name: str, known: Iterable[str], place: lines.Place) -> None:
-        if name not in known:
-            words = f"No corpus has a {kind} {name!r}. {_nearest(name, known)}"
-            if self.corpora.problems:
-                words += f" Not every corpus could be read, such as {self.corpora.problems[0]}"
-            self.report(place, words)
-
     def _design(self, written: ExperimentFile) -> Design:
         fixed: dict[str, Value] = {}
         sweeps: list[Axis] = []
         for name, given in written.settings.items():
             place: lines.Place = ("settings", name)
-            if self._is_knob(name, place):
-                if isinstance(given, list):
-                    sweeps += self._axis(name, given, place)
-                else:
-                    fixed |= self._taken(name, given, place)
+            if isinstance(given, list):
+                sweeps += self._axis(name, given, place)
+            else:
+                fixed |= self._value(name, given, place)
         swept = {name for name, _ in sweeps}
         factors: list[Axis] = []
         for name, given in written.one_at_a_time.items():
             place = ("one_at_a_time", name)
-            if not self._is_knob(name, place):
-                continue
-            if not isinstance(given, list):
+            if name in options() and not isinstance(given, list):
                 words = f"{name} is one value here. Give a list, or put it in settings."
                 self.report(place, words)
             elif axes := self._axis(name, given, place):
@@ -424,10 +430,15 @@ class _Reader(lines.EntryReader):
                     self.report(place, words)
         return Design(fixed, self._strategies(written, swept), tuple(sweeps), tuple(factors))
 
+    def _is_option(self, name: str, place: lines.Place) -> bool:
+        return self._expect(name, options(), place, "There is no option {!r}.")
+
     def _axis(self, name: str, given: list[Any], place: lines.Place) -> list[Axis]:
+        if not self._is_option(name, place):
+            return []
         values: dict[str, Value] = {}
         for index, each in enumerate(given):
-            for value in self._taken(name, each, (*place, index)).values():
+            for value in self._value(name, each, (*place, index)).values():
                 label = shown(value)
                 if label in values:
                     self.report((*place, index), f"The value {label} stands twice. Remove one.")
@@ -436,11 +447,13 @@ class _Reader(lines.EntryReader):
             self.report(place, f"The list of {name} is empty. Give values, or leave it out.")
         return [(name, tuple(values.values()))] if values else []
 
-    def _taken(self, name: str, given: object, place: lines.Place) -> dict[str, Value]:
-        """Return the knob with its value; empty, with a problem reported, if it is invalid."""
+    def _value(self, name: str, given: object, place: lines.Place) -> dict[str, Value]:
+        """Return the option with its value; empty, with a problem reported, if it is invalid."""
+        if not self._is_option(name, place):
+            return {}
         try:
             value = checked_value(name, given)
-            if name in MODEL_KNOBS:
+            if name in MODEL_OPTIONS:
                 plan_models(settings_of({"model": value}, self.settings))
         except OptionError as error:
             self.report(place, error.sentence)
@@ -450,27 +463,19 @@ class _Reader(lines.EntryReader):
             return {name: value}
         return {}
 
-    def _is_knob(self, name: str, place: lines.Place) -> bool:
-        if name not in knobs():
-            self.report(place, f"There is no knob {name!r}. {_nearest(name, knobs())}")
-        return name in knobs()
-
     def _strategies(self, written: ExperimentFile, swept: set[str]) -> dict[str, dict[str, Value]]:
         chosen: dict[str, dict[str, Value]] = {}
         places: dict[str, lines.Place] = {}
         for index, name in enumerate(written.strategies):
             place: lines.Place = ("strategies", index)
-            if name not in STRATEGIES:
-                near = _nearest(name, STRATEGIES)
-                words = f"There is no strategy {name!r}. {near} Others can be described under "
-                self.report(place, f"{words}variants:.")
-            elif name in chosen:
+            more = " Others can be described under variants:."
+            if name in chosen:
                 self.report(place, f"The strategy {name!r} stands twice. Remove one.")
-            else:
+            elif self._expect(name, STRATEGIES, place, "There is no strategy {!r}.", more):
                 chosen[name], places[name] = dict(STRATEGIES[name]), place
         for name, given in written.variants.items():
             place = ("variants", name)
-            if not _VARIANT.fullmatch(name) or name in chosen or name in STRATEGIES:
+            if not _VARIANT.fullmatch(name) or name in STRATEGIES:
                 self.report(
                     place,
                     f"A variant cannot be called {name!r}. Take letters, digits, dots, hyphens "
@@ -478,12 +483,11 @@ class _Reader(lines.EntryReader):
                 )
                 continue
             chosen[name], places[name] = {}, place
-            for knob, value in (given or {}).items():
-                if self._is_knob(knob, (*place, knob)):
-                    chosen[name] |= self._taken(knob, value, (*place, knob))
+            for option, value in (given or {}).items():
+                chosen[name] |= self._value(option, value, (*place, option))
         for name, values in chosen.items():
-            for knob in swept.intersection(values):
-                words = f"{name} sets {knob}, which is swept under settings. Keep one of the two."
+            for option in swept.intersection(values):
+                words = f"{name} sets {option}, which is swept under settings. Keep one of the two."
                 self.report(places[name], words)
         return chosen
 
@@ -502,11 +506,3 @@ class _Reader(lines.EntryReader):
                     "which asks none. Remove one of the two.",
                 )
                 return
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    names = list(known)
-    most = 20
-    rest = " …" if len(names) > most else ""
-    every = f"Known: {', '.join(sorted(names)[:most])}{rest}." if names else "None is known."
-    return lines.did_you_mean(name, names, every)

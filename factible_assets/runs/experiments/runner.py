@@ -3,7 +3,7 @@
 An experiment is no Dagster run, because its materializations would become the newest ones of the
 production assets. Its rows stand in a DuckDB file of its own, with the variant's name as `run_id`.
 Variants of a video run one after the other, so that a variant finds the stages that it shares with
-another; videos run at once. Complete stages are stored, and the next run goes on from them.
+another; videos run at once. The file keeps complete stages, and the next run goes on from them.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def experiment_file(settings: Settings, name: str) -> Path:
 class ExperimentStore:
     """The rows of one experiment. A set of rows has the key of its stage as its `code_version`.
 
-    Of a check that an earlier process left incomplete, the sets from the first stage with a failed
-    service on count as missing, so that they are computed again. Within a process variants share
-    such sets, because they are compared over the same state of the world.
+    If an earlier process left a check incomplete, its sets from the first stage with a failed
+    service on count as missing, and the next run computes them again. Within a process variants
+    share such sets, because a fair comparison needs the same state of the world.
     """
 
     def __init__(self, path: Path) -> None:
@@ -151,7 +151,7 @@ def run_experiment(
     """Run all variants on all videos, `jobs` videos at once.
 
     Raises ExperimentError: Another process runs the same experiment.
-    Raises SetupError: A variant needs a service that is not set up; nothing was computed.
+    Raises SetupError: A variant needs a service without its setup. Nothing runs then.
     """
     # A missing key must cost nothing.
     choices = {
@@ -284,9 +284,9 @@ class _Check:
             pages_rating=self.config.search.pages_rating,
         ) as services:
             if "claims" in missing:
-                given, knobs = self.listed.given_claims, self.config.claims
+                given, options = self.listed.given_claims, self.config.claims
                 found = await extract_claims(
-                    said.video, said.transcripts[0], said.segments, services, knobs, given=given
+                    said.video, said.transcripts[0], said.segments, services, options, given=given
                 )
                 claims = tuple(found.claims)
                 rows = [*claims, *found.llm_calls]

@@ -61,13 +61,13 @@ class Choice:
 
 
 def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choice:
-    """Choose the services of a variant. Raises SetupError: A model is not known."""
+    """Choose the services of a variant. Raises SetupError: A model is unknown."""
     own, missing = settings_of(variant.values, settings), []
-    reasoners, knobs = variant.reasoners, variant.config
+    reasoners, options = variant.reasoners, variant.config
     choices = None
     try:
         choices = reasoning.choose_reasoners(reasoners, own)
-        reasoning.fitting_strategy(knobs.strategy, reasoners, own)
+        reasoning.fitting_strategy(options.strategy, reasoners, own)
     except SetupError as error:
         missing.append(str(error))
     asked = reasoning.STAGES if choices is None else choices.asks_llm
@@ -76,11 +76,11 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choi
         stage: f"{model.provider}/{model.name}" for stage, model in stages.items() if stage in asked
     }
     names = search_names(settings)
-    web = choose_web(knobs.search.web, corpus_web, settings.web, live_ready=bool(names))
+    web = choose_web(options.search.web, corpus_web, settings.web, live_ready=bool(names))
     if web == "live" and not names:
         missing.append(f"The variant {variant.name} looks at the live web, and {NO_LIVE_SEARCH}")
     if choices is None:
-        verdicts = "llm" if knobs.verdicts_by == "llm" else "template"
+        verdicts = "llm" if options.verdicts_by == "llm" else "template"
         made_by = {**dict.fromkeys(reasoning.STAGES, "llm"), "verdicts": verdicts}
     else:
         made_by = {stage: getattr(choices, stage) for stage in reasoning.STAGES}
@@ -88,7 +88,7 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choi
 
 
 class StageKeys:
-    """Computes stage keys. The content of webs and rating sets is read once per experiment."""
+    """Computes stage keys. It reads the content of webs and rating sets once per experiment."""
 
     def __init__(self, settings: Settings) -> None:
         self._ratings = _digest_of(settings.rating_sets)
@@ -166,7 +166,7 @@ class NoTranscriptError(Exception):
 async def transcript_of(
     video_id: str, corpora: CorporaReading, settings: Settings, own: Path, *, fetch: bool = True
 ) -> VideoRows | None:
-    """Return the rows of a video's transcript; None if it has to be fetched and `fetch` is off.
+    """Return the rows of a video's transcript; None if only YouTube has it and `fetch` is off.
 
     The production warehouse comes first, then the file that a corpus names, then the transcript
     that the experiment's `own` file keeps, then YouTube.

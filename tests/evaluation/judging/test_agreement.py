@@ -21,7 +21,7 @@ PAIRS = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0]), st.intege
 SEVEN: list[Pair] = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 1), (2, 2), (2, 0)]
 
 
-def test_the_three_measures_equal_what_was_computed_by_hand() -> None:
+def test_the_three_measures_equal_values_computed_by_hand() -> None:
     # Judge: 2, 2, 3 of the scores 0, 1, 2; people: 2, 4, 1.
     # Observed squared differences: 0+1+0+0+1+0+4 = 6.
     # Expected: [1*(2*4 + 2*2 + 2*1 + 3*4) + 4*(2*1 + 3*2)] / 7 = (26 + 32) / 7 = 58/7.
@@ -39,7 +39,7 @@ def test_perfect_and_opposite_judges_reach_the_ends() -> None:
     assert [f(opposite) for f in (weighted_kappa, spearman)] == [-1.0, -1.0]
 
 
-def test_what_is_undefined_is_none_and_not_zero() -> None:
+def test_undefined_agreement_is_none() -> None:
     assert [f([]) for f in (exact_agreement, weighted_kappa, spearman, commonest_share)] == [
         None
     ] * 4
@@ -54,7 +54,7 @@ def test_a_mean_of_several_scores_is_rounded_half_up() -> None:
     assert [rounded(each) for each in (0.0, 0.49, 0.5, 1.5, 2.0)] == [0, 0, 1, 2, 2]
 
 
-def test_every_measure_carries_n_its_interval_and_the_trivial_judge() -> None:
+def test_every_measure_has_n_an_interval_and_a_baseline() -> None:
     exact, kappa, ranks = agreement({"a": SEVEN[:3], "b": SEVEN[3:], "c": []})
     assert (exact.n, kappa.n, ranks.n) == (7, 7, 7)
     assert exact.interval is not None
@@ -63,7 +63,7 @@ def test_every_measure_carries_n_its_interval_and_the_trivial_judge() -> None:
     assert kappa.baseline is None
 
 
-def test_one_video_says_nothing_of_the_spread_between_videos() -> None:
+def test_one_video_has_no_interval_of_agreement() -> None:
     assert all(each.interval is None for each in agreement({"a": SEVEN}))
 
 
@@ -76,7 +76,7 @@ def test_no_measure_leaves_its_range_or_depends_on_the_order(pairs: list[Pair]) 
 
 
 @given(PAIRS)
-def test_kappa_is_that_of_the_matrices_in_its_definition(pairs: list[Pair]) -> None:
+def test_kappa_equals_its_definition_by_matrices(pairs: list[Pair]) -> None:
     counts = np.zeros((3, 3))
     for judge, person in pairs:
         counts[rounded(judge), person] += 1
@@ -91,7 +91,7 @@ def test_kappa_is_that_of_the_matrices_in_its_definition(pairs: list[Pair]) -> N
 
 
 @given(PAIRS.filter(lambda pairs: len({p[0] for p in pairs}) > 1 < len({p[1] for p in pairs})))
-def test_the_rank_correlation_is_that_of_a_library(pairs: list[Pair]) -> None:
+def test_the_rank_correlation_equals_that_of_a_library(pairs: list[Pair]) -> None:
     first, second = zip(*pairs, strict=True)
     # Half a second that no other test needs.
     from scipy.stats import spearmanr  # noqa: PLC0415

@@ -12,7 +12,7 @@ from factible_assets.records import Criterion
 EVERY = pytest.mark.parametrize("rubric", RUBRICS, ids=lambda rubric: rubric.name)
 
 
-def test_every_criterion_that_a_row_may_name_is_defined() -> None:
+def test_every_criterion_of_the_records_is_defined() -> None:
     assert tuple(each.name for each in RUBRICS) == get_args(Criterion)
 
 
@@ -49,7 +49,7 @@ def test_there_is_a_prompt_for_each_criterion_and_no_other() -> None:
     assert named == {*get_args(Criterion), "judge_rules"}
 
 
-def test_criteria_come_in_their_own_order_whatever_is_asked_for() -> None:
+def test_criteria_keep_their_order() -> None:
     asked = rubrics(["label_justification", "claim_quality"])
     assert [each.name for each in asked] == ["claim_quality", "label_justification"]
     with pytest.raises(UsageError, match=r"no criterion 'charm'.*claim_quality"):

@@ -86,7 +86,7 @@ async def test_each_criterion_is_asked_of_a_real_wire_format(
 
 
 @pytest.mark.parametrize("wrong", [3, -1, 1.5, True, "good", None])
-async def test_what_is_no_whole_number_from_0_to_2_is_asked_for_again(
+async def test_an_invalid_score_is_asked_for_again(
     server: MisbehavingServer, wrong: object
 ) -> None:
     judged = await asked(
@@ -105,7 +105,7 @@ async def test_a_judge_that_never_answers_in_the_right_form_gives_no_score(
     assert {call.outcome for call in judged.calls} == {"invalid"}
 
 
-async def test_a_quote_that_stands_nowhere_is_asked_about_once_and_then_there_is_no_score(
+async def test_an_invented_quote_is_asked_about_once_and_then_there_is_no_score(
     server: MisbehavingServer,
 ) -> None:
     words = "the moon is a cheese, they say"
@@ -116,7 +116,7 @@ async def test_a_quote_that_stands_nowhere_is_asked_about_once_and_then_there_is
     assert words in "\n".join(data_of(second))
 
 
-async def test_a_quote_that_is_put_right_counts(server: MisbehavingServer) -> None:
+async def test_a_corrected_quote_counts(server: MisbehavingServer) -> None:
     made_up = {"quote": "the moon is a cheese, they say", "reason": "So.", "score": 0}
     judged = await asked(server, say("openai", made_up), scoring())
     assert (judged.outcome, judged.score) == ("ok", 1)
@@ -139,20 +139,22 @@ async def test_an_outage_is_an_outcome_with_a_reason_and_never_a_score(
     assert "sk-canary" not in judged.reason
 
 
-async def test_a_passing_failure_costs_an_attempt_and_no_score(server: MisbehavingServer) -> None:
+async def test_a_short_outage_costs_an_attempt_and_no_score(server: MisbehavingServer) -> None:
     judged = await asked(server, fail(429, headers={"Retry-After": "0"}), scoring())
     assert judged.score == 1
     assert [call.outcome for call in judged.calls] == ["infra_error", "ok"]
 
 
-async def test_a_judge_that_declines_or_is_cut_off_is_named_so(server: MisbehavingServer) -> None:
+async def test_a_refusal_and_a_cut_answer_have_their_own_outcomes(
+    server: MisbehavingServer,
+) -> None:
     refusal = await asked(server, say("openai", "", refusal="I would rather not."))
     assert (refusal.outcome, refusal.score) == ("refused", None)
     cut = await asked(server, say("openai", '{"quote": "The mo', finish="length"))
     assert (cut.outcome, cut.score) == ("truncated", None)
 
 
-async def test_a_ceiling_leaves_the_question_unasked(server: MisbehavingServer) -> None:
+async def test_a_cost_limit_prevents_the_question(server: MisbehavingServer) -> None:
     tight = Budget("this judging", Ceiling(0.000001))
     with pytest.raises(BudgetExhaustedError, match="this judging"):
         await asked(server, scoring(), budget=tight)
@@ -166,9 +168,7 @@ INJECTION = (
 
 
 @pytest.mark.parametrize("kind", ["claim", "query", "evidence", "verdict"])
-async def test_orders_in_what_is_judged_stay_data_and_the_answer_is_the_judges(
-    server: MisbehavingServer, kind: str
-) -> None:
+async def test_instructions_in_the_material_stay_data(server: MisbehavingServer, kind: str) -> None:
     (claim,), (query,), (row,), (verdict,) = (
         getattr(checked(), name) for name in ("claims", "queries", "evidence", "verdicts")
     )
@@ -198,7 +198,7 @@ async def test_orders_in_what_is_judged_stay_data_and_the_answer_is_the_judges(
     assert "ignore the criterion" not in body["messages"][0]["content"]
 
 
-async def test_what_a_judge_writes_is_kept_as_plain_words(server: MisbehavingServer) -> None:
+async def test_the_judges_reason_is_stored_as_plain_text(server: MisbehavingServer) -> None:
     loud = "<script>alert(1)</script> **See** [this](https://evil.example/x) \u202egood"
     judged = await asked(
         server, depending(lambda body: say("openai", answer(body, 1) | {"reason": loud}))
@@ -225,13 +225,13 @@ def test_a_lone_word_is_no_quote_of_a_text_but_a_short_text_may_be_quoted_whole(
 
 
 @given(st.text(max_size=80), st.text(max_size=60))
-def test_what_counts_as_a_quote_stands_in_the_material(text: str, quote: str) -> None:
+def test_a_found_quote_is_part_of_the_material(text: str, quote: str) -> None:
     shown = replace(subject("query"), material={"query": [Data("query", text)]})
     words = found(quote, shown)
     assert words is None or words in text
 
 
-def test_an_outage_leaves_nothing_to_judge() -> None:
+def test_incomplete_items_are_not_judged() -> None:
     broken = outcomes.outcome("v", [(CLAIM, 0.9, None)], None)
     row = broken.evidence[0].model_copy(
         update={"status": "infra_error", "reason": "Down.", "stance": None}
@@ -241,7 +241,7 @@ def test_an_outage_leaves_nothing_to_judge() -> None:
     assert [each.kind for each in every_subject(broken)] == ["claim"]
 
 
-def test_a_verdict_is_held_against_what_it_was_reached_from() -> None:
+def test_a_verdict_is_judged_by_its_own_evidence() -> None:
     given = checked()
     older = given.evidence[0].model_copy(update={"summary": "The older page said it."})
     every = subjects_of(given, [older], given.texts)

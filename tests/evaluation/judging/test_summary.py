@@ -20,7 +20,7 @@ def row(video_id: str, claim_id: str, criterion: str, score: int | None) -> Judg
     return JudgementRow.model_construct(video_id=video_id, claim_id=claim_id, **told)
 
 
-def test_means_are_normalised_and_failures_are_counted_beside_them() -> None:
+def test_means_are_normalised_and_failures_counted() -> None:
     rows = [
         row("a", "c1", "label_justification", 0),
         row("a", "c2", "label_justification", 1),
@@ -36,7 +36,7 @@ def test_means_are_normalised_and_failures_are_counted_beside_them() -> None:
     assert (quality.n, quality.mean_normalised, quality.interval) == (0, None, None)
 
 
-def test_people_score_the_claim_that_the_system_made_of_theirs() -> None:
+def test_scores_of_people_belong_to_the_matched_system_claim() -> None:
     said = [("The moon is made of rock", 0.9, "supports"), ("Tea cures a cough", 0.5, "refutes")]
     scored = ClaimEntry(
         text="The moon is made of rock.",
@@ -53,7 +53,7 @@ def test_people_score_the_claim_that_the_system_made_of_theirs() -> None:
     assert human_scores(outcomes.outcome("v", said, None), MATCHER) == {}
 
 
-def test_what_people_score_as_a_whole_is_compared_with_the_mean() -> None:
+def test_a_score_for_all_queries_of_a_claim_is_compared_with_the_judges_mean() -> None:
     rows = [
         row("a", "c1", "query_relevance", 2),
         row("a", "c1", "query_relevance", 1),

@@ -128,7 +128,7 @@ def _mean(values: Mapping[str, float]) -> float | None:
     return math.fsum(values.values()) / len(values) if values else None
 
 
-def test_variants_are_paired_over_the_videos_that_both_have(comparison: Comparison) -> None:
+def test_variants_are_compared_over_their_common_videos(comparison: Comparison) -> None:
     metric = comparison.metric("F1")
     assert metric is not None
     cell = metric.cell("better")
@@ -165,7 +165,7 @@ def test_another_baseline_can_be_chosen(warehouse: Warehouse) -> None:
         read_comparison(warehouse, "e", baseline="none")
 
 
-def test_an_experiment_that_was_not_run_says_how_to_run_it(warehouse: Warehouse) -> None:
+def test_an_experiment_without_results_names_the_command_to_run_it(warehouse: Warehouse) -> None:
     with pytest.raises(ExperimentError, match="factible experiment run other"):
         read_comparison(warehouse, "other")
 
@@ -190,7 +190,7 @@ def test_the_view_shows_the_difference_from_the_baseline(warehouse: Warehouse) -
     assert row[2:] == (5, 5, 0)
 
 
-def test_a_new_run_takes_the_place_of_the_last(warehouse: Warehouse) -> None:
+def test_a_new_run_replaces_the_last_one(warehouse: Warehouse) -> None:
     warehouse.write_rows(findings(), replacing=("experiment", "e"))
     assert warehouse.query("SELECT count(*) FROM experiments").item() == 1
     assert warehouse.query("SELECT count(*) FROM experiment_variants").item() == 3
@@ -204,7 +204,7 @@ def html(comparison: Comparison) -> str:
     return render_page(comparison, {"better": two_videos()})
 
 
-def test_hostile_text_is_only_text(html: str) -> None:
+def test_hostile_text_is_escaped(html: str) -> None:
     page = Page(html)
     assert page.all("//script | //iframe | //object | //link") == []
     assert page.all("//@*[starts-with(name(), 'on')]") == []
@@ -212,7 +212,7 @@ def test_hostile_text_is_only_text(html: str) -> None:
     assert "\x07" not in html
 
 
-def test_the_policy_allows_the_one_style_sheet_and_nothing_from_elsewhere(html: str) -> None:
+def test_the_content_policy_allows_only_the_style_sheet_of_the_page(html: str) -> None:
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)
     policy = policy.replace("&#39;", "'")
     (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
@@ -234,7 +234,7 @@ def test_the_policy_allows_the_one_style_sheet_and_nothing_from_elsewhere(html: 
     assert all(str(each).startswith("data:image/svg+xml;base64,") for each in addresses)
 
 
-def test_the_page_says_what_its_figures_rest_on(html: str) -> None:
+def test_the_page_states_the_basis_of_its_figures(html: str) -> None:
     words = " ".join(" ".join(Page(html).root.itertext()).split())
     assert "3 variants on 7 videos, compared with plain" in words
     assert "7 of 7 videos failed and are in no figure" in words
@@ -244,7 +244,7 @@ def test_the_page_says_what_its_figures_rest_on(html: str) -> None:
     assert "annotated answered supports answered refutes" in words
 
 
-def test_values_stand_on_one_scale(comparison: Comparison) -> None:
+def test_all_variants_share_one_scale(comparison: Comparison) -> None:
     metric = comparison.metric("F1")
     assert metric is not None
     drawn = strips(metric, "plain")
@@ -264,5 +264,5 @@ def test_a_scatter_needs_two_variants_and_has_round_ticks() -> None:
         assert drawn.top <= point.y <= drawn.bottom
 
 
-def test_where_nothing_is_gained_the_scatter_is_drawn_all_the_same() -> None:
+def test_a_scatter_without_benefit_is_drawn() -> None:
     assert scatter("x", "y", [(1, "a", 0.0, 0.0), (2, "b", 0.0, 0.0)]) is not None

@@ -47,7 +47,7 @@ def calls(plan: Estimate) -> dict[tuple[str, str], int]:
     return {(each.stage, each.model): each.calls for each in plan.calls}
 
 
-def test_searches_and_pages_are_counted_from_the_knobs(settings: Settings) -> None:
+def test_searches_and_pages_follow_from_the_options(settings: Settings) -> None:
     plan = estimated("experiment: e\nstrategies: [minimal, deep, broad]\n", settings)
     # Per video: claims × queries, and claims × queries × results. There are two videos.
     assert {each.variant: (each.searches, each.pages) for each in plan.variants} == {
@@ -122,12 +122,12 @@ def test_searches_that_do_not_come_with_the_claims_take_calls_of_their_own(
     assert calls(estimated(other, settings))["queries", "openai/gpt-4o"] == 7
 
 
-def test_pages_may_each_be_read_alone_where_a_claim_stops_at_enough(settings: Settings) -> None:
+def test_pages_count_one_by_one_if_a_claim_stops_at_enough_origins(settings: Settings) -> None:
     plan = estimated(WIDE.replace("{model", "{enough_origins: 2, model"), settings)
     assert calls(plan)["evidence", "openai/gpt-4o-mini"] == plan.pages == 7 * 9
 
 
-def test_a_call_that_many_share_is_assumed_to_take_the_tokens_of_all(settings: Settings) -> None:
+def test_a_call_for_several_pages_takes_the_tokens_of_all(settings: Settings) -> None:
     joint = WIDE.replace("{model", "{together: true, model")
     wide = {each.stage: each for each in estimated(joint, settings).calls}["evidence"]
     alone = {each.stage: each for each in estimated(WIDE, settings).calls}["evidence"]
@@ -157,7 +157,7 @@ def test_a_model_without_a_price_is_named_and_not_free(tmp_path: Path) -> None:
     assert {each.usd for each in plan.calls} == {None}
 
 
-def test_tokens_are_those_of_the_machines_own_calls(settings: Settings) -> None:
+def test_tokens_are_the_average_of_recorded_calls(settings: Settings) -> None:
     def call(number: int, stage: str, model: str, tokens: int) -> LlmCall:
         return LlmCall.model_validate(
             {
@@ -196,7 +196,7 @@ def test_tokens_are_those_of_the_machines_own_calls(settings: Settings) -> None:
     assert by_call["evidence", "openai/gpt-4o-mini"].tokens_from == "assumed"
 
 
-def test_what_is_done_is_not_counted_again(
+def test_stored_stages_are_not_counted_again(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "experiment: e\nvideos: [talk-one]\nsettings: {max_claims: 1}\n"
@@ -222,7 +222,7 @@ def test_a_dry_run_writes_nothing(settings: Settings) -> None:
     assert plan.transcripts_to_fetch == 0
 
 
-def test_a_transcript_that_is_not_at_hand_is_counted_and_not_fetched(settings: Settings) -> None:
+def test_a_missing_transcript_is_counted_and_not_fetched(settings: Settings) -> None:
     (settings.home_corpora / "far.yaml").write_text("videos: [{id: dQw4w9WgXcQ, tags: [far]}]\n")
     plan = estimated("experiment: e\ntags: [far]\nsettings: {max_claims: 2}\n", settings)
     assert plan.transcripts_to_fetch == 1

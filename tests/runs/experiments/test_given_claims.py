@@ -24,7 +24,7 @@ def written(settings: Settings, corpus: str) -> None:
     (settings.home_corpora / "small.yaml").write_text(corpus)
 
 
-def test_given_claims_are_taken_in_every_variant_and_shared_until_they_change(
+def test_all_variants_share_given_claims_until_these_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine()

@@ -17,7 +17,7 @@ from factible_assets.runs.experiments.plan import (
     checked_value,
     count_of,
     expand,
-    knobs,
+    options,
     settings_of,
     stage_keys,
 )
@@ -46,7 +46,7 @@ def test_lists_make_every_combination() -> None:
     ]
 
 
-def test_one_factor_at_a_time_changes_one_knob_of_the_base() -> None:
+def test_one_factor_at_a_time_changes_one_option_of_the_base() -> None:
     design = Design(
         fixed={"max_claims": 10}, factors=(("max_queries", (1, 3, 5)), ("min_margin", (0.2, 0.4)))
     )
@@ -79,7 +79,7 @@ def test_the_named_strategies_are_the_published_ones() -> None:
     assert sizes == {"minimal": (1, 1, 1), "deep": (3, 4, 5), "broad": (10, 1, 2)}
 
 
-def test_a_strategy_overrides_what_is_fixed() -> None:
+def test_a_strategy_overrides_fixed_settings() -> None:
     (variant,) = expand(Design(fixed={"max_claims": 9}, strategies={"mine": {"max_claims": 2}}))
     assert variant.config.claims.max_claims == 2
 
@@ -112,15 +112,16 @@ def test_variants_have_distinct_names_and_distinct_settings(
 # --- Knobs --------------------------------------------------------------------------------------
 
 
-def test_every_knob_of_a_run_can_be_turned() -> None:
-    for name, knob in knobs().items():
-        if knob.place and knob.default is not None:
+def test_an_experiment_can_set_every_option() -> None:
+    for name, option in options().items():
+        if option.place and option.default is not None:
             assert (
-                Variant("v", {name: checked_value(name, knob.default)}).config == FactCheckConfig()
+                Variant("v", {name: checked_value(name, option.default)}).config
+                == FactCheckConfig()
             )
 
 
-def test_text_becomes_the_type_that_a_knob_has() -> None:
+def test_text_is_converted_to_the_type_of_the_option() -> None:
     assert checked_value("max_claims", "7") == 7
     assert checked_value("min_margin", "0.5") == 0.5
     assert checked_value("enough_origins", None) is None
@@ -133,13 +134,13 @@ def test_text_becomes_the_type_that_a_knob_has() -> None:
 
 
 @pytest.mark.parametrize(
-    ("knob", "value"),
+    ("option", "value"),
     [("max_claims", 0), ("max_claims", "many"), ("web", "moon"), ("model", ""), ("model", 3)],
 )
-def test_a_value_out_of_range_names_its_knob(knob: str, value: object) -> None:
+def test_a_value_out_of_range_names_its_option(option: str, value: object) -> None:
     with pytest.raises(OptionError) as caught:
-        checked_value(knob, value)
-    assert knob in caught.value.sentence
+        checked_value(option, value)
+    assert option in caught.value.sentence
 
 
 def test_a_model_for_all_stages_replaces_those_of_the_machine() -> None:
@@ -161,7 +162,7 @@ def test_a_model_for_all_stages_replaces_those_of_the_machine() -> None:
     )
 
 
-def test_a_variant_that_names_a_model_means_it() -> None:
+def test_a_variant_that_names_a_model_uses_it() -> None:
     assert Variant("v", {"model": "gpt-4o"}).reasoners.reasoner == "llm"
     assert Variant("v", {"max_claims": 1}).reasoners.reasoner == "auto"
     assert Variant("v", {"reasoner": "embedded"}).reasoners.reasoner == "embedded"
@@ -184,13 +185,15 @@ def differing(first: dict[str, str], second: dict[str, str]) -> list[str]:
         ({"min_margin": 0.5}, "verdicts"),
     ],
 )
-def test_a_knob_changes_its_stage_and_all_that_follow(change: dict[str, int], stage: str) -> None:
+def test_an_option_changes_the_keys_of_its_stage_and_of_later_ones(
+    change: dict[str, int], stage: str
+) -> None:
     plain = stage_keys(FactCheckConfig(), **AROUND)
     turned = stage_keys(Variant("v", change).config, **AROUND)
     assert differing(plain, turned) == list(STAGES[STAGES.index(stage) :])
 
 
-def test_who_judges_is_a_maker_and_no_knob() -> None:
+def test_the_key_names_the_chosen_reasoner_and_not_the_option() -> None:
     plain = stage_keys(FactCheckConfig(), **AROUND)
     assert stage_keys(Variant("v", {"reasoner": "embedded"}).config, **AROUND) == plain
     assert stage_keys(Variant("v", {"web": "miniature"}).config, **AROUND) == plain
@@ -199,6 +202,6 @@ def test_who_judges_is_a_maker_and_no_knob() -> None:
 
 
 @pytest.mark.parametrize("other", [{"subject": "another video"}, {"code": "newer code"}])
-def test_the_words_and_the_code_change_everything(other: dict[str, str]) -> None:
+def test_the_transcript_and_the_code_change_all_keys(other: dict[str, str]) -> None:
     plain = stage_keys(FactCheckConfig(), **AROUND)
     assert differing(plain, stage_keys(FactCheckConfig(), **AROUND | other)) == list(STAGES)

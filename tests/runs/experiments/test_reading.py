@@ -28,7 +28,7 @@ def settings(tmp_path: Path) -> Settings:
     return settings_in(tmp_path)
 
 
-def test_a_file_names_videos_knobs_and_a_baseline(settings: Settings) -> None:
+def test_a_file_names_videos_options_and_a_baseline(settings: Settings) -> None:
     one = experiment_of(
         "experiment: e\ntags: [second]\nsettings: {max_claims: [1, 3], reasoner: embedded}\n"
         "baseline: max_claims=3\n",
@@ -39,7 +39,7 @@ def test_a_file_names_videos_knobs_and_a_baseline(settings: Settings) -> None:
     assert [listed.video.video_id for listed in one.videos] == ["talk-two"]
 
 
-def test_without_filters_every_video_is_taken(settings: Settings) -> None:
+def test_without_filters_all_videos_are_included(settings: Settings) -> None:
     assert len(experiment_of("experiment: e\n", settings).videos) == 2
 
 
@@ -62,7 +62,7 @@ def test_filters_are_combined(settings: Settings) -> None:
         ),
         (
             "experiment: e\nsettings:\n  max_claim: 3\n",
-            "3: There is no knob 'max_claim'. Did you mean 'max_claims'?",
+            "3: There is no option 'max_claim'. Did you mean 'max_claims'?",
         ),
         ("experiment: e\nsettings:\n  max_claims: 0\n", "3: max_claims is '0': Input should be"),
         (
@@ -98,7 +98,7 @@ def test_filters_are_combined(settings: Settings) -> None:
         ("experiment: e\nvariants: {deep: {}}\n", "2: A variant cannot be called 'deep'."),
         (
             "experiment: e\nvariants:\n  a:\n    max_clams: 3\n",
-            "4: There is no knob 'max_clams'. Did you mean 'max_claims'?",
+            "4: There is no option 'max_clams'. Did you mean 'max_claims'?",
         ),
         (
             "experiment: e\nbaseline: x\nsettings: {max_claims: [1, 3]}\n",
@@ -129,7 +129,7 @@ def test_a_problem_has_its_line_and_the_remedy(
     assert any(expected in problem for problem in problems), problems
 
 
-def test_all_problems_of_a_file_are_told_at_once(settings: Settings) -> None:
+def test_all_problems_of_a_file_are_reported_at_once(settings: Settings) -> None:
     text = "experiment: e\nsettings: {a: 1, b: 2}\ntags: [none]\n"
     assert len(problems_of(text, settings)) == 3
 

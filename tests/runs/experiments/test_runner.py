@@ -130,7 +130,7 @@ def test_shared_stages_are_computed_once(once: Once) -> None:
     assert counts["judge"] == 3 * 2
 
 
-def test_a_shared_stage_comes_out_as_if_the_variant_had_run_alone(
+def test_a_shared_stage_equals_one_computed_alone(
     once: Once, settings: Settings, machine: Machine
 ) -> None:
     for name, variant in zip(("e", "killed"), once.experiment.variants[1:], strict=True):
@@ -165,7 +165,7 @@ def test_an_experiment_computes_what_production_computes(
     assert rows_of(store, "base", "verdicts", Verdict) == list(asyncio.run(produced()).verdicts)
 
 
-def test_a_second_run_has_nothing_to_do(after: Settings, machine: Machine) -> None:
+def test_a_second_run_computes_nothing(after: Settings, machine: Machine) -> None:
     again, _ = run(experiment_of(SHARING, after), after)
     assert (done(again, "computed"), done(again, "shared"), done(again, "kept")) == (0, 0, 18)
     assert machine.counts() == {}
@@ -178,14 +178,14 @@ def test_fresh_starts_over(after: Settings, machine: Machine) -> None:
     assert not store.has("min_margin=0.5", "talk-one", "claims")
 
 
-def test_a_new_variant_takes_what_the_others_have(after: Settings, machine: Machine) -> None:
+def test_a_new_variant_reuses_the_stages_of_others(after: Settings, machine: Machine) -> None:
     wider = SHARING.replace("[0.5]", "[0.5, 0.9]")
     ran, _ = run(experiment_of(wider, after), after)
     assert done(ran, "computed") == 1
     assert machine.counts() == {"judge": 2}
 
 
-def test_a_changed_setting_is_computed_anew_under_the_same_name(
+def test_a_changed_setting_replaces_the_rows_of_its_variant(
     settings: Settings, machine: Machine
 ) -> None:
     one = "experiment: e\nvideos: [talk-one]\nvariants: {mine: {max_claims: 1}}\n"
@@ -201,7 +201,7 @@ def test_a_changed_setting_is_computed_anew_under_the_same_name(
     assert len(rows_of(store, "mine", "verdicts", Verdict)) == 1
 
 
-def test_a_killed_experiment_goes_on_where_it_stopped(
+def test_a_killed_experiment_resumes_where_it_stopped(
     settings: Settings, machine: Machine, tmp_path: Path
 ) -> None:
     done = subprocess.run(
@@ -238,13 +238,13 @@ def test_the_production_rows_stay_as_they_are(settings: Settings, machine: Machi
     assert words == transcript
 
 
-def test_new_words_are_checked_anew(after: Settings, machine: Machine) -> None:
+def test_a_changed_transcript_is_checked_again(after: Settings, machine: Machine) -> None:
     (after.home_corpora / "one.txt").write_text("Cats swim. Bees sleep.")
     ran, _ = run(experiment_of(BASE, after), after)
     assert (done(ran, "kept"), done(ran, "computed")) == (0, 6)
 
 
-def test_a_claim_extraction_that_fails_is_told_and_tried_again(
+def test_a_failed_claim_extraction_is_reported_and_repeated(
     settings: Settings, machine: Machine
 ) -> None:
     experiment = experiment_of("experiment: e\nsettings: {max_claims: 1}\n", settings)
@@ -261,7 +261,7 @@ def test_a_claim_extraction_that_fails_is_told_and_tried_again(
     assert done(again, "kept") == 6
 
 
-def test_incomplete_verdicts_are_tried_again_from_the_stage_that_broke(
+def test_incomplete_verdicts_are_repeated_from_the_failed_stage(
     settings: Settings, machine: Machine
 ) -> None:
     experiment = experiment_of("experiment: e\nvideos: [talk-one]\n", settings)
@@ -278,7 +278,7 @@ def test_incomplete_verdicts_are_tried_again_from_the_stage_that_broke(
     assert {each.status for each in verdicts} == {"complete"}
 
 
-def test_a_transcript_that_cannot_be_had_fails_its_video_alone(
+def test_an_unreadable_transcript_fails_only_its_video(
     settings: Settings, machine: Machine
 ) -> None:
     experiment = experiment_of("experiment: e\nsettings: {max_claims: [1, 2]}\n", settings)
@@ -291,7 +291,7 @@ def test_a_transcript_that_cannot_be_had_fails_its_video_alone(
     assert "two.txt" in next(each.failure for each in ran if each.failure)
 
 
-def test_the_date_limit_of_an_entry_holds_in_an_experiment_as_in_a_check(
+def test_the_date_limit_of_a_corpus_entry_holds_in_an_experiment(
     settings: Settings, machine: Machine
 ) -> None:
     corpus = settings.home_corpora / "small.yaml"
@@ -301,7 +301,7 @@ def test_the_date_limit_of_an_entry_holds_in_an_experiment_as_in_a_check(
     assert set(machine.world.before) == {date(2020, 1, 31)}
 
 
-def test_pages_are_rated_in_an_experiment_by_the_knob_and_the_entry_as_in_a_check(
+def test_the_option_and_the_corpus_entry_rate_pages_as_in_a_check(
     settings: Settings, machine: Machine
 ) -> None:
     corpus = settings.home_corpora / "small.yaml"
@@ -320,9 +320,7 @@ def test_an_experiment_runs_in_one_process_at_a_time(settings: Settings, machine
         run(experiment_of(SHARING, settings), settings)
 
 
-def test_what_is_not_set_up_is_refused_before_anything_is_done(
-    settings: Settings, machine: Machine
-) -> None:
+def test_a_missing_service_is_refused_before_any_work(settings: Settings, machine: Machine) -> None:
     model = "experiment: e\nsettings: {model: [gpt-4o, gpt-4o-mini]}\n"
     with pytest.raises(SetupError, match="OPENAI_API_KEY"):
         run(experiment_of(model, settings), settings)
@@ -339,7 +337,7 @@ def test_each_variant_has_its_own_models(
     text = "experiment: e\nvideos: [talk-one]\nsettings: {model: ['qwen3:8b', 'qwen3:4b']}\n"
     run(experiment_of(text, ours), ours)
     assert machine.models == ["qwen3:8b", "qwen3:4b"]
-    # Another model is another question, also where every knob is the same.
+    # Another model is another question, even with the same options.
     assert machine.counts()["claims"] == 2
     assert ours.model == "gpt-4o"
 
@@ -355,7 +353,7 @@ def test_the_budget_is_that_of_one_variant_on_one_video(
     ]
 
 
-def test_no_more_videos_run_at_once_than_allowed(settings: Settings, machine: Machine) -> None:
+def test_jobs_limits_the_videos_at_once(settings: Settings, machine: Machine) -> None:
     experiment = experiment_of("experiment: e\n", settings)
     run(experiment, settings, jobs=1)
     # One after the other, the first listed first.
@@ -382,7 +380,7 @@ def test_a_variant_can_be_scored_from_its_rows(once: Once) -> None:
     assert complete.value == 1
 
 
-def test_a_failed_video_is_in_no_figure_and_stands_in_the_results(
+def test_a_failed_video_has_no_figures_and_is_recorded(
     settings: Settings, machine: Machine
 ) -> None:
     experiment = experiment_of("experiment: e\nsettings: {max_claims: [1, 2]}\n", settings)
