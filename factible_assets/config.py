@@ -336,7 +336,7 @@ _TOP_LEVEL = (*Reasoners.model_fields, "strategy")
 
 COMMON = {
     *("max_claims", "max_queries", "max_results", "web", "published_before", "exclude_domains"),
-    *("language", "reasoner", "evidence_by", "strategy"),
+    *("pages_rating", "language", "reasoner", "evidence_by", "strategy"),
 }
 """The options that `factible check --help` shows; `--help-all` shows every one."""
 

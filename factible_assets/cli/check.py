@@ -1,9 +1,4 @@
-"""`factible check`, `demo`, `claims`, `media`, `recheck`: everything that checks videos and claims.
-
-What belongs here: arguments, the order of the steps, verdicts and plans as they are printed. What
-does not: which video is meant (runs/targets.py), running and reporting (runs/check.py), what
-is asked about a picture (stages/media.py), progress (progress.py).
-"""
+"""`factible check`, `demo`, `claims`, `media`, `recheck`: checks of videos and claims."""
 
 from __future__ import annotations
 
@@ -12,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.table import Table
 from typer import Argument, Context, Exit, Option, Typer
@@ -40,62 +35,45 @@ from factible_assets.wording import balance_words, clock, counted, dollars, plai
 from resources.errors import SetupError
 from resources.lines import PlacedError, read_text
 
-if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
+if TYPE_CHECKING:  # --help and completion load no reports
     from factible_assets.runs.result import Checked
     from factible_assets.runs.reusable import Reuse
     from factible_assets.services.reasoning import Choices
     from warehouse.rechecks import PlannedVideo
 
 _SHOWN_REASONS, _SHOWN_CHARACTERS = 3, 400
-"""Of why verdicts lack something; the report has them all."""
+"""Limits on the reasons for incomplete verdicts; the report shows them all."""
+
+VideoArgument = Annotated[
+    str, Argument(help="A video's id, YouTube URL or file.", autocompletion=arguments.video_ids)
+]
 
 
 @arguments.with_run_options
 def check(
     context: Context,
-    target: Annotated[
-        str,
-        Argument(
-            help="A YouTube URL or id, the id of a video in a corpus, a transcript file or a "
-            "recording.",
-            autocompletion=arguments.video_ids,
-        ),
-    ],
+    target: VideoArgument,
     *,
     pages: Annotated[
         Path | None,
-        Option(help="Check against the pages in this folder (HTML, text, JSONL) alone."),
-    ] = None,
-    pages_rating: Annotated[
-        Literal["high", "medium", "low", "unknown"] | None,
         Option(
-            help="How reliable the pages of --pages are that no rating set lists. Default: medium, "
-            "because you chose them; with unknown they weigh as an unlisted site would."
+            help="Use only the pages in this folder (HTML, text, JSONL). Unrated ones count as "
+            "medium, because you chose them; --pages-rating changes that."
         ),
     ] = None,
     title: Annotated[str | None, Option(help="The title of a file's video.")] = None,
-    web: Annotated[
-        str | None,
-        Option(
-            help="Where to look: auto, live, miniature, archive, or archive:NAME for one "
-            "collection."
-        ),
-    ] = None,
     force: Annotated[
-        bool,
-        Option(
-            "--force",
-            help="Check again what was checked with the same settings, from the transcript on.",
-        ),
+        bool, Option("--force", help="Repeat the whole check, from the transcript on.")
     ] = False,
 ) -> None:
-    """Fact-check a video: its claims, what sources say about each, and how sure that is.
+    """Fact-check a video: find its claims, read sources, and reach a verdict on each claim.
 
-    A video that was completely checked before is shown as it was found; --force, or any option
-    that changes the outcome, checks it again.
+    The target is a YouTube URL or id, a video of a corpus, a transcript file or a recording. After
+    a complete check the command shows the stored verdicts. --force, or an option that changes the
+    outcome, checks again.
 
-    Ctrl-C stops cleanly, and the same command goes on: with the transcript and the claims that
-    are stored, unless what they come from has changed, and with every answer that was paid for.
+    Ctrl-C stops cleanly. The same command continues: it reuses the stored transcript and claims,
+    if their sources have not changed, and every answer that you paid for.
 
     Example: factible check everyday-beliefs-talk
 
@@ -107,40 +85,36 @@ def check(
     """
     from factible_assets.cli.corpus import import_pages
 
-    if pages is not None and web is not None:
-        raise UsageError("--pages and --web both say where to look.", "Give one of them.")
-    if pages_rating is not None and pages is None:
-        raise UsageError(
-            "--pages-rating says how reliable the pages of --pages are.",
-            "Add --pages FOLDER, or leave it out.",
-        )
-    if pages is not None and pages_rating is None:
-        pages_rating = "medium"
-    knobs = arguments.given_options(context, web=web, pages_rating=pages_rating)
-    arguments.checked_config(knobs)  # A wrong option is refused before anything is written.
+    given = arguments.given_options(context)
+    if pages is not None and "web" in given:
+        raise UsageError("--pages and --web both name the sources.", "Give one of them.")
+    if pages is None and "pages_rating" in given:
+        raise UsageError("--pages-rating rates the pages of --pages.", "Add --pages FOLDER.")
+    arguments.checked_config(given)  # before anything is written
     settings = load_settings()
     video = resolve(target, title, settings)
-    reuse: Reuse = "nothing" if force else "claims" if pages or knobs else "verdicts"
+    reuse: Reuse = "nothing" if force else "claims" if pages or given else "verdicts"
     if pages is not None:
-        knobs["web"] = f"archive:{import_pages(pages, settings)}"
-    _check(video, settings, arguments.checked_config(knobs), reuse)
+        web = f"archive:{import_pages(pages, settings)}"
+        given = {"pages_rating": "medium", **given, "web": web}
+    _check(video, settings, arguments.checked_config(given), reuse)
 
 
 def demo() -> None:
-    """Fact-check the demo video end to end; needs no key and no network.
+    """Fact-check a talk on everyday beliefs against the miniature web of the project.
 
-    A talk on everyday beliefs is checked against the miniature web that comes with the project.
+    It needs no key and no network.
 
     Example: factible demo
     """
     settings = load_settings()
     if load_corpora(settings.corpus_folders).find(DEMO_VIDEO) is None:
         raise FactibleError(
-            f"The demo's video is not listed in {settings.project_corpora}.",
+            f"{settings.project_corpora} does not list the demo's video.",
             "Install factible-assets again.",
             ExitCode.ENVIRONMENT,
         )
-    note("The demo reads a miniature web that comes with the project; no request leaves here.")
+    note("The demo reads the project's miniature web and sends no request.")
     _check(Target(DEMO_VIDEO), settings, demo_config(), "nothing")
 
 
@@ -164,8 +138,9 @@ def _check(video: Target, settings: Settings, config: FactCheckConfig, reuse: Re
 
 
 def _show(checked: Checked, choices: Choices | None = None) -> None:
-    found = "No claim that can be checked was found in the transcript."
-    none = found if "claims" in checked.data.sets else "Its claims are not known yet."
+    none = "The transcript has no claim that can be checked."
+    if "claims" not in checked.data.sets:
+        none = "Its claims are not known yet."
     result(
         as_document(checked),
         _verdicts_table(checked) if checked.data.claims else none,
@@ -179,14 +154,13 @@ def _show(checked: Checked, choices: Choices | None = None) -> None:
     unread = sum(each.stance == "unclear" and bool(each.unclear) for each in verdicts)
     if choices is not None and choices.evidence == "plain" and unread:
         note(
-            f"{counted(unread, 'claim is', 'claims are')} unclear because plain rules cannot read "
-            "what the sources say in other words. A small language model reads far more: factible "
-            "models pull reader"
+            f"{counted(unread, 'claim is', 'claims are')} unclear because the plain reader misses "
+            "other wordings. A small language model reads far more: factible models pull reader"
         )
     if checked.code is ExitCode.INCOMPLETE:
-        note("Some verdicts are incomplete because services failed; check the video again.")
+        note("Some verdicts are incomplete because services failed. Check the video again.")
     elif any(each.recheck_due for each in verdicts):
-        note("Some verdicts lack what services that failed would have said; check the video again.")
+        note("Some verdicts lack sources because services failed. Check the video again.")
     reasons = Counter(
         each.reason.removesuffix(" Check the claim again.")
         for each in verdicts
@@ -197,7 +171,7 @@ def _show(checked: Checked, choices: Choices | None = None) -> None:
 
 
 def _verdicts_table(checked: Checked) -> Table:
-    """Return the claims in order of time, with their verdicts; in one cell where room is scarce."""
+    """Return the claims in the video's order with their verdicts, in fewer columns if narrow."""
     narrow = stdout().width < NARROW
     headings: Sequence[str] = ("at", "claim", "verdict")
     if not narrow:
@@ -218,7 +192,7 @@ def _verdicts_table(checked: Checked) -> Table:
 
 def _confidence(verdict: Verdict) -> str:
     shown, score = sureness(verdict), verdict.confidence_score
-    # A leaning's number is a share of right ones among its like, and looks surer than its word.
+    # The score of an automatic leaning is a precision among similar ones, and looks too sure.
     is_told = shown and score is not None and verdict.basis == "llm"
     return f"{shown} {score:.2f}" if is_told else shown or "–"
 
@@ -227,8 +201,10 @@ def _cost_words(checked: Checked, *, may_cost: bool) -> str:
     calls = checked.data.llm_calls
     ever = f"; all checks of this video: {dollars(checked.cost_ever)}" if checked.cost_ever else ""
     if not calls:
-        where = "what failed may have cost something: factible sql 'from costs'"
-        return f"{where if checked.failures and may_cost else 'nothing, no model was asked'}{ever}"
+        words = "nothing, no model was asked"
+        if checked.failures and may_cost:
+            words = "unknown after the failure; see factible sql 'from costs'"
+        return f"{words}{ever}"
     kept = sum(call.cache_hit for call in calls)
     unpriced = sum(not call.price_known for call in calls)
     parts = [counted(len(calls), "model call")]
@@ -249,7 +225,7 @@ def _ended(checked: Checked) -> dict[str, Any]:
 
 
 def as_document(checked: Checked) -> dict[str, Any]:
-    """Return a check as a JSON document."""
+    """Return the JSON document of a check."""
     whose = {"video_id", "claim_id"}
     rows = (checked.data.verdict_of, checked.data.rulings)
     claims = []
@@ -273,14 +249,14 @@ claims_app = Typer()
 
 
 def _list_name(stem: str) -> str:
-    """Return a file's name as part of a corpus's; letters that it cannot have are told apart."""
+    """Return a file's name as part of a corpus name; a digest stands for other letters."""
     safe = re.sub(r"[^A-Za-z0-9_-]+", "-", stem)[:50].strip("-")
     is_whole = all(each.isascii() or not each.isalnum() for each in stem)
     return safe if is_whole and safe else f"{safe[:39]}-{digest(stem.encode())}".strip("-")
 
 
 def _refuse_another_list(file: Path, kept: Path) -> None:
-    """Refuse to put a list in the place of one that has none of its claims: it is another."""
+    """Raise FactibleError if `kept` holds another list: one without any claim of this file."""
     from factible_assets.exchange.claims import StatedClaim, read_claim_list
 
     if not kept.exists():
@@ -288,7 +264,7 @@ def _refuse_another_list(file: Path, kept: Path) -> None:
     try:
         stated = list(read_claim_list(read_text(file), file))
     except PlacedError:
-        return  # who imports it says what is wrong with it
+        return  # the import reports it
     new = {each.claim.text for each in stated if isinstance(each, StatedClaim)}
     old = {
         claim.text
@@ -298,19 +274,19 @@ def _refuse_another_list(file: Path, kept: Path) -> None:
     }
     if new and old and not new & old:
         raise FactibleError(
-            f"{kept} keeps another list of this name, none of whose {counted(len(old), 'claim')} "
-            f"is in {file}.",
-            "Rename the file to keep both, or replace the other with --force.",
+            f"{kept} holds another list of this name: {counted(len(old), 'claim')}, and {file} "
+            "has none of them.",
+            "Rename the file to keep both, or replace the other list with --force.",
         )
 
 
 def _refuse_unwritable(output: Path | None, file: Path) -> None:
-    """Refuse an output that is the list itself, whose other columns would be lost, or a folder."""
+    """Raise UsageError if the output is a folder, or the list itself, which would be lost."""
     if output is None or not output.exists():
         return
     if output.samefile(file):
         raise UsageError(
-            f"--output {output} is the list itself, and its columns would be lost.",
+            f"--output {output} would overwrite the list and its other columns.",
             "Name another file.",
         )
     if output.is_dir():
@@ -323,21 +299,19 @@ def check_list(
     context: Context,
     file: Annotated[
         Path,
-        Argument(
-            help="A table (CSV) with a column claim; date, label, speaker and language if known."
-        ),
+        Argument(help="A CSV table with a column claim; optional: date, label, speaker, language."),
     ],
     *,
-    output: Annotated[Path | None, Option("--output", "-o", help="Write it as CSV here.")] = None,
-    jobs: Annotated[int, Option("--jobs", "-j", min=1, max=16, help="Claims checked at once.")] = 3,
-    limit: Annotated[int | None, Option(min=1, help="Only the first so many claims.")] = None,
-    force: Annotated[bool, Option("--force", help="Check again what is complete already.")] = False,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write the CSV here.")] = None,
+    jobs: Annotated[int, Option("--jobs", "-j", min=1, max=16, help="Claims at once.")] = 3,
+    limit: Annotated[int | None, Option(min=1, help="Only the first claims.")] = None,
+    force: Annotated[bool, Option("--force", help="Check complete ones again too.")] = False,
 ) -> None:
     """Fact-check a list of claims, several at once.
 
-    Each claim is checked as it is worded, with sources from before its date if it has one. The list
-    is kept as the corpus claims-NAME of the file's name, so that `factible evaluate` compares the
-    verdicts with the labels. Ctrl-C stops cleanly, and the same command goes on.
+    If a claim has a date, the check uses only older sources. The list becomes the corpus
+    claims-NAME, named after the file, so `factible evaluate` can compare the verdicts with the
+    labels. Ctrl-C stops cleanly, and the same command continues.
 
     Example: factible claims check claims.csv -o checked.csv
     """
@@ -350,7 +324,7 @@ def check_list(
     config = arguments.checked_config(arguments.given_options(context))
     settings = load_settings()
     settings.ensure_home()
-    # A name of its own: a corpus that somebody keeps is never overwritten.
+    # The prefix keeps a list from overwriting the user's own corpora.
     name = f"claims-{_list_name(file.stem)}"
     if not force:
         _refuse_another_list(file, settings.home_corpora / f"{name}.yaml")
@@ -392,19 +366,11 @@ def check_list(
     raise Exit(gravest(code for _, code in found.values()))
 
 
-def media(
-    target: Annotated[
-        str,
-        Argument(
-            help="The id of a video, its YouTube URL or its transcript file.",
-            autocompletion=arguments.video_ids,
-        ),
-    ],
-) -> None:
-    """Look at the pictures of a checked video: where else they are, and traces of editing.
+def media(target: VideoArgument) -> None:
+    """Look at the pictures of a checked video: other places on the web, and traces of editing.
 
-    The thumbnail of a video on YouTube, and the picture or video file that its corpus file names
-    under `media`. What is found are hints for a reader, in the report; no verdict rests on them.
+    The pictures are YouTube's thumbnail and the file that the corpus names under `media`. The
+    report shows the findings as hints; no verdict uses them.
 
     Example: factible media everyday-beliefs-talk
     """
@@ -423,7 +389,7 @@ def media(
         config=FactCheckConfig(),
         assets=["media"],
         job_name="pictures",
-        remedy="The same command begins anew.",
+        remedy="The same command starts over.",
     )
     if checked.failures:
         raise FactibleError(" ".join(checked.failures), code=checked.code)
@@ -439,8 +405,8 @@ def media(
     result(document, *([shown, where] if found else []))
     if not found:
         note(
-            "There is no picture to look at: the video is not on YouTube, and its corpus file "
-            "names none under media."
+            "There is no picture: the video is not on YouTube, and its corpus file names none "
+            "under media."
         )
     is_open = any(row["status"] == "infra_error" for row in found)
     raise Exit(ExitCode.INCOMPLETE if is_open else ExitCode.DONE)
@@ -448,10 +414,10 @@ def media(
 
 _WAITING = {
     "too_fresh": "fresh enough",
-    "backing_off": "failed before and tried again later",
+    "backing_off": "failed before, retried later",
     "too_expensive": "too expensive for one night",
-    "over_limit": "more than the night checks",
-    "over_cost": "more than the night may cost",
+    "over_limit": "beyond the number of videos per night",
+    "over_cost": "beyond the cost per night",
     "in_flight": "being checked now, or without a partition",
 }
 
@@ -461,19 +427,19 @@ def recheck(
     context: Context,
     videos: Annotated[
         list[str] | None,
-        Argument(help="Ids or YouTube URLs of checked videos; else those that are due."),
+        Argument(help="Ids or YouTube URLs of checked videos; without any, the due ones."),
     ] = None,
     *,
     plan: Annotated[bool, Option("--plan", help="Show the next night's list and why.")] = False,
     limit: Annotated[
-        int | None, Option(min=0, max=10**6, help="The most videos, not the setting.")
+        int | None, Option(min=0, max=10**6, help="The most videos; overrides the setting.")
     ] = None,
 ) -> None:
-    """Check videos again: what is incomplete first, then low confidence, then the oldest.
+    """Check videos again: incomplete ones first, then low confidence, then the oldest.
 
-    Claims, queries and the options of the last check stay, but for those that are given; searches,
-    pages, evidence and verdicts are renewed. Without ids, what the nightly schedule would check now
-    is checked, within its limits.
+    The check reuses the claims, queries and options of the previous one, except the options given
+    here, and renews searches, pages, evidence and verdicts. Without ids it takes the videos of the
+    nightly schedule, within its limits.
 
     Example: factible recheck --plan
 
@@ -495,7 +461,7 @@ def recheck(
     runs = recheck_videos(settings, rows, given, remember=not named, watch=watching, say=note)
     done = []
     for place, row in enumerate(rows, start=1):
-        why = "as you asked" if named else plain(row.reason)
+        why = "requested" if named else plain(row.reason)
         note(f"[{place}/{len(rows)}] {plain(row.video_id)}: {why}")
         done.append(next(runs))
         for failure in done[-1].failures:

@@ -1,9 +1,4 @@
-"""`factible corpus` and `factible archive`: the files that list videos, and stored pages.
-
-What belongs here: arguments, tables, the progress of an import. What does not: the format of
-corpora and their errors (corpora/), importing and other forms (exchange/), the archive itself
-(resources/archive).
-"""
+"""`factible corpus` and `factible archive`: the files that list videos, and stored pages."""
 
 from __future__ import annotations
 
@@ -44,35 +39,32 @@ Output = Annotated[Path | None, Option("--output", "-o", help="Write to this fil
 def add(
     video: Annotated[
         str,
-        Argument(
-            help="A YouTube URL or id, an id of your own, or the address of a podcast's feed."
-        ),
+        Argument(help="A YouTube URL or id, an id of your own, or the address of a podcast feed."),
     ],
     *,
     transcript: Annotated[
-        Path | None, Option(help="Its captions; copied beside the corpus file.")
+        Path | None, Option(help="Its captions; the command copies them to the corpus.")
     ] = None,
     media: Annotated[
-        Path | None, Option(help="Its recording, whose speech is recognised; copied likewise.")
+        Path | None, Option(help="Its recording, for speech recognition; copied likewise.")
     ] = None,
     title: Annotated[str | None, Option(help="The title.")] = None,
-    channel: Annotated[str | None, Option(help="Who published it.")] = None,
+    channel: Annotated[str | None, Option(help="The publisher.")] = None,
     language: Annotated[str | None, Option(help="The language, such as en.")] = None,
     published_on: Annotated[str | None, Option(metavar="YYYY-MM-DD", help="The day.")] = None,
-    web: Annotated[str | None, Option(help="Where its evidence is sought.")] = None,
+    web: Annotated[str | None, Option(help="The web for its evidence.")] = None,
     corpus: Annotated[
         Path | None,
-        Option(help="The file; else the data folder's local.yaml, or one named as the podcast."),
+        Option(help="The file (default: local.yaml in the data folder, or the podcast's name)."),
     ] = None,
     limit: Annotated[
-        int | None, Option(min=1, help="Of a podcast, the first so many episodes of its feed.")
+        int | None, Option(min=1, help="The number of episodes, from the top of the feed.")
     ] = None,
 ) -> None:
-    """List a video in a corpus file, or the episodes of a podcast; the rest of the file stays.
+    """Add a video, or the episodes of a podcast, to a corpus file.
 
-    The transcripts that a podcast's feed links to are fetched when an episode is checked. Where
-    there is none, the recording is fetched and its speech recognised. The same command adds new
-    episodes later.
+    A check of an episode fetches the transcript that the feed links to. Without one it fetches the
+    recording and recognises the speech. Run the same command later to add new episodes.
 
     Example: factible corpus add my-talk --transcript talk.vtt --title "What everybody knows"
 
@@ -85,8 +77,7 @@ def add(
         described = (transcript, media, title, channel, language, published_on)
         if any(each is not None for each in described):
             raise UsageError(
-                "A feed says itself what its episodes are.",
-                "Give --corpus, --web and --limit alone.",
+                "A feed describes its episodes itself.", "Give only --corpus, --web and --limit."
             )
         _add_feed(video, settings, corpus, web, limit)
         return
@@ -105,7 +96,7 @@ def add(
         published_on=published_on,
         web=web,
     )
-    result({"video_id": entry.video_id, "corpus": file}, f"{entry.video_id} is listed in {file}")
+    result({"video_id": entry.video_id, "corpus": file}, f"{file} now lists {entry.video_id}")
 
 
 def _add_feed(
@@ -135,12 +126,12 @@ def remove(
     video: Annotated[str, Argument(help="A YouTube URL or id, or the id of a listed video.")],
     *,
     corpus: Annotated[
-        Path | None, Option(help="The file; else the one of the data folder that lists it.")
+        Path | None, Option(help="The file (default: the data folder's file that lists it).")
     ] = None,
 ) -> None:
-    """Take a video out of a corpus file; the rest of the file stays as it is.
+    """Remove a video from a corpus file, so that no check takes it any more.
 
-    It is not checked any more. What was found stays: factible forget removes that.
+    The results stay. factible forget removes them.
 
     Example: factible corpus remove my-talk
     """
@@ -152,22 +143,22 @@ def remove(
     file = corpus or (listed.file if listed else Path())
     if corpus is None and settings.project_corpora in file.parents:
         raise FactibleError(
-            f"The video {plain(video_id)} is listed in {file}, which comes with the program.",
-            "To change that file all the same, name it with --corpus.",
+            f"{file}, which lists the video {plain(video_id)}, belongs to the program.",
+            "To change that file anyway, name it with --corpus.",
         )
     beside = remove_video(file, video_id)
     result(
         {"video_id": video_id, "corpus": file, "left_beside": beside},
-        f"{plain(video_id)} is no longer listed in {file}",
-        *(f"{each} is left; no entry names it any more" for each in beside if each.exists()),
+        f"{file} no longer lists {plain(video_id)}",
+        *(f"{each} stays, but no entry names it any more" for each in beside if each.exists()),
     )
 
 
 @app.command("list")
 def list_(
-    *, everything: Annotated[bool, Option("--all", help="Also those read on demand.")] = False
+    *, everything: Annotated[bool, Option("--all", help="Also the ones on demand.")] = False
 ) -> None:
-    """List the videos of all corpora, the project's and your own.
+    """List the videos of all corpora: the project's and your own.
 
     Example: factible corpus list --json
     """
@@ -198,23 +189,21 @@ def list_(
     result(documents, table(headings, rows, numbers=headings[-1:]))
     for corpus in () if everything else reading.corpora:
         if corpus.on_demand:
-            note(
-                f"{len(corpus.videos)} more on demand, of {corpus.name}: factible corpus list --all"
-            )
+            note(f"{corpus.name} has {len(corpus.videos)} more: factible corpus list --all")
 
 
 @app.command("validate")
 def validate(
-    files: Annotated[list[Path] | None, Argument(help="Corpus files; else all.")] = None,
+    files: Annotated[list[Path] | None, Argument(help="Corpus files (default: all).")] = None,
 ) -> None:
-    """Check corpus files; each problem is printed as file:line: what is wrong and what to do.
+    """Check corpus files, and print each problem as file:line with its remedy.
 
     Example: factible corpus validate corpora/everyday_beliefs.yaml
     """
     if files:
         read = [load_corpus(file) for file in files]
     else:
-        # A file that is no corpus may stand in its folders.
+        # The corpus folders may hold other files too.
         read = [replace(load_corpora(load_settings().corpus_folders), ignored=())]
     no_corpus = "This is no corpus. Begin it with videos: and a list."
     problems = [each for one in read for each in one.problems]
@@ -233,32 +222,27 @@ def validate(
 @app.command("import")
 def import_(
     path: Annotated[
-        Path, Argument(help="A file of claims or a corpus; or a published evaluation folder.")
+        Path, Argument(help="A file of claims, a corpus file, or a published evaluation folder.")
     ],
     *,
     form: Annotated[
-        ImportFormat, Option("--format", "-f", help="What it is; auto looks.")
+        ImportFormat, Option("--format", "-f", help="The format; auto detects it.")
     ] = "auto",
-    name: Annotated[str | None, Option(help="The corpus's name; else that of the path.")] = None,
-    to: Annotated[Path | None, Option(help="The folder; else the data folder's.")] = None,
+    name: Annotated[str | None, Option(help="The corpus's name (default: the path's).")] = None,
+    to: Annotated[Path | None, Option(help="The folder (default: the data folder's).")] = None,
     web: Annotated[
         str | None,
-        Option(
-            help="Where evidence is looked for; else the archive for published runs, auto for "
-            "the rest."
-        ),
+        Option(help="The web for evidence (default: archive for published runs, else auto)."),
     ] = None,
-    limit: Annotated[
-        int | None, Option(min=1, help="Of a list of claims, the first so many.")
-    ] = None,
+    limit: Annotated[int | None, Option(min=1, help="Only the first claims of a list.")] = None,
     replace: Annotated[bool, Option("--replace", help="Overwrite a corpus of that name.")] = False,
 ) -> None:
-    """Import claims or videos that others annotated, as a corpus with transcripts.
+    """Import annotated claims or videos as a corpus with transcripts.
 
     Formats: published (a folder with videos.csv, runs/ and ground_truth/), corpus (a corpus file,
-    such as one that is read on demand), averitec (JSON), fever (JSON Lines, Climate-FEVER's too),
-    claimreview (JSON-LD), csv (a table with a column claim). A claim without a video becomes an
-    entry of its own, with its date as the date limit of its evidence.
+    such as one on demand), averitec (JSON), fever (JSON Lines, also Climate-FEVER's), claimreview
+    (JSON-LD), csv (a table with a column claim). A claim without a video becomes an entry of its
+    own; its date limits its evidence.
 
     Example: factible corpus import published/ --web archive:recorded
 
@@ -294,18 +278,18 @@ def export(
     *,
     form: Annotated[
         Literal["averitec", "fever", "claimreview"],
-        Option("--format", "-f", help="The form to write."),
+        Option("--format", "-f", help="The format to write."),
     ],
     output: Output = None,
 ) -> None:
-    """Write a corpus's annotated claims, the ground truth, as other programs read them.
+    """Write a corpus's annotated claims (the ground truth) for other programs.
 
     Example: factible corpus export everyday-beliefs --format averitec -o beliefs.json
 
-    What was found by checking is exported by: factible export
+    factible export writes the results of checks.
     """
     if output_mode.json and output is None:
-        raise UsageError("--json tells where a file is.", "Name it with --output.")
+        raise UsageError("--json describes a written file.", "Name the file with --output.")
     reading = read_corpora(load_settings())
     corpus = reading.corpus(name)
     if corpus is None:
@@ -314,7 +298,7 @@ def export(
     claims = [(listed, claim) for listed in corpus.videos for claim in listed.claims or ()]
     if not claims:
         raise FactibleError(
-            f"The corpus {plain(name)} has no annotated claims, so there is nothing to export.",
+            f"The corpus {plain(name)} has no annotated claims to export.",
             f"Annotate its videos in {corpus.file}, or export results: factible export",
         )
     count = len(claims)
@@ -327,8 +311,8 @@ def export(
         text, count = reviews.text, reviews.count
         if reviews.unjudged:
             note(
-                "left out, because there is nothing to rate: "
-                f"{counted(reviews.unjudged, 'claim')} without a stance"
+                f"left out: {counted(reviews.unjudged, 'claim')} without a stance, so without a "
+                "rating"
             )
     if output is None:
         echo(text, nl=False)
@@ -340,9 +324,9 @@ def export(
 
 @app.command("schema")
 def schema(output: Output = None) -> None:
-    """Print the JSON Schema of corpus files, for editors that check while one types.
+    """Print the JSON Schema of corpus files, for editors.
 
-    Editors find it by a first line such as: # yaml-language-server: $schema=corpus.schema.json
+    An editor finds it by a first line such as: # yaml-language-server: $schema=corpus.schema.json
 
     Example: factible corpus schema -o my-corpora/corpus.schema.json
     """
@@ -363,10 +347,11 @@ def import_stored(
     ],
     collection: Annotated[str, Option(help="The collection to import into.")] = "imported",
 ) -> None:
-    """Import pages and recorded searches; importing the same again changes nothing.
+    """Import pages and recorded searches; a second import of the same changes nothing.
 
     A JSONL line is a page {"url", "title", "text"} or a search {"query", "searched_on", "hits"}.
-    Folders may hold .html, .txt, .md and .jsonl files. Each source is imported whole or not at all.
+    Folders may hold .html, .txt, .md and .jsonl files. The command imports a source whole or not at
+    all.
 
     Example: factible archive import pages.jsonl searches.jsonl
 
@@ -384,7 +369,7 @@ def import_stored(
 
 @archive_app.command("info")
 def info() -> None:
-    """List the archive's collections with their pages.
+    """List the archive's collections with their numbers of pages.
 
     Example: factible archive info
     """
@@ -433,10 +418,10 @@ def _import_words(report: ImportReport) -> str:
 
 
 def import_pages(folder: Path, settings: Settings) -> str:
-    """Import a folder of pages as a collection of its own and return the collection's name.
+    """Import a folder of pages into a collection of its own, and return the collection's name.
 
-    The name follows the folder's path and content: what changed is imported into a new collection,
-    so that a claim is checked against exactly the pages that are there now.
+    The name depends on the folder's path and content. A changed folder gets a new collection, so
+    that a check uses exactly the pages that are there now.
     """
     if not folder.is_dir():
         raise FactibleError(f"There is no folder {folder}.", "Give a folder of saved pages.")
@@ -445,8 +430,8 @@ def import_pages(folder: Path, settings: Settings) -> str:
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         status = path.stat()
         listing.append(f"{path.relative_to(folder)}\t{status.st_size}\t{status.st_mtime_ns}")
-    told = chr(10).join(listing).encode("utf-8", "surrogatepass")  # a name may be no UTF-8
-    name = f"pages-{slug(folder.resolve().name)}-{digest(told)}"
+    content = chr(10).join(listing).encode("utf-8", "surrogatepass")  # a file name may not be UTF-8
+    name = f"pages-{slug(folder.resolve().name)}-{digest(content)}"
     archive = _open_archive(settings)
     if name not in archive.collections():
         note(f"{folder}: {_import_words(_import(archive, folder, name))}")

@@ -1,9 +1,4 @@
-"""`factible evaluate` and `factible judge`: how good results are, in figures and in scores.
-
-What belongs here: arguments, figures, plans and scores as tables. What does not: metrics and
-criteria (evaluation/), judging (runs/judge.py), recomputed publications
-(benchmarks/reproduction).
-"""
+"""`factible evaluate` and `factible judge`: figures, and scores by a language model."""
 
 from __future__ import annotations
 
@@ -22,7 +17,7 @@ from factible_assets.runs.targets import open_store, unchecked
 from factible_assets.settings import load_settings
 from factible_assets.wording import counted, dollars, number, plain
 
-if TYPE_CHECKING:  # help needs none of what measures and judges
+if TYPE_CHECKING:  # --help needs none of these
     from factible_assets.evaluation.figures import Interval
     from factible_assets.evaluation.judging.summary import CriterionFigures
     from factible_assets.evaluation.matching import Similarity, SimilarityName
@@ -38,8 +33,8 @@ def evaluate(
         Path | None,
         Option(
             metavar="DIR",
-            help="Recompute a published evaluation instead: the folder with eval_results/, runs/ "
-            "and ground_truth/.",
+            help="Recompute a published evaluation: a folder with eval_results/, runs/ and "
+            "ground_truth/.",
         ),
     ] = None,
     corpus: Annotated[
@@ -48,36 +43,33 @@ def evaluate(
     matcher: Annotated[
         Literal["embeddings", "tf-idf", "recorded"],
         Option(
-            help="How claims are matched: by MiniLM's cosine above .70, or by their words, which "
-            "flatters; recorded takes the matches of --published."
+            help="The matcher of claims: MiniLM's cosine above .70, or tf-idf, which inflates the "
+            "figures; recorded uses the matches of --published."
         ),
     ] = "embeddings",
     model: Annotated[
         Path | None,
         Option(
             metavar="DIR",
-            help="A sentence-embedding model in full precision: a folder with model.safetensors.",
+            help="A sentence-embedding model in full precision (a folder with model.safetensors).",
         ),
     ] = None,
     resamples: Annotated[int, Option(min=100, max=100_000, help="Draws per interval.")] = 2000,
     every: Annotated[
-        bool, Option("--all", help="Print every metric, not the dozen main figures alone.")
+        bool, Option("--all", help="Print every metric, not only the dozen main figures.")
     ] = False,
     details: Annotated[
         bool,
         Option(
             "--details",
-            help="Also each video's figures; with --published every value, not only those that "
-            "differ.",
+            help="Print each video's figures too; with --published also the equal values.",
         ),
     ] = False,
 ) -> None:
-    """Measure how good the newest answers are: a dozen main figures, or with --all every metric.
+    """Compare the newest results with the annotated claims of the corpora.
 
-    Each with its interval and baseline.
-
-    What the warehouse holds is compared with the annotated claims of the corpora. A metric that is
-    undefined says so; it is never zero. The asset `evaluation` stores the same figures.
+    The command prints a dozen main figures, or with --all every metric, with interval and baseline.
+    An undefined metric says so and is never zero. The asset `evaluation` stores the same figures.
 
     Example: factible evaluate --corpus everyday-beliefs
 
@@ -88,9 +80,7 @@ def evaluate(
     from factible_assets.evaluation.tables import document
 
     if model is not None and matcher != "embeddings":
-        raise UsageError(
-            f"A model is of no use to the matcher {matcher}.", "Leave out --matcher or --model."
-        )
+        raise UsageError(f"The matcher {matcher} uses no model.", "Leave out --matcher or --model.")
     if published is not None:
         if corpus:
             raise UsageError("A published evaluation has no corpora.", "Leave out --corpus.")
@@ -107,9 +97,9 @@ def evaluate(
     store, reading = open_store(settings), read_corpora(settings)
     if matcher == "tf-idf":
         note(
-            "The matcher tf-idf inflates precision, recall and MAP: it matches claims that share "
-            "words and say different things. Where MiniLM finds a precision of .73, it says .87 "
-            "(18 annotated videos, the same claims)."
+            "The matcher tf-idf inflates precision, recall and MAP: it matches claims with common "
+            "words and different meanings. On 18 annotated videos its precision is .87, and "
+            "MiniLM's .73."
         )
     by = ClaimMatcher(_similarity(matcher, model))
     found = evaluate_corpora(store, reading, by, corpora=corpus or [], bootstrap=resamples)
@@ -129,15 +119,15 @@ def _similarity(matcher: SimilarityName, model: Path | None) -> Similarity:
 
 
 def _from_source(module: str) -> Any:
-    """Return what recomputes publications: part of the source, and not of an installed package."""
+    """Import a module of benchmarks/reproduction, which only the source tree has."""
     try:
         return import_module(f"benchmarks.reproduction.{module}")
     except ModuleNotFoundError as missing:
         if not (missing.name or "").startswith("benchmarks"):
             raise
         raise FactibleError(
-            "Published evaluations, and models in full precision, are part of the project's "
-            "source, in benchmarks/reproduction, and not of the installed package.",
+            "Published evaluations and models in full precision need benchmarks/reproduction, "
+            "which the installed package lacks.",
             "Get the source, run make demo in its folder, and use its .venv/bin/factible.",
             ExitCode.ENVIRONMENT,
         ) from missing
@@ -152,11 +142,11 @@ def _show(name: str, evaluation: Evaluation, *, every: bool, details: bool) -> N
     title = f"Corpus {plain(name)}"
     result(None, table(HEADINGS, rows, title=title, numbers=numbers), basis(evaluation))
     if not every:
-        note(f"These are the main figures of {len(evaluation.figures)}; --all prints every one.")
+        note(f"These are the main figures. --all prints all {len(evaluation.figures)}.")
     if evaluation.annotated == 0:
         note(
-            "No video of this corpus is annotated: metrics that compare with annotations stay "
-            "undefined. Add claims to its file; see corpora/README.md."
+            "No video of this corpus has annotations, so many metrics are undefined. Add claims to "
+            "its file; see corpora/README.md."
         )
     if details:
         videos = [plain(video_id) for video_id in evaluation.per_video]
@@ -169,12 +159,11 @@ def _show(name: str, evaluation: Evaluation, *, every: bool, details: bool) -> N
 
 def judge(
     videos: Annotated[
-        list[str] | None,
-        Argument(help="Ids or YouTube URLs of checked videos; else all that were checked."),
+        list[str] | None, Argument(help="Ids or YouTube URLs of checked videos (default: all).")
     ] = None,
     *,
     corpus: Annotated[
-        list[str] | None, Option(metavar="NAME", help="Judge this corpus; may be repeated.")
+        list[str] | None, Option(metavar="NAME", help="Judge this corpus; repeatable.")
     ] = None,
     criteria: Annotated[
         list[str] | None,
@@ -186,13 +175,12 @@ def judge(
         ),
     ] = None,
     sample: Annotated[int | None, Option(min=1, help="The most subjects per criterion.")] = None,
-    dry_run: Annotated[bool, Option("--dry-run", help="Print calls and cost; ask nobody.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only print calls and cost.")] = False,
 ) -> None:
     """Have a language model score claims, queries, evidence and verdicts, from 0 to 2.
 
-    The judge is FACTIBLE_MODEL_JUDGE, else FACTIBLE_MODEL. What it has scored before is not asked
-    again, so an interrupted judging goes on where it stopped. Where a corpus carries scores of
-    people, agreement with them is shown.
+    The judge is FACTIBLE_MODEL_JUDGE, or else FACTIBLE_MODEL. The command reuses stored scores, so
+    it continues an interrupted run. If a corpus has human scores, it prints the agreement.
 
     Example: factible judge everyday-beliefs-talk --dry-run
 
@@ -224,20 +212,20 @@ def judge(
     checked = [outcome.video.video_id for outcome in planned.outcomes]
     if planned.judge in verdict_models(store, checked):
         note(
-            f"{plain(planned.judge)} also reached verdicts here, and models tend to favour their "
-            "own words. Name another judge with FACTIBLE_MODEL_JUDGE."
+            f"{plain(planned.judge)} also reached verdicts here, and models favour their own "
+            "words. Name another judge with FACTIBLE_MODEL_JUDGE."
         )
     before = len(planned.tasks) - len(planned.open)
     if before:
-        note(f"{counted(before, 'judgement')} of this judge are there already.")
+        note(f"{counted(before, 'stored judgement')} of this judge.")
 
-    def heard(row: JudgementRow, done: int, total: int) -> None:
+    def report(row: JudgementRow, done: int, total: int) -> None:
         if row.outcome != "ok":
             note(f"no score: {row.criterion} of {plain(row.video_id, 60)}: {plain(row.reason)}")
         if done % max(1, total // 20) == 0 or done == total:
             note(f"judged {done:,} of {total:,}")
 
-    judged = asyncio.run(run_judging(settings, store, planned, models, heard))
+    judged = asyncio.run(run_judging(settings, store, planned, models, report))
     known = read_judgements(store, [task.judgement_id for task in planned.tasks])
     scored = [
         outcome
@@ -248,7 +236,7 @@ def judge(
     if scored:
         matcher = default_matcher()
         people = {each.video.video_id: human_scores(each, matcher) for each in scored}
-        note(f"Claims were matched with those that people scored: {matcher.matcher}.")
+        note(f"The matcher between these claims and the human-scored ones: {matcher.matcher}.")
     found = figures(list(known.values()), planned.rubrics, people)
     _show_scores(planned, found, judged)
     if judged.not_asked or any(each.without_score for each in found):
@@ -268,14 +256,14 @@ def _show_plan(planned: JudgingPlan, store: Warehouse) -> None:
         )
         for each in estimates
     )
-    cost = "at a price that is not listed" if usd is None else f"about {dollars(usd)}"
+    cost = "without a listed price" if usd is None else f"about {dollars(usd)}"
     assumed = any(each.calls and each.tokens_from == "assumed" for each in estimates)
-    basis = "the length of the questions" if assumed else "what such judgements took before"
+    basis = "the length of the questions" if assumed else "the tokens of earlier judgements"
     title = f"To be judged by {plain(planned.judge)}"
     result(
         {"judge": planned.judge, "calls": calls, "usd": usd, "criteria": estimates},
         table(headings, rows, title=title, numbers=headings[1:]),
-        f"{counted(calls, 'call')}, {cost}, by {basis}. Nobody was asked.",
+        f"{counted(calls, 'call')}, {cost}, estimated from {basis}. No call was made.",
     )
 
 
@@ -305,12 +293,12 @@ def _show_scores(
         title = "Agreement with people"
         tables.append(table(headings, agreement, title=title, numbers=headings[2:]))
     result({"judge": planned.judge, "run": judged, "criteria": found}, *tables)
-    cost = dollars(judged.usd) if judged.price_known else "at a price that is not listed"
+    cost = dollars(judged.usd) if judged.price_known else "without a listed price"
     note(f"{counted(judged.asked, 'question')} asked, {cost}.")
     if judged.stopped is not None:
         note(
-            f"{plain(judged.stopped)} {counted(judged.not_asked, 'question')} left; run the same "
-            "command to go on."
+            f"{plain(judged.stopped)} {counted(judged.not_asked, 'question')} left. Run the same "
+            "command to continue."
         )
 
 

@@ -1,8 +1,4 @@
-"""`factible experiment`: the pipeline under many settings, compared.
-
-What belongs here: arguments, tables, progress lines. What does not: experiments themselves
-(experiments/), metrics (evaluation/).
-"""
+"""`factible experiment`: run the pipeline under many settings and compare the results."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, plain
 
-if TYPE_CHECKING:  # what compares and runs experiments takes a second to load
+if TYPE_CHECKING:  # these take a second to load
     from rich.table import Table
 
     from factible_assets.runs.experiments.comparison import Comparison, MetricComparison
@@ -52,13 +48,13 @@ def run(
     dry_run: Annotated[
         bool, Option("--dry-run", help="Print the plan and its cost; run nothing.")
     ] = False,
-    fresh: Annotated[bool, Option("--fresh", help="Do what is done anew too.")] = False,
+    fresh: Annotated[bool, Option("--fresh", help="Repeat finished work too.")] = False,
     jobs: Annotated[int, Option("--jobs", "-j", min=1, max=64, help="Videos at once.")] = 4,
 ) -> None:
-    """Run every variant of an experiment, or what is still missing of it, and score it.
+    """Run the unfinished variants of an experiment, and score all.
 
-    Work that two variants share is done once. An experiment that was interrupted goes on where it
-    stopped. The production rows stay as they are.
+    Variants share common work. The same command continues an interrupted experiment. The rows of
+    ordinary checks stay as they are.
 
     Example: factible experiment run strategies
 
@@ -75,7 +71,7 @@ def run(
     settings.ensure_home()
     variants, videos = len(experiment.variants), len(experiment.videos)
     note(f"{experiment.name}: {counted(variants, 'variant')} on {counted(videos, 'video')}")
-    # After the note, for loading what checks a video takes a second.
+    # After the note, because this import takes a second.
     from factible_assets.runs.experiments.runner import run_and_score
 
     done = count(1)
@@ -101,7 +97,7 @@ def run(
     result(
         {**told, **as_json(comparison)},
         f"{amounts['computed']} stages computed, {amounts['shared']} shared with another "
-        f"variant, {amounts['kept']} kept from before.",
+        f"variant, {amounts['kept']} reused from earlier runs.",
         _overview(comparison),
     )
     for each in failed:
@@ -109,8 +105,8 @@ def run(
         print_error(f"{each.variant} on {plain(each.video_id)} failed: {why}")
     if incomplete:
         note(
-            f"{incomplete} checks have incomplete verdicts because services failed; run the "
-            "experiment again to try those once more."
+            f"{incomplete} checks have incomplete verdicts because services failed. Run the "
+            "experiment again to repeat those."
         )
     note(f"Compare it: factible experiment compare {experiment.name}")
     if failed:
@@ -147,16 +143,16 @@ def list_() -> None:
     ]
     rows = []
     for each in documents:
-        name, variants, videos, ended, what_for, _ = each.values()
-        rows.append((name, variants, videos, ended or "never", plain(str(what_for or ""), 100)))
-    headings = ("experiment", "variants", "videos", "last finished", "what for")
+        name, variants, videos, ended, purpose, _ = each.values()
+        rows.append((name, variants, videos, ended or "never", plain(str(purpose or ""), 100)))
+    headings = ("experiment", "variants", "videos", "last finished", "purpose")
     result(documents, table(headings, rows, title="Experiments"))
     _refuse(reading.problems)
 
 
 @app.command("show")
 def show(name: Name) -> None:
-    """Show an experiment's variants and, once it was run, how they did.
+    """Show an experiment's variants, and their results after a run.
 
     Example: factible experiment show strategies
     """
@@ -167,7 +163,7 @@ def show(name: Name) -> None:
     rows = [
         (
             f"{variant.name}{' (baseline)' if variant.name == experiment.baseline else ''}",
-            ", ".join(f"{knob}={shown(value)}" for knob, value in variant.values.items()),
+            ", ".join(f"{option}={shown(value)}" for option, value in variant.values.items()),
         )
         for variant in experiment.variants
     ]
@@ -187,15 +183,15 @@ def show(name: Name) -> None:
 def compare(
     name: Name,
     *,
-    baseline: Annotated[str | None, Option(help="The variant to compare the others with.")] = None,
+    baseline: Annotated[str | None, Option(help="The variant to compare with.")] = None,
     metric: Annotated[
-        list[str] | None, Option("--metric", "-m", help="A metric to print; several are allowed.")
+        list[str] | None, Option("--metric", "-m", help="Print this metric; repeatable.")
     ] = None,
     output: Annotated[
-        Path | None, Option("--output", "-o", help="Where the report goes; else the data folder.")
+        Path | None, Option("--output", "-o", help="The report's file (default: in reports/).")
     ] = None,
 ) -> None:
-    """Compare the variants of a finished experiment, video by video, and write an HTML report.
+    """Compare the variants of a finished experiment by video, and write an HTML report.
 
     Example: factible experiment compare strategies --baseline deep
 
@@ -227,7 +223,7 @@ def compare(
 
 @app.command("schema")
 def schema() -> None:
-    """Print the JSON Schema of experiment files, for editors that check while one types.
+    """Print the JSON Schema of experiment files, for editors.
 
     Example: factible experiment schema
     """
@@ -240,9 +236,9 @@ def schema() -> None:
 
 
 def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Experiment:
-    """Return the experiment that is meant.
+    """Return an experiment by its name or file.
 
-    Raises FactibleError: There is none, or its file has problems; all of them are named.
+    Raises FactibleError: There is none, or its file has problems; the error names them all.
     """
     from factible_assets.runs.experiments.plan import experiment_files, load_experiments
     from resources.lines import did_you_mean
@@ -259,14 +255,14 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
     named = reading.find(name)
     if named is not None:
         return named
-    # A file with a problem may be the one that is meant.
+    # Perhaps its file has a problem.
     stem = name.replace("_", "-")
     _refuse(each for each in reading.problems if each.file.stem.replace("_", "-") == stem)
     meant = did_you_mean(name, (one.name for one in reading.experiments))
     unread = f" {reading.problems[0]}" if reading.problems else ""
     raise FactibleError(
         f"There is no experiment {plain(name, 80)}.",
-        f"{meant} All of them: factible experiment list.{unread}".lstrip(),
+        f"{meant} List them with: factible experiment list.{unread}".lstrip(),
     )
 
 
@@ -285,7 +281,7 @@ def _comparison(name: str, settings: Settings, baseline: str | None = None) -> C
 
     if not settings.warehouse.exists():
         raise ExperimentError(
-            f"The experiment {name} was not run yet. Run it: factible experiment run {name}"
+            f"The experiment {name} has no run yet. Start it: factible experiment run {name}"
         )
     return read_comparison(Warehouse(settings.warehouse), name, baseline=baseline)
 
@@ -339,12 +335,12 @@ def _metric_table(comparison: Comparison, metric: MetricComparison) -> Table:
 def _basis(comparison: Comparison) -> str:
     words = f"Claims matched by {comparison.matcher}."
     if comparison.scored_videos == 1:
-        return f"{words} One video: there is no interval and no test."
+        return f"{words} One video allows no interval and no test."
     if not comparison.tests:
         return words
     return (
-        f"{words} {comparison.tests} comparisons were tested without correction: at 5 % about "
-        f"{comparison.tests * _CHANCE:.0f} of them differ by chance alone."
+        f"{words} {comparison.tests} tests without correction: at 5 %, about "
+        f"{comparison.tests * _CHANCE:.0f} of them show a difference by chance."
     )
 
 
@@ -384,11 +380,11 @@ def _show_plan(experiment: Experiment, plan: Estimate) -> None:
     words = [f"At most {most} for {plan.usd:.2f} USD."]
     if plan.unpriced:
         words.append(
-            f"Without a listed price, and not in that sum: {', '.join(plan.unpriced)}. List it in "
-            "models.yaml."
+            f"The sum lacks models without a listed price: {', '.join(plan.unpriced)}. List them "
+            "in models.yaml."
         )
     if plan.transcripts_to_fetch:
-        words.append(f"{plan.transcripts_to_fetch} transcripts are to be fetched first.")
+        words.append(f"The run fetches {plan.transcripts_to_fetch} transcripts first.")
     at_most = ("searches", "pages", "model_calls", "usd")
     document = {
         **_definition(experiment),

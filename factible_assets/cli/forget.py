@@ -1,7 +1,4 @@
-"""`factible forget`: removing a video, or all of a corpus, with everything that was found.
-
-The arguments and the printing belong here. The removal does not (runs/forget.py).
-"""
+"""`factible forget`: remove a video, or all videos of a corpus, with every result."""
 
 from __future__ import annotations
 
@@ -22,14 +19,14 @@ def forget(
     videos: Annotated[list[str] | None, Argument(help="Ids of videos, or YouTube URLs.")] = None,
     *,
     corpus: Annotated[str | None, Option(help="All videos of this corpus, and its file.")] = None,
-    yes: Annotated[bool, Option("--yes", help="Remove it; else it is only counted.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Remove; without it the command counts.")] = False,
 ) -> None:
-    """Remove a video with everything that was found, its history included; counted first.
+    """Remove a video with all its results and its history.
 
-    Rows of all tables, pages that no other video rests on, kept answers of searches and models,
-    prompts, reports, exports, Dagster's runs and partition, and entries in the data folder's
-    corpora. The warehouse and its published copy are written anew, so that nothing is left in their
-    free room. Only with --yes anything is removed, and nothing brings it back.
+    That includes the rows of all tables, pages that no other video uses, cached answers of searches
+    and models, prompts, reports, exports, Dagster's runs and partition, and entries in the data
+    folder's corpora. The command rewrites the warehouse and its published copy, so that their free
+    space holds nothing of it. Without --yes it only counts. There is no undo.
 
     Example: factible forget my-talk
 
@@ -39,7 +36,7 @@ def forget(
 
     settings = load_settings()
     if bool(videos) == (corpus is not None):
-        raise UsageError("Say what to forget: videos, or --corpus.", "One of the two.")
+        raise UsageError("Name either videos or --corpus.")
     wanted = list(dict.fromkeys(bare_id(video) for video in videos or ()))
     file: Path | None = None
     if corpus is not None:
@@ -58,12 +55,12 @@ def forget(
         note(plain(remark))
     if not yes:
         many = counted(len(done), "video")
-        note(f"Nothing was removed. To remove {many} for good, run the command again with --yes.")
+        note(f"Nothing was removed. To remove {many} for good, add --yes.")
         return
     named = dict.fromkeys(str(path) for each in done for path in each.still_named_in)
     if named:
         note(
-            f"Still named in {plain(', '.join(named))}: by rows of other videos that found it as a "
-            "page, or in files that a person put there."
+            f"Still named in {plain(', '.join(named))}: in rows of other videos that found it as a "
+            "page, or in files that a person added."
         )
         raise Exit(ExitCode.FAILED)

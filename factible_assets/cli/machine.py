@@ -46,13 +46,13 @@ migrate_app = Typer()
 def doctor(
     *,
     network: Annotated[
-        bool, Option("--network", help="Ask YouTube and a domain registry too; they need no key.")
+        bool, Option("--network", help="Test YouTube and a domain registry too, without a key.")
     ] = False,
 ) -> None:
-    """Ask every service that is set up one cheap question, and say what to do about the others.
+    """Test every service that is set up with one cheap request, and say how to set up the others.
 
-    Services that are not set up are not asked; none of them is needed. Exits with 1 if a service
-    that is set up does not answer. Keys are never shown.
+    No service is required. The exit code is 1 if a service that is set up does not answer. The
+    command never shows keys.
 
     Example: factible doctor
     """
@@ -68,13 +68,13 @@ def doctor(
         )
         for each in findings
     )
-    headings = ("service", "state", "finding, and what to do")
+    headings = ("service", "state", "finding and remedy")
     result(findings, table(headings, rows, whole=headings[:2], lines=True))
     broken = [each.service for each in findings if each.is_broken]
     if broken:
-        note(f"Set up, and not working: {', '.join(broken)}.")
+        note(f"Set up but not working: {', '.join(broken)}.")
         raise Exit(ExitCode.FAILED)
-    note("Everything that is set up works.")
+    note("Every service that is set up works.")
 
 
 def _open_cache() -> DiskCache:
@@ -84,7 +84,7 @@ def _open_cache() -> DiskCache:
 
 @cache_app.command("info")
 def cache_info() -> None:
-    """Show what is kept, how much room it takes, and how long it counts.
+    """Show the cached answers, their size and their lifetime.
 
     Example: factible cache info
     """
@@ -99,7 +99,7 @@ def cache_info() -> None:
         }
         for kind in kinds
     ]
-    headings = ("kind", "answers", "on disk", "at most", "counts for", "oldest use")
+    headings = ("kind", "answers", "on disk", "at most", "lifetime", "oldest use")
     rows = (
         (
             *(each["kind"], each["entries"]),
@@ -116,10 +116,10 @@ def cache_info() -> None:
 def cache_clear(
     kind: Annotated[
         Literal["search", "pages", "models", "ages", "vectors"] | None,
-        Option("--kind", help="Forget only this kind."),
+        Option("--kind", help="Clear only this kind."),
     ] = None,
 ) -> None:
-    """Forget what is kept. It is asked for again, and paid for again, when it is needed.
+    """Delete cached answers. A later check asks again, and pays again.
 
     Example: factible cache clear --kind search
     """
@@ -128,10 +128,10 @@ def cache_clear(
     kept.close()
     stuck = ", ".join(name for name, number in cleared.items() if number is None)
     if stuck:
-        words = f"Of the cache {load_settings().cache} these were not cleared: {stuck}."
-        remedy = "Check its permissions, and that nothing else uses it."
+        words = f"The cache {load_settings().cache} could not clear: {stuck}."
+        remedy = "Check its permissions, and close other programs that use it."
         raise FactibleError(words, remedy, ExitCode.ENVIRONMENT)
-    lines = (f"{name}: {counted(n or 0, 'answer')} forgotten" for name, n in cleared.items())
+    lines = (f"{name}: {counted(n or 0, 'answer')} deleted" for name, n in cleared.items())
     result(cleared, *lines)
 
 
@@ -142,12 +142,11 @@ _Which = Annotated[Model, Argument(help="Which model.", metavar="MODEL")]
 
 @models_app.command("pull")
 def models_pull(
-    name: _Which,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before fetching.")] = False,
+    name: _Which, yes: Annotated[bool, Option("--yes", "-y", help="Fetch without asking.")] = False
 ) -> None:
-    """Fetch a model from its hub, after showing its licence and size.
+    """Show a model's licence and size, then fetch it from its hub.
 
-    Every file is checked against its digest. A pull that stopped goes on where it was.
+    The command verifies the digest of every file. It resumes an interrupted pull.
 
     Example: factible models pull nli
     """
@@ -165,13 +164,12 @@ def models_pull(
 def models_add(
     name: _Which,
     files: Annotated[
-        list[Path], Argument(help="The model's files on this machine, or the folder that has them.")
+        list[Path], Argument(help="The model's files on this machine, or their folder.")
     ],
 ) -> None:
-    """Put a model in place from files on this machine, after checking that they are the right ones.
+    """Install a model from files on this machine, for machines without internet.
 
-    For machines that reach no hub. The files are copied; each must have the SHA-256 that is known
-    for the model.
+    The command copies the files. Each must have the model's known SHA-256.
 
     Example: factible models add reader qwen2.5-coder-1.5b-instruct-q4_k_m.gguf
     """
@@ -192,7 +190,7 @@ def models_add(
 
 @models_app.command("list")
 def models_list() -> None:
-    """Show which models are there, where, under which licence, and what is used without them.
+    """List the models with their place, licence and use.
 
     Example: factible models list
     """
@@ -208,12 +206,12 @@ def models_list() -> None:
 
 @models_app.command("remove")
 def models_remove(name: _Which) -> None:
-    """Remove a model that was pulled, and what is left of a pull that stopped.
+    """Remove a pulled model, or the rest of an interrupted pull.
 
     Example: factible models remove nli
     """
     removed = remove_model(load_settings().home, name)
-    said = f"{name} was removed." if removed else f"{name} is not there."
+    said = f"Removed {name}." if removed else f"There is no {name}."
     result({"name": name, "removed": removed}, said)
 
 
@@ -221,16 +219,14 @@ def models_remove(name: _Which) -> None:
 def models_calibrate(
     name: Annotated[
         str | None,
-        Argument(
-            help="A pulled model, or PROVIDER/MODEL of a server; else the one that reads pages."
-        ),
+        Argument(help="A pulled model, or PROVIDER/MODEL (default: the reader of pages)."),
     ] = None,
 ) -> None:
-    """Fit and check what a model's label probabilities mean, on pairs that come with factible.
+    """Calibrate a model's label probabilities on the project's labelled pairs.
 
-    It asks the model about some 300 pairs of a claim and a source, one token each: about six
-    minutes on two quiet cores. The figures are from five-fold cross-validation. Until a model is
-    calibrated, what it reads is never more than "low".
+    The command asks the model about some 300 pairs of a claim and a source, one token each: about
+    six minutes on two idle cores. The figures come from five-fold cross-validation. An
+    uncalibrated model never exceeds low confidence.
 
     Example: factible models calibrate ollama/qwen3:4b
     """
@@ -243,7 +239,7 @@ def models_calibrate(
     if model is None:
         raise UsageError(
             "No model that reads by labels is set up.",
-            "Fetch one with `factible models pull reader`, or name one: ollama/qwen3:4b.",
+            "Fetch one with `factible models pull reader`, or name one, such as ollama/qwen3:4b.",
         )
     settings.ensure_home()
     console = stderr()
@@ -263,9 +259,9 @@ def models_calibrate(
     lines = [
         f"{plain(model.name)} is calibrated on {fitted.pairs} pairs ({fitted.data}).",
         f"  supports against refutes, AUC   {figures.auc:.2f}",
-        f"  settles the claim or not, AUC   {figures.bearing_auc:.2f}",
+        f"  takes a side or not, AUC        {figures.bearing_auc:.2f}",
         f"  share of pairs decided          {figures.decided:.2f}",
-        f"  of these right                  {figures.precision:.2f}",
+        f"  share of those correct          {figures.precision:.2f}",
         f"  expected calibration error      {figures.ece:.2f}",
         f"Stored in {path}",
     ]
@@ -282,7 +278,7 @@ async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Recei
         note(f"  from     {settings.model_hub} {model.repo} at {model.revision}")
         note(f"  size     {size / 1e6:,.1f} MB in {counted(len(files), 'file')}")
         if not yes and not sys.stdin.isatty():
-            raise UsageError("Nobody can be asked whether to fetch this.", "Add --yes to fetch it.")
+            raise UsageError("No terminal is there to confirm the download.", "Add --yes.")
         if not yes and not confirm("Fetch it?", err=True):
             return None
         settings.ensure_home()
@@ -306,7 +302,7 @@ def _document(
     from factible_assets.services.transcripts import speech_model
 
     folder = settings.home / "models" / model.name
-    in_use = pulled_reader(settings)  # the best of those that were pulled
+    in_use = pulled_reader(settings)  # the best pulled one
     other = f"not used: {f'the model {in_use}' if in_use else 'the plain reader'} reads pages"
     job = "recognises speech" if model.name in MODELS else "reads pages"
     if model.name in MODELS:
@@ -326,10 +322,10 @@ def _document(
 
 
 def restore() -> None:
-    """Put the published copy back in the place of a damaged or lost warehouse.
+    """Replace a damaged or lost warehouse by its published copy.
 
-    Nothing is deleted: what is replaced is kept beside it. A warehouse that is whole and holds all
-    that the copy holds stays as it is.
+    The command deletes nothing: the replaced file stays beside the new one. A readable warehouse
+    with everything that the copy holds stays as it is.
 
     Example: factible restore
     """
@@ -337,30 +333,30 @@ def restore() -> None:
     path, copy = settings.warehouse, settings.published
     if not (isinstance(path, Path) and isinstance(copy, Path)):
         raise FactibleError(
-            f"The warehouse is a lake ({path}), of which there is no published copy.",
-            "Restore it from the backups of its PostgreSQL database and of its files.",
+            f"The warehouse is a lake ({path}), which has no published copy.",
+            "Restore the backups of its PostgreSQL database and of its files.",
         )
     if not copy.exists():
         raise FactibleError(
             f"There is no published copy at {copy} to restore from.",
-            "Put a backup of the warehouse there, and run the command again.",
+            "Put a backup of the warehouse there and run the command again.",
         )
     if path.exists() and _is_whole(path, copy):
         raise UsageError(
-            f"There is nothing to restore: {path} can be read and holds all that {copy} does.",
-            "To replace it all the same, move it away first.",
+            f"There is nothing to restore: {path} is readable and has everything that {copy} has.",
+            "To replace it anyway, move it away first.",
         )
     aside = restore_copy(copy, path, moment=datetime.now(UTC))
     videos = len(Warehouse(path).video_ids())
     result(
         {"warehouse": path, "videos": videos, "replaced": aside},
         f"{path} is the published copy again, with {counted(videos, 'video')}.",
-        *([f"What was there is kept as {aside}."] if aside else []),
+        *([f"The replaced file is now {aside}."] if aside else []),
     )
 
 
 def _is_whole(path: Path, copy: Path) -> bool:
-    """Tell whether the warehouse can be read to its end and holds all that the copy holds."""
+    """Tell whether the warehouse is readable and holds everything that the copy holds."""
     try:
         with TemporaryDirectory(dir=path.parent) as scratch, Warehouse(path).connection() as held:
             copy_database(held, Path(scratch) / path.name)
@@ -369,13 +365,11 @@ def _is_whole(path: Path, copy: Path) -> bool:
         return False
 
 
-def retention(
-    *, dry_run: Annotated[bool, Option("--dry-run", help="Count what would go alone.")] = False
-) -> None:
-    """Remove old page texts that nothing current rests on, kept answers, and records of runs.
+def retention(*, dry_run: Annotated[bool, Option("--dry-run", help="Only count.")] = False) -> None:
+    """Remove old page texts that no current verdict uses, cached answers, and records of runs.
 
     Verdicts, evidence and quotes stay. FACTIBLE_RETENTION_TEXT_DAYS and FACTIBLE_RETENTION_RUN_DAYS
-    set the age. Answers go after 90 days without use.
+    set the age. Cached answers expire after 90 days without use.
 
     Example: factible retention --dry-run
     """
@@ -391,8 +385,8 @@ def retention(
         f"records of runs {what}: {removed.runs:,}",
     ]
     if not dry_run:
-        lines.append(f"kept answers removed: {sum(removed.answers.values()):,}")
-        lines.append(f"the warehouse is {removed.bytes_freed:,} bytes shorter")
+        lines.append(f"cached answers removed: {sum(removed.answers.values()):,}")
+        lines.append(f"the warehouse is {removed.bytes_freed:,} bytes smaller")
     result(removed, *lines)
 
 
@@ -426,15 +420,14 @@ def upgrade(
 @migrate_app.command("home")
 def migrate_home(
     target: Annotated[
-        str | None,
-        Argument(help="The lake, as ducklake:postgres:…; FACTIBLE_WAREHOUSE if not given."),
+        str | None, Argument(help="The lake, as ducklake:postgres:… (default: FACTIBLE_WAREHOUSE).")
     ] = None,
 ) -> None:
-    """Move the warehouse of this home into an empty lake; the file stays as it is.
+    """Copy the warehouse of this data folder into an empty lake; the file stays.
 
-    Its files go to FACTIBLE_LAKE_DATA, or lake/ in the home. Every table is held against its count
-    and the hashes of its rows. All tables arrive, or none. Archive, cache, reports and Dagster's
-    records stay in the home.
+    The lake's files go to FACTIBLE_LAKE_DATA, or to lake/ in the data folder. The command compares
+    the row counts and row hashes of every table, and copies all tables or none. Archive, cache,
+    reports and Dagster's records stay in the data folder.
 
     Example: factible migrate home ducklake:postgres:dbname=factible
     """
@@ -442,22 +435,20 @@ def migrate_home(
     path = settings.home / "warehouse.duckdb"
     if not path.exists():
         raise FactibleError(
-            f"There is no warehouse at {path}.", "FACTIBLE_HOME names another home."
+            f"There is no warehouse at {path}.", "Set FACTIBLE_HOME to another data folder."
         )
     place = settings.lake_data or settings.home / "lake"
     lake = settings.warehouse if target is None else Lake.of(target, place)
     if not isinstance(lake, Lake):
-        raise FactibleError(
-            "No lake is named.", "Name one: factible migrate home ducklake:postgres:…"
-        )
+        raise FactibleError("Name a lake: factible migrate home ducklake:postgres:…")
     moved = move_into(
         path, lake, lambda each: note(f"{each.table}: {counted(each.rows, 'row')}, verified")
     )
     rows = sum(each.rows for each in moved)
     result(
         {"lake": str(lake), "data": lake.data, "tables": moved},
-        f"{lake} has {counted(rows, 'row')} of {counted(len(moved), 'table')}, each as it was.",
-        f"{path} stays as it is. To use the lake, set from now on:",
+        f"{lake} has {counted(rows, 'row')} of {counted(len(moved), 'table')}, all verified.",
+        f"{path} stays as it is. To use the lake, set:",
         f"FACTIBLE_WAREHOUSE={lake}\nFACTIBLE_LAKE_DATA={lake.data}",
-        *(["A password belongs into PGPASSWORD or ~/.pgpass."] if "postgres" in str(lake) else []),
+        *(["Put a password into PGPASSWORD or ~/.pgpass."] if "postgres" in str(lake) else []),
     )

@@ -1,7 +1,6 @@
-"""Who watches a check in a terminal: its stages, claims as they are found, verdicts as reached.
+"""Observers that print the progress of a check on stderr: a live display, or lines in a pipe.
 
-What belongs here: observers that print. What does not: results (output.py).
-An observer must never raise into the run and returns at once; all print on stderr.
+An observer returns at once and never raises an error into the run.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ if TYPE_CHECKING:
 Costs: TypeAlias = "Callable[[], Budget]"
 
 _SILENCE = 24.0
-"""Seconds without a line after which one says how far a check is; looked at every fifth of that."""
-STOPPING = "Stopping: closing what is open. Ctrl-C again leaves at once."
+"""Seconds without output after which a pipe gets a line on the state of the check."""
+STOPPING = "Stopping. Press Ctrl-C again to leave at once."
 
 
 def _cost(costs: Costs | None) -> str:
-    """Say what models took so far; nothing where none was asked."""
+    """Return the model calls and their cost so far; empty without calls."""
     spent = costs() if costs else None
     if spent is None or not spent.calls:
         return ""
@@ -53,14 +52,14 @@ def _cost(costs: Costs | None) -> str:
 
 
 class PlainObserver(Observer):
-    """Writes one line per event, for logs and pipes: results, and ticks of slow transcripts alone.
+    """Prints one line per event, for logs and pipes. For a list of claims it prints verdicts only.
 
-    Of a list of claims, so many as are `listed`, it says the verdicts alone.
+    `listed` is the number of claims in the list.
     """
 
     def __init__(self, costs: Costs | None = None, listed: int = 0) -> None:
         self._costs, self._listed, self._claims = costs, listed, listed
-        self._reached: dict[str, int] = {}  # a step that is tried again reaches them anew
+        self._reached: dict[str, int] = {}  # a retried step reports them again
         self._pieces: dict[str, int] = {}
         self._spoke = monotonic()
         self._lock = threading.Lock()
@@ -97,14 +96,14 @@ class PlainObserver(Observer):
         self._say(WAITING)
 
     def asset_stored(self, asset: str) -> None:
-        if asset == "transcripts" and not self._listed:  # later assets are told of otherwise
+        if asset == "transcripts" and not self._listed:  # other lines cover the later assets
             self._say("transcript stored")
 
     def stopping(self) -> None:
         self._say(STOPPING)
 
     def speak_up(self) -> None:
-        """Say how far the check is if nothing was said for a while."""
+        """Print the state of the check after a long silence."""
         with self._lock:
             if monotonic() - self._spoke < _SILENCE:
                 return
@@ -134,7 +133,7 @@ class _Line:
 
 
 _PIECES = {"queries": "queries", "search_hits": "searches", "evidence": "pages"}
-"""Stages that tell of every finished piece, in their order, with the name of the pieces."""
+"""The stages that report each finished piece, in order, with the name of their pieces."""
 
 _NEXT = {"queries": "searching", "search_hits": "reading pages", "evidence": "judging"}
 
@@ -144,10 +143,9 @@ _STATE_WIDTH = 18
 
 
 class LiveObserver(Observer):
-    """Holds stages, claims and costs; rich draws them several times a second.
+    """Draws a bar for each stage and the open claims, several times a second.
 
-    A verdict becomes a line that stays, above the part that is drawn anew. That part shows a bar
-    for each stage and the claims that are still open, as many as there is room for.
+    Verdicts stay as lines above it.
     """
 
     def __init__(
@@ -157,7 +155,7 @@ class LiveObserver(Observer):
         tell: Callable[[Text], None] | None = None,
         now: Callable[[], float] = monotonic,
     ) -> None:
-        """Watch; `costs` is asked what was spent, `tell` prints a line that stays."""
+        """`costs` returns the cost so far; `tell` prints a line that stays."""
         self._costs, self._tell, self._now = costs, tell, now
         self._started = now()
         self._lock = threading.Lock()
@@ -218,7 +216,7 @@ class LiveObserver(Observer):
         room = max(8, min(_LONGEST_BAR, options.max_width - 32))
 
         def bar(share: float, *, pulse: bool = False) -> ProgressBar:
-            """Draw a bar; what is being worked on with no telling how far it is pulses."""
+            """Return a bar. It pulses if the progress is unknown."""
             return ProgressBar(total=1.0, completed=min(1.0, share), width=room, pulse=pulse)
 
         grid = Table.grid(padding=(0, 2))
@@ -234,16 +232,16 @@ class LiveObserver(Observer):
         yield grid
         cost = _cost(self._costs) or "no model cost"
         words = f"{clock(self._now() - self._started)} · {cost} so far"
-        words = f"{words} · Ctrl-C stops; the same command goes on"
+        words = f"{words} · Ctrl-C stops; the same command continues"
         footer, style = (STOPPING, "yellow") if self._is_stopping else (words, "dim")
-        # One row on a narrow screen too: the rows below are counted on it.
+        # Always one row, because the next line counts on it.
         yield Text(footer, style=style, no_wrap=True, overflow="ellipsis")
-        # The bars and the footer take seven rows, the prompt of a shell one.
+        # The bars and the footer take seven rows, the shell's prompt one.
         yield from _open_claims(lines, options.max_width, max(0, console.height - 9))
 
 
 def _share(line: _Line, stage: str) -> float:
-    """Return how much of a stage a claim has behind it, from 0 to 1."""
+    """Return a claim's progress in a stage, from 0 to 1."""
     order = [*_PIECES]
     later = order[order.index(stage) + 1 :]
     if line.verdict is not None or any(each in line.progress for each in later):
@@ -262,7 +260,7 @@ def _open_claims(lines: Sequence[_Line], width: int, rows: int) -> Iterator[Rend
         done, total = line.progress.get(line.stage, (0, 0))
         state = _PIECES.get(line.stage, line.stage.replace("_", " "))
         if total and done >= total:
-            # A stage tells of finished pieces alone: the first of the next one is on its way.
+            # The next stage has begun, but reports only finished pieces.
             state = _NEXT.get(line.stage, state)
         elif total:
             state = f"{state} {done}/{total}"
@@ -275,7 +273,7 @@ def _open_claims(lines: Sequence[_Line], width: int, rows: int) -> Iterator[Rend
 
 @contextmanager
 def speaking_up(observer: PlainObserver) -> Iterator[Observer]:
-    """Have an observer speak at least every half a minute, so that a pipe shows a check at work."""
+    """Make an observer print at least twice a minute."""
     done = threading.Event()
 
     def watch() -> None:
@@ -293,7 +291,7 @@ def speaking_up(observer: PlainObserver) -> Iterator[Observer]:
 
 @contextmanager
 def watching(costs: Costs | None = None) -> Iterator[Observer]:
-    """Give an observer that suits stderr: a live display on a terminal, lines elsewhere."""
+    """Return a live display on a terminal, and lines elsewhere."""
     console = stderr()
     if output_mode.quiet or not console.is_terminal:
         if output_mode.quiet:
@@ -304,14 +302,13 @@ def watching(costs: Costs | None = None) -> Iterator[Observer]:
         return
     told: SimpleQueue[Text] = SimpleQueue()
     observer = LiveObserver(costs=costs, tell=told.put)
-    # What others print meanwhile is left alone: stdout is the result's.
     live = Live(
         observer, console=console, auto_refresh=False, transient=True, redirect_stdout=False
     )
     done = threading.Event()
 
     def paint() -> None:
-        """Draw until all is done: one thread alone, for two would write over each other's lines."""
+        """Draw until the end. Only this thread prints, so that lines do not overlap."""
         is_last = False
         while not is_last:
             is_last = done.wait(1 / _FRAMES_PER_SECOND)

@@ -1,8 +1,4 @@
-"""`factible report`, `open` and `export`: results as HTML, shown or told where, and for others.
-
-What belongs here: which videos are meant, where files go, a program that shows one. What does not:
-what a report looks like (report/), the other formats (exchange/).
-"""
+"""`factible report`, `open` and `export`: write results as HTML and in other formats."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted
 from resources.statements import statements
 
-if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
+if TYPE_CHECKING:  # --help and completion load no reports
     from factible_assets.report.data import ReportData
     from warehouse.store import Warehouse
 
@@ -35,15 +31,14 @@ if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no
 def report(
     video: Annotated[str | None, Argument(help="A checked video's id or YouTube URL.")] = None,
     output: Annotated[
-        Path | None,
-        Option("--output", "-o", help="Where to write it; else to the folder of reports."),
+        Path | None, Option("--output", "-o", help="The file (default: in the folder of reports).")
     ] = None,
     every: Annotated[bool, Option("--all", help="Write all reports, and their index.")] = False,
 ) -> None:
-    """Write the HTML report of a checked video, or of all of them, and print its path.
+    """Write the HTML report of a checked video, or of all videos, and print its path.
 
-    A report is one file, readable from disk; nothing is loaded from anywhere until its reader
-    plays the video. The index beside it lists every video and claim, with filters.
+    A report is one file. It loads nothing from the web until the reader plays the video. The index
+    beside it lists every video and claim, with filters.
 
     Example: factible report everyday-beliefs-talk
 
@@ -53,11 +48,10 @@ def report(
     """
     if (video is None) != every:
         raise UsageError(
-            "The command needs one of two: a video, or --all.",
-            "For example: factible report everyday-beliefs-talk",
+            "Name either a video or --all.", "For example: factible report everyday-beliefs-talk"
         )
     if video is None and output is not None:
-        raise UsageError("--output names the file of one report.", "Leave it out, or name a video.")
+        raise UsageError("--output needs a video.", "Leave it out, or name a video.")
     from factible_assets.report.writing import publish_all, write_report
     from factible_assets.runs.result import stored_data, stored_result
 
@@ -68,12 +62,12 @@ def report(
             try:
                 stored = stored_result(video_id, settings=settings)
             except OSError as error:
-                # What fails in the warehouse is not told as a folder of reports.
+                # An error of the warehouse's file has another sentence.
                 if is_full(error) or not str(error.filename).startswith(str(settings.reports)):
                     raise
                 raise FactibleError(
-                    f"No report can be written to {settings.reports} ({error.strerror}).",
-                    "Name a file elsewhere with --output, or make that folder writable.",
+                    f"The folder of reports {settings.reports} is not writable ({error.strerror}).",
+                    "Name another file with --output, or make the folder writable.",
                     ExitCode.ENVIRONMENT,
                 ) from error
             path = stored.report if stored else None
@@ -94,17 +88,17 @@ def open_(
     what: Annotated[
         str,
         Argument(
-            help="A checked video (id or YouTube URL), ui, published, or index: all reports.",
+            help="A checked video (id or YouTube URL), ui, published, or index (all reports).",
             autocompletion=video_ids,
         ),
     ] = "index",
     *,
     port: Annotated[int, Option(min=1, max=65535, help="The port of the Dagster UI.")] = 3000,
-    show: Annotated[bool, Option("--print", "-p", help="Print where it is; open nothing.")] = False,
+    show: Annotated[bool, Option("--print", "-p", help="Only print the place.")] = False,
 ) -> None:
-    """Open a report, the Dagster UI or the published copy; where nothing can, print its place.
+    """Open a report, the Dagster UI or the published copy, and print its place.
 
-    The place is always printed. A report is written again if its video was checked since.
+    The command renews an outdated report first.
 
     Example: factible open everyday-beliefs-talk
 
@@ -113,7 +107,7 @@ def open_(
     place = _place(what, load_settings(), port)
     result({"what": what, "place": place}, place)
     if not (show or output_mode.json or _opened(place)):
-        note("Nothing here can show it; open it elsewhere.")
+        note("No program here can open it. Open it elsewhere.")
 
 
 def _place(what: str, settings: Settings, port: int) -> str:
@@ -124,14 +118,14 @@ def _place(what: str, settings: Settings, port: int) -> str:
                 return f"http://127.0.0.1:{port}"
         raise FactibleError(
             f"Nothing answers on port {port}.",
-            "Start the Dagster UI first: factible dev. If it has another port, give --port.",
+            "Start the Dagster UI with factible dev, or name its port with --port.",
         )
     if what == "published":
         if settings.published.exists():
             return str(settings.published)
         raise FactibleError(
             f"There is no published copy at {settings.published} yet.",
-            "It is written after every check, such as: factible demo",
+            "Every check writes it, such as: factible demo",
         )
     if what == "index":
         index = settings.reports / INDEX
@@ -149,9 +143,9 @@ def _place(what: str, settings: Settings, port: int) -> str:
 
 
 def _opened(place: str) -> bool:
-    """Open a page, or data, in what the desktop has for it; tell whether that worked.
+    """Open a page or file with the desktop's program, and tell whether that worked.
 
-    A browser in the terminal would take the screen over, so only one with a window counts.
+    Without a desktop it does nothing, because a text browser would take over the terminal.
     """
     has_screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
     if not has_screen and sys.platform not in {"darwin", "win32"}:
@@ -167,8 +161,6 @@ _SQL = statements("factible_assets.cli", "export.sql")
 
 
 class ExportFormat(StrEnum):
-    """What can be written."""
-
     PARQUET = "parquet"
     CLAIMREVIEW = "claimreview"
     AVERITEC = "averitec"
@@ -180,8 +172,7 @@ _OF_ONE_CLAIM = (ExportFormat.CLAIMREVIEW, ExportFormat.MARKDOWN)
 
 def export(
     videos: Annotated[
-        list[str] | None,
-        Argument(help="Ids of checked videos, or YouTube URLs; without any, all videos."),
+        list[str] | None, Argument(help="Ids or YouTube URLs of checked videos (default: all).")
     ] = None,
     *,
     corpus: Annotated[str | None, Option(help="All checked videos of this corpus.")] = None,
@@ -189,29 +180,28 @@ def export(
         str | None,
         Option(
             metavar="CLAIM",
-            help="One claim of one video, by its number in `factible review` or its id.",
+            help="Only this claim of one video: its number in `factible review`, or its id.",
         ),
     ] = None,
     formats: Annotated[
         list[ExportFormat] | None,
-        Option("--format", "-f", help="What to write; may be repeated. All, if not given."),
+        Option("--format", "-f", help="The format; repeatable (default: all)."),
     ] = None,
     to: Annotated[
-        Path | None, Option(help="The folder to write into; else exports in the data folder.")
+        Path | None, Option(help="The folder (default: exports/ in the data folder).")
     ] = None,
     base_url: Annotated[
         str | None,
         Option(
-            metavar="URL", help="Where the HTML reports are published, for the links of reviews."
+            metavar="URL", help="The public address of the HTML reports, for links in ClaimReview."
         ),
     ] = None,
-    live: Annotated[bool, Option("--live", help="Read the live warehouse, not the copy.")] = False,
+    live: Annotated[bool, Option("--live", help="Read the live warehouse.")] = False,
 ) -> None:
     """Write results as Parquet, ClaimReview (JSON-LD), AVeriTeC's JSON and Markdown.
 
-    Reviews are marked as made by software, but those of a claim on which a person signed a ruling:
-    these are that person's. Incomplete verdicts are no ratings and are left out of reviews and of
-    AVeriTeC's JSON; the Parquet files have them.
+    ClaimReview names software as the author, except for claims with a signed ruling: there it names
+    the person. ClaimReview and AVeriTeC omit incomplete verdicts; Parquet has them.
 
     Example: factible export
 
@@ -225,7 +215,7 @@ def export(
     from factible_assets.report.data import read_report_data
 
     if videos and corpus is not None:
-        raise UsageError("Videos and --corpus both say what to export.", "Give one of them.")
+        raise UsageError("Videos and --corpus exclude each other.", "Give one of them.")
     if base_url is not None and not base_url.startswith(("http://", "https://")):
         raise UsageError(f"--base-url {base_url} is no web address.", "Begin it with https://")
     chosen = list(dict.fromkeys(formats or (_OF_ONE_CLAIM if claim else ExportFormat)))
@@ -243,8 +233,8 @@ def export(
                 written, left_out = write_tables(now, folder / "parquet", some)
                 if left_out:
                     remarks.append(
-                        f"Views over all videos are left out: {', '.join(left_out)}. "
-                        "Without a choice of videos they are written too."
+                        f"Left out, because they cover all videos: {', '.join(left_out)}. "
+                        "An export of all videos has them."
                     )
             else:
                 known = (read_report_data(now, video_id) for video_id in video_ids)
@@ -262,16 +252,16 @@ def export(
 def _only(videos: list[str], claim: str, chosen: list[ExportFormat], settings: Settings) -> str:
     if len(videos) != 1 or set(chosen) - set(_OF_ONE_CLAIM):
         raise UsageError(
-            "--claim is for one claim of one video, as claimreview or markdown.",
-            "Such as: factible export VIDEO --claim 1 --format markdown",
+            "--claim exports one claim of one video, as claimreview or markdown.",
+            "For example: factible export VIDEO --claim 1 --format markdown",
         )
     from factible_assets.runs.review import open_claim
 
     file = open_claim(videos[0], claim, settings)
     if file.gone is not None:
         raise FactibleError(
-            "The claim was dropped or split, and is none of the video's any more.",
-            f"factible review -- {file.video_id} lists those that are.",
+            "A reviewer dropped or split the claim.",
+            f"factible review -- {file.video_id} lists the current claims.",
         )
     return file.claim.claim_id
 
@@ -284,7 +274,7 @@ def _written(
     only: str | None,
     remarks: list[str],
 ) -> dict[Path, int]:
-    """Write what was found of videos, or of the one claim; return how many claims a file has."""
+    """Write the results of videos, or of one claim; return the number of claims by file."""
     from factible_assets.exchange.averitec import averitec_of_results
     from factible_assets.exchange.claim_review import reviews_of_results
     from factible_assets.report.render import claims_as_markdown
@@ -305,20 +295,20 @@ def _written(
         name, made = "averitec.json", averitec_of_results(checked)
     if made.incomplete:
         remarks.append(
-            f"{form}: left out, because services failed: {counted(made.incomplete, 'claim')} with "
-            "an incomplete verdict. Check their videos again."
+            f"{form}: left out {counted(made.incomplete, 'claim')} with an incomplete verdict, "
+            "because services failed. Check the videos again."
         )
     if made.unjudged:
-        remarks.append(f"{form}: left out: {counted(made.unjudged, 'claim')} without a verdict.")
+        remarks.append(f"{form}: left out {counted(made.unjudged, 'claim')} without a verdict.")
     return {write_whole(folder / name, made.text.encode()): made.count}
 
 
 def _chosen(
     store: Warehouse, wanted: list[str], corpus: str | None, settings: Settings
 ) -> list[str]:
-    """Return the ids of the checked videos that are meant.
+    """Return the ids of the checked videos.
 
-    Raises FactibleError: A video was never checked, or no video of the corpus was.
+    Raises FactibleError: A named video has no check, or no video of the corpus has.
     """
     checked = [row["video_id"] for row in store.rows(_SQL["checked"], {"corpus": corpus})]
     for video_id in wanted:
@@ -328,5 +318,5 @@ def _chosen(
         known = [row["corpus"] for row in store.rows(_SQL["corpora"])]
         names = f" Corpora with checked videos: {', '.join(known)}." if known else ""
         where = f"of the corpus {corpus!r}" if corpus is not None else "here"
-        raise FactibleError(f"No video {where} was checked yet.", f"Check one first.{names}")
+        raise FactibleError(f"No video {where} has a check yet.", f"Check one first.{names}")
     return wanted or checked

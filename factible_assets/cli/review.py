@@ -1,8 +1,4 @@
-"""`factible review`: see how a claim was checked, correct it, check it again, sign a ruling.
-
-What belongs here: arguments, what is shown, the menu. What does not: turning words into actions and
-running (runs/review.py), what actions change (stages/reviews.py).
-"""
+"""`factible review`: show how a claim was checked, correct it, check it again, sign a ruling."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from factible_assets.settings import load_settings
 from factible_assets.stages.reviews import CLAIM_KINDS, QUERY_KINDS
 from factible_assets.wording import act_words, counted, plain, sureness, verdict_words
 
-if TYPE_CHECKING:  # help needs none of what reviews
+if TYPE_CHECKING:  # --help needs none of these
     from factible_assets.records import ReviewAction, ReviewKind
     from factible_assets.runs.review import Change, ClaimFile, Reviewed
 
@@ -38,21 +34,21 @@ _GONE = {"reword_claim", "split_claim", "drop_claim"}
 _MENU: Mapping[ReviewKind, tuple[str, str | None]] = {
     "add_query": ("ask another query", "query: "),
     "edit_query": ("reword a query", "new words: "),
-    "remove_query": ("take a query out", None),
+    "remove_query": ("remove a query", None),
     "block_source": ("block a source", "URL or domain: "),
-    "unblock_source": ("take back what was said of a source", "URL or domain: "),
+    "unblock_source": ("withdraw a decision on a source", "URL or domain: "),
     "add_source": ("add a source", "URL: "),
-    "assess": ("say what you think of the claim", "supports, refutes, mixed, unclear or none: "),
+    "assess": ("record your own verdict", "supports, refutes, mixed, unclear or none: "),
     "note": ("write a note", "note: "),
-    "overrule_source": ("overrule what a source says, or its rating", "URL: "),
+    "overrule_source": ("overrule a source's stance or rating", "URL: "),
     "reword_claim": ("reword the claim", "the claim in better words: "),
     "split_claim": ("split the claim", None),
     "drop_claim": ("drop the claim", None),
-    "restore_claim": ("restore a claim that was dropped or split", None),
+    "restore_claim": ("restore a dropped or split claim", None),
     "assign": ("assign the claim to a person", "name, or none: "),
     "sign": ("sign a ruling", "ruling, or none: "),
 }
-"""What the menu offers, and what it asks for the text of it."""
+"""The menu's entries, each with the prompt for its text."""
 
 
 def _said(metavar: str, words: str) -> Any:
@@ -65,53 +61,49 @@ def review(
     ],
     claim: Annotated[Given, Argument(help="A claim's number, or how its id begins.")] = None,
     *,
-    add_query: Annotated[Several, _said("TEXT", "Ask this too.")] = None,
-    edit_query: Annotated[tuple[int, str] | None, _said("N TEXT", "Ask this for query N.")] = None,
-    remove_query: Annotated[list[int] | None, _said("N", "Do not ask query N.")] = None,
+    add_query: Annotated[Several, _said("TEXT", "Add this query.")] = None,
+    edit_query: Annotated[tuple[int, str] | None, _said("N TEXT", "Reword query N.")] = None,
+    remove_query: Annotated[list[int] | None, _said("N", "Remove query N.")] = None,
     query_type: Annotated[
         Literal["direct", "alternative", "source", "context"] | None,
         Option("--type", help="The search strategy of an added query."),
     ] = None,
-    opposite: Annotated[bool, Option("--opposite", help="It looks for the contrary.")] = False,
-    block: Annotated[Several, _said("URL|DOMAIN", "Never read this source on the claim.")] = None,
-    unblock: Annotated[Several, _said("URL|DOMAIN", "Take back what was said of it.")] = None,
-    add_source: Annotated[Several, _said("URL", "Read this page on the claim, always.")] = None,
+    opposite: Annotated[bool, Option("--opposite", help="The query seeks the opposite.")] = False,
+    block: Annotated[Several, _said("URL|DOMAIN", "Never use this source for the claim.")] = None,
+    unblock: Annotated[Several, _said("URL|DOMAIN", "Withdraw a decision on it.")] = None,
+    add_source: Annotated[Several, _said("URL", "Always read this page.")] = None,
     overrule: Annotated[
         tuple[str, str] | None,
-        _said(
-            "URL STANCE|RATING",
-            "What this source says of the claim, or how it is rated; none takes it back.",
-        ),
+        _said("URL STANCE|RATING", "Set the source's stance or rating; none withdraws it."),
     ] = None,
-    reword: Annotated[Given, _said("TEXT", "The claim in better words.")] = None,
-    split: Annotated[Several, _said("TEXT", "A part of the claim; give each of them.")] = None,
-    drop: Annotated[bool, Option("--drop", help="Do not check it; needs --reason.")] = False,
-    restore: Annotated[bool, Option("--restore", help="Take a drop or a split back.")] = False,
-    add_claim: Annotated[Given, _said("TEXT", "Check this claim of the video too.")] = None,
-    said: Annotated[Given, _said("TEXT", "Where it is said, as the transcript has it.")] = None,
-    assign: Annotated[Given, _said("NAME", "Whose claim it is; none: nobody's.")] = None,
+    reword: Annotated[Given, _said("TEXT", "Reword the claim.")] = None,
+    split: Annotated[Several, _said("TEXT", "A part of the claim; repeatable.")] = None,
+    drop: Annotated[bool, Option("--drop", help="Drop the claim; needs --reason.")] = False,
+    restore: Annotated[bool, Option("--restore", help="Withdraw a drop or a split.")] = False,
+    add_claim: Annotated[Given, _said("TEXT", "Add this claim to the video.")] = None,
+    said: Annotated[Given, _said("TEXT", "The added claim's transcript passage.")] = None,
+    assign: Annotated[Given, _said("NAME", "Assign the claim; none: nobody.")] = None,
     sign: Annotated[Given, _said("LABEL", "Sign a ruling; none withdraws it.")] = None,
     ruling: Annotated[Given, _said("TEXT", "The ruling in prose.")] = None,
     assess: Annotated[
         Given,
-        _said("STANCE", "Your own verdict: supports, refutes, mixed, unclear; none takes it back."),
+        _said("STANCE", "Your own verdict: supports, refutes, mixed, unclear; none withdraws it."),
     ] = None,
     remark: Annotated[Given, Option("--note", metavar="TEXT", help="A note on the claim.")] = None,
-    reason: Annotated[Given, _said("TEXT", "Why; kept with the changes.")] = None,
+    reason: Annotated[Given, _said("TEXT", "The reason; stored with the changes.")] = None,
     reviewer: Annotated[
-        Given, _said("NAME", "Who you are; else FACTIBLE_REVIEWER, else the name of your login.")
+        Given, _said("NAME", "Your name (default: FACTIBLE_REVIEWER, else your login name).")
     ] = None,
     rerun: Annotated[
-        bool | None,
-        Option(help="Check the claim again; else that is done if more than opinions changed."),
+        bool | None, Option(help="Check the claim again (default: unless only opinions changed).")
     ] = None,
-    history: Annotated[bool, Option("--history", help="Show who changed what.")] = False,
+    history: Annotated[bool, Option("--history", help="Show all changes.")] = False,
 ) -> None:
-    """Correct a claim and how it was checked, check it alone again, and sign a ruling.
+    """Correct a claim and its check, check only this claim again, and sign a ruling.
 
-    Without a claim, the claims of the video are listed. With one, its verdict, queries and sources
-    are shown, and on a terminal a menu offers what can be changed. Corrections hold for every later
-    check of the claim too, and who made them is kept. A ruling stands beside the verdict.
+    Without a claim, the command lists the video's claims. With one, it shows the verdict, queries
+    and sources, and on a terminal a menu of changes. Later checks of the claim apply the
+    corrections too. factible stores the reviewer. A ruling appears beside the verdict.
 
     Example: factible review everyday-beliefs-talk
 
@@ -165,15 +157,15 @@ def review(
         _refuse(lone, f"{option} goes with {partner}.", "Give both, or leave it out.")
     settings = load_settings()
     if history:
-        _refuse(asked, "--history shows what was done and changes nothing.")
+        _refuse(asked, "--history changes nothing.")
         _show_history(read_history(video, claim, settings))
         return
     if claim is None and add_claim is None:
-        _refuse(asked or rerun, "Which claim?", f"factible review -- {plain(video)} lists them.")
+        _refuse(asked or rerun, "Name a claim.", f"factible review -- {plain(video)} lists them.")
         _show_claims(open_video(video, settings))
         return
     if add_claim is not None:
-        _refuse(claim, "A claim that is added is none of the video's yet.", "Leave its number out.")
+        _refuse(claim, "An added claim has no number yet.", "Leave the number out.")
         file = new_claim(video, add_claim, settings)
     else:
         file = open_claim(video, claim or "", settings)
@@ -297,7 +289,7 @@ def _show(file: ClaimFile) -> None:
 def _outcome(
     before: ClaimFile, after: list[ClaimFile], actions: Sequence[ReviewAction], done: Reviewed
 ) -> list[str]:
-    """Return what came of it in lines; what is beside it is noted."""
+    """Return the lines of the result, and print the remarks."""
     lines = [f"claim: {plain(before.claim.text)}"]
     lines += [_told(action, before) for action in actions]
     for remark in done.remarks:
@@ -313,12 +305,12 @@ def _outcome(
                 for row in each.sources
                 if (row.reason or "").startswith("Blocked by")
             ]
-        note(f"{counted(done.others, 'other claim')} stayed as they were (run {done.run_id[:8]}).")
+        note(f"{counted(done.others, 'other claim')} unchanged (run {done.run_id[:8]}).")
     elif done.waits:
         mine = f"{plain(before.video_id)} {before.claim.claim_id[:8]}"
         changes = any(action.action in CLAIM_KINDS for action in actions)
-        checked = f"it is checked with: factible review --rerun -- {mine}"
-        note(f"Recorded; {checked if changes else 'the next check of the claim keeps to it.'}")
+        checked = f"Check the claim with: factible review --rerun -- {mine}"
+        note(f"Recorded. {checked if changes else 'The next check of the claim applies it.'}")
     return [*lines, f"report: {done.checked.report}"]
 
 
@@ -328,7 +320,7 @@ def _told(act: ReviewAction, file: ClaimFile) -> str:
 
 
 def _act_words(action: dict[str, Any], file: ClaimFile | None = None) -> str:
-    """Say an action after the name of who did it."""
+    """Return an action in words, without its reviewer."""
     kind, target = action["action"], action["target"]
     asked = {query.query_id: query.text for query in file.queries} if file else {}
     query = asked.get(target) or (action.get("target_words") if kind in QUERY_KINDS else None)
@@ -342,7 +334,7 @@ def _show_history(acts: list[dict[str, Any]]) -> None:
         stances = dict.fromkeys(
             act[when] or "incomplete" for when in ("stance_before", "stance_after")
         )
-        # A run has no verdict on words that it no longer checks.
+        # There is no verdict on words that the run no longer checks.
         is_judged = act["run_id"] and act["action"] not in _GONE
         rows.append(
             (
@@ -353,24 +345,23 @@ def _show_history(acts: list[dict[str, Any]]) -> None:
             )
         )
     headings = ("when (UTC)", "who", "what", "claim", "applied by run", "verdict")
-    nothing = "Nobody has reviewed anything here."
-    result(acts, table(headings, rows, title="Who changed what") if rows else nothing)
+    result(acts, table(headings, rows, title="Changes") if rows else "There is no review here.")
 
 
 # --- The menu -----------------------------------------------------------------------------------
 
 
 def _menu(file: ClaimFile) -> list[Change]:
-    """Ask what to change until the user is done; Ctrl-C and Ctrl-D leave without changes."""
+    """Ask for changes until the user is done; Ctrl-C and Ctrl-D drop them all."""
     from factible_assets.runs.review import actions_of
 
     asked: list[Change] = []
     try:
         while True:
-            print("\nWhat would you change?")
+            print("\nWhich change?")
             for number, (words, _) in enumerate(_MENU.values(), start=1):
                 print(f"  {number}  {words}")
-            print(f"  0  {'done: record it and check the claim again' if asked else 'leave'}")
+            print(f"  0  {'done: record and check the claim again' if asked else 'leave'}")
             answer = input("> ").strip()
             if answer in {"", "0", "q"}:
                 return asked

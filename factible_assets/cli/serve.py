@@ -1,8 +1,4 @@
-"""`factible serve` and `factible dev`: the HTTP service, and the Dagster UI, over this data folder.
-
-What belongs here: arguments of the commands. What does not: the service (http_service/), starting
-Dagster (runs/launch.py).
-"""
+"""`factible serve` and `factible dev`: the desk with the HTTP API, and the Dagster UI."""
 
 from __future__ import annotations
 
@@ -17,13 +13,13 @@ from factible_assets.wording import web_address
 
 def serve(
     host: Annotated[
-        str, Option(help="The address to listen on; beyond loopback a token is needed.")
+        str, Option(help="The address to listen on; beyond loopback it needs a token.")
     ] = "127.0.0.1",
     port: Annotated[int, Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
 ) -> None:
-    """Serve the desk, where people check and review, and the HTTP API for programs.
+    """Serve the desk for fact-checkers, and the HTTP API for programs.
 
-    Listening beyond this machine needs FACTIBLE_SERVE_TOKEN. Ctrl-C cancels the runs and ends it.
+    An address beyond this machine needs FACTIBLE_SERVE_TOKEN. Ctrl-C cancels the runs and stops.
 
     Example: factible serve --port 8080
     """
@@ -33,13 +29,13 @@ def serve(
     door = open_door(host, port)
     with door:
         address, bound = door.getsockname()[:2]
-        # Refuses to go without the token that it needs, before anything is made.
+        # Before the data folder exists: it raises an error if the address needs a token.
         app = create_app(settings, address=address, name=host)
         settings.ensure_home()
         url = web_address(host, bound)
         if output_mode.json:
             print_json({"url": url, "openapi": f"{url}/openapi.json"})
-        note(f"The desk is at {url}; {url}/docs describes the API. Ctrl-C ends it.")
+        note(f"The desk is at {url}; {url}/docs describes the API. Ctrl-C stops it.")
         serve_app(app, door)
     note("The service has ended.")
 
@@ -48,10 +44,9 @@ def dev(
     host: Annotated[str, Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option(min=1, max=65535, help="The port to listen on.")] = 3000,
 ) -> None:
-    """Serve the Dagster UI, with the daemon that runs sensors and schedules.
+    """Serve the Dagster UI, with the daemon for sensors and schedules.
 
-    It answers pages of its own alone, under the names of this machine. Listening beyond it needs
-    FACTIBLE_SERVE_TOKEN, which browsers then ask for as a password.
+    An address beyond this machine needs FACTIBLE_SERVE_TOKEN; browsers ask for it as a password.
 
     Example: factible dev --port 3001
     """
@@ -60,12 +55,12 @@ def dev(
     from factible_assets.web.dagster_ui import admission
 
     settings = load_settings()
-    open_door(host, port).close()  # Dagster would say it later, and less plainly.
-    admission(settings, host)  # What is wrong with a token is said before anything starts.
+    open_door(host, port).close()  # Dagster would report a busy port later
+    admission(settings, host)  # raises an error about the token
     settings.ensure_home()
     url = web_address(host, port)
     note(
-        f"The Dagster UI will answer on {url}, in some seconds if the machine is free, and the "
-        f"desk on {url}/desk. Errors are told here; Ctrl-C ends both."
+        f"The Dagster UI will answer on {url} in some seconds, and the desk on {url}/desk. Errors "
+        "appear here. Ctrl-C stops both."
     )
     serve_ui(settings, host=host, port=port)

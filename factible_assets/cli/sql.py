@@ -1,13 +1,8 @@
-"""`factible sql`: questions to the warehouse, in SQL, and its answers as tables and files.
+"""`factible sql`: queries in SQL, with answers as tables and files.
 
-What belongs here: reading the query and its parameters, asking, saying what is wrong with a query,
-forms of an answer, the prompt where questions are typed one after another. What does not: the
-connection (warehouse/), views (warehouse/views).
-
-Text in an answer may come from any page of the web. In a table, and in anything that a terminal
-shows, control characters never reach the terminal: an escape sequence could move its cursor, set
-its title or say what is not there. Files get the text as it is; only in CSV, text that a
-spreadsheet would take for a formula gets an apostrophe in front.
+An answer may contain text from any web page. Tables and terminals never get control characters,
+because escape sequences can move the cursor, set the title or fake output. Files get the text as
+it is; CSV puts an apostrophe before text that a spreadsheet would read as a formula.
 """
 
 from __future__ import annotations
@@ -58,32 +53,30 @@ _ROWS_AT_ONCE = 10_000
 _LONGEST_SECONDS = 300.0
 _FILE_WIDTH = 200
 _LONG_WORD = 24
-"""Words of up to so many characters are not broken; longer ones, such as addresses, may be."""
+"""Tables break only longer words, such as addresses."""
 _BETWEEN_COLUMNS = 3
 
 HELP = """\
-A question ends with a semicolon and may take several lines.
-  .tables         the views and tables, with what they hold
-  .schema NAME    the columns of one, with what they mean
+A query ends with a semicolon and may take several lines.
+  .tables         the views and tables, with their contents
+  .schema NAME    the columns of a view or table, with their meaning
   .help           this text
-  .quit           leave; so does Ctrl-D
-Ctrl-C drops what was typed, or stops the question that is being answered."""
+  .quit           leave, as does Ctrl-D
+Ctrl-C drops the typed text, or stops the running query."""
 
 _FIRST, _NEXT = "factible> ", "     ...> "
 _HISTORY_LENGTH = 1_000
 _SCHEMA = re.compile(r"\.schema\s+(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*;?\s*$")
 
-
 Format: TypeAlias = Literal["table", "csv", "json", "parquet"]
-"""How an answer is written."""
 
 
 def sql(
     query: Annotated[
         str | None,
         Argument(
-            help="A query, .tables or .schema NAME. Without one it is read from stdin; "
-            "on a terminal a prompt opens."
+            help="A query, .tables or .schema NAME. Without one the command reads stdin, or opens "
+            "a prompt on a terminal."
         ),
     ] = None,
     *,
@@ -93,40 +86,35 @@ def sql(
             "--param",
             "-p",
             metavar="NAME=VALUE",
-            help="A value for $NAME. JSON numbers, true, false and null are such; else it is text.",
+            help="A value for $NAME: a JSON number, true, false, null, or text.",
         ),
     ] = None,
     form: Annotated[
-        Format | None,
-        Option("--format", "-f", help="How to write the answer; a table if not given."),
+        Format | None, Option("--format", "-f", help="The format (default: table).")
     ] = None,
     output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
-    seconds: Annotated[
-        float, Option(min=0, help="How long to wait for the answer; 0: without a limit.")
-    ] = _LONGEST_SECONDS,
-    live: Annotated[bool, Option("--live", help="Ask the live warehouse, not the copy.")] = False,
+    seconds: Annotated[float, Option(min=0, help="The time limit; 0: none.")] = _LONGEST_SECONDS,
+    live: Annotated[bool, Option("--live", help="Query the live warehouse.")] = False,
 ) -> None:
-    """Ask the warehouse a question in SQL; nothing can be changed, and no other file is reached.
+    """Query the warehouse in SQL. A query cannot change anything or read other files.
 
-    The published copy answers, so that no run is held up; the live warehouse where there is none.
-    The views have stable names: factible sql .tables lists them, .schema NAME their columns.
+    The published copy answers, so that no run waits, or the live warehouse if there is no copy. The
+    views have stable names: factible sql .tables lists them, .schema NAME lists their columns.
 
     Example: factible sql "select stance, count(*) from current_verdicts group by all"
 
     Example: factible sql -p video=my-talk 'from current_claims where video_id = $video'
     """
     if output_mode.json and form not in {None, "json"}:
-        words = f"--json and --format {form} say how to write the answer."
-        raise UsageError(words, "Give one of them.")
+        raise UsageError(f"--json and --format {form} exclude each other.", "Give one of them.")
     form = "json" if output_mode.json else form or "table"
     if form == "parquet" and output is None and sys.stdout.isatty():
-        raise UsageError("Parquet is no text for a terminal.", "Name a file with --output.")
+        raise UsageError("A terminal cannot show Parquet.", "Name a file with --output.")
     given: dict[str, Any] = {}
     for pair in param or ():
         name, equals, value = _storable(pair).partition("=")
         if not equals or not name.isidentifier():
-            words = f"The parameter {pair!r} cannot be used."
-            raise UsageError(words, "Write NAME=VALUE, and $NAME in the query.")
+            raise UsageError(f"The parameter {pair!r} is not NAME=VALUE.", "The query has $NAME.")
         given[name] = value
         with contextlib.suppress(ValueError, RecursionError):
             read = json.loads(value)
@@ -139,16 +127,16 @@ def sql(
     text = sys.stdin.read().strip() or None if query in {None, "-"} else query
     answer = _answer(store, _storable(text or ".tables"), given, form, seconds)
     if b";" in _beginnings(_storable(text or "")).rstrip(b";"):
-        # Only now, for what is wrong with one of them says more.
-        words = "These are several questions, and one is answered at a time."
-        raise FactibleError(words, "Ask each by itself, or join them with union all.")
+        # Only now, because an error in one of them is more helpful.
+        words = "The command answers one query at a time, and these are several."
+        raise FactibleError(words, "Run them one by one, or join them with union all.")
     if text is None:
-        note("Views and tables; ask one with: factible sql 'from NAME limit 5'")
+        note("Views and tables; query one with: factible sql 'from NAME limit 5'")
     _write(answer, form, output)
 
 
 def _storable(text: str) -> str:
-    """Return text of which all can be UTF-8: bytes of another encoding become question marks."""
+    """Return text that UTF-8 can encode, with question marks for other bytes."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -162,11 +150,11 @@ def _answer(
     if text.startswith(".schema"):
         named = _SCHEMA.match(text)
         if named is None:
-            raise FactibleError("Of which view?", "Write .schema NAME; .tables lists them.")
+            raise FactibleError("Name a view: .schema NAME.", ".tables lists them.")
         columns = _ask(store, _SQL["schema"], named.groupdict(), form)
         if not len(columns):
             words = f"There is no view or table {named['name']}."
-            raise FactibleError(words, "All: factible sql .tables")
+            raise FactibleError(words, "factible sql .tables lists them.")
         return columns
     if text.rstrip("; ") == ".tables":
         return _ask(store, _SQL["tables"], {}, form)
@@ -179,10 +167,9 @@ def _answer(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The rows that answer a question, without names if it asked nothing.
+    """The rows of a query; a statement without an answer has no `names`.
 
-    `numbers` are the numeric columns. For Parquet, which keeps the types of columns, `table` has
-    the rows as a table of Arrow.
+    `numbers` are the numeric columns. For Parquet, `table` holds the rows with their types.
     """
 
     names: Sequence[str] = ()
@@ -201,20 +188,19 @@ def _ask(
     form: Format,
     seconds: float = _LONGEST_SECONDS,
 ) -> Answer:
-    """Return the answer to a query.
+    """Run a query, for at most `seconds`; 0 means no limit.
 
-    Raises FactibleError: The query is wrong, or has no answer after so many seconds; 0: no limit.
+    Raises FactibleError: The query is wrong, or takes too long.
     """
     try:
         if "enable_logging" in query.casefold():
-            # Where files are shut off, DuckDB ends the whole process over its own log.
+            # Without access to files, DuckDB would end the whole process over its log.
             raise duckdb.PermissionException("no log is written")
-        # Executed, not made a relation of: only so does DuckDB say where a query is wrong.
         with store.connection(read_only=True) as connection:
-            # A lake's files may be reached, to be read: none is to be written beside them.
+            # A lake grants access to its folder, where COPY could write.
             if any(each.type.name == "COPY" for each in connection.extract_statements(query)):
                 raise duckdb.PermissionException("COPY")
-            # DuckDB hears no Ctrl-C in the thread in which it executes.
+            # DuckDB ignores Ctrl-C in its own thread, so the query runs in another.
             stopped = threading.Event()
             with ThreadPoolExecutor(1) as worker:
                 asked = worker.submit(_fetch, connection, query, parameters, form, stopped)
@@ -225,16 +211,16 @@ def _ask(
                     connection.interrupt()
                     raise
     except TimeoutError as error:
-        words = f"The question was stopped: it had no answer after {seconds:g} seconds."
-        remedy = "Give each join a condition, or wait longer: --seconds N; 0 for no limit."
+        words = f"The query had no answer after {seconds:g} seconds."
+        remedy = "Give each join a condition, or raise the limit: --seconds N, 0 for none."
         raise FactibleError(words, remedy) from error
     except duckdb.InterruptException as error:
         raise KeyboardInterrupt from error
     except duckdb.Error as error:
         raise FactibleError(*_problem(error)) from error
     except MemoryError as error:
-        words = "The answer is larger than the memory."
-        raise FactibleError(words, "Narrow it down: with a condition, or limit.") from error
+        words = "The answer does not fit into memory."
+        raise FactibleError(words, "Add a condition or a limit.") from error
 
 
 def _fetch(
@@ -259,32 +245,32 @@ def _fetch(
 
 
 def _problem(error: Exception) -> tuple[str, str]:
-    """Say what is wrong with a query, where, and what to do: a sentence and a remedy."""
+    """Return a sentence on the error, with its place in the query, and a remedy."""
     words, kind = str(error).partition("Stack Trace:")[0].strip(), type(error).__name__
     if "read-only mode" in words:
         return (
-            "The warehouse is open for reading only, and the query would change it.",
-            "The pipeline alone writes; to keep an answer, give --output FILE.",
+            "The query would change the warehouse, which is read-only here.",
+            "To store an answer, use --output FILE.",
         )
     if kind == "PermissionException" or "configuration has been locked" in words:
         return (
-            "A question reaches the warehouse alone: no other file, address, extension or setting.",
-            "To keep an answer, give --output FILE; Parquet for other programs: factible export",
+            "A query reaches only the warehouse: no other file, address, extension or setting.",
+            "To store an answer, use --output FILE. factible export writes Parquet.",
         )
     remedies = {
-        "CatalogException": "The views and tables: factible sql .tables",
-        "BinderException": "The columns of a view: factible sql '.schema NAME'",
+        "CatalogException": "factible sql .tables lists the views and tables.",
+        "BinderException": "factible sql '.schema NAME' lists the columns of a view.",
         "ParserException": "Correct it there, or just before.",
-        "ConversionException": "Convert it with try_cast, which gives null where it cannot.",
+        "ConversionException": "try_cast converts, and gives null if it cannot.",
     }
-    remedy = remedies.get(kind, "The names: factible sql .tables")
+    remedy = remedies.get(kind, "factible sql .tables lists the names.")
     if "parameter" in words.casefold():
-        remedy = "Give a value for each $NAME with -p NAME=VALUE, and none besides."
+        remedy = "Give one -p NAME=VALUE for each $NAME, and no others."
     place = _PLACE.search(words)
     where = ""
     if place:
         offset, text = len(place["caret"]) - len(f"LINE {place['line']}: "), place["text"]
-        # DuckDB shortens a long line on both sides, and what is left no longer counts columns.
+        # DuckDB shortens long lines on both sides, so the column would be wrong.
         near = f"near {text[max(0, offset) :].split(' ')[0]!r}"
         column = near if text.startswith("...") else f"column {offset + 1}"
         where = f" at line {place['line']}, {column}"
@@ -312,7 +298,7 @@ def _write(answer: Answer, form: Format, output: Path | None) -> None:
 
 
 def _draw(answer: Answer, console: Console) -> None:
-    """Draw an answer as a table; on a screen too narrow for its words, as a list of rows."""
+    """Print an answer as a table, or row by row if the screen is too narrow."""
     if not answer.names:
         return
     headings = [plain(name) for name in answer.names]
@@ -352,14 +338,14 @@ def _encoded(answer: Answer, form: Format) -> bytes:
         return csv_of(answer.names, answer.rows)
     if len({*answer.names}) < len(answer.names):
         words = "Two columns of the answer have the same name."
-        raise FactibleError(words, "Name each column: select ... as NAME.")
+        raise FactibleError(words, "Name them: select ... as NAME.")
     if form == "json":
         rows = [
             dict(zip(answer.names, map(with_text_keys, row), strict=True)) for row in answer.rows
         ]
         document = json.dumps(rows, ensure_ascii=False, indent=2, default=as_json)
         return f"{without_controls(document)}\n".encode()
-    # Loaded here, because it takes most of a second.
+    # These imports take most of a second.
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -368,7 +354,7 @@ def _encoded(answer: Answer, form: Format) -> bytes:
         pq.write_table(pa.table({}) if answer.table is None else answer.table, written)
     except pa.ArrowException as error:
         words = f"The answer cannot be Parquet: {str(error).splitlines()[0].rstrip('.')}."
-        raise FactibleError(words, "Convert the odd columns: NAME::text.") from error
+        raise FactibleError(words, "Convert such columns to text: NAME::text.") from error
     return written.getvalue()
 
 
@@ -376,12 +362,12 @@ def _encoded(answer: Answer, form: Format) -> bytes:
 
 
 def is_complete(text: str) -> bool:
-    """Tell whether a statement ends here: with a semicolon that is in no text and no comment."""
+    """Tell whether the text ends with a semicolon outside of strings and comments."""
     return _beginnings(text).endswith(b";")
 
 
 def _beginnings(text: str) -> bytes:
-    """Return the first byte of each word and sign: semicolons in texts and comments are none."""
+    """Return the first byte of each token; semicolons in strings and comments are no tokens."""
     written = text.encode()
     return b"".join(written[place : place + 1] for place, _ in duckdb.tokenize(text))
 
@@ -389,9 +375,9 @@ def _beginnings(text: str) -> bytes:
 def _talk(
     store: Warehouse, form: Format, given: dict[str, Any], seconds: float, history: Path
 ) -> None:
-    """Answer what is typed until the user leaves; the file `history` keeps what was asked."""
+    """Answer queries until the user leaves, and keep them in the file `history`."""
     names = [str(name) for (name,) in _ask(store, _SQL["names"], {}, "table").rows]
-    note("Questions end with a semicolon; .help says more, .quit leaves.")
+    note("A query ends with a semicolon. .help says more, .quit leaves.")
     remember = _line_editing(names, history)
     for text in _statements():
         remember(text)
@@ -431,13 +417,12 @@ def _statements() -> Iterator[str]:
 
 
 def _line_editing(names: list[str], history: Path) -> Callable[[str], None]:
-    """Edit lines with history and names, if there is a library for it; return what remembers."""
+    """Set up history and completion of names; return the function that stores a query."""
     try:
         import readline
     except ImportError:  # Python on Windows has none
         return lambda text: None
-    # What is typed at other prompts of this process is not a question in SQL.
-    readline.set_auto_history(False)
+    readline.set_auto_history(False)  # other prompts take no SQL
     readline.set_history_length(_HISTORY_LENGTH)
     with contextlib.suppress(OSError):
         readline.read_history_file(history)
@@ -447,10 +432,10 @@ def _line_editing(names: list[str], history: Path) -> Callable[[str], None]:
         return matching[state] if state < len(matching) else None
 
     def remember(text: str) -> None:
-        # One entry per statement, whatever lines it was typed on; kept whatever ends the prompt.
+        # Write now: the process may end in any way.
         readline.add_history(" ".join(text.split()))
         with contextlib.suppress(OSError):
-            history.unlink(missing_ok=True)  # Not through a link of somebody else's working folder.
+            history.unlink(missing_ok=True)  # never write through a stranger's link
             readline.write_history_file(history)
 
     readline.set_completer(complete)

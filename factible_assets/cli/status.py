@@ -1,9 +1,4 @@
-"""`factible status` and `factible runs`: what is checked, due and running, and the newest runs.
-
-What belongs here: the questions to the warehouse and to Dagster, filters, what is printed. What
-does not: asking the services (machine.py), which videos a re-check takes (the view
-recheck_plan), starting runs (running/).
-"""
+"""`factible status` and `factible runs`: the state of the data folder, and the newest runs."""
 
 from __future__ import annotations
 
@@ -37,9 +32,9 @@ _RUN_STYLES = {"success": "green", "failure": "red", "canceled": "yellow", "star
 
 
 def status() -> None:
-    """Show what is checked, incomplete, due and running, and what this data folder holds.
+    """Show what is checked, incomplete, due and running, and the contents of the data folder.
 
-    Exits with 5 if the warehouse is damaged; the numbers are then those of its published copy.
+    If the warehouse is damaged, the exit code is 5 and the numbers come from the published copy.
 
     Example: factible status
     """
@@ -88,7 +83,7 @@ def status() -> None:
         )
         judged = (
             f"{claims['claims']:,}, of which {claims['verdicts']:,} have a verdict and "
-            f"{claims['incomplete']:,} wait for services that failed"
+            f"{claims['incomplete']:,} are incomplete because services failed"
         )
         unpriced = f" ({cost['unpriced']:,} without a listed price)" if cost["unpriced"] else ""
         calls = counted(cost["calls"], "model call")
@@ -105,17 +100,17 @@ def status() -> None:
     rows.append(("on disk", ", ".join(sizes) or "nothing"))
     result(found, grid((name, plain(words)) for name, words in rows))
     for problem in reading.problems:
-        note(f"Not every corpus could be read: {plain(str(problem))}")
+        note(f"A corpus is not readable: {plain(str(problem))}")
     if unknown:
-        note(f"What is running is not known: {plain(unknown)}")
+        note(f"The running checks are unknown: {plain(unknown)}")
     if damage is not None:
         raise FactibleError(damage, code=ExitCode.ENVIRONMENT)
     if found["videos"] is None:
-        note("Nothing is checked yet; start with: factible demo")
+        note("Nothing is checked yet. Start with: factible demo")
 
 
 def _damage(settings: Settings) -> str | None:
-    """Return the sentence that names damage of the warehouse; None if none shows, or it is busy."""
+    """Return a sentence on damage of the warehouse; None if it is whole or busy."""
     from warehouse.connection import FileConnector
     from warehouse.errors import NotAWarehouseError, WarehouseBusyError
 
@@ -151,7 +146,7 @@ def _services(settings: Settings) -> dict[str, str]:
 
 
 def stored(settings: Settings) -> dict[str, Any]:
-    """Return what a data folder's warehouse holds, from the copy for readers."""
+    """Return the counts of videos, claims, costs and due videos, from the published copy."""
     path = settings.read_from()
     if not path.exists():
         return dict(_NOTHING)
@@ -161,11 +156,11 @@ def stored(settings: Settings) -> dict[str, Any]:
 
 
 def _size(path: Path | Lake) -> int | None:
-    """Return the bytes of a file or a folder; None where nothing is, or where none is at hand."""
+    """Return the bytes of a file or folder; None for a lake, or if it does not exist."""
     if not isinstance(path, Path) or not path.exists():
         return None
     total = 0
-    walked = os.walk(path)  # goes on where a folder is gone, as it may be while a check runs
+    walked = os.walk(path)  # it tolerates folders that a running check removes
     for file in (path, *(Path(folder, name) for folder, _, names in walked for name in names)):
         with suppress(OSError):
             total += file.stat().st_size if file.is_file() else 0
@@ -179,9 +174,9 @@ def runs(
     status: Annotated[
         list[str] | None, Option(help=f"Only runs with this status: {', '.join(_STATUSES)}.")
     ] = None,
-    limit: Annotated[int, Option("--limit", "-n", min=1, max=1000, help="How many runs.")] = 20,
+    limit: Annotated[int, Option("--limit", "-n", min=1, max=1000, help="At most so many.")] = 20,
 ) -> None:
-    """List the newest runs, of the command line, the UI and schedules alike.
+    """List the newest runs of the command line, the UI and the schedules.
 
     Example: factible runs --status failure --limit 5
     """
@@ -213,7 +208,7 @@ def runs(
     result(
         found,
         table((*headings, last), rows, numbers=headings[-2:], whole=("run", "status"), bare=True),
-        # Below the table, for a column of sentences leaves no room on a narrow screen.
+        # Below the table, because a column of sentences is too wide.
         *(Text(f"{run}  {failure}", style="red") for run, failure in failures),
     )
 
@@ -226,7 +221,7 @@ def read_runs(
     statuses: Sequence[str] = (),
     limit: int = 20,
 ) -> list[dict[str, Any]]:
-    """Return the newest runs of the data folder's instance, as JSON has them."""
+    """Return the newest runs of the data folder's Dagster instance. The first call is slow."""
     if not (settings.dagster_home / "dagster.yaml").exists():
         return []
     from factible_assets.pipeline.run_records import failures_of_run, newest_runs

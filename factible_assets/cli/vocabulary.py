@@ -1,10 +1,7 @@
-"""Words that a question compares with a stance, though no stance is called so.
+"""Refuses queries that compare a stance column with an unknown word.
 
-What belongs here: finding such words in a query before it is asked. What does not: asking it
-(sql.py), the stances themselves (records.py), the words that pages use for them (wording.py).
-
-Pages say "refuted" of a claim, and the rows say `refutes`. DuckDB answers `stance = 'refuted'` with
-no rows, also for a column of type ENUM, so the mistake would look like a finding.
+Pages say "refuted", and the rows say `refutes`. DuckDB answers `stance = 'refuted'` with no rows,
+also for an ENUM column, so the mistake would look like a finding.
 """
 
 from __future__ import annotations
@@ -26,12 +23,10 @@ _ROWS_SAY = {words: stance for stance, words in STANCE_WORDS.items()}
 
 
 def refuse_unknown_stances(query: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse a query that compares a column of stances with a word that is none.
+    """Raise FactibleError if a query compares a stance column with a word that is no stance.
 
-    The columns are `stance` and those whose names end with `_stance`, unless the query gives that
-    name to a column of its own. A query that DuckDB cannot read is left for it to refuse.
-
-    Raises FactibleError: It names the word and the stances.
+    Stance columns are `stance` and `…_stance`, unless the query defines a column of that name. The
+    function ignores queries that DuckDB cannot parse.
     """
     with duckdb.connect() as parser:
         try:
@@ -60,16 +55,15 @@ def refuse_unknown_stances(query: str, parameters: Mapping[str, Any]) -> None:
         for word in _words(compared, parameters) if column else ():
             if word not in STANCES:
                 meant = _ROWS_SAY.get(word.casefold())
-                hint = f"Write '{meant}'" if meant else "Write one of its values"
+                hint = f"Write '{meant}'; the stances" if meant else "Write one of the stances"
                 raise FactibleError(
                     f"The column {column} never holds '{plain(word, 40)}'.",
-                    f"{hint}; the stances are {', '.join(STANCES)}. A verdict without one "
-                    "has NULL.",
+                    f"{hint}: {', '.join(STANCES)}. An incomplete verdict has NULL.",
                 )
 
 
 def _words(sides: list[dict[str, Any]], parameters: Mapping[str, Any]) -> Iterator[str]:
-    """Return the texts that stand on the sides of a comparison, or are given as parameters."""
+    """Yield the constants and parameters of a comparison that are texts."""
     for side in sides:
         if side.get("class") == "CONSTANT":
             value = side["value"].get("value")
@@ -80,7 +74,7 @@ def _words(sides: list[dict[str, Any]], parameters: Mapping[str, Any]) -> Iterat
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object of a parsed query; a loop, as queries may be nested deeply."""
+    """Yield every object of a parsed query, without recursion: queries may nest deeply."""
     waiting = [tree]
     while waiting:
         each = waiting.pop()
