@@ -1,7 +1,4 @@
-"""factible-assets: fact-check a corpus of YouTube videos as Dagster data assets.
-
-Keep this module empty of all but what every process needs: everything imports it first.
-"""
+"""factible-assets: fact-check a corpus of YouTube videos as Dagster data assets."""
 
 import atexit
 import gc
@@ -15,8 +12,8 @@ def _keep_what_is_imported(*_: object) -> None:
     gc.set_threshold(50_000)
 
 
-# What is imported stays: it is not searched for garbage every 700 objects, nor again when the
-# process ends. Both are a quarter of a start with Dagster, which makes 220,000 objects.
+# The imports of Dagster create 220,000 objects that live until the end. Collecting garbage among
+# them, during the start and at the exit, would take a quarter of the start.
 gc.set_threshold(300_000)
 gc.callbacks.append(_keep_what_is_imported)
 atexit.register(gc.freeze)

@@ -1,4 +1,4 @@
-"""Makes `python -m factible_assets` the command `factible`; nothing else belongs here."""
+"""Makes `python -m factible_assets` the command `factible`."""
 
 from factible_assets.cli.main import main
 

@@ -1,8 +1,33 @@
-"""What ends work with a sentence for a person, and how a command that it ends exits.
+"""The root of errors with a sentence for the user, and the exit codes of commands.
 
-What belongs here: the base of all such errors, exit codes, and finding the error in what a group of
-tasks raised. What does not: the errors of single rooms, which stand beside the code that raises
-them; printing (cli/output.py).
+    FactibleError                 a sentence that names the input, and a remedy; exit code 4
+    ├─ UsageError                 contradictory or unknown arguments; 2
+    ├─ SettingsError              a setting or the data folder (settings.py); 5
+    ├─ CorpusError                a corpus file (corpora/format.py)
+    ├─ ExperimentError            an experiment file (runs/experiments/plan.py)
+    ├─ UnknownCorpusError         no video of the corpus has results (evaluation/outcomes.py)
+    └─ EmbedderUnavailableError   a model that does not load (reasoners/embedded/embedder.py); 5
+
+    ReasonerError                 a reasoner gave no judgement (stages/ports.py)
+    ├─ ReasonerOutageError        its service failed: the verdict is incomplete
+    ├─ ReasonerRefusalError       the model declined: asking again does not help
+    └─ BudgetSpentError           the claim's budget is spent
+
+    WarehouseError                one class per remedy (warehouse/errors.py); 5
+
+    In resources/, which does not import this module:
+    SetupError                    a service is not set up (resources/errors.py); 5
+    └─ RegistryError              a models.yaml
+    HttpFailureError              a request without an answer (resources/http.py)
+    ├─ OutageError                try again later
+    └─ UnavailableError           the page does not exist, or is too large or unreadable
+    ModelError                    a call of a language model (resources/llm/base.py); 1
+    ModelPullError                fetching a model (resources/models/base.py); 1
+    TranscriptError               a transcript (resources/transcripts/base.py); 4
+    ArchiveError                  the archive of pages (resources/archive/sources.py); 5
+    PlacedError                   a problem at a line of a file (resources/lines.py)
+
+cli/output.py maps them to exit codes.
 """
 
 from __future__ import annotations
@@ -16,17 +41,17 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 RUN_THREAD = "run-"
-"""How the names of threads begin in which runs go on."""
+"""The prefix of threads that execute a run."""
 
 FULL_DISK = re.compile("database or disk is full|disk I/O error")
-"""What SQLite says of a disk without room, of itself and through other libraries."""
+"""SQLite's messages about a full disk."""
 
 NO_ROOM = "There is no room left"
-"""How our own sentences of one begin, by which a failed step's is known."""
+"""The beginning of our own sentences about a full disk."""
 
 
 class ExitCode(IntEnum):
-    """How something ended: what the exit code of every command means."""
+    """The exit code of a command."""
 
     DONE = 0
     FAILED = 1
@@ -38,32 +63,32 @@ class ExitCode(IntEnum):
 
 
 def gravest(codes: Iterable[ExitCode]) -> ExitCode:
-    """Return how several checks ended together: one that failed counts before incomplete ones."""
+    """Return the exit code for several checks: a failed one outweighs incomplete ones."""
     gravity = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.FAILED, ExitCode.ENVIRONMENT)
     return max(codes, key=gravity.index, default=ExitCode.DONE)
 
 
 def is_full(error: BaseException) -> bool:
-    """Tell whether an error says that a disk, a quota or a limit leaves no room."""
+    """Tell whether an error means that a disk, a quota or a limit is full."""
     full = getattr(error, "errno", None) in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     return full or FULL_DISK.search(str(error)) is not None
 
 
 def code_of(failures: Iterable[str]) -> ExitCode:
-    """Return how a run ended whose steps failed with these sentences: a full disk is told apart."""
+    """Return the exit code of a run from the sentences of its failed steps."""
     full = any(NO_ROOM in each or FULL_DISK.search(each) for each in failures)
     return ExitCode.ENVIRONMENT if full else ExitCode.FAILED
 
 
 def leave(code: int) -> None:
-    """End this process now if a run was left: from within DuckDB it would abort a slower end."""
+    """Exit at once if a run is still executing: DuckDB would abort a slower exit."""
     if any(thread.name.startswith(RUN_THREAD) for thread in threading.enumerate()):
         sys.stdout.flush()
         os._exit(code)
 
 
 class FactibleError(Exception):
-    """Something that cannot be done: a sentence that names the input, and the remedy."""
+    """An error with a sentence that names the input, and a remedy."""
 
     code = ExitCode.BAD_INPUT
 
@@ -74,12 +99,12 @@ class FactibleError(Exception):
 
 
 class UsageError(FactibleError):
-    """A command whose words contradict each other, or name what there is not."""
+    """Contradictory or unknown arguments of a command."""
 
     code = ExitCode.USAGE
 
 
 def first_of(group: ExceptionGroup[Exception]) -> Exception:
-    """Return what a task raised, without the groups around it: the rest was cancelled for it."""
+    """Return the first error in a group; the group's other tasks were cancelled because of it."""
     first = group.exceptions[0]
     return first_of(first) if isinstance(first, ExceptionGroup) else first

@@ -1,8 +1,4 @@
-"""Files for people: written whole or not at all, with names made from ids.
-
-What belongs here: atomic writing, names that any file system and any URL takes. What does not: what
-is in the files.
-"""
+"""Writes files whole or not at all, and makes file names from ids."""
 
 from __future__ import annotations
 
@@ -20,24 +16,24 @@ _SLUG_CHARACTERS = 40
 
 
 def digest(data: bytes) -> str:
-    """Return the short hash that tells two contents of one name apart."""
+    """Return a short hash of the content."""
     return hashlib.sha256(data).hexdigest()[:_HASH_DIGITS]
 
 
 def digest_of(file: Path) -> str:
-    """Return the same hash of a file's content, which may be larger than the memory."""
+    """Return the same hash of a file of any size."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()[:_HASH_DIGITS]
 
 
 def slug(text: str) -> str:
-    """Return a text as a short lower-case name of ASCII letters, digits and dashes, never empty."""
+    """Return a short lower-case name of ASCII letters, digits and dashes, never empty."""
     words = re.sub(r"[^a-z0-9]+", "-", text.casefold()).strip("-")[:_SLUG_CHARACTERS].strip("-")
     return words or "untitled"
 
 
 def file_stem(video_id: str) -> str:
-    """Return a file name for a video id, which may hold any character; distinct ids differ."""
+    """Return a safe file name for a video id. Different ids get different names."""
     safe = _UNSAFE.sub("-", video_id)
     return video_id if safe == video_id else f"{safe}-{digest(video_id.encode())}"
 
@@ -47,15 +43,15 @@ INDEX = "index.html"
 
 
 def report_name(video_id: str) -> str:
-    """Return the file name of a video's report; a video may be called index, as the index is."""
+    """Return the file name of a video's report, never that of the index."""
     stem = file_stem(video_id)
     return f"{stem}-video.html" if f"{stem}.html".casefold() == INDEX else f"{stem}.html"
 
 
 def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> Path:
-    """Write a file so that a reader finds the old one or the new one, never half of it.
+    """Replace a file atomically: readers see the old content or the new.
 
-    `mode` are the rights that it gets, those of any other new file if not given.
+    `mode` sets its permissions; the default follows the umask.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -67,7 +63,7 @@ def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> Path:
 
 
 def copy_whole(source: Path, path: Path) -> Path:
-    """Copy a file of any size; a reader finds all of the copy, or none of it."""
+    """Copy a file of any size atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with source.open("rb") as content:
         _replace(path, content, None)
@@ -82,7 +78,7 @@ def _replace(path: Path, content: bytes | BinaryIO, mode: int | None) -> None:
                 stream.write(content)
             else:
                 shutil.copyfileobj(content, stream)
-        # A temporary file is private; a result has the permissions of any other new file.
+        # Temporary files are private, so set the permissions of an ordinary new file.
         mask = os.umask(0)
         os.umask(mask)
         Path(temporary).chmod(0o666 & ~mask if mode is None else mode)

@@ -1,8 +1,4 @@
-"""All rows of one video: the one shape in which they are read, judged, scored and shown.
-
-What belongs here: the container, and what is known of each set of rows as a whole. What does not:
-the rows themselves (records.py), reading and writing them (warehouse/).
-"""
+"""All rows of one video in one container, for reading, checking, scoring and showing."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from factible_assets import records
 
 @dataclass(frozen=True, slots=True)
 class Materialization:
-    """What the warehouse knows of one set as a whole. `row_count` leaves page texts out."""
+    """The metadata of one asset's rows for one video. `row_count` excludes page texts."""
 
     asset: str
     video_id: str
@@ -31,9 +27,9 @@ class Materialization:
 
 @dataclass(frozen=True, slots=True)
 class VerdictChange:
-    """How a claim's verdict differs from the complete one before; see the view verdict_changes.
+    """The change of a claim's verdict since the previous complete one (view verdict_changes).
 
-    `change` is flip where the stance turned; both times are timezone-aware.
+    `change` is "flip" if the stance changed. Both times are timezone-aware.
     """
 
     claim_id: str
@@ -52,7 +48,6 @@ class VerdictChange:
 
     @property
     def words(self) -> str:
-        """The change in words."""
         judge = "" if self.basis == self.previous_basis else f", judged by {self.basis} now"
         if self.change == "flip":
             return f"{self.previous_stance} → {self.stance} ({self.confidence}){judge}"
@@ -61,7 +56,7 @@ class VerdictChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoRows:
-    """Rows of one video by their class, empty if never made; `sets` has each asset that ran."""
+    """The rows of one video by class. `sets` holds the metadata of every asset that ran."""
 
     videos: Sequence[records.Video] = ()
     transcripts: Sequence[records.Transcript] = ()
@@ -83,7 +78,7 @@ class VideoRows:
 
     @classmethod
     def of(cls, rows: Iterable[records.Record], **others: Any) -> Self:
-        """Sort rows of any classes into their places; `others` are the fields beside them."""
+        """Sort rows of any class into their fields; `others` are further fields."""
         places: dict[str, list[records.Record]] = {}
         for row in rows:
             places.setdefault(_PLACES[type(row)], []).append(row)
@@ -92,43 +87,41 @@ class VideoRows:
 
     @property
     def video(self) -> records.Video:
-        """The video itself; IndexError if it is not among the rows."""
+        """The video; IndexError if there is none."""
         return self.videos[0]
 
     @property
     def transcript(self) -> records.Transcript | None:
-        """What is said in the video; None if it is not among the rows."""
         return self.transcripts[0] if self.transcripts else None
 
     @property
     def claim_ids(self) -> frozenset[str]:
-        """The ids of the claims."""
         return frozenset(claim.claim_id for claim in self.claims)
 
     @property
     def verdict_of(self) -> dict[str, records.Verdict]:
-        """The verdicts by claim."""
+        """The verdicts by claim_id."""
         return {verdict.claim_id: verdict for verdict in self.verdicts}
 
     @property
     def cost_usd(self) -> float:
-        """What the model calls behind the rows cost, in US dollars."""
+        """The cost of the model calls in US dollars."""
         return sum(call.cost_usd for call in self.llm_calls)
 
     @property
     def texts(self) -> dict[str, str]:
-        """The texts of pages by content hash."""
+        """The page texts by content hash."""
         return {text.content_hash: text.text for text in self.page_texts}
 
     def of_asset(self, asset: str) -> list[records.Record]:
-        """Return the rows that belong to one asset; of the model calls, its own."""
+        """Return the rows of one asset, with only its own model calls."""
         rows = (
             row for record in records.ASSET_RECORDS[asset] for row in getattr(self, _PLACES[record])
         )
         return [row for row in rows if not isinstance(row, records.LlmCall) or row.stage == asset]
 
     def parts(self, assets: Iterable[str] | None = None) -> dict[str, Any]:
-        """Return the rows by place, of all or some assets, for a container that knows more."""
+        """Return the rows of all or some assets by field, for building a subclass."""
         if assets is None:
             return {each.name: getattr(self, each.name) for each in fields(VideoRows)}
         places = {_PLACES[record] for asset in assets for record in records.ASSET_RECORDS[asset]}

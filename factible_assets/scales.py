@@ -1,11 +1,7 @@
-"""The scales on which claims are judged, and the one mapping between them: the four stances.
+"""The published label scales, and what each label means as one of the four stances.
 
-What belongs here: every scale's labels with their source, and what each means as a stance. What
-does not: reading files, how a verdict is reached.
-
-Each scale asks what the evidence says of the claim, as this project does, so no label changes its
-meaning; what differs is how finely the middle is divided. Whoever compares two scales goes by way
-of the stances.
+Every scale asks what the evidence says of the claim, as this project does. Only the number of
+middle labels differs. Two scales are compared through the stances.
 """
 
 from __future__ import annotations
@@ -24,15 +20,15 @@ AVERITEC: Final[Mapping[str, Stance]] = {
     "Conflicting Evidence/Cherrypicking": "mixed",
     "Not Enough Evidence": "unclear",
 }
-"""AVeriTeC (Schlichtkrull et al. 2023, arXiv:2305.13117, section 3). Cherry-picking is a claim
-that is true in its words and misleads by what it leaves out, which is `mixed` here."""
+"""AVeriTeC (Schlichtkrull et al. 2023, arXiv:2305.13117, section 3). A cherry-picked claim is true
+in its words and misleads by omission, which is `mixed` here."""
 FEVER: Final[Mapping[str, Stance]] = {
     "SUPPORTS": "supports", "REFUTES": "refutes", "NOT ENOUGH INFO": "unclear", "DISPUTED": "mixed"
 }  # fmt: skip
 """FEVER (Thorne et al. 2018, arXiv:1803.05355, section 3); DISPUTED, for claims with passages on
 both sides, is Climate-FEVER's (Diggelmann et al. 2020, arXiv:2012.00614, section 3)."""
 CLIMATE_FEVER_UNKNOWN: Final = "NOT_ENOUGH_INFO"
-"""How Climate-FEVER writes FEVER's NOT ENOUGH INFO."""
+"""Climate-FEVER's spelling of NOT ENOUGH INFO."""
 
 VERACITY: Final[Mapping[str, Stance]] = {
     "pants-fire": "refutes",
@@ -43,11 +39,11 @@ VERACITY: Final[Mapping[str, Stance]] = {
     "true": "supports",
 }
 """Six levels from worst to best (Raw Evidence, section 3.5; PolitiFact's names). "Barely true",
-today "mostly false", holds an element of truth and ignores what would give another impression: it
-refutes, as "mostly false" does below. There is no level for what the evidence does not settle."""
+today "mostly false", has an element of truth but ignores facts that would give another impression,
+so it refutes. The scale has no label for unsettled claims."""
 _BOTH: Final[Mapping[str, Stance]] = {"TRUE": "supports", "FALSE": "refutes"}
 THREE_WAY: Final[Mapping[str, Stance]] = {**_BOTH, "CAN'T SAY": "unclear"}
-"""ECVS, section 7.1. Mixed evidence is CAN'T SAY there, and `mixed` has no label on this scale."""
+"""ECVS, section 7.1. Mixed evidence is CAN'T SAY there, so `mixed` has no label."""
 UNPROVEN: Final[Mapping[str, Stance]] = {**_BOTH, "UNPROVEN": "unclear"}
 """RW-Post and AgentFact (Xu et al.), the agent's labels."""
 LEVELS: Final[tuple[Veracity, ...]] = get_args(Veracity)
@@ -76,7 +72,7 @@ _WORDS: Final[Mapping[Stance, str]] = {
         r"(?:true|correct|accurate|yes|confirmed|verified|supported|fact|legit)"
     ),
 }
-"""How a rating in words begins, in the order in which they are tried: "partly true" is mixed."""
+"""The beginnings of ratings in words. The order matters: "partly true" is mixed."""
 _LEAD: Final = "(?:rated |is |was |it is |this is |as )?"
 _EVERY_LABEL: Final[Mapping[str, Stance]] = {
     **{each: each for each in STANCES},
@@ -86,13 +82,16 @@ _EVERY_LABEL: Final[Mapping[str, Stance]] = {
     **THREE_WAY,
     **UNPROVEN,
 }
-"""All labels and the stances' own names; where two scales share one, it means the same."""
+"""All labels and the stances' names; a label means the same on every scale."""
 _LOWEST_SUPPORT: Final = 0.75
 _HIGHEST_REFUTATION: Final = 0.25
 
 
 def stance_of(label: str, labels: Mapping[str, Stance]) -> Stance:
-    """Read a label, whatever its case and spaces; ValueError lists them all if it is none."""
+    """Return the stance of a label, ignoring case and spaces.
+
+    Raises ValueError: The label is unknown; the sentence lists them all.
+    """
     known = {_folded(each): stance for each, stance in labels.items()}
     stance = known.get(_folded(label))
     if stance is None:
@@ -101,20 +100,20 @@ def stance_of(label: str, labels: Mapping[str, Stance]) -> Stance:
 
 
 def label_of(stance: Stance, labels: Mapping[str, Stance]) -> str:
-    """Return a scale's first label for a stance; StopIteration if it has none (see the scales)."""
+    """Return a scale's first label for a stance; StopIteration if it has none."""
     return next(label for label, each in labels.items() if each == stance)
 
 
 def stance_of_any(label: str) -> Stance | None:
-    """Read a label of whatever scale, a stance's own name or the words of a rating."""
+    """Return the stance of a label of any scale, a stance's name or a rating in words."""
     return stance_of_rating(label, None, None, None)
 
 
 def veracity_of(stance: Stance | None, confidence: Confidence | None) -> Veracity | None:
-    """Return the level of a verdict that was reached on the four stances; None where it is unclear.
+    """Return the veracity level of a verdict on the four stances, None if it is unclear.
 
-    With high confidence a side is true or false, else mostly true or barely true; mixed is half
-    true. Pants on fire is an opinion on top of false, and never follows.
+    A side with high confidence is true or false, otherwise mostly true or barely true. Mixed is
+    half true. Pants on fire adds an opinion to false, so it never results.
     """
     sure = confidence == "high"
     levels: Mapping[Stance | None, Veracity] = {
@@ -126,9 +125,9 @@ def veracity_of(stance: Stance | None, confidence: Confidence | None) -> Veracit
 
 
 def stance_of_label(text: str) -> Stance | None:
-    """Read a text that is a published rating and nothing else; None if it is anything else.
+    """Return the stance of a text that is exactly a published rating, otherwise None.
 
-    Labels of data sets and names of stances are no ratings: no fact-checker prints them.
+    Labels of data sets and stance names do not count, because no fact-checker prints them.
     """
     told = " ".join(re.findall(r"[\w']+", _folded(text)))
     with suppress(ValueError):
@@ -140,13 +139,13 @@ def stance_of_label(text: str) -> Stance | None:
 def stance_of_rating(
     words: str | None, value: float | None, worst: float | None, best: float | None
 ) -> Stance | None:
-    """Read the rating of a ClaimReview; None where it says neither yes nor no nor between.
+    """Return the stance of a ClaimReview rating, None if it is unknown.
 
-    The words decide where they are known (a label of any scale, or the beginning of a rating),
-    because publishers' scales differ; else the number, from `worst` (false) to `best` (true), 1 to
-    5 unless stated: up to a quarter of the way it refutes, from three quarters on it supports. On
-    Google's scale of five "Mostly false" is 2 and "Mostly true" 4 (developers.google.com, fact
-    check structured data), as in the words.
+    Known words decide (a label of any scale, or the beginning of a rating), because publishers'
+    scales differ. Otherwise the number decides, from `worst` (false) to `best` (true), by default 1
+    to 5: it refutes up to a quarter of the way, and supports from three quarters on. That agrees
+    with Google's scale, where "Mostly false" is 2 and "Mostly true" 4 (developers.google.com, fact
+    check structured data).
     """
     label = _folded(words or "")
     with suppress(ValueError):
@@ -168,9 +167,9 @@ def stance_of_rating(
 
 
 def level_of(label: str | None, stance: Stance | None) -> Veracity | None:
-    """Return the level of an annotation: its own if it is on that scale, else its stance's.
+    """Return the veracity level of an annotation: its own, or that of its stance.
 
-    Who annotates on four stances leaves no doubt: what supports is true, what refutes is false.
+    An annotated stance counts as certain: supports is true, refutes is false.
     """
     named = _OTHER_NAMES.get(_folded(label or ""), label or "")
     return next(

@@ -42,7 +42,7 @@ from pydantic_settings import (
 )
 
 import factible_assets
-from factible_assets.config import TwoLetters, Web, listed, of_form
+from factible_assets.config import TwoLetters, Web, listed
 from factible_assets.errors import ExitCode, FactibleError
 from resources.llm.base import Effort
 
@@ -59,43 +59,33 @@ _PORT = re.compile(r"[0-9]{1,5}")
 _ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
 
 SearchProvider = Literal["serper", "searxng", "semantic_scholar", "wikipedia", "perplexity"]
-"""The search providers of the live web, in the order in which their answers are listed."""
+"""The search providers of the live web, in the order of their answers."""
 
 Endpoint = Literal[
-    "serper",
-    "semantic_scholar",
-    "wikipedia",
-    "perplexity",
-    "jina",
-    "google_fact_check",
-    "youtube",
-    "rdap",
-    "wayback",
-    "google_vision",
-    "sightengine",
-    "thumbnails",
-]
-"""Services that can be reached elsewhere: through a gateway, or at a mirror."""
+    "serper", "semantic_scholar", "wikipedia", "perplexity", "jina", "google_fact_check", "youtube",
+    "rdap", "wayback", "google_vision", "sightengine", "thumbnails",
+]  # fmt: skip
+"""Services that may have another address, such as a gateway or a mirror."""
+
+RESTRICTED: Final = "not from a working folder"
+"""Marks the settings that name an address or a program, spend, delete, or let somebody in."""
+
+_NO_SETTINGS = ("FACTIBLE_DEBUG", "FACTIBLE_BROKER", "FACTIBLE_DAGSTER_POSTGRES")
+"""Variables that the command line and the files in deploy/ read themselves."""
 
 
 def _paired(value: object) -> object:
-    """Read `name=value name=value` as a mapping."""
+    """Parse `name=value name=value`."""
     if not isinstance(value, str):
         return value
     pairs = [each.partition("=") for each in value.replace(",", " ").split()]
-    if not all(name and sign and what for name, sign, what in pairs):
-        raise ValueError("write it as name=value, several of them with spaces between")
-    return {name: what for name, _, what in pairs}
-
-
-def _days(value: object) -> object:
-    """Read `on` as a month."""
-    switches = {"on": 30, "true": 30, "yes": 30, "off": 0, "false": 0, "no": 0}
-    return switches.get(value.strip().lower(), value) if isinstance(value, str) else value
+    if not all(name and sign and given for name, sign, given in pairs):
+        raise ValueError("write it as name=value, several with spaces between")
+    return {name: given for name, _, given in pairs}
 
 
 def _address(value: object) -> object:
-    """Read `HOST:PORT` as an address to connect to."""
+    """Parse `HOST:PORT`."""
     if not isinstance(value, str):
         return value
     host, _, port = value.rpartition(":")
@@ -105,9 +95,9 @@ def _address(value: object) -> object:
 
 
 def _whole_address(value: str) -> str:
-    """Refuse what looks like an address and is none; pydantic's own words would repeat a password.
+    """Validate a URL. pydantic's own error would repeat a password in it.
 
-    A sign such as / in a password ends the host where nobody meant it to.
+    A sign such as / in a password would end the host too early.
     """
     try:
         parts = urlsplit(value)
@@ -125,87 +115,64 @@ def _whole_address(value: str) -> str:
 def _without_password(value: str) -> str:
     if "@" in urlsplit(value).netloc:
         raise ValueError(
-            "the address has a user name or a password in it, which is not sent. Leave it out, and "
-            "let the service accept this machine's address, or put a proxy before it that adds them"
+            "the address contains a user name or a password, which factible does not send. Let the "
+            "service accept this machine's address, or add a proxy that sends them"
         )
     return value
 
 
-def _place(path: Path) -> Path:
-    """Put a user's home folder in the place of its sign ~."""
+def _expanded(path: Path) -> Path:
     if "\0" in str(path):
-        raise ValueError("it has a NUL byte, which no path can have; take it out")
+        raise ValueError("a path cannot contain a NUL byte; remove it")
     try:
         return path.expanduser()
     except RuntimeError as error:
-        raise ValueError("no user is called what follows its ~; write the whole path") from error
-
-
-RESTRICTED: Final = "not from a working folder"
-"""Marks the settings that name an address or a program, spend, delete, or let somebody in."""
-
-_WITHOUT_PREFIX = frozenset(
-    {
-        *("openai_api_key", "openai_base_url", "ollama_host", "serper_api_key", "jina_api_key"),
-        *("semantic_scholar_api_key", "perplexity_api_key", "google_fact_check_api_key"),
-        *("google_vision_api_key", "sightengine_api_key"),
-        *("webshare_proxy_username", "webshare_proxy_password"),
-    }
-)
-"""Settings whose variables are called as everybody calls them."""
-
-
-_NO_SETTINGS = ("FACTIBLE_DEBUG", "FACTIBLE_BROKER", "FACTIBLE_DAGSTER_POSTGRES")
-"""What the command line and the files in deploy/ read beside the settings."""
+        raise ValueError("there is no user with the name after ~; write the whole path") from error
 
 
 def variable(field: str) -> str:
-    """Return the variable that sets a field."""
+    """Return the variable of a field. Keys and the settings of vendors have the vendors' names."""
     if field == "lake":
         return "FACTIBLE_WAREHOUSE"
-    return field.upper() if field in _WITHOUT_PREFIX else f"FACTIBLE_{field.upper()}"
+    is_common = field.endswith("_api_key") or field.startswith(("openai_", "ollama_", "webshare_"))
+    return field.upper() if is_common else f"FACTIBLE_{field.upper()}"
 
 
 Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(listed)]
-UserPath = Annotated[Path, AfterValidator(_place)]
+UserPath = Annotated[Path, AfterValidator(_expanded)]
 WebAddress = Annotated[str, AfterValidator(_whole_address)]
 ServiceAddress = Annotated[WebAddress, AfterValidator(_without_password)]
 Days = Annotated[float, Field(ge=0, le=36_500)]
-Cron = Annotated[
-    str, of_form(r"\S+( \S+){4}", 'write five fields, such as "0 2 * * *" for every night at two')
-]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class SettingsError(FactibleError):
-    """A setting that cannot be used. The message names it and the remedy."""
-
     code = ExitCode.ENVIRONMENT
 
 
 def project_root() -> Path | None:
-    """Return the nearest folder from the working one upward that holds a workspace.yaml."""
+    """Return the working folder, or its nearest parent, with a workspace.yaml."""
     here = Path.cwd().resolve()
     return next((d for d in (here, *here.parents) if (d / "workspace.yaml").is_file()), None)
 
 
 def default_home() -> Path:
-    """Return the data folder of a user who names none: beside workspace.yaml, else here."""
+    """Return `data` beside workspace.yaml, or in the working folder."""
     return (project_root() or Path.cwd()) / "data"
 
 
 def _env_files(home: Path) -> list[Path]:
-    """Return the `.env` files that are there, the strongest first."""
+    """Return the existing `.env` files, the strongest first."""
     folders = (home, Path.cwd(), project_root() or Path.cwd())
     files = dict.fromkeys(folder.resolve() / ".env" for folder in folders)
     return [file for file in files if file.is_file()]
 
 
 def _read_env_file(path: Path) -> dict[str, str]:
-    """Return the variables of a `.env` by their names in capitals, without empty ones.
+    """Return the variables of a `.env` with a value, their names in capitals.
 
-    Raises SettingsError: The file is not UTF-8, a line on a setting is not NAME=VALUE, or a setting
-    is written as `${OTHER}`, which would copy a key of the environment into it.
+    Raises SettingsError: The file is not UTF-8, a setting's line is not NAME=VALUE, or a setting is
+    `${OTHER}`, which could copy a key of the environment.
     """
     settings = {variable(name) for name in Settings.model_fields}
     try:
@@ -268,7 +235,7 @@ def _warn(sentence: str) -> None:
 
 
 def is_named(home: Path) -> bool:
-    """Tell whether the user chose this data folder; the default one belongs to a working folder."""
+    """Tell whether the user named this data folder; the default one is the working folder's."""
     return bool(os.environ.get("FACTIBLE_HOME")) or home.resolve() != default_home().resolve()
 
 
@@ -287,7 +254,7 @@ def unknown_variables() -> str:
 
 
 class _InHome:
-    """A place in the data folder, by its name there."""
+    """A path in the data folder."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -301,19 +268,14 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(
         alias_generator=AliasGenerator(validation_alias=variable),
-        # Else HOME, by the name of a field, would be the data folder.
-        env_prefix="FACTIBLE_",
+        env_prefix="FACTIBLE_",  # otherwise the variable HOME would set the field `home`
         env_ignore_empty=True,
         extra="ignore",
         frozen=True,
         populate_by_name=True,
-        # An error would otherwise repeat the value, which may be a key in the wrong place.
-        hide_input_in_errors=True,
+        hide_input_in_errors=True,  # the value may be a key in the wrong variable
     )
 
-    # In the data folder: stored pages and hits, which the archive provider searches; the persistent
-    # Dagster instance; HTML reports; answers kept between runs; prompts and answers kept for audit;
-    # the user's own corpora, which the command line writes to.
     archive: ClassVar[_InHome] = _InHome("archive.sqlite")
     dagster_home: ClassVar[_InHome] = _InHome("dagster")
     reports: ClassVar[_InHome] = _InHome("reports")
@@ -345,7 +307,7 @@ class Settings(BaseSettings):
     reasoning_effort: Effort | None = None
     answer_language: TwoLetters | None = None
     thought_tokens: int | None = Field(None, ge=0, le=120_000)
-    keep_prompts: Annotated[float, BeforeValidator(_days)] = Field(0, ge=0, le=3650)
+    keep_prompts: float = Field(0, ge=0, le=3650)
     model_api_keys: Annotated[dict[str, SecretStr], NoDecode, BeforeValidator(_paired)] = {}
     budget_per_video_usd: Dollars | None = None
     budget_per_run_usd: Dollars | None = None
@@ -381,7 +343,7 @@ class Settings(BaseSettings):
         tuple[UserPath, ...], NoDecode, BeforeValidator(listed), RESTRICTED
     ] = ()
 
-    # Where things are really found.
+    # Other addresses.
     endpoints: Annotated[
         dict[Endpoint, ServiceAddress], NoDecode, BeforeValidator(_paired), RESTRICTED
     ] = Field({}, repr=False)
@@ -393,7 +355,7 @@ class Settings(BaseSettings):
     ] = {}
     model_hub: Annotated[WebAddress, RESTRICTED] = "https://huggingface.co"
 
-    # What is kept, and how long.
+    # Cache and retention.
     cache_search_days: Days = 1
     cache_page_days: Days = 1
     cache_model_days: Days = 90
@@ -403,7 +365,7 @@ class Settings(BaseSettings):
 
     # Re-checks and notifications.
     recheck_schedule: Annotated[Literal["on", "off"], RESTRICTED] = "off"
-    recheck_cron: Cron = "0 2 * * *"
+    recheck_cron: str = "0 2 * * *"
     recheck_timezone: str = "UTC"
     recheck_videos: int = Field(20, ge=0, le=10**6)
     recheck_cost_usd: Annotated[Dollars | None, RESTRICTED] = 1.0
@@ -445,7 +407,6 @@ class Settings(BaseSettings):
     @classmethod
     def _home_is_a_whole_path_of_a_folder(cls, value: Path) -> Path:
         home = Path.cwd() / value
-        # What is not there yet is made, unless a file stands in the way.
         there = next(each for each in (home, *home.parents) if os.path.lexists(each))
         if there.exists() and not there.is_dir():
             raise ValueError(f"{there} is not a folder; name a folder, which may be a new one")
@@ -467,7 +428,7 @@ class Settings(BaseSettings):
         return init_settings, InitSettingsSource(settings_cls, {**files, **environment})
 
     def secret(self, field: str) -> str:
-        """Return what a setting holds, a secret too; nothing if it is not set."""
+        """Return a setting in plain text, empty if it is not set."""
         held = getattr(self, field)
         return held.get_secret_value() if isinstance(held, SecretStr) else held or ""
 
@@ -497,9 +458,9 @@ class Settings(BaseSettings):
 
     @property
     def ollama_url(self) -> str | None:
-        """Where Ollama answers, as a URL: its own variable may hold a host or a port alone.
+        """The URL of Ollama. OLLAMA_HOST may hold only a host or a port.
 
-        A server that listens everywhere (0.0.0.0) is asked on loopback.
+        A server that listens on every address (0.0.0.0) is on loopback too.
         """
         if self.ollama_host is None:
             return None
@@ -513,13 +474,13 @@ class Settings(BaseSettings):
 
     @property
     def warehouse(self) -> Path | Lake:
-        """The live warehouse: a file, which one process writes at a time, or a lake.
+        """The live warehouse: a file, or a lake.
 
         Raises SettingsError: FACTIBLE_WAREHOUSE names no lake.
         """
         if self.lake is None:
             return self.home / "warehouse.duckdb"
-        from warehouse.errors import WarehouseError  # noqa: PLC0415 - only who has a lake needs it
+        from warehouse.errors import WarehouseError  # noqa: PLC0415 - for lakes
         from warehouse.lake import Lake  # noqa: PLC0415
 
         try:
@@ -529,33 +490,33 @@ class Settings(BaseSettings):
 
     @property
     def published(self) -> Path | Lake:
-        """The copy of the warehouse that readers open; a lake they open itself."""
+        """The copy of the warehouse for readers, or the lake itself."""
         return self.home / "published.duckdb" if self.lake is None else self.warehouse
 
     def read_from(self) -> Path | Lake:
-        """Return what questions are put to: the copy for readers, the warehouse where none is."""
+        """Return the published copy, or the warehouse if there is none."""
         return self.published if self.published.exists() else self.warehouse
 
     def refuse_lost_warehouse(self) -> None:
-        """Raise FactibleError if the warehouse is gone and its copy is not: no other is begun."""
+        """Raise FactibleError if the warehouse is gone and its copy is not."""
         if self.published.exists() and not self.warehouse.exists():
             raise FactibleError(
-                f"The warehouse {self.warehouse} is gone, and its published copy is still there.",
-                f"Put it back with: factible restore. To begin anew, move {self.published} away.",
+                f"The warehouse {self.warehouse} is gone, but its published copy exists.",
+                f"Restore it with: factible restore. To start over, move {self.published} away.",
                 ExitCode.FAILED,
             )
 
     @property
     def cache_policy(self) -> CachePolicy:
-        """How long answers are kept, and how much room they have."""
-        from resources.cache.store import CachePolicy  # noqa: PLC0415 - only who opens the cache needs it
+        """The lifetimes and the size of cached answers."""
+        from resources.cache.store import CachePolicy  # noqa: PLC0415 - it loads sqlite3
 
         usual = CachePolicy()
         pages = timedelta(days=self.cache_page_days)
         return CachePolicy(
             search=timedelta(days=self.cache_search_days),
             pages=pages,
-            # An answer that there is none is kept no longer than an answer: 0 days keep neither.
+            # A missing page expires no later than a page, so that 0 days cache neither.
             unavailable_pages=min(pages, usual.unavailable_pages),
             kept_pages=usual.kept_pages if pages else pages,
             models=timedelta(days=self.cache_model_days),
@@ -564,34 +525,30 @@ class Settings(BaseSettings):
 
     @property
     def project_corpora(self) -> Path:
-        """The corpora that come with the project."""
         installed = Path(factible_assets.__file__).with_name("_corpora")
         return installed if installed.is_dir() else PACKAGE_PARENT / "corpora"
 
     @property
     def corpus_folders(self) -> tuple[Path, ...]:
-        """Every folder whose *.yaml files may list videos, the project's first."""
+        """The folders of corpus files, the project's first."""
         return (self.project_corpora, self.home_corpora)
 
     @property
     def rating_sets(self) -> tuple[Path, ...]:
-        """The rating set files in order of precedence: the project's, then those in the home.
-
-        The four tiers of a published method come last: who lists the same domains decides.
-        """
+        """The rating set files, the strongest first: the project's, then the data folder's."""
         own = self.home / "ratings"
         found = sorted(p for p in own.iterdir() if p.is_file()) if own.is_dir() else []
         return (
             self.project_corpora / "domain_ratings.yaml",
             self.project_corpora / "miniature_ratings.yaml",
             *found,
-            self.project_corpora / "credibility_tiers.yaml",
+            self.project_corpora / "credibility_tiers.yaml",  # from a published method
         )
 
     def ensure_home(self) -> Path:
-        """Create the data folder if need be and return it.
+        """Create the data folder if it is missing, and return it.
 
-        Raises SettingsError: If the folder cannot be created or written.
+        Raises SettingsError: It cannot be created or written.
         """
         try:
             self.home.mkdir(parents=True, exist_ok=True)
@@ -599,19 +556,16 @@ class Settings(BaseSettings):
                 pass
         except OSError as error:
             raise SettingsError(
-                f"The data folder {self.home} cannot be written ({error.strerror}). "
-                "Set FACTIBLE_HOME to a folder that you may write to, or change its permissions."
+                f"The data folder {self.home} is not writable ({error.strerror}). "
+                "Set FACTIBLE_HOME to a writable folder, or change the permissions."
             ) from error
         return self.home
 
 
 def load_settings(home: Path | None = None) -> Settings:
-    """Read the settings of this machine.
+    """Read the settings. `home` overrides the data folder of the environment.
 
-    Args:
-        home: The data folder, whatever the environment says.
-
-    Raises SettingsError: If a variable has a value that cannot be used; its value is not repeated.
+    Raises SettingsError: A variable has an invalid value, which the error does not repeat.
     """
     try:
         return Settings() if home is None else Settings(home=home)
@@ -621,6 +575,6 @@ def load_settings(home: Path | None = None) -> Settings:
         words = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
         raise SettingsError(
             f"The setting {field if field.isupper() else variable(field)} cannot be used: "
-            f"{words}. Correct it in the environment or in .env; .env.example describes "
-            "every variable."
+            f"{words}. Correct it in the environment or in .env. .env.example describes every "
+            "variable."
         ) from error

@@ -1,11 +1,7 @@
-"""Words for people: how times, sums and verdicts are said, and tables that the Dagster UI shows.
+"""Words that several rooms show: numbers, times, verdicts, and Markdown tables for Dagster's UI.
 
-What belongs here: words that more than one room says, Markdown made from records (its tables stand
-in wording.md.jinja), and links to the second of a video. What does not: the HTML report (report/),
-terminal output (cli/), Dagster's own types.
-
-Claims, titles and summaries are hostile text. In Markdown every cell is escaped, so that a title
-can neither break a table nor smuggle in a link or markup; `plain` keeps controls from terminals.
+Claims, titles and summaries are hostile text. Markdown cells are escaped, so that a title cannot
+break a table or add a link. `plain` removes control characters for terminals.
 """
 
 from __future__ import annotations
@@ -30,10 +26,10 @@ if TYPE_CHECKING:
 _Row = TypeVar("_Row", "records.Evidence", "records.PriorFactCheck", "records.Query")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
 _UNSHOWN = re.compile("[\\s\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
-"""Space, and what moves a terminal's cursor or turns text round."""
+"""Spaces, control characters, and marks that change the direction of text."""
 
 STANCE_WORDS: Mapping[str, str] = {name: each.word for name, each in STANCES.items()}
-"""How a verdict's stance is said of its claim."""
+"""The predicate of "The claim is …"."""
 
 UNJUDGED, INCOMPLETE = "unjudged", "incomplete"
 OUTCOME_WORDS: Mapping[str, str] = {
@@ -41,14 +37,14 @@ OUTCOME_WORDS: Mapping[str, str] = {
     INCOMPLETE: "incomplete",
     UNJUDGED: "not judged yet",
 }
-"""Every outcome that a claim can have, in the order of the summaries."""
+"""Every outcome of a claim, in the order of summaries."""
 
 GLYPHS: Mapping[str, str] = {
     **{name: each.glyph for name, each in STANCES.items()},
     INCOMPLETE: "!",
     UNJUDGED: "·",
 }
-"""A mark beside each outcome's colour, for eyes and paper that do not tell the colours apart."""
+"""A mark for each outcome, for readers who cannot distinguish the colours."""
 
 GROUP_WORDS: Mapping[Stance, str] = {name: each.heading for name, each in STANCES.items()}
 
@@ -60,16 +56,16 @@ VIA_WORDS: Mapping[records.RetrievedVia, str] = {
     "snippet": "search snippet only",
 }
 
-WAITING = "Another check of this video is going on; this one waits for it. Ctrl-C gives up."
+WAITING = "Another check of this video is running. This one waits for it. Ctrl-C gives up."
 
 _WHOLE_CENTS = 10
-"""Dollars from which fractions of a cent are of no interest."""
+"""Dollars from which two decimals suffice."""
 
 
 def plain(text: str, limit: int | None = None) -> str:
-    """Return hostile text fit for one line of a terminal: control characters become spaces.
+    """Return hostile text as one line for a terminal, with spaces for control characters.
 
-    A title could otherwise carry escape sequences that move the cursor or set the window title.
+    Escape sequences in a title could move the cursor or set the window title.
     """
     flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return flat if limit is None else _cut(flat, limit)
@@ -80,31 +76,31 @@ def _cut(text: str, limit: int) -> str:
 
 
 def counted(number: int, noun: str, nouns: str | None = None) -> str:
-    """Say how many there are of what."""
+    """Return a number with its noun."""
     return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def claims_words(shown: int, left_out: int) -> str:
-    """Say how many claims were found, and how many of them are checked if that is not all."""
+    """Return the number of claims, and how many of them the check takes."""
     if not left_out:
         return f"claims found: {shown}"
     return f"claims found: {shown} of {shown + left_out} shown; --max-claims shows more"
 
 
 def dollars(usd: float) -> str:
-    """Say a sum in US dollars, small ones with the digits that they need."""
+    """Return an amount in US dollars; small ones get four decimals."""
     return f"${usd:,.2f}" if usd >= _WHOLE_CENTS or usd == 0 else f"${usd:.4f}"
 
 
 def number(value: float | None, unknown: str = "–") -> str:
-    """Say a figure with three decimals, thousands without; what is unknown is never a zero."""
+    """Return a figure with three decimals, thousands with none."""
     if value is None:
         return unknown
     return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3f}"  # noqa: PLR2004
 
 
 def in_bytes(size: float) -> str:
-    """Say a size in the unit that suits it."""
+    """Return a size in B, KiB, MiB or GiB."""
     for unit in ("B", "KiB", "MiB"):
         if size < 1024:  # noqa: PLR2004 - of bytes, KiB and MiB
             return f"{size:,.0f} {unit}"
@@ -113,13 +109,13 @@ def in_bytes(size: float) -> str:
 
 
 def web_address(host: str, port: int) -> str:
-    """Return the address to open; what listens everywhere is opened on this machine."""
+    """Return the address for a browser on this machine."""
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - nothing is bound
     return f"http://{f'[{name}]' if ':' in name else name}:{port}"
 
 
 def clock(seconds: float | None) -> str:
-    """Say a position in a video as m:ss or h:mm:ss; a dash where it is unknown."""
+    """Return a position in a video as m:ss or h:mm:ss, or a dash."""
     if seconds is None:
         return "–"
     whole = int(seconds)
@@ -129,33 +125,32 @@ def clock(seconds: float | None) -> str:
 
 
 def day(value: date) -> str:
-    """Say a day as 4 March 2025."""
+    """Return a day as 4 March 2025."""
     return f"{value.day} {value:%B} {value.year}"
 
 
 def day_and_time(value: datetime) -> str:
-    """Say a time as 4 March 2025, 13:05 UTC."""
+    """Return a time as 4 March 2025, 13:05 UTC."""
     return f"{day(value)}, {value:%H:%M} {value.tzname() or ''}".rstrip()
 
 
 def rating_words(rating: records.Rating) -> str:
-    """Say how reliable a source is held to be."""
     if rating == "unknown":
         return "reliability unknown"
     return f"{rating.replace('_', ' ')} reliability"
 
 
 def publisher(row: records.Evidence) -> str:
-    """Name who says so: the domain, or the file if somebody gave one without an address."""
+    """Return the domain of a source, or the path of a file without an address."""
     if not row.domain.endswith(".invalid"):  # no domain, by RFC 2606
         return row.domain
     folder, _, file = unquote(urlsplit(row.canonical_url).path.lstrip("/")).partition("/")
-    # The folder's name is followed by what tells it from others of that name.
+    # A digest follows the folder's name.
     return f"{folder.rpartition('-')[0] or folder}/{file}" if file else folder
 
 
 def source_words(row: records.Evidence) -> str:
-    """Say what a source is worth, such as: high reliability, government, search snippet only."""
+    """Return rating, class and form, such as: high reliability, government, snippet only."""
     kind = "" if row.source_class == "unknown" else f", {row.source_class.replace('_', ' ')}"
     how = f", {VIA_WORDS['snippet']}" if row.via == "snippet" else ""
     return f"{rating_words(row.rating)}{kind}{how}"
@@ -164,18 +159,18 @@ def source_words(row: records.Evidence) -> str:
 def act_words(
     kind: records.ReviewKind, target: str | None, value: str | None, query: str | None
 ) -> str:
-    """Say what a reviewer did, after their name, in hostile text; `query` are the words of one."""
+    """Return a reviewer's action as a predicate, in hostile text; `query` is the query's text."""
     before, given = f"“{query}”" if query else "a query", value or ""
     words: dict[records.ReviewKind, str] = {
         "add_query": f"asked another query, “{given}”",
         "edit_query": f"asked “{given}” in place of {before}",
-        "remove_query": f"took {before} out",
+        "remove_query": f"removed {before}",
         "block_source": f"blocked {target}",
-        "unblock_source": f"took back what was said of {target}",
+        "unblock_source": f"withdrew the decision on {target}",
         "add_source": f"added the source {given}",
         "overrule_source": f"overruled {target}: {given.replace('_', ' ')}"
         if value
-        else f"took back the overruling of {target}",
+        else f"withdrew the overruling of {target}",
         "reword_claim": f"reworded the claim: “{given}”",
         "split_claim": f"split the claim: “{'” and “'.join(given.splitlines())}”",
         "drop_claim": "dropped the claim",
@@ -185,14 +180,14 @@ def act_words(
         "note": f"noted: {given}",
         "assess": f"assessed the claim as {STANCE_WORDS.get(given, given)}"
         if value
-        else "took an assessment back",
+        else "withdrew an assessment",
         "sign": f"ruled: {given}" if value else "withdrew the ruling",
     }
     return words[kind]
 
 
 def youtube_id(video: records.Video) -> str | None:
-    """Return the id under which YouTube plays a video, None if it is not known to be there."""
+    """Return a video's YouTube id, None if it is not on YouTube."""
     try:
         found = video_id_of(video.url or video.video_id)
     except NotAVideoLinkError:
@@ -201,7 +196,7 @@ def youtube_id(video: records.Video) -> str | None:
 
 
 def moment_url(video: records.Video, seconds: float | None) -> str | None:
-    """Return the link to a second of the video, None where it is not known to be on YouTube."""
+    """Return a link to a second of the video, None if it is not on YouTube."""
     if seconds is None or youtube_id(video) is None:
         return None
     return f"{watch_url(video.video_id)}&t={int(seconds)}s"
@@ -214,7 +209,7 @@ def cell(text: str, limit: int = 300) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Lay out cells, already escaped, as a Markdown table."""
+    """Return a Markdown table of escaped cells."""
     lines = [f"| {' | '.join(headings)} |", f"|{'---|' * len(headings)}"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join(lines)
@@ -228,15 +223,15 @@ def moment(video: records.Video, claim: records.Claim) -> str:
 
 
 def rows_table(name: str, **values: Any) -> str:
-    """Lay out rows as a table in Markdown, by the name that it has in wording.md.jinja."""
+    """Return the Markdown table of this name in wording.md.jinja."""
     macros: Any = markdown("factible_assets", "wording.md.jinja").module
     return str(getattr(macros, name)(**values)).strip()
 
 
 @cache
 def markdown(package: str, name: str) -> jinja2.Template:
-    """Return a template of Markdown; hostile text passes its filter `cell`."""
-    import jinja2  # noqa: PLC0415 - for those who show tables, not for every command
+    """Return a Markdown template. Hostile text must pass its filter `cell`."""
+    import jinja2  # noqa: PLC0415 - most commands show no Markdown
 
     engine = jinja2.Environment(
         loader=jinja2.PackageLoader(package, ""),
@@ -264,7 +259,7 @@ def markdown(package: str, name: str) -> jinja2.Template:
 def _by_claim(
     claims: Iterable[records.Claim], rows: Iterable[_Row]
 ) -> list[tuple[int | str, _Row]]:
-    """Return rows with the rank of their claim, which is a dash where it is of none of them."""
+    """Return rows with the rank of their claim, or a dash."""
     ranks = {claim.claim_id: claim.rank for claim in claims}
     ordered = sorted(rows, key=lambda row: ranks.get(row.claim_id, 0))
     return [(ranks.get(row.claim_id) or "–", row) for row in ordered]
@@ -273,32 +268,32 @@ def _by_claim(
 def _in_time(
     claims: Iterable[records.Claim], verdicts: Iterable[records.Verdict]
 ) -> list[tuple[records.Claim, records.Verdict]]:
-    """Return the claims that have a verdict in the order in which the video makes them."""
+    """Return the claims with a verdict, in the video's order."""
     by_claim = {verdict.claim_id: verdict for verdict in verdicts}
     in_time = sorted(claims, key=lambda claim: claim.place_in_time)
     return [(each, by_claim[each.claim_id]) for each in in_time if each.claim_id in by_claim]
 
 
 def outcome_words(outcome: str, basis: records.Basis | None) -> str:
-    """Say an outcome, as a leaning where the embedded engine took a side."""
+    """Return an outcome; a side of the embedded engine or the labels is a leaning."""
     words = OUTCOME_WORDS[outcome]
     takes_side = outcome in STANCE_WORDS and outcome != "unclear"
     return f"leaning {words}" if basis in {"embedded", "labels"} and takes_side else words
 
 
 def sureness(verdict: records.Verdict) -> records.Confidence | None:
-    """Return how sure a verdict is; one that takes no side has nothing to be sure of."""
+    """Return the confidence of a verdict, None if it takes no side."""
     return verdict.confidence if verdict.stance != "unclear" else None
 
 
 def verdict_words(verdict: records.Verdict) -> str:
-    """Say a verdict in two or three words, with its level where it was reached on six."""
+    """Return a verdict in two or three words, with its veracity level if it has one."""
     words = outcome_words(verdict.stance or INCOMPLETE, verdict.basis)
     return f"{words} ({verdict.veracity.replace('-', ' ')})" if verdict.veracity else words
 
 
 def balance_words(verdict: records.Verdict) -> str:
-    """Say how many sources are for and against, and, where some are, how many say both."""
+    """Return the number of sources for and against, and of mixed ones."""
     both = f" ({verdict.mixed} both)" if verdict.mixed else ""
     return f"{verdict.supporting} : {verdict.refuting}{both}"
 

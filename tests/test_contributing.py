@@ -294,13 +294,13 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 "almanac": Provider(
                     "AlmanacSearch",
                     "almanac_api_key",
-                    "For sunrises: set FACTIBLE_ALMANAC_API_KEY.",
+                    "For sunrises: set ALMANAC_API_KEY.",
                 ),
                 """,
                 before='    "wikipedia": Provider(',
             ),
         ),
-        ".env.example": (Put("#FACTIBLE_ALMANAC_API_KEY=\n", before="#PERPLEXITY_API_KEY="),),
+        ".env.example": (Put("#ALMANAC_API_KEY=\n", before="#PERPLEXITY_API_KEY="),),
     },
 }
 
@@ -391,7 +391,7 @@ FOUND = """
     assert search_names(chosen) == ("almanac",)
     assert type(search_service("almanac", None, chosen)).__name__ == "AlmanacSearch"
     (told,) = [each for each in asyncio.run(examine(settings)) if each.service == "almanac"]
-    assert told.remedy == "For sunrises: set FACTIBLE_ALMANAC_API_KEY."
+    assert told.remedy == "For sunrises: set ALMANAC_API_KEY."
     test_every_variable_is_described_in_the_example()
 """
 

@@ -80,13 +80,12 @@ def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("FACTIBLE_HOME", "~nobodyx/x", "no user is called what follows its ~; write the whole"),
-        ("FACTIBLE_MODELS_FILE", "~nobodyx/x", "no user is called"),
-        ("FACTIBLE_TRANSCRIPT_FOLDERS", "/srv,~nobodyx/x", "no user is called"),
+        ("FACTIBLE_HOME", "~nobodyx/x", "there is no user with the name after ~; write the whole"),
+        ("FACTIBLE_MODELS_FILE", "~nobodyx/x", "there is no user"),
+        ("FACTIBLE_TRANSCRIPT_FOLDERS", "/srv,~nobodyx/x", "there is no user"),
         ("FACTIBLE_WEB", "moon", "web is one of auto"),
         ("FACTIBLE_WHOIS", "nowhere", "write the address as HOST:PORT"),
         ("FACTIBLE_ENDPOINTS", "serper=nowhere", "write an address such as https://"),
-        ("FACTIBLE_RECHECK_CRON", "at night", "write five fields"),
         ("FACTIBLE_SERVE_MAX_RUNS", "99", "it should be less than"),
         ("FACTIBLE_RECHECK_VIDEOS", "9" * 30, "it should be less than"),
         ("FACTIBLE_CACHE_MEGABYTES", "9" * 30, "it should be less than"),
@@ -103,7 +102,7 @@ def test_a_wrong_value_is_a_sentence_that_names_the_variable(
 def test_a_data_folder_that_cannot_be_written_is_a_sentence_with_the_remedy(tmp_path: Path) -> None:
     blocked = tmp_path / "a-link"
     blocked.symlink_to(tmp_path / "nowhere")
-    with pytest.raises(SettingsError, match=r"a-link cannot be written.*FACTIBLE_HOME"):
+    with pytest.raises(SettingsError, match=r"a-link is not writable.*FACTIBLE_HOME"):
         Settings(home=blocked).ensure_home()
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from factible_assets.errors import FULL_DISK, NO_ROOM, ExitCode, FactibleError, is_full
+from factible_assets.stances import STANCES
 from factible_assets.wording import number, plain, verdict_words
 
 if TYPE_CHECKING:  # help and JSON need no rich
@@ -35,14 +36,6 @@ _WIDTH = 160
 
 NARROW = 110
 """Narrower screens show related values in one cell."""
-
-STYLES = {
-    "supports": "green",
-    "refutes": "red",
-    "mixed": "yellow",
-    "unclear": "default",
-    "incomplete": "magenta",
-}
 
 
 @dataclass
@@ -221,7 +214,8 @@ def outcome_text(verdict: Verdict) -> Text:
     """Return the words of a verdict in its colour."""
     from rich.text import Text
 
-    return Text(verdict_words(verdict), style=STYLES[verdict.stance or "incomplete"])
+    style = STANCES[verdict.stance].style if verdict.stance else "magenta"
+    return Text(verdict_words(verdict), style=style)
 
 
 # --- Errors --------------------------------------------------------------------------------------

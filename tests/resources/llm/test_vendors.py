@@ -350,7 +350,7 @@ async def test_prompts_and_answers_are_kept_for_audit_only_if_that_is_wanted(
     server.on(CHAT["openai"], vendors.openai())
     await asked(server, tmp_path, **at(server))
     assert not (tmp_path / "prompts").exists()
-    answer = await asked(server, tmp_path, **at(server, keep_prompts="on"))
+    answer = await asked(server, tmp_path, **at(server, keep_prompts=30))
     (kept,) = (tmp_path / "prompts").rglob("*.json")
     assert kept.stem == answer.calls[0].request_id
     assert "What do you say?" in kept.read_text()
