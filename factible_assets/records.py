@@ -1,18 +1,8 @@
-"""The rows that cross a door: one class per warehouse table, and nothing else.
+"""The rows of the warehouse: one class per table, with the rules for a single row.
 
-What belongs here: pydantic records, which asset writes them, the closed vocabularies of their
-columns, and the rules that hold for one row alone (ranges, fields that require each other). What
-does not: rules over several rows (stages), SQL (warehouse), identifiers' derivation (stages.ids).
-
-A table is declared here once: its class says in which order it is read, which assets write it,
-and its place among the classes is its place in the method.
-
-Every record is frozen and rejects unknown fields. The warehouse adds `run_id` and `checked_at` to
-each row when it writes; records do not carry them. A field named in `volatile` (a latency, a time
-of retrieval) does not take part in an asset's data version.
-
-All times are timezone-aware UTC; all scores are in [0, 1]; all text offsets count Unicode code
-points in the raw text that is stored, half-open as in Python slices.
+The order of the classes is the order of the method. The warehouse adds `run_id` and `checked_at`
+to each row when it writes. All times are timezone-aware UTC, all scores are in [0, 1], and text
+offsets count Unicode code points in the stored text, half-open as in Python slices.
 """
 
 from __future__ import annotations
@@ -30,15 +20,14 @@ from resources.pages.base import Via
 from resources.transcripts.base import TranscriptKind
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
-"""A score from 0 (none) to 1 (full)."""
 Seconds = Annotated[float, Field(ge=0.0)]
 Count = Annotated[int, Field(ge=0)]
 Status = Literal["ok", "no_evidence", "infra_error", "skipped"]
-"""What became of one piece of work.
+"""The outcome of one piece of work.
 
-`ok`: done, with a result. `no_evidence`: done, and there was nothing to find. `infra_error`: not
-done, because a service failed; `reason` says which and how. `skipped`: not attempted, by a rule
-that `reason` names. An outage is never data: only `ok` rows carry a stance.
+`ok`: done, with a result. `no_evidence`: done, without a result. `infra_error`: failed, because of
+the service in `reason`. `skipped`: not attempted, because of the rule in `reason`. An outage is
+never data: only `ok` rows have a stance.
 """
 
 Stance = stances.Stance
@@ -47,39 +36,38 @@ Rating = domains.Rating
 SourceClass = domains.SourceClass
 MatchKind = images.MatchKind
 Veracity = Literal["pants-fire", "false", "barely-true", "half-true", "mostly-true", "true"]
-"""How true a claim is on six levels, from worst to best; scales.py says what each means."""
+"""The truth of a claim on six levels, from worst to best; see scales.py."""
 Answered = Literal["answered", "partly", "not"]
-"""How far evidence answers a question (Chen et al. 2023, arXiv:2305.11859, section 6.2)."""
+"""Whether evidence answers a question (Chen et al. 2023, arXiv:2305.11859, section 6.2)."""
 QueryType = Literal["direct", "alternative", "source", "context"]
 """The four search strategies (Factible, section 1.3.3, table 4)."""
 Confidence = Literal["low", "medium", "high"]
-"""How sure a verdict is, in the words that a report uses."""
 Maker = Literal["embedded", "llm"]
-"""Who found a claim or worded a query: the embedded engine or a large language model."""
+"""The reasoner that found a claim or wrote a query."""
 Basis = Literal["embedded", "labels", "llm"]
-"""Who judged: the embedded engine, the label probabilities of a small language model, or a large
+"""The judge: the embedded engine, the label probabilities of a small language model, or a large
 language model. Verdicts of the first two are automatic leanings."""
 QueryBasis = Literal["embedded", "llm", "reviewer"]
-"""Who worded a query: a reasoner, or a person who reviewed the claim."""
+"""The author of a query."""
 ClaimBasis = Literal["embedded", "llm", "given", "reviewer"]
-"""Who worded a claim; `given`: nobody, the corpus states it; `reviewer`: a person, since."""
+"""The author of a claim. `given`: the corpus states it; `reviewer`: a person reworded it."""
 Criterion = Literal[
     "claim_quality", "query_relevance", "evidence_relevance", "explanation_quality",
     "reasoning_hallucination", "evidence_hallucination", "label_justification",
 ]  # fmt: skip
-"""What a language model, or a person, scores from 0 to 2; evaluation/judging/judge.py."""
+"""The criteria of scores from 0 to 2; see evaluation/judging/judge.py."""
 CallStage = Literal["claims", "queries", "evidence", "verdicts"]
-"""The assets for which a language model is asked, in the order of a claim's way."""
+"""The assets that may call a language model, in the order of the method."""
 StepKind = Literal[
     "decompose", "plan", "query", "retrieve", "select", "summarise", "read", "reason", "judge",
     "calibrate",
 ]  # fmt: skip
-"""What a step of a strategy does, in the order of a claim's way."""
+"""The kinds of a strategy's steps, in the order of the method."""
 RetrievedVia = Via
 
 
 class Record(BaseModel):
-    """The base of every row: immutable, and strict about its fields."""
+    """The base of all rows: immutable, without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -99,12 +87,17 @@ class Record(BaseModel):
         volatile: str = "",
         **others: Any,
     ) -> None:
-        """Say what the class says of its table, in names with a comma between them.
+        """Describe the table. Every argument but `table` is a comma-separated list.
 
-        `key`: the columns that tell the rows of a set apart, which its table then needs no key for
-        (docs/performance.md says why). `order`: that in which rows are read, if not by key.
-        `assets`: who writes it, if not the one of its name; of several, each the rows of its stage.
-        `volatile`: fields that may differ between two runs with the same outcome.
+        Args:
+            table: The table.
+            key: The columns that identify a row within one video's set. The table declares no such
+                key; docs/performance.md says why.
+            order: The columns to sort by when reading (default: the key).
+            assets: The assets that write the table (default: the one with its name). Each of
+                several writes the rows of its own stage.
+            volatile: Fields, such as latencies, that the data version ignores.
+            others: Further arguments of pydantic.
         """
         super().__init_subclass__(**others)
         cls.table = table
@@ -134,7 +127,7 @@ class Video(Record, table="videos", key="video_id", assets="transcripts"):
 
 
 class Transcript(Record, table="transcripts", key="video_id"):
-    """The raw text that was said, exactly as stored; every offset indexes `text`."""
+    """The spoken text; every offset indexes `text`."""
 
     video_id: str
     text: str = Field(min_length=1)
@@ -145,7 +138,7 @@ class Transcript(Record, table="transcripts", key="video_id"):
 
 
 class TranscriptSegment(Record, table="transcript_segments", key="position", assets="transcripts"):
-    """One caption, or one paragraph of a text that names its speakers but has no times.
+    """One caption, or one paragraph of a text with speakers but without times.
 
     A text without times and speakers has no segments.
     """
@@ -160,7 +153,7 @@ class TranscriptSegment(Record, table="transcript_segments", key="position", ass
 
     @property
     def begins(self) -> float:
-        """When it is said, in seconds; 0 in a text without times."""
+        """The start in seconds; 0 in a text without times."""
         return self.start_seconds or 0.0
 
     @model_validator(mode="after")
@@ -171,7 +164,7 @@ class TranscriptSegment(Record, table="transcript_segments", key="position", ass
 
 
 class Claim(Record, table="claims", key="claim_id", order="rank, claim_id"):
-    """A check-worthy factual statement that the video makes."""
+    """A check-worthy factual statement of the video."""
 
     claim_id: str
     video_id: str
@@ -204,13 +197,13 @@ class Claim(Record, table="claims", key="claim_id", order="rank, claim_id"):
 
     @property
     def place_in_time(self) -> tuple[float, ...]:
-        """Where the video makes it, for sorting: what has no time comes last."""
+        """A sort key by time; claims without a time come last."""
         start = self.start_seconds
         return start is None, start or 0.0, self.char_start or 0, self.rank
 
 
 class Query(Record, table="queries", key="query_id", order="claim_id, rank, query_id"):
-    """A web search that looks for evidence on one claim; one with an empty text says why not."""
+    """A search query for one claim. If `text` is empty, `reason` says why."""
 
     query_id: str
     claim_id: str
@@ -233,9 +226,9 @@ class Search(
     assets="search_hits",
     volatile="latency_seconds",
 ):
-    """One question put to one search provider for one page of results, and how it ended.
+    """One request to a search provider for one page of results.
 
-    `no_evidence` means that the provider answered and had no results.
+    `no_evidence` means that the provider had no results.
     """
 
     query_id: str
@@ -252,7 +245,7 @@ class Search(
 class SearchHit(
     Record, table="search_hits", key="hit_id", order="claim_id, query_id, provider, rank, hit_id"
 ):
-    """One search result, before anything is fetched."""
+    """One search result."""
 
     hit_id: str
     query_id: str
@@ -278,12 +271,11 @@ class PriorFactCheck(
     assets="search_hits",
     volatile="latency_seconds",
 ):
-    """What a fact-checker has published on something like the claim: a pointer.
+    """A published fact-check of a similar claim.
 
-    No verdict reads its rating, which is another's judgement; its page may be evidence. A claim
-    that was looked up has at least one row. `ok`: a review of the claim. `skipped`: a review that
-    was left out by the rule that `reason` names. `no_evidence` (nothing was found) and
-    `infra_error` have no review and stand alone.
+    Verdicts ignore its rating, but its page may be evidence. A claim after a look-up has at least
+    one row. `ok`: a review of the claim. `skipped`: a review that the rule in `reason` excludes.
+    `no_evidence` and `infra_error` have no review and are the claim's only row.
     """
 
     prior_fact_check_id: str
@@ -316,14 +308,14 @@ class PriorFactCheck(
         if found == (self.similarity is None):
             raise ValueError("exactly the reviews that were found have a similarity")
         if self.status in {"skipped", "infra_error"} and self.reason is None:
-            raise ValueError("what was left out or failed says why")
+            raise ValueError("a skipped or failed row needs a reason")
         return self
 
 
 class ReliabilityRating(
     Record, table="reliability_ratings", key="domain", volatile="domain_age_years"
 ):
-    """How reliable one domain is held to be, and why."""
+    """The reliability of one domain, with the reasons."""
 
     video_id: str
     domain: str
@@ -346,10 +338,10 @@ class Page(
     assets="evidence",
     volatile="latency_seconds, retrieved_at",
 ):
-    """One attempt to obtain one page. The text is kept once per content, in `page_texts`.
+    """One attempt to fetch a page. `page_texts` has its text.
 
-    `no_evidence`: the site answered and offers nothing to read (gone, forbidden, a bot wall,
-    empty). `infra_error`: the fetch itself failed and may succeed another time.
+    `no_evidence`: the site answered without readable text (gone, forbidden, a bot wall, empty).
+    `infra_error`: the fetch failed and may succeed later.
     """
 
     page_id: str
@@ -379,7 +371,7 @@ class Page(
 
 
 class PageText(Record, table="page_texts", key="content_hash", assets="evidence"):
-    """The text of a page, stored once however often and for whichever claim it is read."""
+    """The text of a page, stored once per content."""
 
     content_hash: str  # SHA-256 of the text, hexadecimal
     text: str = Field(min_length=1)
@@ -388,10 +380,9 @@ class PageText(Record, table="page_texts", key="content_hash", assets="evidence"
 class Evidence(
     Record, table="evidence", key="evidence_id", order="claim_id, rating_score DESC, evidence_id"
 ):
-    """What one page says about one claim, or why it could not be asked.
+    """The stance of one page on one claim, or the reason why there is none.
 
-    A quote is stored only if it stands in the page's text: `page_texts.text[quote_start:quote_end]`
-    is the quote, character by character.
+    A quote must be in the page: `page_texts.text[quote_start:quote_end]` is exactly the quote.
     """
 
     evidence_id: str
@@ -433,7 +424,7 @@ class Evidence(
         if (self.status == "ok") != (self.stance is not None):
             raise ValueError("exactly the evidence with status ok has a stance")
         if self.status != "ok" and self.reason is None:
-            raise ValueError("evidence that is not ok says why")
+            raise ValueError("evidence that is not ok needs a reason")
         quote_parts = (self.quote is None, self.quote_start is None, self.quote_end is None)
         if any(quote_parts) and not all(quote_parts):
             raise ValueError("quote, quote_start and quote_end come together or not at all")
@@ -443,10 +434,10 @@ class Evidence(
 class Verdict(
     Record, table="verdicts", key="claim_id", order="evidence_quality DESC, rank, claim_id"
 ):
-    """What the evidence says of one claim, and how sure that is; read in the order of its quality.
+    """The verdict on one claim.
 
-    `complete` verdicts always have a stance; `incomplete` ones never do: services failed, and what
-    is missing could change it.
+    `complete` verdicts have a stance. `incomplete` ones have none: services failed, and the missing
+    sources could change the stance.
     """
 
     claim_id: str
@@ -486,16 +477,16 @@ class Verdict(
         if any(judged) != all(judged) or all(judged) != (self.status == "complete"):
             raise ValueError("exactly the complete verdicts have a stance and a confidence")
         if self.status == "incomplete" and self.reason is None:
-            raise ValueError("an incomplete verdict says why")
+            raise ValueError("an incomplete verdict needs a reason")
         return self
 
 
 class Step(
     Record, table="steps", key="claim_id, position", assets="verdicts", volatile="cost_usd, seconds"
 ):
-    """One step that a strategy took for a claim. The standard strategy notes none.
+    """One step of a strategy for a claim. The standard strategy records none.
 
-    `skipped`: the step ended without a result by a rule that `reason` names, such as a budget.
+    `skipped`: a rule in `reason`, such as a budget, ended the step without a result.
     """
 
     claim_id: str
@@ -526,7 +517,7 @@ class LlmCall(
     assets="claims, queries, evidence, verdicts",
     volatile="cache_hit, cached_tokens, call_id, cost_usd, latency_seconds, request_id",
 ):
-    """One call of a language model as its client tells of it, and what it was made for."""
+    """One call of a language model, with its purpose."""
 
     call_id: str
     request_id: str | None = None  # The request itself; every row that goes back to it names it
@@ -541,10 +532,10 @@ class LlmCall(
 class MediaFinding(
     Record, table="media", key="finding_id", order="picture, kind, rank", volatile="latency_seconds"
 ):
-    """One thing found out about a picture of a video: a hint for a reader, which no verdict reads.
+    """One finding about a picture of a video: a hint for readers that verdicts ignore.
 
-    A picture that was looked at has a row of its metadata; one that could not be had has a single
-    row that says why. What was not asked, for want of a key, is `skipped`.
+    An inspected picture has a row of metadata. An unavailable picture has a single row with the
+    reason. Services without a key are `skipped`.
     """
 
     finding_id: str
@@ -577,26 +568,25 @@ ReviewKind = Literal[
     "reword_claim", "split_claim", "drop_claim", "restore_claim", "add_claim",
     "assign", "note", "assess", "sign",
 ]  # fmt: skip
-"""What a reviewer can do to a claim.
+"""The actions of a reviewer on a claim.
 
-`unblock_source` takes back that a source was blocked or added, `restore_claim` that a claim was
-dropped or split; of what has a value, an act without one takes back those before it. `assess` is
-the reviewer's own verdict, and `sign` a ruling under a name: both stand beside the machine's
-verdict and never in its place.
+`unblock_source` withdraws a block or an addition, `restore_claim` a drop or a split. An action
+whose value is missing withdraws the earlier ones of its kind. `assess` is the reviewer's own
+verdict and `sign` a signed ruling; both appear beside the machine's verdict and never replace it.
 """
 
 _WORDED = frozenset({"add_query", "edit_query"})
 _TARGETED = frozenset(get_args(ReviewKind)[1:7])
-"""From editing a query to overruling a source."""
+"""From `edit_query` to `overrule_source`."""
 _VALUED = _WORDED | {
     "add_source", "note", "reword_claim", "split_claim", "restore_claim", "add_claim"
 }  # fmt: skip
 
 
 class ReviewAction(Record, table="review_actions", assets=""):
-    """One thing that a reviewer did to a claim. Actions are added and never changed.
+    """One action of a reviewer on a claim, never changed later.
 
-    They belong to no run and no asset, so the warehouse keeps them beside the sets.
+    Actions belong to no run and no asset.
     """
 
     action_id: str
@@ -649,7 +639,7 @@ class ReviewAction(Record, table="review_actions", assets=""):
 
 
 class JudgementRow(Record, table="judgements", assets=""):
-    """What a language model as judge says of one subject; kept beside the sets, too."""
+    """The score of a language model as judge for one subject. It belongs to no asset."""
 
     judgement_id: str
     judging_id: str
@@ -676,16 +666,16 @@ class JudgementRow(Record, table="judgements", assets=""):
 ALL_RECORDS: tuple[type[Record], ...] = tuple(
     record for record in Record.__subclasses__() if record.assets
 )
-"""Every record class that assets write, in the order in which a video fills their tables."""
+"""The record classes that assets write, in the order of the method."""
 ASSET_RECORDS: dict[str, tuple[type[Record], ...]] = {
     asset: tuple(record for record in ALL_RECORDS if asset in record.assets)
     for asset in dict.fromkeys(asset for record in ALL_RECORDS for asset in record.assets)
 }
-"""Which asset writes which tables, in the order of the method."""
+"""The record classes of each asset, in the order of the method."""
 METHOD: tuple[str, ...] = tuple(asset for asset in ASSET_RECORDS if asset != "media")
-"""The assets that a fact-check consists of; the others are optional, and no verdict needs them."""
+"""The assets of a fact-check; `media` is optional."""
 MAIN_RECORD: dict[str, type[Record]] = {
     asset: next(record for record in records if record.table == asset)
     for asset, records in ASSET_RECORDS.items()
 }
-"""The table that stands for an asset: the one of its name."""
+"""The record class with the asset's name."""

@@ -265,5 +265,5 @@ def test_a_row_without_a_review_has_no_address() -> None:
     PriorFactCheck(**bare, rank=1, status="no_evidence")
     with pytest.raises(ValidationError, match="have a URL"):
         PriorFactCheck(**bare, rank=1, status="ok")
-    with pytest.raises(ValidationError, match="says why"):
+    with pytest.raises(ValidationError, match="needs a reason"):
         PriorFactCheck(**bare, rank=1, status="infra_error")
