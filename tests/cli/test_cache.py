@@ -52,7 +52,7 @@ def test_what_is_kept_is_counted_by_kind(factible: Run, home: Path) -> None:
 def test_one_kind_is_forgotten_and_the_others_stay(factible: Run, home: Path) -> None:
     fill(home)
     result = factible("cache", "clear", "--kind", "search")
-    assert result.stdout.strip() == "search: 2 answers forgotten"
+    assert result.stdout.strip() == "search: 2 answers deleted"
     assert kept(factible) == {"search": 0, "pages": 0, "models": 1, "ages": 0, "vectors": 0}
 
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_cleared_is_told_and_no_success(factible: Run, home: Path
     (home / "cache" / "pages.sqlite").mkdir(parents=True)
     result = factible("cache", "clear")
     assert (result.exit_code, result.stdout) == (5, "")
-    assert f"{home / 'cache'} these were not cleared: pages." in result.stderr
+    assert f"{home / 'cache'} could not clear: pages." in result.stderr
 
 
 def test_a_kind_that_does_not_exist_is_wrong_usage(factible: Run) -> None:

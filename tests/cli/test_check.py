@@ -254,7 +254,7 @@ def test_a_check_that_found_no_claim_says_so_instead_of_an_empty_table(
     assert checked is not None
     _show(checked)
     shown = capsys.readouterr().out
-    assert "No claim that can be checked was found in the transcript." in shown
+    assert "The transcript has no claim that can be checked." in shown
     assert "confidence" not in shown
     assert "no model was asked" in shown
     failed = replace(checked, data=replace(checked.data, sets={}), failures=("claims: no answer",))

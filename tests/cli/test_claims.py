@@ -53,7 +53,7 @@ def test_another_list_of_the_same_name_is_not_overwritten(
     kept = (home / "corpora" / "claims-list.yaml").read_text("utf-8")
     refused = factible("claims", "check", tmp_path / "y" / "list.csv")
     assert refused.exit_code == ExitCode.BAD_INPUT
-    assert "keeps another list of this name, none of whose 1 claim" in refused.stderr
+    assert "holds another list of this name: 1 claim" in refused.stderr
     assert (home / "corpora" / "claims-list.yaml").read_text("utf-8") == kept
     both = tmp_path / "x" / "list.csv"
     both.write_text("claim\nHoney keeps.\nThe seas rise.\n", encoding="utf-8")
@@ -74,7 +74,7 @@ def test_the_list_itself_and_a_folder_are_refused_as_output(
     for output in (file, tmp_path / "link.csv", tmp_path / "same.csv", tmp_path):
         result = factible("claims", "check", file, "--output", output)
         assert result.exit_code == ExitCode.USAGE
-        assert f"--output {output} is " in result.stderr
+        assert f"--output {output} " in result.stderr
         assert "Name a" in result.stderr
     assert file.read_text("utf-8") == "claim,mine\nHoney keeps.,1\n"
     assert not home.exists()

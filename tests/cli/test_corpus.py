@@ -215,7 +215,7 @@ def test_videos_on_demand_are_listed_when_asked_for_and_give_way(
 ) -> None:
     plain = factible("corpus", "list")
     assert "KdMqCUa7XJk" not in plain.stdout
-    assert "30 more on demand, of factible-published" in plain.stderr
+    assert "factible-published has 30 more" in plain.stderr
     everything = json.loads(factible("corpus", "list", "--all", "--json").stdout)
     assert len(everything) == 31
     added = factible("corpus", "add", "--transcript", talk(tmp_path), "KdMqCUa7XJk")

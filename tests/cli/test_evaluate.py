@@ -101,7 +101,7 @@ def test_without_published_what_the_warehouse_holds_is_measured(factible: Run, h
     assert "optimal, cosine of all-MiniLM-L6-v2-int8 above 0.7" in result.stdout
     assert "inflates" not in result.stderr
     assert "0 of them annotated" in result.stdout
-    assert "No video of this corpus is annotated" in result.stderr
+    assert "No video of this corpus has annotations" in result.stderr
 
 
 def test_json_of_the_warehouse_has_null_for_undefined(factible: Run, home: Path) -> None:

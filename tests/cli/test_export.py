@@ -22,7 +22,7 @@ def test_everything_is_written_for_all_videos(factible: Run, home: Path) -> None
     assert rows["current_verdicts.parquet"] == 5
     assert rows["source_scoreboard.parquet"] > 0
     assert all(Path(file["path"]).is_file() for file in done["files"])
-    assert any("1 claim with an incomplete verdict." in each for each in done["left_out"])
+    assert any("1 claim with an incomplete verdict" in each for each in done["left_out"])
 
 
 def test_one_video_one_format_and_one_folder_may_be_chosen(
@@ -63,7 +63,7 @@ def test_a_choice_of_videos_says_which_views_it_leaves_out(factible: Run, home: 
     ("arguments", "code", "sentence"),
     [
         (["nowhere-talk"], 4, "Nothing is stored about a video nowhere-talk"),
-        (["--corpus", "nothing"], 4, "No video of the corpus 'nothing' was checked yet"),
+        (["--corpus", "nothing"], 4, "No video of the corpus 'nothing' has a check yet"),
         ([VIDEO_ID, "--corpus", "x"], 2, "Give one of them"),
         (["--base-url", "site"], 2, "Begin it with https://"),
     ],

@@ -72,7 +72,7 @@ def test_a_model_is_pulled_listed_and_removed(factible: Run, hub: FakeHub, home:
     assert model_path(home, "nli-base") == home / "models" / "nli-base"
     assert listed(factible, "nli-base") == told
     assert "nli-deberta-v3-base" in factible("models", "list").stdout
-    assert factible("models", "remove", "nli-base").stdout.strip() == "nli-base was removed."
+    assert factible("models", "remove", "nli-base").stdout.strip() == "Removed nli-base."
     assert listed(factible, "nli-base")["pulled"] is False
     assert factible("models", "remove", "nli-base").stdout.strip() == "nli-base is not there."
 

@@ -56,7 +56,7 @@ def test_the_plan_says_who_is_next_and_why_others_wait(home: Path) -> None:
     assert "verdicts incomplete" in out
     assert "aged" not in out
     assert "1 video waits: fresh enough" in err
-    assert "1 video waits: more than the night may cost" in err
+    assert "1 video waits: beyond the cost per night" in err
     quiet = run("--plan", "--quiet")
     assert quiet[1:] == (out, "")
 

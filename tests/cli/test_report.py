@@ -43,7 +43,7 @@ def test_a_folder_of_reports_that_cannot_be_written_is_told_with_how_to_write_el
     (home / "reports").write_text("a file where a folder should be", encoding="utf-8")
     result = factible("report", VIDEO_ID)
     assert (result.exit_code, str(home / "reports") in result.stderr) == (5, True)
-    assert "elsewhere with --output" in result.stderr
+    assert "another file with --output" in result.stderr
 
 
 def test_all_reports_are_written_with_their_index(factible: Run, home: Path) -> None:

@@ -167,7 +167,7 @@ def test_where_there_is_no_browser_the_place_is_printed(factible: Run, home: Pat
     result = factible("open", VIDEO_ID)
     assert result.exit_code == 0
     assert Path(result.stdout.strip()).read_text(encoding="utf-8").startswith("<!")
-    assert "open it elsewhere" in result.stderr
+    assert "Open it elsewhere" in result.stderr
     assert json.loads(factible("open", VIDEO_ID, "--json").stdout)["place"] == result.stdout.strip()
 
 
