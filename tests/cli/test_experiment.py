@@ -47,7 +47,10 @@ def test_an_experiment_is_planned_run_shown_and_compared(
     assert "2/2 everyday-beliefs-talk min_margin=0.5: 1 computed, 5 shared" in ran.stderr
 
     again = factible("experiment", "run", "tiny", "--quiet")
-    assert "0 stages computed, 0 shared with another variant, 12 reused from earlier runs." in again.stdout
+    assert (
+        "0 stages computed, 0 shared with another variant, 12 reused from earlier runs."
+        in again.stdout
+    )
     assert again.stderr == ""
 
     shown = factible("experiment", "show", "tiny")

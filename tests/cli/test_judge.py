@@ -44,7 +44,9 @@ def test_a_dry_run_counts_and_prices_and_asks_nobody(
     result = factible("judge", VIDEO_ID, "--dry-run", "--criteria", "claim_quality")
     assert result.exit_code == 0, result.stderr
     assert "To be judged by openai/gpt-6-luna" in result.stdout
-    assert re.search(r"5 calls, about \$0\.\d+, estimated from the length of the questions", result.stdout)
+    assert re.search(
+        r"5 calls, about \$0\.\d+, estimated from the length of the questions", result.stdout
+    )
     document = json.loads(factible("judge", "--dry-run", "--json").stdout)
     assert document["calls"] == sum(each["calls"] for each in document["criteria"])
     assert len(document["criteria"]) == 7
