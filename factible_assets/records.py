@@ -133,7 +133,7 @@ class Transcript(Record, table="transcripts", key="video_id"):
     text: str = Field(min_length=1)
     language: str | None = None
     kind: TranscriptKind = "unknown"
-    provider: str  # Where the transcript came from, such as file or youtube
+    provider: str  # The source of the transcript, such as file or youtube
     content_hash: str  # SHA-256 of the text, hexadecimal
 
 
@@ -149,7 +149,7 @@ class TranscriptSegment(Record, table="transcript_segments", key="position", ass
     duration_seconds: Seconds
     char_start: Count
     char_end: Count
-    speaker: str | None = None  # As the source names or labels them, such as Ann or SPEAKER_01
+    speaker: str | None = None  # The source's name or label, such as Ann or SPEAKER_01
 
     @property
     def begins(self) -> float:
@@ -173,14 +173,14 @@ class Claim(Record, table="claims", key="claim_id", order="rank, claim_id"):
     importance: Score  # How much the video's thesis rests on the claim
     extraction_confidence: Score
     category: str | None = None
-    context: str | None = None  # Background needed to read the claim
+    context: str | None = None  # Background for understanding the claim
     thesis: str | None = None  # The video's thesis, in at most 25 words
     char_start: Count | None = None
     char_end: Count | None = None
     match_score: Score | None = None  # Similarity of the claim to transcript[char_start:char_end]
     start_seconds: Seconds | None = None
     end_seconds: Seconds | None = None
-    speaker: str | None = None  # Who says it, where the transcript or the corpus names somebody
+    speaker: str | None = None  # By the transcript or the corpus
     basis: ClaimBasis
 
     @model_validator(mode="after")
@@ -208,11 +208,11 @@ class Query(Record, table="queries", key="query_id", order="claim_id, rank, quer
     query_id: str
     claim_id: str
     video_id: str
-    rank: int = Field(ge=1, description="Order in which the claim's queries are tried, from 1.")
+    rank: int = Field(ge=1, description="Order of the claim's queries, from 1.")
     text: str
     query_type: QueryType
-    priority: int = Field(ge=1, le=5, description="1 is always asked, 5 only for completeness.")
-    seeks_opposite: bool = False  # Whether the query looks for the contrary of the claim
+    priority: int = Field(ge=1, le=5, description="1 is essential, 5 completes.")
+    seeks_opposite: bool = False  # Whether the query seeks the opposite of the claim
     basis: QueryBasis
     status: Status = "ok"
     reason: str | None = None
@@ -255,12 +255,12 @@ class SearchHit(
     page: int = Field(ge=1)
     rank: int = Field(ge=1, description="Position in the provider's answer, counted over pages.")
     title: str
-    url: str  # As the provider gave it
+    url: str  # In the provider's form
     canonical_url: str
     domain: str  # The registrable domain
     snippet: str
     published_on: date | None = None
-    citation_count: int | None = None  # How often the paper is cited, if the provider knows papers
+    citation_count: int | None = None  # Citations of the paper, from providers of papers
 
 
 class PriorFactCheck(
@@ -285,19 +285,19 @@ class PriorFactCheck(
     rank: int = Field(ge=1, description="The most similar review of the claim is 1.")
     status: Status
     reason: str | None = None
-    publisher: str | None = None  # Who reviewed, as it calls itself
+    publisher: str | None = None  # The publisher's own name
     domain: str | None = None  # The publisher's registrable domain
-    url: str | None = None  # Of the review, as the provider gave it
+    url: str | None = None  # Of the review, in the provider's form
     canonical_url: str | None = None
     title: str | None = None
-    claim_reviewed: str | None = None  # The claim that was reviewed, in the words of the review
-    claimant: str | None = None  # Who is said to have made it
+    claim_reviewed: str | None = None  # The reviewed claim, in the review's words
+    claimant: str | None = None  # The author of the reviewed claim
     # The publisher's own words, such as Mostly false; scales differ.
     textual_rating: str | None = None
     reviewed_on: date | None = None
     claimed_on: date | None = None
     language: str | None = None  # Of the review, such as en (BCP 47)
-    similarity: Score | None = None  # How much the reviewed claim and the video's have in common
+    similarity: Score | None = None  # Of the reviewed claim and the video's
     latency_seconds: Seconds = Field(default=0.0, description="Of the look-up that found it.")
 
     @model_validator(mode="after")
@@ -324,7 +324,7 @@ class ReliabilityRating(
     source_class: SourceClass
     bias: str | None = None
     datasets: tuple[str, ...] = ()  # The rating sets that list it
-    listed_as: str | None = None  # The listed domain that decided, if it is a parent
+    listed_as: str | None = None  # The deciding parent domain, if it was not `domain`
     reasons: tuple[str, ...]
     domain_age_years: float | None = Field(default=None, ge=0)
     status: Status = "ok"  # infra_error: the domain age is missing
@@ -410,14 +410,14 @@ class Evidence(
     rating_score: Score
     bias: str | None = None
     source_class: SourceClass = "unknown"
-    origin: str | None = None  # Sources with the same origin tell one and the same story
-    rejected_quotes: Count = 0  # Quotes offered by the reasoner that stand nowhere in the page
+    origin: str | None = None  # Sources with one origin repeat the same story
+    rejected_quotes: Count = 0  # The reasoner's quotes that are not in the page
     basis: Basis | None = None
-    # Whether the page itself could not be fetched: its search snippet was read.
+    # Whether the search snippet stands in for a page that could not be fetched.
     page_due: bool = False
-    machine_stance: str | None = None  # As it was read, where a reviewer overruled it in `stance`
-    machine_rating: str | None = None  # As it was rated, where a reviewer overruled it in `rating`
-    ground: str | None = None  # Why the embedded engine reads it so: an assertion, …, by its tone
+    machine_stance: str | None = None  # Before a reviewer overruled `stance`
+    machine_rating: str | None = None  # Before a reviewer overruled `rating`
+    ground: str | None = None  # The embedded engine's ground, such as assertion or rating
 
     @model_validator(mode="after")
     def _only_read_evidence_has_a_stance(self) -> Self:
@@ -452,7 +452,7 @@ class Verdict(
     summary: str
     vote_stance: Stance | None = None  # The reliability-weighted vote over the evidence's stances
     vote_margin: float | None = Field(default=None, ge=-1.0, le=1.0)
-    reasoner_stance: Stance | None = None  # The reasoner's own verdict, kept beside the vote
+    reasoner_stance: Stance | None = None  # The reasoner's own verdict, beside the vote
     disagreement: bool = False  # Whether the vote and the reasoner differ
     evidence_quality: Score
     supporting: Count
@@ -460,16 +460,16 @@ class Verdict(
     mixed: Count
     unclear: Count
     independent_origins: Count
-    missing: Count  # Sources that could not be read because services failed
-    # Whether services failed and left something open: the stance, how sure it is, or its words.
+    missing: Count  # Sources that are unread because services failed
+    # Whether a failed service left the stance, its confidence or its words open.
     recheck_due: bool = False
     basis: Basis
     veracity: str | None = Field(
         default=None,
         pattern=f"^({'|'.join(get_args(Veracity))})$",
-        description="The verdict on six levels, where it was reached on them.",
+        description="The verdict on six levels, for methods that use them.",
     )
-    strategy: str = "standard"  # How the claim was checked
+    strategy: str = "standard"  # The name of the strategy
 
     @model_validator(mode="after")
     def _only_complete_verdicts_have_a_stance(self) -> Self:
@@ -495,12 +495,12 @@ class Step(
     round: int = Field(ge=1, description="A new plan begins a new round.")
     position: int = Field(ge=1, description="Order among the claim's steps, from 1.")
     step: StepKind
-    technique: str  # How it was done, in the strategy's own words
+    technique: str  # In the strategy's own words
     asked: str = ""
     got: str = ""
-    used: tuple[str, ...] = ()  # Ids of the rows that went into it
-    made: tuple[str, ...] = ()  # Ids of the rows that came of it
-    calls: Count = 0  # Model calls that were made in it
+    used: tuple[str, ...] = ()  # Ids of its input rows
+    made: tuple[str, ...] = ()  # Ids of its output rows
+    calls: Count = 0  # Model calls
     tokens: Count = 0
     cost_usd: float = Field(default=0.0, ge=0)
     seconds: Seconds = 0.0
@@ -520,7 +520,7 @@ class LlmCall(
     """One call of a language model, with its purpose."""
 
     call_id: str
-    request_id: str | None = None  # The request itself; every row that goes back to it names it
+    request_id: str | None = None  # Shared by all rows of one request
     video_id: str
     stage: CallStage
     claim_id: str | None = None
@@ -544,15 +544,15 @@ class MediaFinding(
     content_hash: str | None = None  # SHA-256 of the picture's bytes
     kind: Literal["metadata", "error_level", "match", "miscaption", "deepfake"]
     rank: int = Field(ge=1, description="Order among the findings of this kind of this picture.")
-    provider: str  # Who found it; this project itself is local
-    match_class: MatchKind | None = None  # How a picture elsewhere relates
-    claim_id: str | None = None  # The claim that a caption is held to
+    provider: str  # The service; this project itself is local
+    match_class: MatchKind | None = None  # The relation of a picture elsewhere
+    claim_id: str | None = None  # The claim that the caption is compared with
     url: str | None = None  # The page, or else the picture, elsewhere
     title: str | None = None
     published_on: date | None = None  # Of the page elsewhere
     score: Score | None = None  # How strong the hint is
     status: Status
-    reason: str | None = None  # What was found, in words; or why not
+    reason: str | None = None  # The finding in words, or why there is none
     latency_seconds: Seconds = 0.0
 
     @model_validator(mode="after")
@@ -592,30 +592,29 @@ class ReviewAction(Record, table="review_actions", assets=""):
     action_id: str
     video_id: str
     claim_id: str
-    reviewer: str = Field(min_length=1, max_length=80, description="As they call themselves.")
+    reviewer: str = Field(min_length=1, max_length=80, description="The reviewer's own name.")
     acted_at: datetime
-    position: int = Field(default=1, ge=1, description="Order among what was entered at once.")
+    position: int = Field(default=1, ge=1, description="Order among simultaneous actions.")
     action: ReviewKind
     target: str | None = Field(
         default=None,
-        description="A query_id, the canonical URL of a source, a domain; of an added claim what "
-        "was said in the transcript; of a ruling its scale.",
+        description="A query_id, the canonical URL of a source, a domain; for an added claim its "
+        "transcript passage; for a ruling its scale.",
     )
     value: str | None = Field(
         default=None,
         max_length=4000,
-        description="The words of a query, a note or a claim (of a split one, the parts, one a "
-        "line), the URL of a source as it was given, a stance, a rating, a person, or the label of "
-        "a ruling.",
+        description="The text of a query, a note or a claim (for a split the parts, one per line), "
+        "the given URL of a source, a stance, a rating, a person, or the label of a ruling.",
     )
-    query_id: str | None = None  # Of the query that the words make
+    query_id: str | None = None  # Of the new query
     query_type: QueryType | None = None
     seeks_opposite: bool = False
     reason: str | None = Field(
-        default=None, max_length=4000, description="Why; of a ruling, the ruling in prose."
+        default=None, max_length=4000, description="The reason; for a ruling its prose."
     )
-    stance: Stance | None = None  # What the label of a ruling says
-    organisation: str | None = None  # For whom a ruling was signed
+    stance: Stance | None = None  # The stance of the ruling's label
+    organisation: str | None = None  # The organisation behind a ruling
 
     @model_validator(mode="after")
     def _action_is_whole(self) -> Self:

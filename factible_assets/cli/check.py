@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
@@ -27,13 +26,12 @@ from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
 from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
-from factible_assets.files import digest
+from factible_assets.files import digest, slug
 from factible_assets.records import Verdict
 from factible_assets.runs.targets import Target, resolve, unchecked
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import balance_words, clock, counted, dollars, plain, sureness
 from resources.errors import SetupError
-from resources.lines import PlacedError, read_text
 
 if TYPE_CHECKING:  # --help and completion load no reports
     from factible_assets.runs.result import Checked
@@ -248,38 +246,6 @@ def as_document(checked: Checked) -> dict[str, Any]:
 claims_app = Typer()
 
 
-def _list_name(stem: str) -> str:
-    """Return a file's name as part of a corpus name; a digest stands for other letters."""
-    safe = re.sub(r"[^A-Za-z0-9_-]+", "-", stem)[:50].strip("-")
-    is_whole = all(each.isascii() or not each.isalnum() for each in stem)
-    return safe if is_whole and safe else f"{safe[:39]}-{digest(stem.encode())}".strip("-")
-
-
-def _refuse_another_list(file: Path, kept: Path) -> None:
-    """Raise FactibleError if `kept` holds another list: one without any claim of this file."""
-    from factible_assets.exchange.claims import StatedClaim, read_claim_list
-
-    if not kept.exists():
-        return
-    try:
-        stated = list(read_claim_list(read_text(file), file))
-    except PlacedError:
-        return  # the import reports it
-    new = {each.claim.text for each in stated if isinstance(each, StatedClaim)}
-    old = {
-        claim.text
-        for corpus in load_corpus(kept).corpora
-        for entry in corpus.videos
-        for claim in entry.claims or ()
-    }
-    if new and old and not new & old:
-        raise FactibleError(
-            f"{kept} holds another list of this name: {counted(len(old), 'claim')}, and {file} "
-            "has none of them.",
-            "Rename the file to keep both, or replace the other list with --force.",
-        )
-
-
 def _refuse_unwritable(output: Path | None, file: Path) -> None:
     """Raise UsageError if the output is a folder, or the list itself, which would be lost."""
     if output is None or not output.exists():
@@ -309,9 +275,9 @@ def check_list(
 ) -> None:
     """Fact-check a list of claims, several at once.
 
-    If a claim has a date, the check uses only older sources. The list becomes the corpus
-    claims-NAME, named after the file, so `factible evaluate` can compare the verdicts with the
-    labels. Ctrl-C stops cleanly, and the same command continues.
+    If a claim has a date, the check uses only older sources. The list becomes a corpus, claims-…,
+    so `factible evaluate` can compare the verdicts with the labels. Ctrl-C stops cleanly, and the
+    same command continues.
 
     Example: factible claims check claims.csv -o checked.csv
     """
@@ -324,10 +290,9 @@ def check_list(
     config = arguments.checked_config(arguments.given_options(context))
     settings = load_settings()
     settings.ensure_home()
-    # The prefix keeps a list from overwriting the user's own corpora.
-    name = f"claims-{_list_name(file.stem)}"
-    if not force:
-        _refuse_another_list(file, settings.home_corpora / f"{name}.yaml")
+    # The path's digest distinguishes lists with the same file name.
+    path = str(file.resolve()).encode("utf-8", "surrogateescape")
+    name = f"claims-{slug(file.stem)}-{digest(path)}"
     done = import_corpus(
         file, settings.home_corpora, form="csv", name=name, limit=limit, replace=True
     )

@@ -54,7 +54,6 @@ def evaluate(
             help="A sentence-embedding model in full precision (a folder with model.safetensors).",
         ),
     ] = None,
-    resamples: Annotated[int, Option(min=100, max=100_000, help="Draws per interval.")] = 2000,
     every: Annotated[
         bool, Option("--all", help="Print every metric, not only the dozen main figures.")
     ] = False,
@@ -102,7 +101,7 @@ def evaluate(
             "MiniLM's .73."
         )
     by = ClaimMatcher(_similarity(matcher, model))
-    found = evaluate_corpora(store, reading, by, corpora=corpus or [], bootstrap=resamples)
+    found = evaluate_corpora(store, reading, by, corpora=corpus or [])
     if output_mode.json:
         result({"corpora": {name: document(each) for name, each in found.items()}})
         return

@@ -55,8 +55,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "experiment": ("experiment.app", "Run the pipeline under many settings and compare them."),
     },
     "Serve": {
-        "dev": ("serve.dev", "Serve the Dagster UI, with sensors and schedules."),
-        "serve": ("serve.serve", "Serve the desk and the HTTP API."),
+        "dev": ("machine.dev", "Serve the Dagster UI, with sensors and schedules."),
+        "serve": ("machine.serve", "Serve the desk and the HTTP API."),
     },
     "This machine": {
         "doctor": ("machine.doctor", "Test every service that is set up."),
@@ -64,7 +64,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "completion": ("arguments.completion", "Print the completion script of a shell."),
         "models": ("machine.models_app", "Fetch and list open models on this machine."),
         "restore": ("machine.restore", "Replace a lost warehouse by the published copy."),
-        "forget": ("forget.forget", "Remove a video with all its results."),
+        "forget": ("corpus.forget", "Remove a video with all its results."),
         "retention": ("machine.retention", "Remove old page texts, cached answers and runs."),
         "upgrade": ("machine.upgrade", "Copy an older warehouse into the current schema."),
         "migrate": ("machine.migrate_app", "Move the warehouse into a lake."),

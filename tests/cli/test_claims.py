@@ -42,7 +42,7 @@ def test_a_knob_out_of_its_range_is_refused(factible: Run, tmp_path: Path) -> No
     assert result.exit_code == 2
 
 
-def test_another_list_of_the_same_name_is_not_overwritten(
+def test_each_list_has_a_corpus_of_its_own_whatever_its_name(
     factible: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "check_claim_list", unasked)
@@ -50,18 +50,15 @@ def test_another_list_of_the_same_name_is_not_overwritten(
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "list.csv").write_text(f"claim\n{claim}\n", encoding="utf-8")
     assert factible("claims", "check", tmp_path / "x" / "list.csv").exit_code == 0
-    kept = (home / "corpora" / "claims-list.yaml").read_text("utf-8")
-    refused = factible("claims", "check", tmp_path / "y" / "list.csv")
-    assert refused.exit_code == ExitCode.BAD_INPUT
-    assert "holds another list of this name: 1 claim" in refused.stderr
-    assert (home / "corpora" / "claims-list.yaml").read_text("utf-8") == kept
+    assert factible("claims", "check", tmp_path / "y" / "list.csv").exit_code == 0
     both = tmp_path / "x" / "list.csv"
     both.write_text("claim\nHoney keeps.\nThe seas rise.\n", encoding="utf-8")
     assert factible("claims", "check", both).exit_code == 0
+    assert len(list((home / "corpora").glob("claims-list-*.yaml"))) == 2
     for name in ("\u4e3b\u5f20.csv", "\u0423\u0442\u0432.csv"):
         (tmp_path / name).write_text("claim\nHoney keeps.\n", encoding="utf-8")
         factible("claims", "check", tmp_path / name)
-    assert len(list((home / "corpora").glob("claims-*.yaml"))) == 3
+    assert len(list((home / "corpora").glob("claims-*.yaml"))) == 4
 
 
 def test_the_list_itself_and_a_folder_are_refused_as_output(

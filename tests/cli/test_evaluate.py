@@ -94,7 +94,7 @@ def test_a_model_is_of_no_use_to_a_lexical_matcher(
 
 def test_without_published_what_the_warehouse_holds_is_measured(factible: Run, home: Path) -> None:
     store_sample(home)
-    result = factible("evaluate", "--resamples", "100")
+    result = factible("evaluate")
     assert result.exit_code == 0, result.stderr
     assert "Corpus unlisted" in result.stdout
     assert "undefined" in result.stdout
@@ -106,7 +106,7 @@ def test_without_published_what_the_warehouse_holds_is_measured(factible: Run, h
 
 def test_json_of_the_warehouse_has_null_for_undefined(factible: Run, home: Path) -> None:
     store_sample(home)
-    result = factible("evaluate", "--resamples", "100", "--matcher", "tf-idf", "--json")
+    result = factible("evaluate", "--matcher", "tf-idf", "--json")
     assert result.exit_code == 0, result.stderr
     corpus = json.loads(result.stdout)["corpora"]["unlisted"]
     figures = {(each["name"], each["averaging"]): each for each in corpus["figures"]}
@@ -120,14 +120,14 @@ def test_a_matcher_by_words_is_offered_by_name_and_says_what_it_inflates(
     factible: Run, home: Path
 ) -> None:
     store_sample(home)
-    result = factible("evaluate", "--resamples", "100", "--matcher", "tf-idf")
+    result = factible("evaluate", "--matcher", "tf-idf")
     assert "optimal, cosine of tf-idf above 0.22" in result.stdout
     assert "inflates" in result.stderr
 
 
 def test_each_video_is_listed_on_request(factible: Run, home: Path) -> None:
     store_sample(home)
-    result = factible("evaluate", "--resamples", "100", "--matcher", "tf-idf", "--details")
+    result = factible("evaluate", "--matcher", "tf-idf", "--details")
     assert "Video by video" in result.stdout
     assert VIDEO_ID in result.stdout
 
