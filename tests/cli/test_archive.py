@@ -29,12 +29,6 @@ def test_pages_are_imported_and_counted(factible: Run, tmp_path: Path) -> None:
     assert "mine" in factible("archive", "info").stdout
 
 
-def test_the_path_of_the_archive_is_a_line_of_its_own(factible: Run, tmp_path: Path) -> None:
-    factible("archive", "import", jsonl(tmp_path / "pages.jsonl", PAGE))
-    path = json.loads(factible("archive", "info", "--json").stdout)["archive"]
-    assert factible("archive", "info").stdout.splitlines()[0] == path
-
-
 def test_importing_again_changes_nothing(factible: Run, tmp_path: Path) -> None:
     source = jsonl(tmp_path / "pages.jsonl", PAGE)
     factible("archive", "import", source)
@@ -56,14 +50,6 @@ def test_a_source_that_is_not_there_is_a_sentence(factible: Run) -> None:
     result = factible("archive", "import", "nowhere.jsonl")
     assert result.exit_code == 4
     assert "nowhere.jsonl" in result.stderr
-
-
-def test_a_folder_of_pages_is_imported(factible: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "pages"
-    folder.mkdir()
-    (folder / "honey.txt").write_text("Honey keeps for years.", encoding="utf-8")
-    result = factible("archive", "import", folder, "--collection", "mine")
-    assert "1 page added" in result.stdout
 
 
 def test_a_changed_folder_is_another_collection(tmp_path: Path) -> None:

@@ -70,12 +70,6 @@ def test_what_cannot_be_cleared_is_told_and_no_success(factible: Run, home: Path
     assert f"{home / 'cache'} could not clear: pages." in result.stderr
 
 
-def test_a_kind_that_does_not_exist_is_wrong_usage(factible: Run) -> None:
-    result = factible("cache", "clear", "--kind", "cookies")
-    assert result.exit_code == 2
-    assert "cookies" in result.stderr
-
-
 def test_ages_and_room_are_settings(factible: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FACTIBLE_CACHE_SEARCH_DAYS", "0.5")
     monkeypatch.setenv("FACTIBLE_CACHE_MEGABYTES", "100")

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from factible_assets.cli.check import _show, as_document
-from factible_assets.cli.corpus import import_pages
 from factible_assets.cli.output import as_json
 from factible_assets.config import FactCheckConfig, run_options
 from factible_assets.corpora.reading import load_corpora
@@ -61,6 +60,9 @@ def test_a_target_that_cannot_be_checked_is_a_sentence(
 @pytest.mark.parametrize(
     "pasted",
     [
+        "{}",
+        "youtube.com/watch?v={}",
+        "https://m.youtube.com/shorts/{}",
         "https://youtu.be/{}.",
         "(https://www.youtube.com/watch?v={})",
         "<https://youtu.be/{}>,",
@@ -104,31 +106,15 @@ def test_a_title_belongs_to_a_transcript_file(factible: Run) -> None:
     assert "--title" in result.stderr
 
 
-def test_pages_and_web_exclude_each_other(factible: Run) -> None:
+def test_pages_exclude_another_web_and_a_rating_of_pages_needs_them(factible: Run) -> None:
     assert factible("check", "x", "--pages", "p", "--web", "live").exit_code == 2
-
-
-def test_a_rating_of_pages_needs_pages(factible: Run) -> None:
-    result = factible("check", "x", "--pages-rating", "high")
-    assert result.exit_code == 2
-    assert "--pages" in result.stderr
+    assert factible("check", "x", "--pages-rating", "high").exit_code == 2
 
 
 def test_a_folder_of_pages_that_is_not_there_is_a_sentence(factible: Run, tmp_path: Path) -> None:
     result = factible("check", talk(tmp_path), "--pages", "nowhere")
     assert result.exit_code == 4
     assert "There is no folder nowhere" in result.stderr
-
-
-def test_links_and_ids_name_the_same_video() -> None:
-    for link in (
-        VIDEO_ID,
-        f"https://youtu.be/{VIDEO_ID}?t=3",
-        f"youtube.com/watch?v={VIDEO_ID}",
-        f"https://m.youtube.com/shorts/{VIDEO_ID}",
-    ):
-        assert bare_id(link) == VIDEO_ID
-    assert bare_id("my-talk") == "my-talk"
 
 
 def test_a_transcript_file_becomes_a_listed_video_with_its_words_copied(tmp_path: Path) -> None:
@@ -169,19 +155,6 @@ def test_another_content_is_another_video(tmp_path: Path) -> None:
     file.write_text(VTT.replace("years", "weeks"), encoding="utf-8")
     assert resolve(str(file), None, settings).video_id != first
     assert len(first) > 11
-
-
-def test_pages_are_imported_once_while_they_stay_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    settings = Settings(home=tmp_path / "home")
-    folder = tmp_path / "pages"
-    folder.mkdir()
-    (folder / "honey.txt").write_text("Honey keeps for years.", encoding="utf-8")
-    name = import_pages(folder, settings)
-    assert "1 page added" in capsys.readouterr().err
-    assert import_pages(folder, settings) == name
-    assert capsys.readouterr().err == ""
 
 
 def test_a_stored_check_is_a_json_document_in_order_of_time(home: Path) -> None:

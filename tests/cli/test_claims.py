@@ -35,7 +35,7 @@ def test_a_list_without_claims_is_a_sentence_with_its_line(factible: Run, tmp_pa
     assert "Nothing was imported" in result.stderr or "no claim" in result.stderr
 
 
-def test_a_knob_out_of_its_range_is_refused(factible: Run, tmp_path: Path) -> None:
+def test_an_option_out_of_its_range_is_refused(factible: Run, tmp_path: Path) -> None:
     file = tmp_path / "list.csv"
     file.write_text("claim\nHoney keeps.\n", encoding="utf-8")
     result = factible("claims", "check", file, "--max-results", "99")

@@ -49,7 +49,3 @@ def test_bash_completes_commands_options_and_videos(home: Path) -> None:
 def test_each_shell_has_a_script_that_asks_the_program(factible: Run, shell: str) -> None:
     script = factible("completion", shell).stdout
     assert f"_FACTIBLE_COMPLETE=complete_{shell}" in script
-
-
-def test_an_unknown_shell_is_wrong_usage(factible: Run) -> None:
-    assert factible("completion", "tcsh").exit_code == 2

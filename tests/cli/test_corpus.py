@@ -57,16 +57,6 @@ def test_every_problem_is_told_at_once(factible: Run, tmp_path: Path) -> None:
     assert len(told) == 8
 
 
-def test_problems_can_be_read_as_json(factible: Run, tmp_path: Path) -> None:
-    talk(tmp_path)
-    file = tmp_path / "mine.yaml"
-    file.write_text(WRONG_AT_LINE_7, encoding="utf-8")
-    result = factible("corpus", "validate", file, "--json")
-    (problem,) = json.loads(result.stdout)
-    assert (problem["file"], problem["line"]) == (str(file), 7)
-    assert result.exit_code == 4
-
-
 def test_the_corpora_of_the_project_have_no_problems(factible: Run) -> None:
     result = factible("corpus", "validate")
     assert result.stdout == ""

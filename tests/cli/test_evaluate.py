@@ -147,9 +147,3 @@ def test_what_cannot_be_evaluated_is_said_in_a_sentence(
     assert result.exit_code == code
     assert said in result.stderr
     assert result.stdout == ""
-
-
-def test_nothing_checked_yet_names_the_next_step(factible: Run) -> None:
-    result = factible("evaluate")
-    assert result.exit_code == 4
-    assert "Check a video first" in result.stderr

@@ -55,7 +55,7 @@ def test_an_experiment_is_planned_run_shown_and_compared(
 
     shown = factible("experiment", "show", "tiny")
     assert "min_margin=0.5" in shown.stdout
-    assert "One video: there is no interval and no test." in shown.stdout
+    assert "One video allows no interval and no test." in shown.stdout
 
     compared = factible("experiment", "compare", "tiny", "--baseline", "min_margin=0.5")
     assert compared.exit_code == 0, compared.stderr

@@ -79,13 +79,6 @@ def test_what_cannot_be_exported_is_told_with_the_remedy(
     assert not (home / "exports").exists()
 
 
-def test_without_a_warehouse_nothing_is_written(factible: Run, home: Path) -> None:
-    result = factible("export")
-    assert result.exit_code == 4
-    assert "factible demo" in result.stderr
-    assert not home.exists()
-
-
 def test_a_place_that_cannot_be_written_is_told(factible: Run, home: Path, tmp_path: Path) -> None:
     store_sample(home)
     (tmp_path / "taken").write_text("a file")

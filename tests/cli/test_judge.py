@@ -30,12 +30,6 @@ def test_without_a_model_the_remedy_is_said_and_nothing_is_invented(
     assert store.query("FROM judgements").is_empty()
 
 
-def test_before_anything_was_checked_there_is_nothing_to_judge(factible: Run) -> None:
-    result = factible("judge")
-    assert result.exit_code == 4
-    assert "factible demo" in result.stderr
-
-
 def test_a_dry_run_counts_and_prices_and_asks_nobody(
     factible: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

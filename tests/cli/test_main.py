@@ -35,12 +35,6 @@ HEAVY = (
 )
 
 
-def test_help_says_what_exit_codes_mean(factible: Run) -> None:
-    words = " ".join(factible("--help").stdout.split())
-    for code in ("0 done", "1 failed", "2 wrong usage", "3 done, but some", "4 bad input", "130"):
-        assert code in words
-
-
 def test_help_says_how_to_give_an_id_that_begins_with_a_dash(factible: Run) -> None:
     words = " ".join(factible("check", "--help").stdout.split())
     assert "factible check --json -- -LDjqcvSbP4" in words
@@ -148,7 +142,7 @@ def test_a_wrong_option_is_wrong_usage(factible: Run) -> None:
         ("--minimum-rating", "splendid"),
     ],
 )
-def test_a_knob_out_of_its_range_is_wrong_usage_and_writes_nothing(
+def test_an_option_out_of_its_range_is_wrong_usage_and_writes_nothing(
     factible: Run, home: Path, option: str, value: str
 ) -> None:
     result = factible("check", "x", option, value)
@@ -169,16 +163,6 @@ def test_a_data_folder_that_cannot_be_used_is_a_sentence(
     assert f"{blocked} is not a folder" in result.stderr
     assert "FACTIBLE_HOME" in result.stderr
     assert "Traceback" not in result.stderr
-
-
-def test_debug_adds_the_traceback(factible: Run) -> None:
-    plain = factible("sql", "select 1")
-    detailed = factible("--debug", "sql", "select 1")
-    assert plain.exit_code == detailed.exit_code == 4
-    assert "Traceback" not in plain.stderr
-    assert "Traceback" in detailed.stderr
-    assert "There is no warehouse" in plain.stderr
-    assert "There is no warehouse" in detailed.stderr
 
 
 RAISING = """
@@ -215,12 +199,6 @@ def test_an_unforeseen_error_is_a_sentence_that_asks_for_the_traceback() -> None
     assert "unexpected ZeroDivisionError" in result.stderr
     assert "factible --debug" in result.stderr
     assert "Traceback" not in result.stderr
-
-
-def test_an_unforeseen_error_shows_its_traceback_when_asked() -> None:
-    result = run_raising("ZeroDivisionError('by zero')", "--debug")
-    assert result.returncode == 1
-    assert "Traceback" in result.stderr
 
 
 def test_errors_of_other_rooms_are_known_by_their_true_names() -> None:
@@ -300,11 +278,6 @@ def test_who_stops_reading_what_is_said_meanwhile_ends_nothing(is_one_pipe: bool
     assert ended.stdout == (None if is_one_pipe else "done\n")
 
 
-def test_json_on_stdout_is_json_alone(factible: Run) -> None:
-    result = factible("archive", "info", "--json")
-    assert json.loads(result.stdout)["collections"] == {}
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -322,16 +295,6 @@ def test_with_json_a_failure_is_a_document_too(
     assert (result.exit_code, document["exit_code"], document["success"]) == (code, code, False)
     assert words in document["error"]
     assert words in result.stderr
-
-
-def test_an_unforeseen_error_is_told_in_the_document_too() -> None:
-    words, code = message_and_code(ZeroDivisionError("by zero"))
-    assert "unexpected ZeroDivisionError" in words
-    assert code == 1
-
-
-def test_without_json_nothing_is_printed_where_a_command_failed(factible: Run) -> None:
-    assert factible("check", "no-such-video").stdout == ""
 
 
 def test_a_password_that_a_class_keeps_to_itself_stands_in_no_document() -> None:

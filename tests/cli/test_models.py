@@ -74,7 +74,7 @@ def test_a_model_is_pulled_listed_and_removed(factible: Run, hub: FakeHub, home:
     assert "nli-deberta-v3-base" in factible("models", "list").stdout
     assert factible("models", "remove", "nli-base").stdout.strip() == "Removed nli-base."
     assert listed(factible, "nli-base")["pulled"] is False
-    assert factible("models", "remove", "nli-base").stdout.strip() == "nli-base is not there."
+    assert factible("models", "remove", "nli-base").stdout.strip() == "There is no nli-base."
 
 
 def test_a_file_that_factible_does_not_know_is_not_fetched(
@@ -105,10 +105,6 @@ def test_the_list_says_what_serves_without_any_pull(factible: Run) -> None:
     row = listed(factible, "nli-base")
     assert row["pulled"] is False
     assert row["in_use"] == "not used: the plain reader reads pages"
-
-
-def test_a_model_that_does_not_exist_is_wrong_usage(factible: Run) -> None:
-    assert factible("models", "pull", "gpt").exit_code == 2
 
 
 # --- Reading by labels --------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import socket
-from pathlib import Path
 
 import pytest
 
@@ -61,12 +60,3 @@ def test_a_short_token_is_refused_without_repeating_it(
     assert result.exit_code == 5
     assert "at least 16 characters" in result.stderr
     assert "hunter2" not in result.stderr
-
-
-def test_a_data_folder_that_cannot_be_written_is_said(
-    factible: Run, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home.write_text("in the way", "utf-8")
-    result = factible("serve", "--port", "0")
-    assert result.exit_code == 5
-    assert str(home) in result.stderr

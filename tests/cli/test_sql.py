@@ -172,15 +172,6 @@ def test_json_may_be_asked_for_as_everywhere(factible: Run) -> None:
     assert factible("sql", "select 1", "--json", "-f", "csv").exit_code == 2
 
 
-def test_a_wrong_query_is_a_sentence_with_a_hint_and_no_traceback(factible: Run) -> None:
-    result = factible("sql", "select stanse from current_verdicts")
-    assert result.exit_code == 4
-    assert "stanse" in result.stderr
-    assert "stance" in result.stderr
-    assert "Traceback" not in result.stderr
-    assert result.stdout == ""
-
-
 def test_what_duckdb_says_of_its_own_inside_is_left_out(factible: Run) -> None:
     result = factible(
         "sql", "call enable_profiling(format='json', save_location='x.json'); select 1"
