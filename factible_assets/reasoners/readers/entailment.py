@@ -21,6 +21,7 @@ from factible_assets.reasoners.embedded.embedder import open_session
 from factible_assets.reasoners.readers.base import PageReading
 from factible_assets.reasoners.readers.passages import Selection
 from factible_assets.records import Stance
+from resources.errors import SetupError
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -87,7 +88,7 @@ class EntailmentReader:
     async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
         """Return the side of the strongest passage; sides of about equal strength are "mixed".
 
-        The model sees each passage without the title. Raises InferenceUnavailableError if the model
+        The model sees each passage without the title. Raises SetupError if the model
         cannot be loaded.
         """
         return await asyncio.to_thread(self._read, claim, selection)
@@ -130,10 +131,6 @@ _REMEDY = (
 )
 
 
-class InferenceUnavailableError(Exception):
-    """The files of an inference model are missing or unusable."""
-
-
 class OnnxInference:
     """The `InferenceModel` of a folder with model.onnx, tokenizer.json and config.json.
 
@@ -160,7 +157,7 @@ class OnnxInference:
     def infer(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Inference]:
         """Return the probabilities for each pair of premise and hypothesis.
 
-        Raises InferenceUnavailableError if the model cannot be loaded.
+        Raises SetupError if the model cannot be loaded.
         """
         with self._lock:
             session, tokenizer, labels = self._open()
@@ -171,7 +168,7 @@ class OnnxInference:
             places = order[start : start + _BATCH]
             scores = _run(session, tokenizer, [pairs[place] for place in places])
             if scores.shape[-1] != len(labels):
-                raise InferenceUnavailableError(
+                raise SetupError(
                     f"The inference model gives {scores.shape[-1]} scores, and its {_CONFIG} names "
                     f"{len(labels)} labels. {_REMEDY}"
                 )
@@ -206,7 +203,7 @@ def _open(folder: Path) -> tuple[InferenceSession, Tokenizer, tuple[str, ...]]:
 
     for name in (_WEIGHTS, _TOKENIZER, _CONFIG):
         if not (folder / name).is_file():
-            raise InferenceUnavailableError(
+            raise SetupError(
                 f"The inference model's file {folder / name} does not exist. {_REMEDY}"
             )
     try:
@@ -215,7 +212,7 @@ def _open(folder: Path) -> tuple[InferenceSession, Tokenizer, tuple[str, ...]]:
         session = open_session(str(folder / _WEIGHTS))
     # Both libraries raise bare Exception or private types for a file that is not a model.
     except Exception as error:
-        raise InferenceUnavailableError(
+        raise SetupError(
             f"The inference model in {folder} cannot be used: {error}. {_REMEDY}"
         ) from error
     tokenizer.enable_truncation(max_length=_MAX_TOKENS, strategy="only_first")

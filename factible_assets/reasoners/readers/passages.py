@@ -133,7 +133,7 @@ def select_passages(
 
     Passages are embedded with the title before them, because it often names the subject where the
     passage only says "it". The snippet replaces a page without text. Raises
-    EmbedderUnavailableError if the embedding model cannot be loaded.
+    SetupError if the embedding model cannot be loaded.
     """
     excerpt = tuple(page_sentences(snippet))
     candidates, stems = _candidates(text)

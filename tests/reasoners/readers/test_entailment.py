@@ -19,12 +19,12 @@ import tokenizers
 from factible_assets.reasoners.readers.entailment import (
     EntailmentReader,
     Inference,
-    InferenceUnavailableError,
     OnnxInference,
     read_labels,
 )
 from factible_assets.reasoners.readers.page_text import PageSentence
 from factible_assets.reasoners.readers.passages import Passage, Selection
+from resources.errors import SetupError
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "yes", "no", "maybe", "there", "evidence"]
 THREE = {"0": "contradiction", "1": "entailment", "2": "neutral"}
@@ -217,20 +217,20 @@ def test_threads_share_one_model(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "config.json"])
 def test_a_missing_file_is_named_with_the_remedy(folder: Path, name: str) -> None:
     (folder / name).unlink()
-    with pytest.raises(InferenceUnavailableError, match=f"{name} does not exist.*models pull nli"):
+    with pytest.raises(SetupError, match=f"{name} does not exist.*models pull nli"):
         OnnxInference(folder).infer([("yes", "no")])
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "config.json"])
 def test_a_file_that_is_not_what_it_should_be_is_a_sentence(folder: Path, name: str) -> None:
     (folder / name).write_bytes(b"this is something else")
-    with pytest.raises(InferenceUnavailableError, match="cannot be used"):
+    with pytest.raises(SetupError, match="cannot be used"):
         OnnxInference(folder).infer([("yes", "no")])
 
 
 def test_a_model_with_more_scores_than_labels_is_refused(tmp_path: Path) -> None:
     odd = make(tmp_path / "odd", {"0": "entailment", "1": "not_entailment"}, outputs=3)
-    with pytest.raises(InferenceUnavailableError, match="3 scores"):
+    with pytest.raises(SetupError, match="3 scores"):
         OnnxInference(odd).infer([("yes", "no")])
 
 

@@ -103,7 +103,7 @@ def extract_claims(
         The claims without a thesis: which sentence a talk argues for is too seldom sure.
 
     Raises:
-        EmbedderUnavailableError: The embedder's model cannot be loaded.
+        SetupError: The embedder's model cannot be loaded.
         ReasonerRefusalError: The transcript is not in English.
     """
     if not is_english(transcript.text):
