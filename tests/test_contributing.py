@@ -232,7 +232,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
         f"{A}evaluation/measures.py": (
             Put(
                 '    _of_stances("boldness", stances.boldness, trivial=lambda it, among: None),\n',
-                before='    _of_stances(\n        "stance accuracy"',
+                before='    _of_stances("stance accuracy"',
             ),
         ),
     },

@@ -1,4 +1,4 @@
-"""Claims that a corpus gives are checked as they are worded, and nobody is asked for claims."""
+"""Checks of claims that a corpus gives: no model extracts claims."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_an_imported_claim_keeps_its_words(tmp_path: Path) -> None:
 def test_given_claims_are_stored_with_their_place_without_a_model(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A model that is named and has no key would fail whoever asked it.
+    # A call of this model would fail, because it has no key.
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     home = pipeline.settings.ensure_home() / "corpora"
     home.mkdir()

@@ -201,18 +201,15 @@ def _mean_importance_error(video: ScoredVideo) -> Ratio:
 def _correlation(
     name: str, of: Callable[[Sequence[tuple[float, float]]], float | None]
 ) -> PooledMeasure[tuple[float, float]]:
+    def trivial(pairs: Sequence[tuple[float, float]], _: object) -> float | None:
+        return None if of(pairs) is None else 0.0
+
     return PooledMeasure(
-        name,
-        "claims",
-        "matched claims",
-        _importances,
-        of,
-        trivial=lambda pairs, _: None if of(pairs) is None else 0.0,
-        averaged=True,
+        name, "claims", "matched claims", _importances, of, trivial=trivial, averaged=True
     )
 
 
-_GOLD: Final = "annotated claims"
+_MATCHED, _GOLD = "matched claims", "annotated claims"
 _AT_DEPTHS: Final[tuple[tuple[Any, ...], ...]] = (
     ("precision", "extracted claims", claims.precision_at_k, None),
     ("recall", _GOLD, claims.recall_at_k, None),
@@ -226,7 +223,7 @@ _CLAIMS: Final[tuple[Measure, ...]] = (
         for name, unit, metric, count in _AT_DEPTHS
         for k in (None, *DEPTHS)
     ),
-    _of_claims("MAP over hits", "matched claims", claims.average_precision_over_hits),
+    _of_claims("MAP over hits", _MATCHED, claims.average_precision_over_hits),
     _of_claims("MAP over relevant", _GOLD, claims.average_precision_over_relevant),
     _of_claims("nDCG by importance", _GOLD, claims.ndcg_by_importance, _weighed_gold),
     _of_claims(
@@ -237,7 +234,7 @@ _CLAIMS: Final[tuple[Measure, ...]] = (
     ),
     _of_claims(
         "importance MAE",
-        "matched claims",
+        _MATCHED,
         claims.importance_mae,
         better="lower",
         baseline=_mean_importance_error,
@@ -252,11 +249,16 @@ _CLAIMS: Final[tuple[Measure, ...]] = (
 
 def _of_stances(
     name: str,
-    of: Callable[[Sequence[Judgement]], float | None],
+    metric: Callable[[Sequence[Judgement]], Ratio | float | None],
     unit: str = "claims",
     **others: Any,
 ) -> PooledMeasure[Judgement]:
     """Return a metric of judged claims; its trivial answer is their majority class."""
+
+    def of(judged: Sequence[Judgement]) -> float | None:
+        found = metric(judged)
+        return found.value if isinstance(found, Ratio) else found
+
     usual: dict[str, Any] = {
         "items": lambda video: video.judgements,
         "trivial": lambda it, among: of(stances.as_majority(it, among)),
@@ -267,18 +269,12 @@ def _of_stances(
 
 _of_decided = partial(_of_stances, count=lambda it: len(stances.decided(it)), better="lower")
 STANCE_MEASURES: Final[tuple[PooledMeasure[Judgement], ...]] = (
-    _of_stances(
-        "stance accuracy", lambda it: stances.accuracy(it).value, averaged=True, headline=True
-    ),
+    _of_stances("stance accuracy", stances.accuracy, averaged=True, headline=True),
     _of_stances("macro-F1", stances.macro_f1),
-    _of_decided(
-        "Brier score",
-        lambda it: stances.brier(it).value,
-        trivial=lambda it, _: stances.majority_brier(it),
-    ),
+    _of_decided("Brier score", stances.brier, trivial=lambda it, _: stances.majority_brier(it)),
     _of_decided(
         "expected calibration error",
-        lambda it: stances.expected_calibration_error(it).value,
+        stances.expected_calibration_error,
         trivial=lambda it, _: None if stances.majority_brier(it) is None else 0.0,
     ),
 )
@@ -287,10 +283,10 @@ STANCE_MEASURES: Final[tuple[PooledMeasure[Judgement], ...]] = (
 # Decided claims on six levels of truth (Raw Evidence, section 4).
 _of_levels = partial(_of_stances, items=lambda video: video.levels, unit="decided claims")
 _LEVELS: Final[tuple[Measure, ...]] = (
-    _of_levels("veracity accuracy", lambda it: stances.accuracy(it).value),
-    _of_levels("veracity soft accuracy", lambda it: stances.soft_accuracy(it).value),
+    _of_levels("veracity accuracy", stances.accuracy),
+    _of_levels("veracity soft accuracy", stances.soft_accuracy),
     _of_levels("veracity macro-F1", stances.macro_f1),
-    _of_levels("veracity MAE", lambda it: stances.level_error(it).value, better="lower"),
+    _of_levels("veracity MAE", stances.level_error, better="lower"),
 )
 
 
@@ -299,10 +295,10 @@ _LEVELS: Final[tuple[Measure, ...]] = (
 
 def _ratio(
     family: Family,
+    assets: tuple[str, ...],
     name: str,
     unit: str,
     metric: Callable[[VideoOutcome], Ratio],
-    assets: Sequence[str] = (),
     **others: Any,
 ) -> RatioMeasure:
     """Return a metric of a video's rows, undefined unless all of these assets ran."""
@@ -319,7 +315,10 @@ def _share(column: str, value: str, outcome: VideoOutcome) -> Ratio:
     return Ratio(listed.count(value), len(listed))
 
 
-_evidence = partial(_ratio, "evidence", assets=("claims", "queries", "evidence"))
+_evidence = partial(_ratio, "evidence", ("claims", "queries", "evidence"))
+_readings = partial(_ratio, "evidence", ("evidence",))
+_answers = partial(_ratio, "evidence", ("verdicts",))
+_origins = partial(_ratio, "evidence", ("claims", "verdicts"))
 
 _ANSWERABILITY: Final[tuple[tuple[str, Answered, Better | None], ...]] = (
     ("questions answered", "answered", "higher"),
@@ -327,8 +326,8 @@ _ANSWERABILITY: Final[tuple[tuple[str, Answered, Better | None], ...]] = (
     ("questions not answered", "not", "lower"),
 )
 _KINDS: Final = (
-    *(("sources rated", "rating", value) for value in get_args(Rating)),
-    *(("sources of class", "source_class", value) for value in get_args(SourceClass)),
+    *((f"sources rated {value}", "rating", value) for value in get_args(Rating)),
+    *((f"sources of class {value}", "source_class", value) for value in get_args(SourceClass)),
 )
 
 _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
@@ -336,54 +335,27 @@ _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
     _evidence("query success rate", "queries", evidence.query_success_rate),
     _evidence("sources per query", "queries", evidence.sources_per_query, better=None),
     _evidence("evidence per claim", "claims", evidence.evidence_per_claim, better=None),
-    _evidence(
+    _origins(
         "independent origins per claim",
         "claims",
         evidence.independent_origins_per_claim,
-        assets=("claims", "verdicts"),
         headline=True,
     ),
-    _evidence(
-        "quote grounding rate",
-        "quotes",
-        evidence.quote_grounding_rate,
-        assets=("evidence",),
-        headline=True,
-    ),
-    _evidence(
-        "contradicted readings",
-        "quotes",
-        evidence.contradicted_readings,
-        assets=("evidence",),
-        better="lower",
-    ),
-    _evidence(
-        "mixed-up calls", "calls", evidence.mixed_up_calls, assets=("evidence",), better="lower"
-    ),
+    _readings("quote grounding rate", "quotes", evidence.quote_grounding_rate, headline=True),
+    _readings("contradicted readings", "quotes", evidence.contradicted_readings, better="lower"),
+    _readings("mixed-up calls", "calls", evidence.mixed_up_calls, better="lower"),
     *(
-        _evidence(
-            name,
-            "questions",
-            partial(evidence.questions_answered, degree),
-            assets=("verdicts",),
-            better=better,
-        )
+        _answers(name, "questions", partial(evidence.questions_answered, degree), better=better)
         for name, degree, better in _ANSWERABILITY
     ),
     *(
-        _evidence(
-            f"{what} {value.replace('_', ' ')}",
-            "sources",
-            partial(_share, column, value),
-            assets=("evidence",),
-            better=None,
-        )
-        for what, column, value in _KINDS
+        _readings(name.replace("_", " "), "sources", partial(_share, column, value), better=None)
+        for name, column, value in _KINDS
     ),
 )
 
 
-# --- Verdicts and services ----------------------------------------------------------------------
+# --- Verdicts, services, time and money ---------------------------------------------------------
 
 
 def _complete(outcome: VideoOutcome) -> Ratio:
@@ -414,11 +386,11 @@ _operation = partial(_ratio, "operations")
 _failure = partial(_operation, better="lower")
 
 _SERVICES: Final[tuple[RatioMeasure, ...]] = (
-    _operation("complete verdicts", "claims", _complete, ("claims", "verdicts"), headline=True),
-    _operation("decided verdicts", "verdicts", _decided, ("verdicts",), better=None, headline=True),
-    _failure("infrastructure failure rate", "attempts", _failures, headline=True),
+    _operation(("claims", "verdicts"), "complete verdicts", "claims", _complete, headline=True),
+    _operation(("verdicts",), "decided verdicts", "verdicts", _decided, better=None, headline=True),
+    _failure((), "infrastructure failure rate", "attempts", _failures, headline=True),
     *(
-        _failure(f"failure rate of {rows}", unit, partial(_failed, rows), (asset,))
+        _failure((asset,), f"failure rate of {rows}", unit, partial(_failed, rows))
         for rows, unit, asset in (
             ("searches", "searches", "search_hits"),
             ("pages", "pages", "evidence"),
@@ -426,11 +398,8 @@ _SERVICES: Final[tuple[RatioMeasure, ...]] = (
             ("ratings", "domains", "reliability_ratings"),
         )
     ),
-    _failure("failure rate of model calls", "model calls", _failed_calls),
+    _failure((), "failure rate of model calls", "model calls", _failed_calls),
 )
-
-
-# --- Time and money -----------------------------------------------------------------------------
 
 
 def _value(name: str, of: Callable[[VideoOutcome], float | None]) -> RatioMeasure:

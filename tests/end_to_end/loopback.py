@@ -1,9 +1,7 @@
 """A whole outside world on loopback: YouTube, search, papers, pages, a registry and a model.
 
-What belongs here: its answers, in the wire formats of the real services, and the settings that lead
-a data folder to it. What does not: what is made of them. The server has a thread and an event loop
-of its own, so that the command line can be run in the test's thread and asks it over HTTP like any
-other service.
+The server answers in the wire formats of the real services. It has a thread and an event loop of
+its own, so that the command line can run in the test's thread.
 """
 
 from __future__ import annotations
@@ -62,7 +60,7 @@ _SENTENCES = {
     "Controlled trials found no evidence that sugar makes children hyperactive.": "refutes",
     "A trial of bedtime milk found that children did not fall asleep sooner.": "refutes",
 }
-# No such domains are registered; a name under .example would not be looked up in a registry.
+# Nobody has registered these domains. The code looks up no name under .example.
 HOSTS = ("www.sweet-findings-test.org", "www.bedtime-trials-test.org", "www.parents-paper-test.org")
 PAGES = {
     f"http://{HOSTS[0]}/sugar": next(iter(_SENTENCES)),
@@ -73,7 +71,7 @@ PAGES = {
 
 
 def page(words: str) -> str:
-    # Each page tells a story of its own: what shares most of its words counts as one source.
+    # Each page has its own words, because pages with mostly equal words count as one source.
     filler = f"Parents were asked, and a doctor watched the children play. {own_words(words)} " * 3
     return (
         "<!doctype html><html><head><title>What was found</title></head><body><article><h1>What "
@@ -162,7 +160,7 @@ class LoopbackWorld:
         return result.exit_code, result.stdout, result.stderr + trace
 
     def questions(self) -> Counter[str]:
-        """How often each question was asked: method, host, address and body together."""
+        """The number of requests by method, host, address and body."""
         return Counter(question(asked) for asked in self.server.asked)
 
 

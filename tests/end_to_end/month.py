@@ -1,9 +1,4 @@
-"""Thirty nights with ten videos and a web on loopback that changes between them.
-
-What belongs here: the web as a function of the night, the clock, and what a run does at a moment
-(the flow over real clients, caches and warehouse, as the assets run it). What does not: what is
-expected of it (test_month.py).
-"""
+"""Simulates thirty nights with ten videos and a web on loopback that changes between them."""
 
 from __future__ import annotations
 
@@ -189,7 +184,7 @@ class Month:
     async def check(
         self, video_id: str, moment: datetime, stages: Sequence[str], *, first: bool = False
     ) -> None:
-        """Do what a run does: the flow over the real clients, and one write."""
+        """Run the flow over the real clients, and write its rows."""
         self.clock[0] = moment.timestamp()
         config = FactCheckConfig(renew=not first)
         if config.renew:

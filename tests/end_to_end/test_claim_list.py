@@ -1,4 +1,4 @@
-"""A list of claims is checked as real runs, several at once, and the table says what came of it."""
+"""A list of claims: real runs in parallel, and the table of their results."""
 
 from __future__ import annotations
 

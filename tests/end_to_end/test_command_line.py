@@ -1,7 +1,4 @@
-"""The command line as its user meets it; in processes of its own where they are killed or many.
-
-The outside world's content is the demo's miniature web and files in a temporary folder.
-"""
+"""The command line, with the demo's miniature web and files in a temporary folder."""
 
 import json
 import os

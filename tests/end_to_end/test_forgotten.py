@@ -1,4 +1,4 @@
-"""A video that was checked on the live web is forgotten, down to the bytes of every cache."""
+"""Forgetting a video of the live web removes it from every file, caches included."""
 
 from pathlib import Path
 

@@ -98,7 +98,7 @@ def test_an_interrupted_check_is_canceled_and_the_same_command_resumes_it(tmp_pa
         assert (code, json.loads(out)["exit_code"]) == (130, 130)
         assert "is canceled" in err
         assert statuses(world.home) == ["CANCELED"]
-        # What was complete is stored, and nothing of what was not.
+        # The warehouse has the complete sets and no others.
         assert counted(world, "current_claims") == 2
         assert [counted(world, name) for name in ("queries", "evidence", "verdicts")] == [0, 0, 0]
 
@@ -110,7 +110,7 @@ def test_an_interrupted_check_is_canceled_and_the_same_command_resumes_it(tmp_pa
         assert statuses(world.home) == ["CANCELED", "SUCCESS"]
         again = world.server.asked[asked_before:]
 
-    # Neither the video, nor the searches, nor what the model had answered is asked for again.
+    # The second check repeats neither the video, nor the searches, nor the model's answers.
     assert {asked.path for asked in again}.isdisjoint({WATCH, SEARCH})
     assert stop.answered
     assert [asked for asked in map(question, again) if asked in stop.answered] == []

@@ -1,4 +1,4 @@
-"""After a power cut: everything is killed at once, and the next start cleans up by itself."""
+"""After a power cut, which kills all processes at once, the next start cleans up."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def dev(environment: Mapping[str, str], port: int, log: Path) -> Iterator[str]:
             eventually(answers, "the UI never answered")
             yield address
         finally:
-            # What one of them was just starting has to go too.
+            # End the processes that one of them was starting, too.
             while left := running_in(Path(environment["FACTIBLE_HOME"])):
                 for each in left:
                     with suppress(ProcessLookupError):
@@ -133,7 +133,7 @@ def test_killed_runs_free_their_slots_at_the_next_start(tmp_path: Path) -> None:
         port = int(probe.getsockname()[1])
     with nobody_answers() as silent:
         kept = {name: each for name, each in os.environ.items() if "FACTIBLE" not in name}
-        # A model that says nothing is waited for longer than all runs need to start.
+        # A silent model keeps a run waiting longer than all runs need to start.
         model = {"OPENAI_API_KEY": "a-key", "OPENAI_BASE_URL": f"{silent}/v1"}
         environment = {**kept, **model, "FACTIBLE_HOME": str(home), "FACTIBLE_SEARXNG_URL": silent}
         alive = home / "dagster" / "run_locks"

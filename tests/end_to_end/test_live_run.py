@@ -1,4 +1,4 @@
-"""One video on the live web with a language model, and who was asked what."""
+"""One video on the live web with a language model, and all requests."""
 
 import json
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_an_unlisted_video_is_checked_without_repeated_questions(tmp_path: Path)
     }
     assert [asked for asked, times in first.items() if times > 1] == []
 
-    # What a second run asks again is the video itself; the rest is kept.
+    # A second run asks only for the video; the cache has the rest.
     assert WATCH in second
     assert {path for path in second if path in {SEARCH, CHAT, BOOTSTRAP}} == set()
     assert [path for path in second if path.startswith(DOMAIN)] == []
@@ -111,7 +111,7 @@ def test_prior_fact_checks_are_stored_and_change_no_verdict(tmp_path: Path) -> N
         assert code == 0, err
         assert len([asked for asked in world.server.asked if asked.path == FACT_CHECKS]) == 2
 
-        # The lane fails: that is recorded, and no verdict is incomplete for it.
+        # The lookup fails: the run records it, and the verdicts are complete.
         world.server.on(FACT_CHECKS, respond_json({"error": {}}, status=503))
         world.settings = {**KEYS, "FACTIBLE_CACHE_SEARCH_DAYS": "0"}
         code, _, err = world.factible("check", VIDEO_URL, "--force", "--json")
@@ -128,7 +128,7 @@ def test_prior_fact_checks_are_stored_and_change_no_verdict(tmp_path: Path) -> N
         assert before == after
         assert store.read_current(PriorFactCheck, VIDEO) == []
 
-    # They say the opposite of what was found, and the verdicts stand.
+    # They contradict the evidence, and the verdicts stay.
     assert {claim["verdict"]["stance"] for claim in json.loads(out)["claims"]} == {"refutes"}
     rows = store.query(
         "SELECT claims.text, checks.status, checks.textual_rating, checks.publisher, checks.domain "

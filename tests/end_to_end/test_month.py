@@ -1,4 +1,4 @@
-"""A simulated month: what is planned, what is run, what changes, and that history is right."""
+"""A simulated month of nightly re-checks: plans, runs, changed verdicts, history."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def a_month(folder: Path) -> AsyncIterator[Month]:
 
 
 async def first_checks(month: Month) -> None:
-    """Check all videos on day 0; the queries of one of them cannot be written."""
+    """Check all videos on day 0; a service fails to write the queries of one."""
     month.mind.broken = {("queries", claim.text) for claim in claims_of(UNWRITTEN)}
     for place, video_id in enumerate(VIDEOS):
         await month.check(video_id, FIRST_DAY + timedelta(minutes=place), ALL_STAGES, first=True)
@@ -82,7 +82,7 @@ async def first_checks(month: Month) -> None:
 
 
 async def thirty_nights(month: Month) -> dict[int, list[Launch]]:
-    """Plan and run every night; every third tick is repeated, as after a crash of the daemon."""
+    """Plan and run every night, every third tick twice, as after a crash of the daemon."""
     planned: dict[int, list[Launch]] = {}
     for night in nights():
         month.web.broken = {OUTAGE} if OUTAGE_FROM <= night < OUTAGE_TO else set()
@@ -123,7 +123,7 @@ def the_plan_kept_its_limits(month: Month, planned: dict[int, list[Launch]]) -> 
             if each.video_id not in {OUTAGE, UNWRITTEN}:
                 assert night - last[each.video_id] >= LIMITS.minimum_age_days
             last[each.video_id] = night
-    # Two claims, three sources each: what the checks before have cost, as their calls say.
+    # The cost of the earlier checks, from their calls: two claims with three sources each.
     steady = [each for each in planned[8] if each.video_id in VIDEOS[:4]]
     assert steady
     assert {round(each.estimated_cost_usd, 6) for each in steady} == {6 * COST_OF_READING}
@@ -139,7 +139,7 @@ def the_plan_put_first_things_first(planned: dict[int, list[Launch]]) -> None:
     assert [each.video_id for each in planned[1]] == [UNWRITTEN]
     assert all(not launches for night, launches in planned.items() if 1 < night < 7)
     first_due = [each.video_id for each in planned[7]]
-    # Low confidence goes before age; then those that were checked first on day 0.
+    # Low confidence goes before age, then the order of the checks on day 0.
     assert first_due == [WEAK, *VIDEOS[:2]]
     assert [each.video_id for each in planned[8]] == ["video-03", TURNING, LOSING]
     assert "low confidence" in planned[7][0].reason
@@ -148,12 +148,12 @@ def the_plan_put_first_things_first(planned: dict[int, list[Launch]]) -> None:
 
 def what_was_incomplete_was_healed(month: Month, planned: dict[int, list[Launch]]) -> None:
     ran = {(night, video): assets for night, video, assets in month.runs}
-    # The queries that a service failed to write are written; others are kept.
+    # The run writes the missing queries and keeps the others.
     assert ran[1, UNWRITTEN] == RECHECK_ASSETS
     assert {assets for (_, video), assets in ran.items() if video != UNWRITTEN} == {RENEWED}
     turns = sorted(night for night, video in ran if video == OUTAGE)
     failed = [night for night in turns if OUTAGE_FROM <= night < OUTAGE_TO]
-    # It is due when its age comes, fails, is repeated the next night, then ever more rarely.
+    # It is due by its age, fails, and comes again the next night, then more and more rarely.
     start = failed[0]
     backing_off = [start + wait for wait in (0, 1, 2, 4, 8, 16)]
     assert turns[: len(failed) + 1] == backing_off[: len(failed) + 1]
@@ -249,7 +249,7 @@ def history_is_whole(month: Month) -> None:
 def searches_were_renewed_and_pages_asked_after(month: Month, first: Counter[int]) -> None:
     # Each run asks each search anew, though its last answer may still be a fresh one.
     runs = len(month.runs)
-    # A search that fails is asked once; nothing is asked for the video without queries on day 0.
+    # Each failing search runs once, and none for the video without queries on day 0.
     assert month.web.searches == CLAIMS_PER_VIDEO * (len(VIDEOS) - 1 + runs)
     later = Counter(month.web.answered) - first
     changed = CLAIMS_PER_VIDEO * (len(STRONG) + 1)  # of TURNING, and EXTRA of LOSING

@@ -1,4 +1,4 @@
-"""What a model was paid for is in the ledger, also where the stage failed."""
+"""The record of costs has every paid model call, even of a failed stage."""
 
 import json
 import random

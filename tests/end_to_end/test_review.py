@@ -1,4 +1,4 @@
-"""A reviewer corrects one claim of the demo: it alone is checked again, nothing is forgotten."""
+"""A reviewer corrects one claim of the demo, and only that claim is checked again."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def live_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A data folder in which the video was checked, and what the check found."""
+    """A data folder with a checked video, and the result."""
     home = tmp_path_factory.mktemp("checked")
     with pytest.MonkeyPatch.context() as patch:
         live_in(home, patch)
@@ -91,7 +91,7 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
     stance = shown["verdict"]["stance"]
     deciding = {row["domain"] for row in shown["sources"] if row["stance"] == stance}
     assert stance == "supports"
-    # Others that would be read in their place say the same.
+    # The sources that take their place say the same.
     deciding |= {f"{each}.example" for each in ("harbour-times", "commons-encyclopedia")}
     deciding |= {"checkpoint-facts.example", "weather-office.example"}
     others = store.query("FROM latest_verdicts").to_dicts()
@@ -147,7 +147,7 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
     }
     assert newest == {mine: "unclear", other: kept}
 
-    # What is not there to be checked, or to be taken over, is said.
+    # A missing claim, or a missing earlier check, is an error.
     claims = store.read_current(Claim, VIDEO)
     with pytest.raises(dg.Failure, match=r"makes no claim c00 \(only_claims\)"):
         scope_of(store, VIDEO, claims, ALL_STAGES, ["c00"], claims_in_force([]))
@@ -176,14 +176,14 @@ def test_a_reworded_claim_is_checked_alone_and_survives_a_new_extraction(
     history = store.query("SELECT action, run_id FROM review_history").rows()
     assert history == [("reword_claim", done["run_id"])]
 
-    # It is still found under its former id, and where it was said.
+    # It keeps its former id and its place in the transcript.
     assert factible("review", VIDEO, old[:8])["claim_id"] == mine
     told = {row.claim_id: row for row in store.read_current(Claim, VIDEO)}
     assert told.keys() == {mine, other}
     assert told[mine].basis == "reviewer"
     assert told[mine].start_seconds is not None
 
-    # A ruling stands beside the verdict, with who signed it, and so do words that wait for a run.
+    # The report shows a ruling with its signer beside the verdict, and a rewording before its run.
     ruling = ("--sign", "mixed", "--ruling", "It boils at 71.", "--reviewer", "Ana")
     signed = factible("review", VIDEO, mine, *ruling)
     assert (signed["ruling"]["value"], signed["run_id"]) == ("Mixed", None)
@@ -201,7 +201,7 @@ def test_a_reworded_claim_is_checked_alone_and_survives_a_new_extraction(
     assert shown["ruling"]["reviewer"] == "Ana"
     assert shown["verdict"]["stance"] == "supports"
 
-    # What is split is gone, and its parts are checked in its place, alone.
+    # The parts replace a split claim, and only they are checked.
     parts = ("--split", "Water boils near the summit of Everest.", "--split", "It boils at 70.")
     split = factible("review", VIDEO, mine, *parts, "--no-rerun")
     assert split["run_id"] is None

@@ -1,4 +1,4 @@
-"""Keys and passwords are planted, runs go well and badly, and all that they leave is searched."""
+"""Runs succeed and fail with planted keys and passwords, and no file contains these afterwards."""
 
 import base64
 import json
@@ -71,7 +71,7 @@ def leaks(content: bytes) -> list[str]:
 
 
 def contents(file: Path) -> Iterator[bytes]:
-    """Yield a file's bytes, and what is packed inside if it is a database."""
+    """Yield a file's bytes, and the unpacked values of a database."""
     raw = file.read_bytes()
     yield raw
     if raw.startswith(b"SQLite format 3"):
@@ -109,7 +109,7 @@ def _duckdb(file: Path) -> Iterator[bytes]:
 
 
 def left_behind(*folders: Path) -> dict[str, list[str]]:
-    """Return the secrets that stand in any file, by file; none is what one hopes for."""
+    """Return the secrets that files contain, by file."""
     found: dict[str, list[str]] = {}
     for folder in folders:
         for file in (file for file in folder.rglob("*") if file.is_file() and file.name != ".env"):
@@ -132,7 +132,7 @@ def test_the_search_for_secrets_looks_into_archives(tmp_path: Path) -> None:
     assert set(left_behind(tmp_path)) == {"plain.log", "basic.log", "packed.db", "rows.duckdb"}
 
 
-# --- Services that repeat the keys that they were given -----------------------------------------
+# --- Services that repeat the keys of a request -------------------------------------------------
 
 
 def echo(status: int) -> Behaviour:
@@ -185,7 +185,7 @@ async def _jina_that_rejects_one_page(exchange: Exchange) -> None:
 
 
 def reject(world: LoopbackWorld) -> None:
-    """Let services refuse, some of them only part of what they are asked."""
+    """Let services refuse all requests, or some of them."""
     world.server.on(SEARCH, _search_that_rejects_the_second_query)
     world.server.on(PAPERS, echo(401))
     world.server.on(EXPERT, echo(429))

@@ -1,7 +1,7 @@
-"""The Dagster UI as its user meets it: the real `factible dev`, in a real browser, from nothing.
+"""The Dagster UI: the real `factible dev` in a real browser, from an empty data folder.
 
-One browser session for everything, as starting the UI takes many seconds: each test goes on where
-the one before it ended. Without Chromium or Playwright they are skipped, and the summary says so.
+Starting the UI takes many seconds, so all tests share one browser session, and each test continues
+where the last one ended. Without Chromium or Playwright pytest skips them.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Session:
         self.page.locator(".CodeMirror").first.click()
         self.page.keyboard.press("Control+A")
         self.page.keyboard.insert_text(text)
-        # The launchpad checks what was typed, and only then lets one launch it.
+        # The launchpad validates the config before it enables the launch.
         self.page.get_by_text("No errors").wait_for()
 
     def ask(self, query: str) -> dict[str, object]:
@@ -75,7 +75,7 @@ class Session:
         return document
 
     def eventually(self, query: str, pattern: str) -> str:
-        """Ask until the answer holds what is waited for, and return that."""
+        """Ask until the answer has the expected content, and return it."""
         answers = [""]
 
         def found() -> re.Match[str] | None:
@@ -104,14 +104,14 @@ class Session:
             time.sleep(0.5)
 
     def check_of(self, partition: str) -> str:
-        """Wait until a check of a video was launched, and return the run's id."""
+        """Wait for the launch of a video's check, and return the run's id."""
         tag = f'{{key: "dagster/partition", value: "{partition}"}}'
         wanted = f'{{pipelineName: "fact_check", tags: [{tag}]}}'
         query = f"{{runsOrError(filter: {wanted}) {{... on Runs {{results {{runId}}}}}}}}"
         return self.eventually(query, r"[0-9a-f-]{36}")
 
     def partition_is_there(self, partition: str) -> None:
-        """Wait until a partition was added."""
+        """Wait for a partition."""
         query = (
             '{assetNodes(pipeline: {pipelineName: "fact_check", repositoryName: "__repository__"'
         )
@@ -200,9 +200,9 @@ def test_a_video_that_a_corpus_lists_gets_its_partition_from_the_sensor(session:
 
 def test_five_clicks_lead_from_a_fresh_start_to_the_verdicts(session: Session) -> None:
     page = session.page
-    # Where the root leads; opened here, as that leads on late, whatever was clicked meanwhile.
+    # The root redirects here, but late, after the test's next clicks.
     session.open("/jobs")
-    # By its text: the picture beside "Jobs" is called lineage too.
+    # By its text, because the icon beside "Jobs" has the name lineage too.
     page.get_by_text("Lineage", exact=True).first.click()
     page.get_by_role("button", name="Materialize all").first.click()
     page.get_by_role("dialog").get_by_text("All", exact=True).first.click()
@@ -290,7 +290,7 @@ def test_a_mistyped_partition_fails_with_a_sentence_and_the_remedy(session: Sess
     page.get_by_placeholder("name", exact=True).fill("my-tolk")
     page.get_by_role("button", name="Save", exact=True).click()
     session.partition_is_there("my-tolk")
-    # Dagster mostly selects what was added, and sometimes not: so it is chosen from the list.
+    # Dagster does not always select the new partition, so choose it from the list.
     session.open(f"{JOBS}/fact_check")
     page.get_by_role("button", name="Materialize all").first.click()
     page.get_by_text("Select a partition or create one").click()

@@ -26,7 +26,7 @@ EVERY_ASSET: Mapping[str, float] = dict.fromkeys(METHOD, 1.5)
 
 
 def made(seconds: Mapping[str, float]) -> dict[str, Materialization]:
-    """Return what would be known of sets that took so many seconds to make."""
+    """Return sets of assets with the given durations in seconds."""
     now = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     return {
         asset: Materialization(asset, "video", "run", now, "1", "1", 1, took)

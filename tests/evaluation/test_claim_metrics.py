@@ -38,7 +38,7 @@ def video(
     )
 
 
-# Four extracted claims; the first, the third and the fourth are annotated ones.
+# Four extracted claims; the annotation has the first, the third and the fourth.
 SAMPLE = video({0: 1, 2: 0, 3: 3}, gold=[0.9, 0.8, 0.95, 0.2, 0.4], system=[0.9, 0.8, 0.6, 0.3])
 EMPTY = video({}, gold=[], system=[])
 MISSED = video({}, gold=[0.9, 0.5], system=[0.7])

@@ -1,4 +1,4 @@
-"""What scoring makes of outcomes: every metric, undefined where nothing is known."""
+"""Scoring of outcomes: every metric, and undefined ones."""
 
 from __future__ import annotations
 

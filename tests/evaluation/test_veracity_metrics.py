@@ -1,4 +1,4 @@
-"""Metrics on six levels count what they say, and every annotation finds its level."""
+"""Metrics on six levels, and the level of an annotation."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ async def test_an_outage_does_not_replace_an_earlier_score(
     await run_judging(given, store, plan, plan_judge(given))
     server.on(CHAT["openai"], fail(401))
     await asyncio.to_thread(_forget_the_cache, given)
-    # The plan of before knows of no answers, so all are asked again.
+    # The old plan has no answers, so this judging asks all questions.
     await run_judging(given, store, plan, plan_judge(given))
     assert set(store.query("SELECT outcome FROM current_judgements")["outcome"]) == {"ok"}
     known = read_judgements(store, [task.judgement_id for task in plan.tasks])

@@ -1,7 +1,6 @@
-"""A judge on loopback that scores what it is shown, in the wire format of a real service.
+"""A scripted judge on loopback, in the wire format of a real service.
 
-What belongs here: its answers. What does not: tests. It reads its prompt as a model would: the
-criterion from the system's words, its quote from the data that is fenced.
+It takes the criterion from the system prompt and its quote from the fenced data.
 """
 
 from __future__ import annotations

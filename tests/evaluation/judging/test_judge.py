@@ -1,4 +1,4 @@
-"""Asking over the real wire formats, and what of an answer is believed."""
+"""Questions to a judge over real wire formats, and the rules for its answers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""A process that runs an experiment and is killed in the middle of it, by no one's grace.
+"""Runs an experiment and kills its own process (SIGKILL) before the second variant's verdicts.
 
-Run as `python -m tests.runs.experiments.killed FOLDER`: the process ends itself by SIGKILL when the
-verdicts of the second variant are due.
+Run as `python -m tests.runs.experiments.killed FOLDER`.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ one_at_a_time:
 
 
 class DyingMind(material.CountingMind):
-    """Kills its process when it is asked for the fourth verdict."""
+    """Kills its process at the fourth verdict."""
 
     async def judge(
         self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote

@@ -1,4 +1,4 @@
-"""A small corpus of plain transcripts, and a world that counts what it is asked."""
+"""A small corpus of plain transcripts, and a world that counts its questions."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def small_world() -> World:
 
 @dataclass(frozen=True)
 class CountingMind(Mind):
-    """A reasoner that finds as many claims as it is asked for, and counts how often."""
+    """A reasoner that finds `max_claims` claims and counts its calls."""
 
     async def extract_claims(
         self,
@@ -151,7 +151,6 @@ class Machine:
         )
 
     def counts(self) -> Counter[str]:
-        """How often each kind of work was done."""
         counted: Counter[str] = Counter()
         for (kind, _), times in self.world.asked.items():
             counted[kind] += times

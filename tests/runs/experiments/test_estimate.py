@@ -1,4 +1,4 @@
-"""What an experiment would do, before it does it."""
+"""Estimates of the work and the cost of an experiment."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_searches_and_pages_follow_from_the_options(settings: Settings) -> None:
 
 def test_shared_stages_are_counted_once(settings: Settings) -> None:
     plan = estimated(MODELS, settings)
-    # Evidence is read by the same model in both, so that only the verdicts are asked twice.
+    # The same model reads the evidence in both variants, so that only the verdicts differ.
     assert calls(plan) == {
         ("claims", "openai/gpt-4o-mini"): 1,
         ("evidence", "openai/gpt-4o-mini"): plan.pages,

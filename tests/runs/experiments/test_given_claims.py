@@ -1,4 +1,4 @@
-"""An experiment over given claims takes them as production does, and asks nobody for claims."""
+"""An experiment over given claims extracts none."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_all_variants_share_given_claims_until_these_change(
     settings = settings_in(tmp_path)
     written(settings, GIVEN)
     experiment = experiment_of(EXPERIMENT, settings)
-    # Two queries per claim at most are not known beforehand: three are asked for.
+    # The estimate counts three queries per claim, and the world has two.
     planned = estimate(experiment, corpora_of(settings), settings)
     assert planned.pages == 2 * 3 * (1 + 2)
     ran, ledger = run_experiment(experiment, corpora_of(settings), settings)

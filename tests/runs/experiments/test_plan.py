@@ -1,4 +1,4 @@
-"""What follows from an experiment: variants, and which of their stages are the same work."""
+"""Variants of an experiment, and the keys of their stages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiment files: what they say, and what is said of those that cannot be used."""
+"""Reading experiment files, and the problems of invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running experiments: each piece of work once, beside production, going on where it stopped."""
+"""Running experiments: shared work, production rows, resumption, failures."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ one_at_a_time:
 
 @dataclass(frozen=True)
 class Once:
-    """An experiment that was run."""
+    """A finished experiment."""
 
     settings: Settings
     experiment: Experiment
@@ -84,7 +84,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 
 @pytest.fixture
 def after(once: Once, settings: Settings) -> Settings:
-    """A machine on which the experiment on sharing was run before."""
+    """A machine with a finished experiment on sharing."""
     file = experiment_file(settings, "sharing")
     file.parent.mkdir()
     shutil.copyfile(once.store.path, file)
@@ -95,13 +95,12 @@ def after(once: Once, settings: Settings) -> Settings:
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine()
     monkeypatch.setattr(runner, "open_services", made.open)
-    # Whoever edits the code while tests run would otherwise change the keys between two runs.
+    # An edit of the code during the tests must not change the keys.
     monkeypatch.setattr(surroundings, "code_version", lambda: "code")
     return made
 
 
 def done(ran: list[VariantOutcome], how: str) -> int:
-    """How many stages were computed, shared or kept."""
     return sum(len(getattr(each, how)) for each in ran)
 
 
@@ -195,7 +194,7 @@ def test_a_changed_setting_replaces_the_rows_of_its_variant(
     ran, store = run(experiment_of(two, settings), settings)
     assert done(ran, "computed") == 6
     assert len(rows_of(store, "mine", "verdicts", Verdict)) == 2
-    # What the name held before is gone, and is not taken for something that is still there.
+    # The new rows replaced the old ones, so the old key finds nothing.
     again, store = run(experiment_of(one, settings), settings)
     assert done(again, "computed") == 6
     assert len(rows_of(store, "mine", "verdicts", Verdict)) == 1
