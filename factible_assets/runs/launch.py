@@ -1,16 +1,12 @@
-"""Runs a fact-check in this process, as a real Dagster run that the UI shows like any other.
+"""Opens the Dagster instance of a data folder, and runs a job on a video in this process.
 
-What belongs here: the instance of a data folder with its event log, running a job on a partition,
-somebody beside it who can stop it, and turning Dagster's failures into sentences. What does not:
-what the run does (assets/), what need not be run (standing.py), how work ends itself
-(pipeline/liveness.py), how it is shown (cli/).
+Such a run is a normal Dagster run, which the UI shows like any other.
 """
 
 import errno
 import hashlib
 import itertools
 import json
-import math
 import os
 import signal
 import sys
@@ -63,16 +59,16 @@ Watch: TypeAlias = Callable[[Callable[[], Budget]], AbstractContextManager[Obser
 """Opens the observer of one run; its argument returns the cost of the model calls so far."""
 
 _OPENING_SECONDS = 1_800
-"""How long to wait while another process creates the databases: seconds, or minutes where the
-machine is busy. The lock is free as soon as that process ends."""
+"""The longest wait for a process that creates the databases: seconds, or minutes on a busy machine.
+The end of that process frees the lock."""
 
 _CALL_SECONDS = "1800"
-"""How long Dagster's processes wait for each other's answers, such as that of a sensor."""
+"""How long Dagster's processes wait for answers of each other, such as a sensor's."""
 
 _GRACE_SECONDS = "30"
 
 _WORKSPACE = """\
-# Written at every start of `factible dev`.
+# `factible dev` writes this file at every start.
 load_from:
   - python_module:
       module_name: factible_assets.definitions
@@ -84,36 +80,38 @@ _INSTANCE_TEMPLATE = Path(__file__).with_name("dagster.yaml")
 
 _OWN_TEMPLATES = {
     hashlib.sha256(_INSTANCE_TEMPLATE.read_bytes()).hexdigest(),
-    # Its predecessor names a run launcher that is gone; opening the instance replaces the file.
+    # Its predecessor names a run launcher that no longer exists, so it is replaced.
     "f14a85d1ad7b50749304f1cde59f65ac9c7d91bdd633d3c01f10f1580c5da1ed",
 }
 """Hashes of the instance files that this project writes, which need no permission of the user."""
 
 _TICK_SECONDS = 0.2
-"""How soon a signal is acted upon."""
+"""The delay between a signal and its effect."""
 
 _CLOSING_SECONDS = 3.0
-"""How long a run that is to stop may take to close what it has open, before it is left."""
+"""The time for a stopping run to close its files and connections, before this abandons it."""
 
-_TICKS_PER_LOOK = 5
-"""How often Dagster is asked: each time is a query to two databases."""
+_TICKS_PER_QUERY = 5
+"""Ticks between two queries to Dagster's databases."""
 
-_ENDING = {dg.DagsterRunStatus.CANCELING, dg.DagsterRunStatus.CANCELED}
-_BEFORE = {dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING}
+_STOPPING = {dg.DagsterRunStatus.CANCELING, dg.DagsterRunStatus.CANCELED}
+_NOT_STARTED = {dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING}
 
 
 # --- The instance -------------------------------------------------------------------------------
 
 
 def prepare_instance(settings: Settings) -> Path:
-    """Create the folder of the Dagster instance where it is missing, and return it.
+    """Create the folder of the Dagster instance if it is missing, and return it.
 
     Raises SettingsError: Its dagster.yaml is no file, or may be a stranger's (Settings.own_file).
     """
     folder = settings.dagster_home
     target = folder / "dagster.yaml"
-    if target.is_fifo():  # whose opening waits for a writer, for ever
-        raise SettingsError(f"{target} is a named pipe. Move it away: it is written anew.")
+    if target.is_fifo():  # opening it would wait for a writer forever
+        raise SettingsError(
+            f"{target} is a named pipe. Move it away; the next start writes a file."
+        )
     found = _template_of(target) if target.exists() else None
     if found is not None and found not in _OWN_TEMPLATES:
         settings.own_file("dagster/dagster.yaml")
@@ -184,25 +182,25 @@ def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
         **os.environ,
         "DAGSTER_HOME": str(prepare_instance(settings)),
         "FACTIBLE_HOME": str(settings.home),
-        # Where the reports and the desk are: runs link to them.
+        # Runs link to the reports and the desk.
         "FACTIBLE_PUBLIC_URL": settings.public_url or web_address(host, port),
-        # Nothing in the working folder is taken for a module.
+        # Python must not import modules from the working folder.
         "PYTHONSAFEPATH": "1",
     }
     for name in ("GRPC", "REPOSITORY_GRPC", "SCHEDULE_GRPC", "SENSOR_GRPC"):
         environment.setdefault(f"DAGSTER_{name}_TIMEOUT_SECONDS", _CALL_SECONDS)
-    # Calls that have not ended are waited for at the end, too; by default as long as answers.
+    # By default the shutdown waits for open calls as long as for answers.
     environment.setdefault("DAGSTER_GRPC_SHUTDOWN_GRACE_PERIOD", _GRACE_SECONDS)
     with open_instance(settings):
         pass
     workspace = settings.dagster_home / "workspace.yaml"
-    # Not through a link, which somebody else may have put into a working folder.
+    # This replaces a link that a stranger may have put there, and does not follow it.
     write_whole(workspace, _WORKSPACE.format(folder=json.dumps(str(PACKAGE_PARENT))).encode())
     module = "factible_assets.web.dagster_ui"
     where = ["-w", str(workspace), "-h", host, "-p", str(port)]
-    # Each sensor tells of each look, several times a minute: what goes wrong would be lost in it.
+    # Sensors log several times a minute and would hide the problems.
     command = [sys.executable, "-m", module, "dev", *where, "--log-level", "warning"]
-    # A script's background job ignores Ctrl-C, and Dagster would take SIGTERM for the same.
+    # In a script's background job SIGINT is ignored, and Dagster would then ignore SIGTERM too.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.execve(sys.executable, command, environment)  # noqa: S606 - no shell is the point
 
@@ -332,98 +330,80 @@ def _prepare(settings: Settings, config: FactCheckConfig) -> None:
 
 
 def supervised(
-    work: Callable[[], Result],
-    run_id: str,
-    instance: dg.DagsterInstance,
-    watcher: Observer | None = None,
+    work: Callable[[], Result], run_id: str, instance: dg.DagsterInstance, observer: Observer
 ) -> Result:
-    """Do the work of a run, and stop it when a person or Dagster's UI asks for it.
+    """Do the work of a run in a thread, and stop it on Ctrl-C, SIGTERM or a termination in the UI.
 
-    Dagster marks a run as canceled only if it was marked as canceling before it ended; a bare
-    Ctrl-C becomes a failure. So signals are heard in the main thread, and the run goes on in
-    another. The first Ctrl-C (or SIGTERM) lets it close what it has open. The run is left where it
-    stands if that takes seconds, or at a second signal: then this raises KeyboardInterrupt, and the
-    caller ends the process.
+    Dagster records a run as canceled only if it was marked before it ended, so this thread handles
+    the signals. After the first signal the run closes its files and connections. If that takes
+    seconds, or at a second signal, this abandons the run.
+
+    Raises KeyboardInterrupt: It abandoned the run; the caller ends the process.
     """
     future: Future[Result] = Future()
 
     def settle() -> None:
         try:
             future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits for it
+        except BaseException as error:  # noqa: BLE001 - the waiting thread raises it
             future.set_exception(error)
 
-    # A daemon, so that a second Ctrl-C can leave a run that does not end.
+    # A daemon thread does not keep the process alive after a second Ctrl-C.
     thread = threading.Thread(target=settle, name=f"{RUN_THREAD}{run_id[:8]}", daemon=True)
-    stopped, cursor = False, None
-    with _heard() as signals:
+    is_stopping, cursor = False, None
+    with _signal_times() as signals:
         thread.start()
         for tick in itertools.count(1):
             thread.join(_TICK_SECONDS)
             if not thread.is_alive():
                 break
-            is_look = tick % _TICKS_PER_LOOK == 0
-            if is_look and watcher is not None:
-                cursor = _tell_stored(instance, run_id, watcher, cursor)
-            if not stopped and (signals or is_look):
-                stopped = _stop(instance, run_id, watcher, is_asked=bool(signals))
-            if _is_left(signals):
-                _end_canceled(instance, run_id)
+            asks_dagster = tick % _TICKS_PER_QUERY == 0
+            if asks_dagster:
+                cursor = _report_stored(instance, run_id, observer, cursor)
+            if not is_stopping and (signals or asks_dagster):
+                is_stopping = _stop(instance, run_id, observer, has_signal=bool(signals))
+            if len(signals) > 1 or (signals and time.monotonic() > signals[0] + _CLOSING_SECONDS):
+                _record_cancellation(instance, run_id)
                 raise KeyboardInterrupt
-        if watcher is not None:
-            _tell_stored(instance, run_id, watcher, cursor)
-    if stopped:
-        _end_canceled(instance, run_id, failed=True)
+        _report_stored(instance, run_id, observer, cursor)
+    if is_stopping:
+        _record_cancellation(instance, run_id)
     return future.result()
 
 
-def _is_left(signals: Sequence[float]) -> bool:
-    """Tell whether a run that was asked to stop is not waited for any more."""
-    first = min(signals, default=math.inf)
-    return len(signals) > 1 or time.monotonic() > first + _CLOSING_SECONDS
-
-
-def _end_canceled(instance: dg.DagsterInstance, run_id: str, *, failed: bool = False) -> None:
-    """Record that a run was canceled: one that goes on, or that `failed` for having been stopped.
-
-    Dagster says that it failed if somebody marked it as canceled before it had ended.
-    """
+def _record_cancellation(instance: dg.DagsterInstance, run_id: str) -> None:
+    """Record that a run was canceled, also if Dagster has recorded a failure because of it."""
     run = instance.get_run_by_id(run_id)
-    ended = run is not None and run.is_finished
-    if run is not None and (run.status is dg.DagsterRunStatus.FAILURE if failed else not ended):
+    if run and (not run.is_finished or run.status is dg.DagsterRunStatus.FAILURE):
         instance.report_run_canceled(run)
 
 
 def _stop(
-    instance: dg.DagsterInstance, run_id: str, watcher: Observer | None, *, is_asked: bool
+    instance: dg.DagsterInstance, run_id: str, observer: Observer, *, has_signal: bool
 ) -> bool:
-    """Let a run stop that a person or Dagster wants to end; tell whether it does."""
+    """Stop a run after a signal or a termination in the UI; tell whether there was one."""
     run = instance.get_run_by_id(run_id)
-    # Before a run has started, Dagster forgets that it was marked.
-    if run is None or run.status in _BEFORE or not (is_asked or run.status in _ENDING):
+    # Dagster forgets the mark of a run that has not started.
+    if run is None or run.status in _NOT_STARTED or not (has_signal or run.status in _STOPPING):
         return False
-    if watcher is not None:
-        watcher.stopping()
-    if not run.is_finished and run.status not in _ENDING:
+    observer.stopping()
+    if not run.is_finished and run.status not in _STOPPING:
         instance.report_run_canceling(run)
     CANCELLATIONS.request(run_id)
     return True
 
 
 @contextmanager
-def _heard() -> Iterator[list[float]]:
-    """Collect when Ctrl-C was pressed, or the process told to terminate, by the monotonic clock.
-
-    Python gives signals to the main thread alone.
-    """
+def _signal_times() -> Iterator[list[float]]:
+    """Collect the times of SIGINT and SIGTERM, by the monotonic clock; in the main thread only."""
     signals: list[float] = []
 
-    def hear(_: int, __: FrameType | None) -> None:
+    def note(_: int, __: FrameType | None) -> None:
         signals.append(time.monotonic())
 
     is_main = threading.current_thread() is threading.main_thread()
     kinds = (signal.SIGINT, signal.SIGTERM) if is_main else ()
-    before = [(kind, signal.signal(kind, hear)) for kind in kinds]
+    before = [(kind, signal.signal(kind, note)) for kind in kinds]
     try:
         yield signals
     finally:
@@ -431,13 +411,13 @@ def _heard() -> Iterator[list[float]]:
             signal.signal(kind, handler)
 
 
-def _tell_stored(
-    instance: dg.DagsterInstance, run_id: str, watcher: Observer, cursor: str | None
+def _report_stored(
+    instance: dg.DagsterInstance, run_id: str, observer: Observer, cursor: str | None
 ) -> str | None:
-    """Tell which assets the run's event log says are stored since the cursor; return the next."""
+    """Tell the observer which assets were stored after the cursor; return the next cursor."""
     stored = dg.DagsterEventType.ASSET_MATERIALIZATION
     found: Any = instance.get_records_for_run(run_id, cursor, stored)
     for record in found.records:
-        watcher.asset_stored(record.event_log_entry.asset_materialization.asset_key.path[-1])
+        observer.asset_stored(record.event_log_entry.asset_materialization.asset_key.path[-1])
     following: str | None = found.cursor
     return following

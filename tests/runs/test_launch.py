@@ -24,6 +24,7 @@ from factible_assets.records import METHOD
 from factible_assets.runs import launch
 from factible_assets.runs.launch import open_instance, prepare_instance
 from factible_assets.settings import Settings, SettingsError
+from factible_assets.stages.ports import Observer
 from tests.pipeline.assets.conftest import DEMO_VIDEO
 
 RUN = "00000000-0000-4000-8000-000000000002"
@@ -112,7 +113,7 @@ def test_a_run_that_does_not_stop_is_left_and_is_canceled(
     with open_instance(Settings(home=tmp_path)) as instance:
         create_run_for_test(instance, run_id=RUN, status=dg.DagsterRunStatus.STARTED)
         with pytest.raises(KeyboardInterrupt):
-            launch.supervised(work, RUN, instance)
+            launch.supervised(work, RUN, instance, Observer())
         run = instance.get_run_by_id(RUN)
         assert run is not None
         assert run.status is dg.DagsterRunStatus.CANCELED
