@@ -93,13 +93,12 @@ def read_claim_reviews(text: str, file: Path) -> Stated:
     for _, node in _nodes(document.value):
         if isinstance(node.get("@id"), str) and len(node) > 1:
             graph.setdefault(node["@id"], node)
-    lines = document.line_of(*(place for place, _ in found))
-    for number, ((_, node), line) in enumerate(zip(found, lines, strict=True), start=1):
+    for number, node in enumerate(found, start=1):
         try:
-            yield _stated(node, graph, line)
+            yield _stated(node, graph, document.line)
         except ValueError as error:
             sentence = f"Review {number} ({shown(_text(node.get('claimReviewed')))}): {error}"
-            yield FileProblem(file, line, sentence)
+            yield FileProblem(file, document.line, sentence)
 
 
 class _Graph(dict[str, Mapping[str, Any]]):
@@ -138,7 +137,7 @@ def _nodes(value: Any) -> Iterator[tuple[Place, Mapping[str, Any]]]:
         waiting.extend(reversed([each for each in inner if isinstance(each[1], dict | list)]))
 
 
-def _reviews(value: Any) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+def _reviews(value: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the reviews in the places where publishers put them, not inside other reviews."""
     for place, node in _nodes(value):
         kinds = node.get("@type")
@@ -149,7 +148,7 @@ def _reviews(value: Any) -> Iterator[tuple[Place, Mapping[str, Any]]]:
         ]
         is_public = all(step in _CONTAINERS for step in place if isinstance(step, str))
         if is_public and "ClaimReview" in names:
-            yield place, node
+            yield node
 
 
 def _stated(node: Mapping[str, Any], graph: _Graph, line: int) -> StatedClaim:

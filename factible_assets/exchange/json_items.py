@@ -1,29 +1,26 @@
 """Reads JSON and JSON Lines safely, as items with their line numbers.
 
-The standard library's C parser decodes the values item by item. The line numbers inside an item are
-computed only for a problem. Deep nesting cannot overflow the stack: the C parser refuses it, and
-the search for lines is a loop.
+The standard library's C parser decodes the values item by item and refuses deep nesting.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from resources.lines import FileProblem, Place, PlacedError, legible, problem_words, shown
+from resources.lines import FileProblem, PlacedError, legible, problem_words, shown
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Larger JSON files are refused. JSON Lines are read line by line and may be larger."""
 
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
 _MAX_PROBLEMS: Final = 20
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++')
 _SPACE: Final = re.compile(r"[ \t\r\n]*+")
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -43,15 +40,6 @@ class JsonItem:
     number: int
     line: int
     text: str
-
-    def line_of(self, *places: Place) -> list[int]:
-        """Return the lines of values inside the item, or of the nearest enclosing value."""
-        around = [[place[:length] for length in range(len(place), 0, -1)] for place in places]
-        lines = lines_of(self.text, self.line, {each for nearest in around for each in nearest})
-        return [
-            next((lines[each] for each in nearest if each in lines), self.line)
-            for nearest in around
-        ]
 
 
 def read_lines(file: Path) -> Iterator[bytes]:
@@ -128,49 +116,21 @@ def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[JsonItem | Fi
 
 
 def validated(model: type[_Model], item: JsonItem, file: Path) -> _Model | list[FileProblem]:
-    """Validate an item with a model. Each problem names the item and the line of the value."""
+    """Validate an item with a model. Each problem names the item, its line and the key."""
     name = item.value.get("claim") if isinstance(item.value, dict) else None
     try:
         return model.model_validate(item.value)
     except ValidationError as error:
         called = f"Item {item.number}{f' ({shown(name)})' if isinstance(name, str) else ''}"
         details = error.errors(include_url=False)[:_MAX_PROBLEMS]
-        lines = item.line_of(*(detail["loc"] for detail in details))
-        names = [".".join(map(str, detail["loc"])) for detail in details]
         return [
-            FileProblem(file, line, f"{called}: {problem_words(detail, model, key)}")
-            for detail, key, line in zip(details, names, lines, strict=True)
+            FileProblem(
+                file,
+                item.line,
+                f"{called}: {problem_words(detail, model, '.'.join(map(str, detail['loc'])))}",
+            )
+            for detail in details
         ]
-
-
-def lines_of(text: str, first: int, wanted: Collection[Place]) -> dict[Place, int]:
-    """Return the lines of values in JSON from line `first`; in an object, the line of the key."""
-    lines: dict[Place, int] = {}
-    place: list[str | int] = []
-    # For each open bracket: whether it is an object, and whether its next string is a key.
-    open_ones: list[list[bool]] = []
-    line, counted = first, 0
-    for token in _TOKEN.finditer(text):
-        line, counted = line + text.count("\n", counted, token.start()), token.start()
-        word = token.group()
-        if word in "}]":
-            open_ones.pop()
-            if place:
-                place.pop()
-        elif word == "," and isinstance(last := place[-1], int):
-            place[-1] = last + 1
-        elif word == ",":
-            open_ones[-1][1] = True
-        elif word != ":":
-            if open_ones and open_ones[-1] == [True, True]:
-                place[-1] = json.loads(word)
-                open_ones[-1][1] = False
-            if (here := tuple(place)) in wanted:
-                lines.setdefault(here, line)
-            if word in "{[":
-                open_ones.append([word == "{", word == "{"])
-                place.append("" if word == "{" else 0)
-    return lines
 
 
 def _skip(text: str, position: int) -> int:

@@ -188,7 +188,7 @@ def test_an_import_of_nothing_usable_says_file_line_and_remedy(
     file.write_text('[\n {"claim": "A.",\n  "label": "Perhaps"}]', encoding="utf-8")
     result = factible("corpus", "import", file)
     assert result.exit_code == 4
-    assert f"{file}:3: Item 1 ('A.'): label is 'Perhaps'" in result.stderr
+    assert f"{file}:2: Item 1 ('A.'): label is 'Perhaps'" in result.stderr
     assert not list((home / "corpora").glob("*"))
 
 

@@ -13,7 +13,6 @@ from factible_assets.exchange.json_items import (
     JsonItem,
     items_of_lines,
     items_of_list,
-    lines_of,
     read_lines,
     whole,
 )
@@ -25,31 +24,6 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
     max_leaves=12,
 )
-
-
-def places(value: object, at: tuple[str | int, ...] = ()) -> dict[tuple[str | int, ...], object]:
-    found: dict[tuple[str | int, ...], object] = {at: value}
-    pairs = value.items() if isinstance(value, dict) else ()
-    items = enumerate(value) if isinstance(value, list) else ()
-    for key, inner in [*pairs, *items]:
-        found |= places(inner, (*at, key))
-    return found
-
-
-@given(VALUES, st.sampled_from([None, 0, 2]))
-def test_every_value_of_a_document_has_its_line(value: object, indent: int | None) -> None:
-    text = json.dumps(value, indent=indent, ensure_ascii=False)
-    wanted = places(value)
-    lines = lines_of(text, 1, wanted)
-    assert set(lines) == set(wanted)
-    assert all(1 <= line <= text.count("\n") + 1 for line in lines.values())
-
-
-def test_the_line_of_a_nested_value_is_the_one_it_stands_on() -> None:
-    text = '{\n "a": [1,\n  {"b": "x]}\\"", "c":\n 2}],\n "d": 3}'
-    item = JsonItem(json.loads(text), 1, 10, text)
-    wanted = ("a", 1, "b"), ("a", 1, "c"), ("d",), ("a", 1, "none"), ("none",)
-    assert item.line_of(*wanted) == [12, 12, 14, 12, 10]
 
 
 @given(st.lists(VALUES, max_size=5), st.sampled_from([None, 1]))
