@@ -114,7 +114,7 @@ class LocalServer:
                     if found := self._read():
                         return found
                 elif started is None or (status := started.poll()) == 0:
-                    # Status 0: it found that another server was already starting.
+                    # Status 0: it found another server.
                     started = self._start()
                 elif status is not None:
                     raise backend.BackendError("lasting", self._failure())
@@ -149,7 +149,7 @@ class LocalServer:
         return True
 
     def _is_served(self) -> bool:
-        """Tell whether a keeper is alive, by its lock."""
+        """Tell whether a server is alive, by its lock."""
         try:
             with (self._folder / local_server.LOCK).open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -178,7 +178,7 @@ class LocalServer:
         with (self._folder / local_server.LOG).open("wb") as log:
             started = subprocess.Popen(  # noqa: S603 - our own module
                 # -P: a file in the working folder cannot pose as the module.
-                [sys.executable, "-P", "-m", local_server.__name__, "keep", *map(str, given)],
+                [sys.executable, "-P", "-m", local_server.__name__, *map(str, given)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -1,4 +1,4 @@
-"""Pictures: what is read in their bytes, and who is asked about them, on real bytes and servers."""
+"""Facts inside pictures, frames of videos, and picture services on loopback."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def as_bytes(picture: Image.Image, form: str = "JPEG", **options: object) -> byt
 
 
 def of_size(width: int, height: int) -> bytes:
-    """A PNG that says in its head how large it is, and is small."""
+    """A small PNG with a header that states a large size."""
     head = b"IHDR" + struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
     whole = as_bytes(Image.new("1", (8, 8)), "PNG")
     return whole[:12] + head + struct.pack(">I", zlib.crc32(head)) + whole[33:]
@@ -115,7 +115,7 @@ async def test_a_reverse_search_names_each_page_and_picture_once_the_closest_fir
         (reset(), "google_vision: "),
     ],
 )
-async def test_a_reverse_search_that_fails_is_an_outage_that_shows_no_key(
+async def test_a_failed_reverse_search_is_an_outage_without_the_key(
     server: MisbehavingServer, http: HttpClient, behaviour: Behaviour, words: str
 ) -> None:
     server.on("/v1/images:annotate", behaviour)
@@ -130,7 +130,7 @@ async def test_a_reverse_search_that_fails_is_an_outage_that_shows_no_key(
 # --- Deepfakes ----------------------------------------------------------------------------------
 
 
-async def test_a_detector_of_deepfakes_is_shown_the_picture_and_answers_a_score(
+async def test_the_deepfake_detector_returns_a_score(
     server: MisbehavingServer, http: HttpClient
 ) -> None:
     seen: list[Asked] = []
@@ -174,7 +174,7 @@ def test_a_picture_says_when_and_with_what_it_was_taken() -> None:
     assert (facts.camera, facts.software) == ("Maker Model 1", "Editor 2")
 
 
-def test_a_region_that_was_pasted_in_is_compressed_otherwise_than_the_rest() -> None:
+def test_a_pasted_region_raises_the_error_level() -> None:
     often = noise(640, 480)
     for _ in range(4):
         often = Image.open(io.BytesIO(as_bytes(often, quality=60)))
@@ -237,7 +237,7 @@ async def test_a_frame_is_the_picture_at_its_moment(tmp_path: Path) -> None:
 @pytest.mark.skipif(
     shutil.which("ffmpeg") is None, reason="frames need ffmpeg: apt-get install ffmpeg"
 )
-async def test_a_playlist_that_calls_itself_a_video_reads_no_other_file(tmp_path: Path) -> None:
+async def test_a_playlist_posing_as_a_video_reads_no_other_file(tmp_path: Path) -> None:
     hostile = tmp_path / "clip.mp4"
     hostile.write_text("#EXTM3U\n#EXTINF:1,\nhttp://127.0.0.1:9/secret\n#EXT-X-ENDLIST\n")
     with pytest.raises(NoPictureError, match="shows no picture"):

@@ -1,7 +1,7 @@
 """OpenAI's Batch API on loopback, with its rules; and a process that waits for a batch.
 
-Run as `python -m tests.resources.llm.batches PORT FOLDER`: asks three questions through the cache,
-in a batch, and prints what they cost.
+`python -m tests.resources.llm.batches PORT FOLDER` asks three questions through the cache, in a
+batch.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def good(_: dict[str, Any]) -> tuple[int, dict[str, Any]]:
 
 
 class BatchServer:
-    """Answers by `outcome`, once `looks` looks at a batch were taken; `billed` is what it did."""
+    """Answers by `outcome` after `looks` polls of a batch; `billed` lists the answered requests."""
 
     def __init__(self, server: MisbehavingServer, *, looks: int = 2) -> None:
         self.looks, self.expires = looks, False
@@ -149,7 +149,7 @@ class BatchServer:
 
     @property
     def usd(self) -> float:
-        """What was billed: half of the listed price."""
+        """The total bill: half of the listed price."""
         price = ModelRegistry.load(PROJECT_MODELS).model(MODEL).price
         assert price is not None
         return len(self.billed) * price.cost(*TOKENS) / 2

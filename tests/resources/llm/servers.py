@@ -1,7 +1,6 @@
-"""Servers on loopback that speak the wire formats of OpenAI and of Ollama.
+"""Servers on loopback that speak the wire formats of OpenAI and Ollama, and models bound to them.
 
-What belongs here: answers in these formats, failures as these servers word them, and models that
-are bound to such a server. How a server misbehaves below HTTP is in tests/servers.py.
+tests/servers.py has the misbehaviour below HTTP.
 """
 
 from __future__ import annotations
@@ -43,8 +42,6 @@ Dialect = Literal["openai", "ollama"]
 
 
 class Leaning(BaseModel):
-    """What the tests ask for."""
-
     stance: Literal["supports", "refutes"]
     score: int = Field(ge=0, le=10)
     note: str | None = None
@@ -142,7 +139,7 @@ def fail(
 
 
 def depending(choose: Callable[[dict[str, Any]], Behaviour]) -> Behaviour:
-    """Choose the behaviour by what was asked."""
+    """Choose the behaviour by the request."""
 
     async def behave(exchange: Exchange) -> None:
         asked = exchange.asked.json
@@ -164,7 +161,7 @@ class Gate:
     async def __call__(self, exchange: Exchange) -> None:
         self.now += 1
         self.most = max(self.most, self.now)
-        while self.most < self._least:  # noqa: ASYNC110 - whoever asks has a limit
+        while self.most < self._least:  # noqa: ASYNC110 - the caller has a limit
             await asyncio.sleep(0.005)
         await asyncio.sleep(0.02)
         self.now -= 1
@@ -178,12 +175,12 @@ async def arrival(server: MisbehavingServer) -> None:
 
 
 def shapes_asked(server: MisbehavingServer) -> list[str | None]:
-    """Return the types of response format that were asked for, None where there was none."""
+    """Return the requested types of response format, None for a request without one."""
     return [body.get("response_format", {}).get("type") for body in bodies(server)]
 
 
 def bodies(server: MisbehavingServer, dialect: Dialect = "openai") -> list[dict[str, Any]]:
-    """Return what was asked of the model, in order."""
+    """Return the bodies of the requests to the model, in order."""
     found = []
     for asked in server.asked:
         if asked.path == CHAT[dialect]:

@@ -50,7 +50,7 @@ def test_deep_nesting_is_unreadable_and_quick(nested: str) -> None:
         read_answer(nested, Leaning)
 
 
-def test_what_is_wrong_is_named_without_repeating_the_answer() -> None:
+def test_the_error_does_not_repeat_the_answer() -> None:
     with pytest.raises(UnreadableAnswerError) as caught:
         read_answer('{"stance": "SECRETWORD", "score": 70}', Leaning)
     assert "stance: Input should be 'supports' or 'refutes'" in str(caught.value)

@@ -28,7 +28,7 @@ def paid(results: list[ModelAnswer[Leaning] | BaseException]) -> float:
     return sum(call.cost_usd for call in calls)
 
 
-async def test_questions_of_one_moment_go_into_one_batch_at_half_the_price(
+async def test_simultaneous_requests_go_into_one_batch_at_half_the_price(
     server: MisbehavingServer, batches: BatchServer, tmp_path: Path
 ) -> None:
     results = await asked_together(server.port, tmp_path, *QUESTIONS)
@@ -46,7 +46,7 @@ async def test_questions_of_one_moment_go_into_one_batch_at_half_the_price(
     assert len(batches.batches) == 1
 
 
-async def test_what_expired_or_failed_is_asked_again_and_only_that(
+async def test_only_expired_and_failed_requests_are_repeated(
     server: MisbehavingServer, batches: BatchServer, tmp_path: Path
 ) -> None:
     batches.expires = True
@@ -108,7 +108,7 @@ async def test_a_look_that_fails_in_passing_ends_no_wait(
     assert isinstance((await task)[0], ModelAnswer)
 
 
-async def test_who_waited_long_enough_leaves_the_batch_to_the_next_one(
+async def test_the_next_run_waits_for_an_unfinished_batch(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
     batches = BatchServer(server, looks=30)
@@ -124,7 +124,7 @@ async def test_who_waited_long_enough_leaves_the_batch_to_the_next_one(
 
 
 @pytest.mark.parametrize("moment", ["uploaded", "begun", "waiting", "done"])
-async def test_who_is_killed_while_waiting_goes_on_with_the_same_batch(
+async def test_a_killed_run_continues_with_the_same_batch(
     server: MisbehavingServer, tmp_path: Path, moment: str
 ) -> None:
     batches = BatchServer(server, looks=10_000)
@@ -152,7 +152,7 @@ async def test_who_is_killed_while_waiting_goes_on_with_the_same_batch(
     assert paid(results) == pytest.approx(batches.usd)
 
 
-async def test_an_answer_that_is_no_list_of_batches_loses_nothing(
+async def test_an_invalid_list_of_batches_loses_nothing(
     server: MisbehavingServer, batches: BatchServer, tmp_path: Path
 ) -> None:
     server.on("/v1/batches", respond_json({"data": None}), *server._paths["/v1/batches"])

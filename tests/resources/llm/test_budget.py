@@ -15,7 +15,7 @@ async def take(budget: Budget, reserved: float | None, spent: float) -> None:
         reservation.spent = spent
 
 
-async def test_a_call_beyond_the_ceiling_is_refused_with_what_was_spent_and_the_remedy() -> None:
+async def test_a_call_over_budget_is_refused_with_the_spending_and_the_remedy() -> None:
     budget = Budget("this run", Ceiling(0.01, "FACTIBLE_BUDGET_USD"))
     await take(budget, 0.008, 0.006)
     with pytest.raises(BudgetExhaustedError) as caught:
@@ -36,9 +36,7 @@ async def test_settling_gives_back_what_was_not_used() -> None:
 
 
 @pytest.mark.parametrize(("settled", "fits"), [(0.05, True), (0.8, False)])
-async def test_a_call_that_may_fit_once_the_others_have_settled_waits_for_them(
-    settled: float, fits: bool
-) -> None:
+async def test_a_call_waits_if_it_may_fit_after_others_settle(settled: float, fits: bool) -> None:
     budget = Budget("this run", Ceiling(1.00))
     async with budget.reserve(0.8) as first:
         second = asyncio.create_task(take(budget, 0.8, 0.05))
@@ -50,7 +48,7 @@ async def test_a_call_that_may_fit_once_the_others_have_settled_waits_for_them(
     assert budget.spent == pytest.approx(settled + 0.05 * fits)
 
 
-async def test_a_reservation_of_which_nothing_was_said_stays_spent() -> None:
+async def test_an_unsettled_reservation_stays_spent() -> None:
     budget = Budget("this run", Ceiling(1.00))
     with pytest.raises(RuntimeError):
         async with budget.reserve(0.6):
@@ -84,7 +82,7 @@ async def test_a_ceiling_of_nothing_allows_free_models_only() -> None:
         await take(budget, 0.0001, 0.0)
 
 
-def test_no_ceiling_is_passed_by_calls_from_several_threads_and_loops() -> None:
+def test_calls_from_several_threads_and_loops_keep_the_budget() -> None:
     budget = Budget("this run", Ceiling(10.00), per_account=Ceiling(4.00))
     served: list[float] = []
 

@@ -42,7 +42,7 @@ async def test_each_model_is_asked_at_its_provider_with_that_providers_key_only(
     assert "authorization" not in second.headers
 
 
-async def test_ollama_is_given_one_size_of_context_within_the_models_window(
+async def test_ollama_requests_set_a_context_within_the_models_window(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
     server.on(CHAT["ollama"], say("ollama"))
@@ -55,7 +55,7 @@ async def test_ollama_is_given_one_size_of_context_within_the_models_window(
     assert [b["options"]["num_ctx"] for b in bodies(server, "ollama")] == [16_384, 8_192]
 
 
-async def test_a_list_is_bounded_where_the_server_holds_a_model_to_it(
+async def test_lists_are_limited_if_the_server_enforces_it(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
     for dialect in ("openai", "ollama"):
@@ -79,7 +79,7 @@ async def test_a_list_is_bounded_where_the_server_holds_a_model_to_it(
     assert most == [2, 2, None, None]
 
 
-async def test_a_slow_machine_is_waited_for_as_long_as_its_provider_is_listed_with(
+async def test_the_registry_sets_the_time_limit_of_a_provider(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
     server.on(CHAT["ollama"], hang(3_600))

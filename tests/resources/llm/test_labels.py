@@ -80,7 +80,7 @@ async def ask(
 
 
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
-async def test_the_labels_share_out_what_they_have_of_the_next_token(
+async def test_label_probabilities_are_normalised(
     server: MisbehavingServer, dialect: Dialect
 ) -> None:
     said = {"true": 0.3, " True": 0.1, "ne": 0.2, "False": 0.2, "It": 0.1, "n": 0.05}
@@ -94,7 +94,7 @@ async def test_the_labels_share_out_what_they_have_of_the_next_token(
     assert (call.outcome, call.input_tokens) == ("ok", 120)
 
 
-async def test_one_token_is_asked_for_with_its_alternatives_and_without_thoughts(
+async def test_the_request_is_for_one_token_with_alternatives_and_no_thoughts(
     server: MisbehavingServer,
 ) -> None:
     server.on(path("openai"), next_token("openai", {"true": 1.0}))
@@ -114,7 +114,7 @@ async def test_ollama_is_asked_for_one_token_without_thoughts(server: Misbehavin
     assert (sent["options"]["num_predict"], sent["options"]["temperature"]) == (1, 1.0)
 
 
-async def test_a_server_that_knows_no_template_arguments_is_asked_without(
+async def test_a_server_that_rejects_template_arguments_gets_none(
     server: MisbehavingServer,
 ) -> None:
     refused = fail(400, "Unknown parameter: chat_template_kwargs", param="chat_template_kwargs")
@@ -134,9 +134,7 @@ async def test_a_model_without_probabilities_says_so_once(
     assert len(bodies(server, dialect)) == 1
 
 
-async def test_a_model_that_refuses_to_give_probabilities_says_so(
-    server: MisbehavingServer,
-) -> None:
+async def test_a_refusal_of_logprobs_is_reported(server: MisbehavingServer) -> None:
     words = "You are not allowed to request logprobs from this model: unsupported."
     server.on(path("openai"), fail(403, words), fail(400, words, param="logprobs"))
     with pytest.raises(ModelOutageError):
@@ -145,16 +143,14 @@ async def test_a_model_that_refuses_to_give_probabilities_says_so(
         await ask(server)
 
 
-async def test_a_model_that_answers_with_other_words_is_not_believed(
-    server: MisbehavingServer,
-) -> None:
+async def test_a_model_that_answers_with_other_words_is_an_error(server: MisbehavingServer) -> None:
     server.on(path("openai"), next_token("openai", {"<think>": 0.9, "true": 0.05}))
     with pytest.raises(ModelError, match="does not answer with one of the words true, false"):
         await ask(server)
 
 
 @pytest.mark.parametrize(("props", "most"), [(respond_json({"total_slots": 3}), 3), (fail(404), 8)])
-async def test_a_server_of_this_machine_is_asked_for_as_many_answers_as_it_has_slots_else_for_eight(
+async def test_a_local_server_gets_as_many_requests_at_once_as_it_has_slots_else_eight(
     server: MisbehavingServer, props: Behaviour, most: int
 ) -> None:
     gate = Gate(next_token("openai", {"true": 1.0}), least=most)
@@ -165,8 +161,6 @@ async def test_a_server_of_this_machine_is_asked_for_as_many_answers_as_it_has_s
 
 
 class Says:
-    """A model whose next token is given."""
-
     def __init__(self, *said: tuple[str, float]) -> None:
         self._tokens = [Token(text=text, probability=chance) for text, chance in said]
 

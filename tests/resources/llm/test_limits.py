@@ -45,7 +45,7 @@ async def test_requests_beyond_the_rate_wait_for_the_window_to_pass() -> None:
         async with limiter.permit(1):
             moments.append(time.monotonic())
 
-    # From before the first turn was booked: on a busy machine a turn is noticed late.
+    # From before the first permit: a busy machine notices a permit late.
     began = time.monotonic()
     await asyncio.gather(*(one() for _ in range(7)))
     assert len(moments) == 7
@@ -53,7 +53,7 @@ async def test_requests_beyond_the_rate_wait_for_the_window_to_pass() -> None:
     assert moments[6] - began >= 0.39
 
 
-async def test_tokens_beyond_the_rate_wait_and_real_usage_frees_them() -> None:
+async def test_tokens_over_the_rate_wait_and_actual_usage_frees_them() -> None:
     limiter = RateLimiter(tokens_per_minute=100, minute_seconds=24 * 3600.0)
     for _ in range(10):
         async with limiter.permit(90) as permit:
@@ -63,7 +63,7 @@ async def test_tokens_beyond_the_rate_wait_and_real_usage_frees_them() -> None:
         await asyncio.wait_for(entering, 0.05)
 
 
-async def test_a_refusal_halves_what_is_asked_at_once_and_answers_bring_it_back() -> None:
+async def test_a_refusal_halves_concurrency_and_answers_restore_it() -> None:
     limiter, waits = RateLimiter(max_concurrent=8), asyncio.Event()
     under_way = 0
 
@@ -76,7 +76,7 @@ async def test_a_refusal_halves_what_is_asked_at_once_and_answers_bring_it_back(
         under_way -= 1
 
     async def given(*, refused: bool) -> int:
-        """How many of twenty are under way once no other can begin; then those are let go."""
+        """Return how many of twenty are in flight when no more can start; then let them finish."""
         waits.clear()
         asked = [asyncio.create_task(one(refused=refused)) for _ in range(20)]
         for _ in range(50):  # rounds of the loop, however long they take
@@ -93,7 +93,7 @@ async def test_a_refusal_halves_what_is_asked_at_once_and_answers_bring_it_back(
     assert [await given(refused=False) for _ in range(8)] == [2, 3, 4, 5, 6, 7, 8, 8]
 
 
-async def test_a_request_larger_than_the_limit_goes_alone_instead_of_never() -> None:
+async def test_a_request_larger_than_the_rate_limit_goes_alone() -> None:
     limiter = RateLimiter(tokens_per_minute=100, minute_seconds=0.05)
     for _ in range(2):
         async with limiter.permit(5_000):
@@ -110,7 +110,7 @@ async def test_a_cancelled_wait_gives_its_turn_back() -> None:
             pass
 
     waiting = asyncio.create_task(wait())
-    while len(limiter._permits) < 2:  # noqa: ASYNC110 - until its turn is booked
+    while len(limiter._permits) < 2:  # noqa: ASYNC110 - until it has its permit
         await asyncio.sleep(0.001)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
@@ -132,19 +132,17 @@ async def test_a_cancelled_wait_gives_its_turn_back() -> None:
         ({"retry-after": "tomorrow"}, None),
     ],
 )
-def test_a_servers_wish_to_wait_is_read_in_all_its_forms(
-    headers: dict[str, str], seconds: float | None
-) -> None:
+def test_all_forms_of_retry_after_are_read(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after_seconds(headers) == seconds
 
 
-def test_a_date_to_wait_for_is_read_as_the_seconds_until_then() -> None:
+def test_a_retry_date_becomes_seconds() -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     assert retry_after_seconds({"retry-after": date}) == pytest.approx(3_600, abs=60)
 
 
 @pytest.mark.parametrize("refusal", [fail(429), hang()], ids=["refuses", "keeps waiting"])
-async def test_a_server_that_refuses_a_crowd_is_asked_by_half_as_many_from_then_on(
+async def test_a_refusal_halves_the_number_of_concurrent_requests(
     refusal: Behaviour, server: MisbehavingServer
 ) -> None:
     under_way = later = 0

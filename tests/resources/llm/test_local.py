@@ -1,7 +1,7 @@
-"""The server process of a model file: shared, started when needed, gone with its last user.
+"""The server process of a model file: shared, started on demand, ended with its last user.
 
-A small HTTP server stands in for llama.cpp's, under the name of its package. The real one is asked
-by `make test-real-model`.
+A small HTTP server stands in for llama.cpp's, under the name of its package. `make
+test-real-model` tests the real one.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ asyncio.run(main())
 
 @pytest.fixture
 def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A model file that loads at once, where the stand-in is found as llama.cpp's package."""
+    """A model file that loads at once, with the stand-in as llama.cpp's package."""
     packages = tmp_path / "packages"
     packages.mkdir()
     (packages / "xllamacpp.py").write_text(STAND_IN, encoding="utf-8")
@@ -95,7 +95,7 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(weights: Path, said: str) -> None:
-    """Say how many seconds the model takes to load, or that it is broken."""
+    """Set the seconds that the model takes to load, or break it."""
     weights.write_text(said, encoding="utf-8")
 
 
@@ -179,14 +179,14 @@ async def test_a_process_that_was_killed_is_started_again(weights: Path) -> None
     assert len(loads(weights)) == 2
 
 
-async def test_a_model_that_cannot_be_loaded_is_named_with_what_was_said(weights: Path) -> None:
+async def test_a_model_that_fails_to_load_is_reported_with_the_log(weights: Path) -> None:
     write(weights, "broken")
     async with model_of(serving(weights)) as model:
         with pytest.raises(ModelOutageError, match=r"model\.gguf could not be loaded.*broken"):
             await ask(model)
 
 
-async def test_loading_that_takes_long_is_waited_for_and_reported(
+async def test_slow_loading_is_reported(
     weights: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("resources.llm.local._REPORT_SECONDS", 0.5)
@@ -196,7 +196,7 @@ async def test_loading_that_takes_long_is_waited_for_and_reported(
     assert "Waiting for the model model.gguf to load" in caplog.text
 
 
-async def test_a_user_that_asks_nothing_for_a_while_does_not_keep_the_process(
+async def test_an_idle_user_does_not_keep_the_process_alive(
     weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("resources.llm.local._IDLE_SECONDS", 0.2)
@@ -208,7 +208,7 @@ async def test_a_user_that_asks_nothing_for_a_while_does_not_keep_the_process(
                 await asyncio.sleep(0.05)
 
 
-async def test_without_the_package_it_is_said_how_to_install_it(tmp_path: Path) -> None:
+async def test_a_missing_package_names_the_install_command(tmp_path: Path) -> None:
     server = LocalServer(tmp_path / "model.gguf", tmp_path / "serving")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("resources.llm.local.is_installed", lambda: False)
@@ -219,7 +219,7 @@ async def test_without_the_package_it_is_said_how_to_install_it(tmp_path: Path) 
     assert "factible-assets[local]" in caught.value.reason
 
 
-async def test_where_the_server_listens_is_for_its_user_alone(weights: Path) -> None:
+async def test_only_the_user_can_read_the_servers_address(weights: Path) -> None:
     async with model_of(serving(weights)) as model:
         await ask(model)
         folder = weights.parent / "serving"

@@ -1,4 +1,4 @@
-"""What both dialects do alike, told by asking real servers."""
+"""Both dialects, against real servers."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ async def test_an_invalid_answer_is_corrected_once_with_its_error(
 
 
 @both
-async def test_an_answer_that_stays_invalid_is_given_up_after_one_correction(
+async def test_an_answer_that_stays_invalid_fails_after_one_correction(
     server: MisbehavingServer, dialect: Dialect
 ) -> None:
     server.on(CHAT[dialect], say(dialect, '{"stance": "perhaps", "score": 3}'))
@@ -177,7 +177,7 @@ async def test_a_cut_off_answer_gets_a_higher_limit_once(
     ],
     ids=["refusal", "filtered answer", "filtered prompt"],
 )
-async def test_a_refusal_is_an_outcome_of_its_own_and_not_asked_again(
+async def test_a_refusal_is_a_separate_outcome_without_a_retry(
     server: MisbehavingServer, behaviour: Behaviour
 ) -> None:
     server.on(CHAT["openai"], behaviour)
@@ -263,7 +263,7 @@ async def test_a_long_list_of_empty_pages_is_no_loop_and_gets_a_higher_limit(
 
 @both
 @pytest.mark.parametrize("fault", PASSING)
-async def test_a_passing_failure_is_overcome_and_every_request_recorded(
+async def test_a_passing_failure_is_retried_and_every_request_recorded(
     server: MisbehavingServer, dialect: Dialect, fault: str
 ) -> None:
     server.on(CHAT[dialect], PASSING[fault], say(dialect))
@@ -277,14 +277,14 @@ async def test_a_passing_failure_is_overcome_and_every_request_recorded(
     assert len(failed) == 1 or fault in SILENT
     assert [call.attempt for call in answer.calls] == list(range(1, len(failed) + 2))
     assert answer.calls[0].reason
-    # A call that is given up may not have left this machine yet.
+    # An aborted call may not have left this machine yet.
     least = 1 if fault in SILENT else len(answer.calls)
     assert least <= server.count(CHAT[dialect]) <= len(answer.calls)
 
 
 @both
 @pytest.mark.parametrize("fault", PASSING)
-async def test_a_failure_that_lasts_is_an_outage_after_bounded_attempts(
+async def test_a_persistent_failure_is_an_outage_after_bounded_attempts(
     server: MisbehavingServer, dialect: Dialect, fault: str
 ) -> None:
     server.on(CHAT[dialect], PASSING[fault])
@@ -425,7 +425,7 @@ async def test_every_request_respects_the_pause_the_server_asks_for(
     limiter = RateLimiter(max_concurrent=4)
     async with bound(server, dialect, limiter=limiter) as model:
         first = asyncio.create_task(model.complete(ask()))
-        while not limiter._not_before:  # noqa: ASYNC110 - until the wish is known
+        while not limiter._not_before:  # noqa: ASYNC110 - until the pause is known
             await asyncio.sleep(0.001)
         await asyncio.gather(first, model.complete(ask("And you?")))
     began, *later = (asked.moment for asked in server.asked)
@@ -462,7 +462,7 @@ async def test_missing_usage_is_estimated_and_marked(
     assert call.cost_usd > 0
 
 
-async def test_usage_of_a_strange_form_does_not_cost_the_answer(server: MisbehavingServer) -> None:
+async def test_invalid_usage_does_not_lose_the_answer(server: MisbehavingServer) -> None:
     body = openai_answer(json.dumps(GOOD)) | {"usage": {"prompt_tokens": "many"}}
     server.on(CHAT["openai"], respond_json(body))
     async with bound(server) as model:
@@ -486,7 +486,7 @@ async def test_a_call_without_a_price_is_marked(server: MisbehavingServer) -> No
     assert (call.cost_usd, call.price_known) == (0.0, False)
 
 
-# --- What a server does not support --------------------------------------------------------------
+# --- Unsupported parameters ----------------------------------------------------------------------
 
 
 async def test_a_server_without_schemas_gets_json_mode_from_then_on(
@@ -600,7 +600,7 @@ def page_request(**details: int) -> Any:
 
 
 @both
-async def test_a_page_that_is_too_long_is_cut_at_its_end_to_fit_the_window(
+async def test_a_long_page_is_trimmed_at_its_end_to_fit_the_window(
     server: MisbehavingServer, dialect: Dialect
 ) -> None:
     server.on(CHAT[dialect], say(dialect, usage=(3_000, 20)))
@@ -664,7 +664,7 @@ TOO_LONG = {
 
 
 @pytest.mark.parametrize("words", TOO_LONG)
-async def test_a_context_error_teaches_the_window_and_leads_to_one_harder_trim(
+async def test_a_context_error_reveals_the_window_and_the_prompt_is_trimmed_once(
     server: MisbehavingServer, words: str
 ) -> None:
     server.on(CHAT["openai"], TOO_LONG[words], say("openai", usage=(1_500, 20)))
@@ -677,7 +677,7 @@ async def test_a_context_error_teaches_the_window_and_leads_to_one_harder_trim(
     assert [call.outcome for call in answer.calls] == ["infra_error", "ok"]
 
 
-async def test_a_context_error_after_the_harder_trim_is_given_up(server: MisbehavingServer) -> None:
+async def test_a_context_error_after_trimming_fails(server: MisbehavingServer) -> None:
     server.on(CHAT["openai"], fail(400, "prompt too long; exceeded max context length by 4 tokens"))
     async with bound(server, window=None) as model:
         with pytest.raises(ContextTooLongError, match="larger context window") as caught:
@@ -685,7 +685,7 @@ async def test_a_context_error_after_the_harder_trim_is_given_up(server: Misbeha
     assert len(caught.value.calls) == len(server.asked) == 2
 
 
-async def test_a_prompt_that_ollama_cut_in_silence_is_noticed_and_trimmed(
+async def test_a_prompt_silently_cut_by_ollama_is_detected_and_trimmed(
     server: MisbehavingServer,
 ) -> None:
     def choose(sent: dict[str, Any]) -> Behaviour:
@@ -700,7 +700,7 @@ async def test_a_prompt_that_ollama_cut_in_silence_is_noticed_and_trimmed(
     assert answer.calls[1].input_tokens > 2_050
 
 
-async def test_a_prompt_that_is_cut_to_half_of_the_window_is_told_by_the_servers_count(
+async def test_the_token_count_reveals_a_prompt_cut_to_half_of_the_window(
     server: MisbehavingServer,
 ) -> None:
     """A token stands for as many bytes as the estimate says, so that only the count shows it."""
@@ -716,9 +716,7 @@ async def test_a_prompt_that_is_cut_to_half_of_the_window_is_told_by_the_servers
     assert "cut the prompt to 2,002 tokens of its 4,000" in (answer.calls[0].reason or "")
 
 
-async def test_a_low_count_of_a_prompt_in_the_servers_cache_is_no_cut(
-    server: MisbehavingServer,
-) -> None:
+async def test_a_low_count_of_a_cached_prompt_is_no_cut(server: MisbehavingServer) -> None:
     server.on(CHAT["ollama"], say("ollama", usage=(311, 20)))
     async with bound(server, "ollama", window=8_000) as model:
         answer = await model.complete(page_request())
@@ -764,7 +762,7 @@ async def test_a_budget_stops_a_run_cleanly_and_is_never_passed(server: Misbehav
     assert len(server.asked) >= 8, "reservations are returned when a call costs less"
 
 
-async def test_an_answer_without_a_choice_costs_what_the_server_says_that_it_does(
+async def test_an_answer_without_a_choice_costs_the_reported_usage(
     server: MisbehavingServer,
 ) -> None:
     empty = openai_answer("") | {"choices": []}
@@ -779,7 +777,7 @@ async def test_an_answer_without_a_choice_costs_what_the_server_says_that_it_doe
     assert budget.spent == pytest.approx(sum(call.cost_usd for call in answer.calls))
 
 
-async def test_a_lost_answer_counts_against_the_budget_and_a_rejection_does_not(
+async def test_a_lost_answer_costs_its_reservation_but_a_rejection_nothing(
     server: MisbehavingServer,
 ) -> None:
     server.on(CHAT["openai"], fail(503), hang(), say("openai"))
@@ -843,7 +841,7 @@ async def test_the_key_is_sent_and_appears_nowhere_else(
     assert not any(CANARY in text for text in seen)
 
 
-async def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(
+async def test_a_key_unfit_for_a_header_is_refused_without_showing_it(
     server: MisbehavingServer,
 ) -> None:
     with pytest.raises(SetupError, match="Copy it again") as caught:
@@ -862,9 +860,7 @@ async def test_white_space_around_a_key_is_not_part_of_it(server: MisbehavingSer
 # --- Probing -------------------------------------------------------------------------------------
 
 
-async def test_a_probe_says_whether_the_service_answers_and_knows_the_model(
-    server: MisbehavingServer,
-) -> None:
+async def test_a_probe_checks_the_service_and_the_model(server: MisbehavingServer) -> None:
     listed = {"object": "list", "data": [{"id": "gpt-test", "object": "model"}]}
     server.on("/v1/models", respond_json(listed), fail(401, ECHO))
     server.on(

@@ -10,7 +10,7 @@ from tests.resources.llm.servers import Leaning, ask
 
 
 @given(st.lists(st.tuples(st.text(max_size=400), st.booleans()), max_size=6), st.integers(0, 1_500))
-def test_what_is_fitted_fits_and_only_trimmable_ends_are_missing(
+def test_fitted_prompts_fit_and_lose_only_trimmable_ends(
     drawn: list[tuple[str, bool]], room: int
 ) -> None:
     scale = TokenScale()
@@ -44,7 +44,7 @@ def test_a_prompt_that_fits_is_left_alone() -> None:
     assert fitted == ("Read: short", 0)
 
 
-def test_a_part_of_which_nothing_useful_would_stay_does_not_fit() -> None:
+def test_a_prompt_does_not_fit_if_too_little_of_a_part_would_remain() -> None:
     assert fit([Part("x" * 300), Part("y" * 300, True)], 110, TokenScale()) is None
 
 

@@ -28,7 +28,7 @@ def address() -> Iterator[str]:
         yield address
 
 
-async def test_a_real_model_answers_in_the_shape_that_it_is_held_to(address: str) -> None:
+async def test_a_real_model_answers_in_the_enforced_shape(address: str) -> None:
     async with aclosing(client(address, 512)) as model:
         answer = await model.complete(
             ModelRequest(
@@ -44,7 +44,7 @@ async def test_a_real_model_answers_in_the_shape_that_it_is_held_to(address: str
     assert probe.ok
 
 
-async def test_a_real_server_says_how_much_it_reads_and_the_page_is_trimmed(address: str) -> None:
+async def test_a_real_server_reports_its_window_and_the_page_is_trimmed(address: str) -> None:
     page = "The goldfish remembers its feeder for several months. " * 150
     async with aclosing(client(address, None)) as model:
         answer = await model.complete(

@@ -106,7 +106,7 @@ def test_an_unknown_model_or_provider_is_refused_with_the_nearest_name(
         ("- a list", "This is no mapping of keys"),
     ],
 )
-def test_a_file_that_makes_no_sense_is_refused_with_its_place(
+def test_an_invalid_registry_file_is_refused_with_its_line(
     tmp_path: Path, text: str, words: str
 ) -> None:
     own = tmp_path / "models.yaml"
@@ -126,7 +126,7 @@ def test_a_missing_file_is_refused_and_an_empty_one_adds_nothing(tmp_path: Path)
     )
 
 
-def test_every_price_says_as_of_when_and_every_effort_is_in_order(registry: ModelRegistry) -> None:
+def test_every_price_has_a_day_and_efforts_are_sorted(registry: ModelRegistry) -> None:
     assert all(model.as_of for model in registry.models.values())
     for model in registry.models.values():
         efforts = [EFFORTS.index(each) for each in model.efforts or ()]
@@ -139,7 +139,7 @@ def test_every_price_says_as_of_when_and_every_effort_is_in_order(registry: Mode
         )
 
 
-def test_a_gateways_name_has_the_price_and_the_ways_of_the_model_behind_it(
+def test_a_gateways_model_has_the_price_and_efforts_of_the_vendors_model(
     registry: ModelRegistry,
 ) -> None:
     model = registry.model("openai/gpt-5-mini", provider="openai")

@@ -30,7 +30,7 @@ class Slots:
 
 
 @pytest.mark.parametrize("slots", [1, 2])
-async def test_no_more_is_asked_at_once_than_a_local_server_has_slots(
+async def test_concurrent_requests_do_not_exceed_the_slots_of_a_local_server(
     server: MisbehavingServer, tmp_path: Path, slots: int
 ) -> None:
     counting = Slots()
@@ -63,13 +63,13 @@ async def test_no_more_is_asked_at_once_than_a_local_server_has_slots(
         respond_json({"total_slots": 0}),
     ],
 )
-async def test_a_server_that_names_no_slots_is_asked_as_before(
+async def test_a_server_without_slots_has_unknown_slots(
     server: MisbehavingServer, behaviour: object
 ) -> None:
     server.on("/props", behaviour)  # type: ignore[arg-type]
     assert await slots_of(f"http://127.0.0.1:{server.port}/v1") is None
 
 
-async def test_a_server_elsewhere_or_none_at_all_is_not_asked_for_slots() -> None:
+async def test_remote_or_missing_servers_have_unknown_slots() -> None:
     assert await slots_of("https://api.openai.com/v1") is None
     assert await slots_of("http://127.0.0.1:9/v1") is None

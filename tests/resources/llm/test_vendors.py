@@ -41,7 +41,7 @@ def test_every_shape_that_is_asked_for_has_a_strict_schema(shape: type[BaseModel
     assert list(vendors.strictness(strict_schema(shape))) == []
 
 
-def test_what_a_strict_schema_cannot_say_is_said_in_words_and_validated_afterwards() -> None:
+def test_a_strict_schema_describes_ranges_in_words_and_pydantic_validates_them() -> None:
     score = strict_schema(judge.JudgeAnswer)["properties"]["score"]
     assert score == {"type": "integer", "description": "at least 0, at most 2"}
     with pytest.raises(ValueError, match="less than or equal to 2"):
@@ -74,7 +74,7 @@ def at(server: MisbehavingServer, path: str = "/v1", **lines: Any) -> dict[str, 
 
 
 @pytest.mark.parametrize("model", [None, "gpt-5-mini", "o4-mini", "gpt-5.4-nano-2026-03-17"])
-async def test_a_reasoning_model_of_openai_is_asked_right_the_first_time(
+async def test_the_first_request_to_an_openai_reasoning_model_is_valid(
     server: MisbehavingServer, tmp_path: Path, model: str | None
 ) -> None:
     server.on(CHAT["openai"], vendors.openai())
@@ -89,7 +89,7 @@ async def test_a_reasoning_model_of_openai_is_asked_right_the_first_time(
     assert not body.keys() & {"temperature", "seed", "max_tokens"}
 
 
-async def test_a_model_that_nobody_listed_is_found_out_and_asked_right_from_then_on(
+async def test_the_limits_of_an_unlisted_model_are_learnt_once(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
     server.on(CHAT["openai"], vendors.openai(thoughts=700))
@@ -100,7 +100,7 @@ async def test_a_model_that_nobody_listed_is_found_out_and_asked_right_from_then
     assert len(answer.calls) == 6, "its name, limit, temperature, bounds and thoughts"
 
 
-async def test_a_gateway_that_finds_no_provider_for_a_schema_keeps_the_name_and_gets_none(
+async def test_a_gateway_without_a_provider_for_schemas_gets_the_same_model_without_one(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
     words = "No endpoints found that can handle the requested parameters. See the documentation."
@@ -121,7 +121,7 @@ async def test_a_model_that_does_not_reason_is_sent_no_effort(
     assert (body["temperature"], body["max_tokens"]) == (0.0, 200)
 
 
-async def test_thoughts_without_end_are_cut_off_and_the_setting_is_named(
+async def test_endless_thoughts_are_cut_off_with_the_setting_to_raise(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
     server.on(CHAT["openai"], vendors.openai(thoughts=90_000))
@@ -132,7 +132,7 @@ async def test_thoughts_without_end_are_cut_off_and_the_setting_is_named(
     assert all(call.cost_usd > 0 for call in cut.value.calls)
 
 
-async def test_openrouter_is_asked_by_whole_names_and_its_bill_is_believed(
+async def test_openrouter_gets_full_model_names_and_its_bill_counts(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
     server.on("/api/v1/chat/completions", vendors.openrouter())
@@ -155,7 +155,7 @@ async def test_openrouter_is_asked_by_whole_names_and_its_bill_is_believed(
         ("llama4:8b", None, False, False),
     ],
 )
-async def test_ollama_is_told_in_its_own_words_how_hard_to_think(
+async def test_the_effort_becomes_ollamas_own_value(
     server: MisbehavingServer,
     tmp_path: Path,
     model: str,
@@ -197,7 +197,7 @@ def documented(server: str) -> dict[str, str]:
 
 
 def set_up(monkeypatch: pytest.MonkeyPatch, name: str, server: MisbehavingServer) -> Settings:
-    """Set what the documentation says, with the server's address and key in place of its own."""
+    """Set the documented variables, with the address and key of this server."""
     lines = documented(name)
     assert lines, f"the table says nothing of {name}"
     for each in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "FACTIBLE_MODEL"):
@@ -241,7 +241,7 @@ async def test_the_documented_lines_are_enough(
 
 
 @pytest.mark.parametrize("name", ["vLLM", "llama.cpp"])
-async def test_the_window_of_an_own_server_is_learnt_and_the_page_cut_to_it(
+async def test_the_window_of_an_own_server_is_learnt_and_the_page_trimmed_to_it(
     server: MisbehavingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
@@ -308,7 +308,7 @@ async def test_azures_filter_is_a_refusal(
         await answered(set_up(monkeypatch, "Azure", server), ask("How to build a bomb?"))
 
 
-async def test_azures_older_address_is_asked_by_deployment_and_version(
+async def test_azures_older_address_has_deployment_and_version(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
     server.on("/openai/deployments/mine/chat/completions", vendors.azure("mine"))
@@ -323,9 +323,7 @@ async def test_azures_older_address_is_asked_by_deployment_and_version(
     assert (call.outcome, call.provider) == ("ok", "azure")
 
 
-async def test_thoughts_in_the_answer_of_an_own_server_are_no_part_of_it(
-    server: MisbehavingServer,
-) -> None:
+async def test_thoughts_inside_an_answer_are_ignored(server: MisbehavingServer) -> None:
     server.on(
         CHAT["openai"], say("openai", '<think>{"a": 1}</think>{"stance": "refutes", "score": 1}')
     )
@@ -333,9 +331,7 @@ async def test_thoughts_in_the_answer_of_an_own_server_are_no_part_of_it(
         assert (await model.complete(ask())).value.score == 1
 
 
-async def test_what_a_moderation_stops_is_a_refusal_and_no_wrong_key(
-    server: MisbehavingServer,
-) -> None:
+async def test_a_moderated_prompt_is_a_refusal_not_a_wrong_key(server: MisbehavingServer) -> None:
     flagged = {"reasons": ["violence"], "flagged_input": "…"}
     server.on(CHAT["openai"], fail(403, "Input was flagged", code=403, metadata=flagged))
     async with bound(server) as model:
@@ -344,7 +340,7 @@ async def test_what_a_moderation_stops_is_a_refusal_and_no_wrong_key(
     assert [call.outcome for call in refused.value.calls] == ["refused"]  # type: ignore[attr-defined]
 
 
-async def test_prompts_and_answers_are_kept_for_audit_only_if_that_is_wanted(
+async def test_prompts_and_answers_are_stored_only_on_request(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
     server.on(CHAT["openai"], vendors.openai())

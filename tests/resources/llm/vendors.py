@@ -1,8 +1,6 @@
-"""Servers on loopback that enforce their vendors' rules: what is not documented is refused.
+"""Servers on loopback that enforce their vendors' documented rules.
 
-What belongs here: the rules of OpenAI (strict schemas, reasoning models), Azure, OpenRouter, vLLM,
-llama.cpp and Ollama.
-What does not: answers and failures in general (servers.py).
+They cover OpenAI (strict schemas, reasoning models), Azure, OpenRouter, vLLM, llama.cpp and Ollama.
 """
 
 from __future__ import annotations
@@ -41,11 +39,11 @@ _KEYWORDS = {
     "description",
 }
 BOUNDS = frozenset({"maxItems", "maxLength"})
-"""What grammars hold a model to besides, and OpenAI does not know."""
+"""Keywords that grammars enforce and OpenAI rejects."""
 
 
 def strictness(schema: Any, path: str = "$", also: frozenset[str] = frozenset()) -> Iterator[str]:
-    """Yield every place where a schema leaves the strict subset, but for what is taken `also`."""
+    """Yield every place where a schema leaves the strict subset; `also` allows more keywords."""
     if not isinstance(schema, dict):
         return
     strange = schema.keys() - _KEYWORDS - also
@@ -173,7 +171,7 @@ def ollama(answer: Any = None, *, levels: bool = False, always: bool = False) ->
 # --- Servers of the OpenAI protocol with rules of their own --------------------------------------
 
 WINDOW = 4_096
-"""Tokens that an own server was started with; a token is four bytes here."""
+"""The window of own servers; a token is four bytes here."""
 
 KEY = "sk-house-2f61"
 Rule = Callable[[Asked, dict[str, Any]], Behaviour | None]
@@ -225,7 +223,7 @@ def vllm(model: str) -> Behaviour:
         return fail(400, words, type="BadRequestError", code=400)
 
     def shape(_: Asked, sent: dict[str, Any]) -> Behaviour | None:
-        # What is not a grammar is refused; a JSON Schema in the strict subset always is one.
+        # A JSON Schema in the strict subset is always a valid grammar.
         wanted = sent["response_format"]
         problems = list(strictness(wanted["json_schema"]["schema"], also=BOUNDS))
         return fail(400, f"Grammar error: {problems[0]}", code=400) if problems else None
@@ -234,7 +232,7 @@ def vllm(model: str) -> Behaviour:
 
 
 def llama_cpp(*, loading: int = 0) -> Behaviour:
-    """Behave as `llama-server -c WINDOW` does, which answers 503 while the model is loaded."""
+    """Behave as `llama-server -c WINDOW`, which answers 503 while it loads the model."""
     turned_away = [0]
 
     def loaded(_: Asked, __: dict[str, Any]) -> Behaviour | None:

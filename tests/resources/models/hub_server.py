@@ -1,9 +1,7 @@
 """A model hub on loopback that speaks the resolve protocol, and misbehaves on command.
 
-What belongs here: the server's answers, and the model that it has. What does not: the client.
-
-A large file is stored elsewhere: the hub redirects to it and announces its SHA-256. A small one is
-redirected within the hub, with its git object id as the tag, as Hugging Face does it.
+Like Hugging Face, it redirects a request for a large file to another place and announces its
+SHA-256. It redirects one for a small file within the hub, with its git object id as the tag.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ def git_id(content: bytes) -> str:
 
 @dataclass
 class FakeHub:
-    """What the hub has; `spoil` may change what is sent of a body, `refuse` answers instead."""
+    """The hub and its files; `spoil` may change a body, `refuse` may answer with a status."""
 
     server: MisbehavingServer
     large: dict[str, bytes] = field(default_factory=lambda: {"onnx/model.onnx": WEIGHTS})
@@ -56,7 +54,7 @@ class FakeHub:
     refuse: Callable[[str], int | None] = lambda path: None
     elsewhere: str | None = None
     commit: str | None = None
-    """Announced whatever is asked for."""
+    """Announced for every request."""
     announce: bool = True
     ranges: bool = True
 

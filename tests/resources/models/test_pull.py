@@ -1,4 +1,4 @@
-"""Fetching models from a hub that is complete, broken, slow to finish, or not to be trusted."""
+"""Fetching models from a hub that works, fails, breaks off, or sends wrong files."""
 
 from __future__ import annotations
 
@@ -86,9 +86,7 @@ async def test_a_pinned_revision_is_not_exchanged_for_another(hub: FakeHub, tmp_
         await pull(hub, tmp_path)
 
 
-async def test_a_download_that_breaks_off_goes_on_where_it_was(
-    hub: FakeHub, tmp_path: Path
-) -> None:
+async def test_a_broken_download_resumes(hub: FakeHub, tmp_path: Path) -> None:
     hub.break_after = [100_000, 200_000, 50_000, 70_000, 10_000]
     await pull(hub, tmp_path)
     folder = model_path(tmp_path, "nli")
@@ -103,9 +101,7 @@ async def test_a_download_that_breaks_off_goes_on_where_it_was(
     assert ranges[0] == "bytes=100000-"
 
 
-async def test_a_later_pull_goes_on_where_an_earlier_one_stopped(
-    hub: FakeHub, tmp_path: Path
-) -> None:
+async def test_a_later_pull_resumes_an_earlier_one(hub: FakeHub, tmp_path: Path) -> None:
     hub.break_after = [300_000]
     hub.refuse = lambda path: 503 if "cdn" in path and hub.asked("cdn") > 1 else None
     with pytest.raises(ModelPullError, match="it resumes"):
@@ -120,9 +116,7 @@ async def test_a_later_pull_goes_on_where_an_earlier_one_stopped(
     assert model_path(tmp_path, "nli") is not None
 
 
-async def test_what_was_fetched_and_checked_is_not_fetched_again(
-    hub: FakeHub, tmp_path: Path
-) -> None:
+async def test_checked_files_are_not_fetched_again(hub: FakeHub, tmp_path: Path) -> None:
     hub.refuse = lambda path: 404 if "resolve-cache/config" in path else None
     with pytest.raises(ModelPullError, match="404"):
         await pull(hub, tmp_path)
@@ -134,9 +128,7 @@ async def test_what_was_fetched_and_checked_is_not_fetched_again(
     assert hub.asked("cdn") <= 1
 
 
-async def test_a_server_that_knows_no_ranges_is_read_from_the_start(
-    hub: FakeHub, tmp_path: Path
-) -> None:
+async def test_a_server_without_ranges_restarts_the_download(hub: FakeHub, tmp_path: Path) -> None:
     hub.ranges = False
     hub.break_after = [300_000]
     await pull(hub, tmp_path)
@@ -146,7 +138,7 @@ async def test_a_server_that_knows_no_ranges_is_read_from_the_start(
 
 
 @pytest.mark.parametrize("name", ["onnx/model.onnx", "config.json"])
-async def test_a_file_that_is_not_the_announced_one_is_set_aside_and_not_used(
+async def test_a_wrong_file_is_kept_as_rejected_and_not_used(
     hub: FakeHub, tmp_path: Path, name: str
 ) -> None:
     def flip(path: str, body: bytes) -> bytes:
@@ -169,9 +161,7 @@ async def test_a_file_that_is_not_the_announced_one_is_set_aside_and_not_used(
     ]
 
 
-async def test_a_file_that_is_longer_than_announced_is_not_read_to_its_end(
-    hub: FakeHub, tmp_path: Path
-) -> None:
+async def test_a_file_longer_than_announced_is_rejected_early(hub: FakeHub, tmp_path: Path) -> None:
     hub.spoil = lambda path, body: body + bytes(5_000_000) if "onnx" in path else body
     with pytest.raises(ModelPullError, match="more than its 700,000 bytes"):
         await pull(hub, tmp_path)
@@ -179,7 +169,7 @@ async def test_a_file_that_is_longer_than_announced_is_not_read_to_its_end(
     assert rejected.stat().st_size < len(WEIGHTS) + 1_000_000
 
 
-async def test_a_file_that_is_shorter_than_announced_never_counts_as_complete(
+async def test_a_file_shorter_than_announced_is_never_complete(
     hub: FakeHub, tmp_path: Path
 ) -> None:
     hub.spoil = lambda path, body: body[:1000] if "onnx" in path else body
@@ -188,9 +178,7 @@ async def test_a_file_that_is_shorter_than_announced_never_counts_as_complete(
     assert model_path(tmp_path, "nli") is None
 
 
-async def test_a_digest_of_the_manifest_outranks_what_the_hub_announces(
-    hub: FakeHub, tmp_path: Path
-) -> None:
+async def test_the_manifests_digest_overrides_the_hubs(hub: FakeHub, tmp_path: Path) -> None:
     other = with_weights(sha256="0" * 64)
     with pytest.raises(ModelPullError, match="offers another onnx/model"):
         await pull(hub, tmp_path, other)
@@ -265,7 +253,7 @@ def test_a_hub_elsewhere_is_asked_by_https_only(address: str) -> None:
         "file:///etc/passwd",
     ],
 )
-async def test_a_redirect_leads_to_no_private_place_and_to_nothing_but_https(
+async def test_redirects_to_private_addresses_or_without_https_are_refused(
     hub: FakeHub, tmp_path: Path, target: str
 ) -> None:
     hub.elsewhere = target.format(port=hub.server.port)
@@ -281,7 +269,7 @@ async def test_redirects_in_a_circle_come_to_an_end(hub: FakeHub, tmp_path: Path
         await pull(hub, tmp_path)
 
 
-async def test_too_little_room_is_said_before_anything_is_fetched(
+async def test_too_little_disk_space_is_reported_before_any_download(
     hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = shutil.disk_usage(tmp_path)
@@ -292,9 +280,7 @@ async def test_too_little_room_is_said_before_anything_is_fetched(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
-async def test_a_disk_that_fills_up_is_a_sentence_and_keeps_what_there_is(
-    hub: FakeHub, tmp_path: Path
-) -> None:
+async def test_a_full_disk_is_a_clear_error(hub: FakeHub, tmp_path: Path) -> None:
     part = tmp_path / "models" / ".partial" / "nli"
     part.mkdir(parents=True)
     name = f"model.onnx.{hashlib.sha256(WEIGHTS).hexdigest()[:16]}.part"
@@ -309,7 +295,7 @@ async def test_a_folder_that_cannot_be_made_is_a_sentence(hub: FakeHub, tmp_path
         await pull(hub, tmp_path)
 
 
-async def test_a_pull_replaces_the_model_that_was_there_only_once_it_is_complete(
+async def test_a_pull_replaces_the_old_model_only_when_complete(
     hub: FakeHub, tmp_path: Path
 ) -> None:
     await pull(hub, tmp_path)
@@ -415,7 +401,7 @@ def lying(folder: Path, **files: bytes) -> list[Path]:
     return paths
 
 
-def test_a_model_is_put_in_place_from_files_under_any_names(tmp_path: Path) -> None:
+def test_a_model_can_be_added_from_files_of_any_name(tmp_path: Path) -> None:
     files = lying(tmp_path, a=CONFIG, b=WEIGHTS, c=TOKENIZER)
     home = tmp_path / "home"
     receipt = add_model(home, known_by_digest(), files)

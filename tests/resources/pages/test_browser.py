@@ -20,7 +20,7 @@ from tests.chromium import needs_browser
 from tests.resources.pages.browsers import CHROMIUM, SENTENCE, SHELL, SITE, shell, writing
 from tests.servers import Behaviour, Exchange, MisbehavingServer, hang, redirect, reset, respond
 
-# One loop for all tests, so that the browser is started once.
+# One loop for all tests, so that the browser starts once.
 pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
 
 
@@ -55,12 +55,12 @@ async def fetcher(browser: Browser, server: MisbehavingServer) -> AsyncIterator[
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def impatient(browser: Browser, server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
-    """For the tests that wait until the limits are reached."""
+    """For tests that wait for the limits."""
     async with fetching(browser, server, load_seconds=4, wait_seconds=2) as opened:
         yield opened
 
 
-async def test_a_page_that_its_scripts_draw_is_read_as_they_drew_it(
+async def test_a_script_drawn_page_is_read_as_drawn(
     server: MisbehavingServer, fetcher: PageFetcher
 ) -> None:
     server.on("/app.js", respond("fetch('/data').then(r => r.text()).then(show)"))
@@ -74,7 +74,7 @@ async def test_a_page_that_its_scripts_draw_is_read_as_they_drew_it(
     assert (page.reason or "").startswith("needs a browser")
 
 
-async def test_a_notice_that_comes_first_is_not_taken_for_the_page(
+async def test_a_notice_before_the_text_is_not_the_page(
     server: MisbehavingServer, fetcher: PageFetcher
 ) -> None:
     notice = "This site keeps cookies and asks you to agree before you go on reading. " * 3
@@ -117,7 +117,7 @@ async def test_text_in_open_shadow_trees_is_read(
     assert SENTENCE.strip() in page.text
 
 
-async def test_what_a_drawn_page_hides_is_not_read_whichever_sheet_hides_it(
+async def test_text_hidden_by_any_style_sheet_of_a_drawn_page_is_removed(
     server: MisbehavingServer, fetcher: PageFetcher
 ) -> None:
     ways = (
@@ -156,7 +156,7 @@ async def test_what_a_drawn_page_hides_is_not_read_whichever_sheet_hides_it(
         '<meta http-equiv="refresh" content="0;url=http://bad.example/read"><script>1</script>',
     ],
 )
-async def test_a_page_that_leads_on_is_where_it_led_and_not_what_its_link_tag_says(
+async def test_a_redirecting_page_has_the_address_of_its_target_not_of_its_canonical_link(
     server: MisbehavingServer, fetcher: PageFetcher, leading: str
 ) -> None:
     server.on("/", respond(leading))
@@ -221,7 +221,7 @@ async def test_a_page_without_text_even_with_scripts_says_so(
 
 
 @pytest.mark.parametrize("behaviour", [respond(status=503), respond(status=429), reset()])
-async def test_scripts_that_could_not_be_loaded_are_an_outage(
+async def test_scripts_that_did_not_load_are_an_outage(
     server: MisbehavingServer, fetcher: PageFetcher, behaviour: Behaviour
 ) -> None:
     excuse = f"{writing('Something went wrong. Please try again in some minutes. ' * 3)}"
@@ -232,7 +232,7 @@ async def test_scripts_that_could_not_be_loaded_are_an_outage(
     assert "site.example" in (page.reason or "")
 
 
-async def test_a_script_that_never_ends_is_given_up_and_harms_no_other_page(
+async def test_an_endless_script_ends_at_the_time_limit_and_harms_no_other_page(
     browser: Browser, server: MisbehavingServer
 ) -> None:
     endless = shell("setTimeout(() => { while (true) {} }, 50)").encode()
@@ -247,7 +247,7 @@ async def test_a_script_that_never_ends_is_given_up_and_harms_no_other_page(
         assert (await fetcher.fetch(f"{SITE}/next")).outcome == "ok"
 
 
-async def test_a_document_that_hangs_on_a_script_is_given_up_after_the_limits(
+async def test_a_document_that_waits_for_a_script_ends_at_the_time_limit(
     server: MisbehavingServer, impatient: PageFetcher
 ) -> None:
     server.on("/slow.js", hang())
@@ -290,7 +290,7 @@ ESCAPES = {
 
 
 class Secret:
-    """A service on loopback that must not be reached, by TCP or by UDP."""
+    """A service on loopback that must stay unreachable, by TCP or by UDP."""
 
     def __init__(self) -> None:
         self.reached = 0
@@ -321,7 +321,7 @@ class Secret:
 
 PRIVATE_HOSTS = ("127.0.0.1", "localhost", "2130706433", "[::ffff:127.0.0.1]")
 
-# Means that a page is denied altogether, whatever the target.
+# Attempts that the browser denies for every target.
 DENIED = frozenset(
     {
         "a beacon",
@@ -347,7 +347,7 @@ def attempts(targets: Mapping[str, str], port: int) -> str:
 
 
 @pytest.mark.parametrize("host", PRIVATE_HOSTS)
-async def test_a_page_reaches_no_private_service_by_any_means_of_a_browser(
+async def test_no_browser_feature_reaches_a_private_service(
     server: MisbehavingServer, fetcher: PageFetcher, host: str
 ) -> None:
     async with Secret() as secret:
@@ -374,7 +374,7 @@ async def test_the_same_means_do_reach_a_public_service(
     assert [name for name, path in paths.items() if server.count(path) == 0] == []
 
 
-async def test_a_page_that_leads_into_a_private_network_is_not_followed(
+async def test_a_page_that_redirects_into_a_private_network_is_refused(
     server: MisbehavingServer, impatient: PageFetcher
 ) -> None:
     async with Secret() as secret:

@@ -31,7 +31,7 @@ QUESTION = "GET /page?a=b HTTP/1.1\r\nHost: site.example\r\nConnection: close\r\
 
 
 def target(host: str, port: int = 80, command: int = 1) -> bytes:
-    """A wish to be connected, with the host as a name or, where it is one, as an address."""
+    """A request to connect to a host, by name or by address."""
     try:
         address = ipaddress.ip_address(host).packed
         place = bytes([1 if len(address) == 4 else 4]) + address
@@ -41,7 +41,7 @@ def target(host: str, port: int = 80, command: int = 1) -> bytes:
 
 
 async def say(proxy: GuardedProxy, *messages: bytes) -> bytes:
-    """Greet, send messages, and read what comes until the proxy closes."""
+    """Greet, send messages, and read until the proxy closes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
     said = b""
     try:

@@ -1,4 +1,4 @@
-"""What readers of a page do not see is no part of its text, by whichever way it is hidden."""
+"""Text that readers of a page do not see is no part of its text."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_what_is_hidden_by_its_kind_is_not_read(body: str) -> None:
 
 
 def test_a_text_is_stored_as_it_is_seen() -> None:
-    """Characters without a width would keep its words from being found, or speak to machines."""
+    """Characters without a width would break the search for words, or address machines."""
     told = "".join(chr(0xE0000 + ord(letter)) for letter in PLANTED)
     split = "\u00ad\u200b".join("It boils away.")
     text = text_of(f"<p>{split} Seen.{told} \u202e{PLANTED[::-1]}\u202c</p>")
@@ -143,7 +143,7 @@ def test_what_is_turned_round_ends_with_its_element() -> None:
     assert found.title == "a live"
 
 
-def test_what_machines_are_told_is_not_read_in_the_place_of_what_people_see() -> None:
+def test_metadata_for_machines_does_not_replace_the_visible_text() -> None:
     article = f'{{"@type":"Article","articleBody":"{PLANTED}"}}'
     told = f'<script type="application/ld+json">{article}</script>'
     assert PLANTED not in extract_html(f"<body><p>{SEEN * 2}</p>{told}", "http://x.test").text

@@ -49,7 +49,7 @@ def reader(http: HttpClient) -> JinaReader:
     return JinaReader(http, api_key=KEY, base_url="http://jina.example/")
 
 
-async def test_a_page_is_handed_over_and_its_text_comes_without_marks(
+async def test_jina_returns_text_without_markdown_marks(
     server: MisbehavingServer, reader: JinaReader
 ) -> None:
     port: Fetcher = reader

@@ -1,4 +1,4 @@
-"""Whatever a page holds, a megabyte of it is read in seconds."""
+"""Reading a megabyte of any content takes seconds."""
 
 from __future__ import annotations
 

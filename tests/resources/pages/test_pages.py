@@ -1,4 +1,4 @@
-"""Fetching pages from a real server: every ending has its own name, and every text its owner."""
+"""Fetching pages from a real server: each outcome has its name, and each text its URL."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def fetcher(http: HttpClient) -> PageFetcher:
     return PageFetcher(http)
 
 
-async def test_a_page_comes_with_its_text_and_what_is_known_of_it(
+async def test_a_page_has_its_text_and_metadata(
     server: MisbehavingServer, fetcher: PageFetcher
 ) -> None:
     head = (
@@ -76,7 +76,7 @@ async def test_a_page_comes_with_its_text_and_what_is_known_of_it(
     [respond(status=404), respond(status=503), reset(), truncate(), respond(status=302)],
     ids=["gone", "down", "reset", "cut off", "nowhere"],
 )
-async def test_a_page_that_failed_behind_a_redirect_says_where_it_was(
+async def test_a_failure_after_a_redirect_has_the_final_url(
     server: MisbehavingServer, fetcher: PageFetcher, landing: Behaviour
 ) -> None:
     server.on("/short", redirect("http://behind.example/page"))
@@ -86,7 +86,7 @@ async def test_a_page_that_failed_behind_a_redirect_says_where_it_was(
     assert page.final_url == "http://behind.example/page"
 
 
-async def test_a_page_that_failed_at_once_may_have_led_anywhere(
+async def test_a_page_that_fails_at_once_has_no_final_url(
     server: MisbehavingServer, fetcher: PageFetcher
 ) -> None:
     server.on("/short", reset())
@@ -221,7 +221,7 @@ async def test_an_outage_that_answers_200_is_an_outage(
         (f"<body onload='document.forms[0].submit()'>{STUB}", "needs a browser"),
     ],
 )
-async def test_a_page_that_its_scripts_draw_or_that_leads_on_needs_a_browser(
+async def test_script_drawn_and_redirecting_pages_need_a_browser(
     server: MisbehavingServer, fetcher: PageFetcher, html: str, reason: str
 ) -> None:
     server.on("/", respond(html))
@@ -389,7 +389,7 @@ async def test_reading_leaves_the_event_loop_free(
     assert on_the_loop < altogether / 4
 
 
-async def test_a_site_that_asks_for_a_pause_gets_it_for_all_its_pages_and_no_other_site(
+async def test_a_pause_applies_to_all_pages_of_the_site_and_to_no_other_site(
     server: MisbehavingServer,
 ) -> None:
     server.on("/busy", respond(status=429, headers={"Retry-After": "600"}))
@@ -398,7 +398,7 @@ async def test_a_site_that_asks_for_a_pause_gets_it_for_all_its_pages_and_no_oth
     async with HttpClient(guard=NetworkGuard(server.names), retry=patient) as http:
         fetcher = PageFetcher(http, respect_robots=False)
         held = [asyncio.create_task(fetcher.fetch(f"{SITE}/busy"))]
-        while not http._left_alone:  # noqa: ASYNC110 - until its answer was read
+        while not http._left_alone:  # noqa: ASYNC110 - until it has read the answer
             await asyncio.sleep(0.01)
         held.append(asyncio.create_task(fetcher.fetch(f"{SITE}/page")))
         elsewhere = await fetcher.fetch("http://other.example/page")
@@ -410,9 +410,7 @@ async def test_a_site_that_asks_for_a_pause_gets_it_for_all_its_pages_and_no_oth
         await asyncio.gather(*held, return_exceptions=True)
 
 
-async def test_after_the_pause_that_a_site_asked_for_its_pages_come(
-    server: MisbehavingServer,
-) -> None:
+async def test_pages_are_fetched_after_the_pause(server: MisbehavingServer) -> None:
     busy = respond(status=429, headers={"Retry-After": "1"})
     server.on("/busy", busy, respond(article(f"<p>{PARAGRAPH * 5}</p>")))
     async with HttpClient(guard=NetworkGuard(server.names)) as http:
@@ -422,7 +420,7 @@ async def test_after_the_pause_that_a_site_asked_for_its_pages_come(
         assert time.perf_counter() - started >= 1.0
 
 
-async def test_a_site_that_asks_for_a_long_pause_is_not_asked_for_its_other_pages(
+async def test_a_long_pause_makes_the_other_pages_of_the_site_outages(
     server: MisbehavingServer,
 ) -> None:
     server.on("/busy", respond(status=503, headers={"Retry-After": "3600"}))

@@ -80,7 +80,7 @@ async def test_each_pdf_that_cannot_be_read_has_its_reason(
     assert (page.reason or "").startswith(f"{reason}:")
 
 
-async def test_a_pdf_that_anybody_may_open_is_read_although_it_is_encrypted() -> None:
+async def test_an_encrypted_pdf_without_a_password_is_readable() -> None:
     extract = await read_pdf(pdf(LINES, owner_password="sesame"), seconds=30)
     assert extract.text.startswith("Water boils")
 
@@ -93,7 +93,7 @@ async def test_a_date_that_cannot_be_true_is_no_date() -> None:
         assert (extract.published_on, extract.title) == (None, None)
 
 
-async def test_pages_behind_the_last_one_that_is_read_are_left_out() -> None:
+async def test_pages_over_the_limit_are_left_out() -> None:
     pages = [
         [f"This sentence stands on page number {number} of this very long report."]
         for number in range(1, 171)
@@ -103,7 +103,7 @@ async def test_pages_behind_the_last_one_that_is_read_are_left_out() -> None:
     assert "page number 151 of" not in extract.text
 
 
-async def test_a_pdf_that_takes_too_long_is_ended_in_a_worker_that_knows_no_key(
+async def test_a_slow_pdf_ends_its_worker_which_has_no_keys(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SERPER_API_KEY", "canary-of-a-key")

@@ -1,4 +1,4 @@
-"""Asking again: a page that did not change is not sent again, and keeps its stored text."""
+"""Conditional requests: an unchanged page keeps its stored text."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def test_a_redirect_to_the_known_address_counts_as_unchanged(
     assert (page.http_status, page.final_url, page.text) == (304, f"{SITE}/page", KNOWN.text)
 
 
-async def test_an_answer_from_another_address_never_brings_the_stored_text_back(
+async def test_an_unchanged_answer_from_another_address_does_not_return_the_stored_text(
     server: MisbehavingServer, fetcher: PageFetcher
 ) -> None:
     server.on("/page", redirect("/elsewhere"))
@@ -86,7 +86,7 @@ async def test_an_answer_from_another_address_never_brings_the_stored_text_back(
 
 
 @pytest.mark.parametrize("via", ["browser", "archive", "snippet"])
-async def test_only_texts_of_the_site_s_own_answer_are_asked_after(
+async def test_only_a_sites_own_answers_are_revalidated(
     server: MisbehavingServer, fetcher: PageFetcher, via: Via
 ) -> None:
     server.on("/page", revalidating('"v1"'))

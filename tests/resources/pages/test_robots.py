@@ -1,4 +1,4 @@
-"""robots.txt is asked first, once a site, and each of its answers means what RFC 9309 says."""
+"""robots.txt comes first, once per site, and its answers mean the same as in RFC 9309."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_no_rules_mean_that_all_is_allowed(
         pytest.param(hang(), marks=IN_VAIN),
     ],
 )
-async def test_rules_that_cannot_be_read_now_are_an_outage_and_no_refusal(
+async def test_unreadable_robots_rules_are_an_outage_not_a_refusal(
     server: MisbehavingServer, http: HttpClient, behaviour: Behaviour
 ) -> None:
     server.on("/robots.txt", behaviour)
@@ -108,7 +108,7 @@ async def test_rules_that_cannot_be_read_now_are_an_outage_and_no_refusal(
     assert (server.count("/page"), server.count("/robots.txt")) == (0, 2)
 
 
-async def test_each_site_is_asked_once_however_many_pages_are_wanted(
+async def test_robots_txt_is_fetched_once_per_site(
     server: MisbehavingServer, http: HttpClient
 ) -> None:
     server.on("/robots.txt", respond("User-agent: *\nDisallow: /no", after=0.05))
@@ -132,6 +132,6 @@ async def test_a_redirect_is_judged_by_where_it_led(
 
 
 @pytest.mark.parametrize("url", ["", "nonsense", "ftp://site.example/", "http://", "http://[::1"])
-async def test_what_is_no_url_of_the_web_is_left_to_the_fetch(http: HttpClient, url: str) -> None:
+async def test_other_urls_pass_the_robots_check(http: HttpClient, url: str) -> None:
     await Robots(http).check(url)
     assert (await PageFetcher(http).fetch(url)).outcome == "unavailable"

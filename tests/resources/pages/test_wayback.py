@@ -1,4 +1,4 @@
-"""Copies of pages that are gone: asked for only then, and marked as what they are."""
+"""Archived copies of pages that are gone."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def test_a_copy_may_be_a_pdf_and_may_lie_at_a_neighbouring_time(
 
 
 @pytest.mark.parametrize("status", [401, 403, 451, 500, 503])
-async def test_pages_that_are_not_gone_are_not_looked_for_in_the_archive(
+async def test_the_archive_is_only_for_pages_that_are_gone(
     server: MisbehavingServer, fetcher: PageFetcher, status: int
 ) -> None:
     server.on("/gone", respond(status=status))
@@ -130,7 +130,7 @@ async def test_an_archive_that_does_not_answer_properly_is_an_outage(
     assert "archive: " in (page.reason or "")
 
 
-async def test_a_copy_that_cannot_be_fetched_now_is_an_outage_and_a_missing_one_is_not(
+async def test_a_failed_archive_is_an_outage_but_a_missing_copy_is_not(
     server: MisbehavingServer, fetcher: PageFetcher
 ) -> None:
     server.on(copy_path(server), respond(status=503))

@@ -1,4 +1,4 @@
-"""What a page that needs a browser is called on a machine that has none."""
+"""Pages that need a browser, on a machine without one."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ def server(server: MisbehavingServer) -> MisbehavingServer:
     return server
 
 
-async def test_without_the_setting_the_page_still_says_what_it_needs(
-    server: MisbehavingServer,
-) -> None:
+async def test_a_switched_off_browser_is_reported_too(server: MisbehavingServer) -> None:
     async with HttpClient(guard=NetworkGuard(server.names)) as http:
         page = await PageFetcher(http).fetch(f"{SITE}/")
     assert page.reason == "needs a browser: the page has no text without its scripts"

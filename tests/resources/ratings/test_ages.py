@@ -91,7 +91,7 @@ async def test_the_list_of_registries_is_fetched_once(
     assert server.count("/dns.json") == 1
 
 
-async def test_a_list_that_is_down_is_not_asked_for_by_every_domain(
+async def test_a_failed_list_of_registries_is_requested_once(
     server: MisbehavingServer, rdap: RdapRegistry
 ) -> None:
     server.on("/dns.json", respond(status=503))
@@ -132,14 +132,14 @@ async def test_a_free_domain_is_not_registered(
         {"events": [{"eventAction": "registration", "eventDate": "long ago"}]},
     ],
 )
-async def test_an_answer_without_the_domains_own_date_says_nothing(
+async def test_a_record_without_the_domains_own_date_is_unknown(
     server: MisbehavingServer, rdap: RdapRegistry, answer: object
 ) -> None:
     server.on("/org/domain/agency.org", respond_json(answer))
     assert await rdap.registered_at("agency.org") is None
 
 
-async def test_a_question_that_is_refused_is_for_another_registry(
+async def test_a_rejected_rdap_request_leaves_the_domain_to_whois(
     server: MisbehavingServer, rdap: RdapRegistry
 ) -> None:
     server.on("/org/domain/agency.org", respond(status=400))
@@ -173,7 +173,7 @@ async def test_a_fault_of_rdap_is_an_outage(
         await rdap.registered_at("agency.org")
 
 
-async def test_an_error_that_is_sent_as_a_success_is_an_outage(
+async def test_an_error_in_a_success_is_an_outage(
     server: MisbehavingServer, rdap: RdapRegistry
 ) -> None:
     server.on("/org/domain/agency.org", respond_json({"errorCode": 429, "title": "Slow down"}))
@@ -181,7 +181,7 @@ async def test_an_error_that_is_sent_as_a_success_is_an_outage(
         await rdap.registered_at("agency.org")
 
 
-async def test_a_registry_does_not_lead_into_private_networks(
+async def test_a_registry_cannot_redirect_into_private_networks(
     server: MisbehavingServer, rdap: RdapRegistry
 ) -> None:
     server.on("/org/domain/agency.org", redirect("http://169.254.169.254/latest"))
@@ -224,7 +224,7 @@ class WhoisServer:
 
     answer: Answer = field(default=say(""))
     iana: str = "domain: COM\nwhois:        whois.registry.example\n"
-    """What is said about a suffix alone."""
+    """The answer about a suffix."""
     port: int = 0
     asked: list[str] = field(default_factory=list)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -306,7 +306,7 @@ async def test_a_suffix_without_whois_says_nothing(whois_server: WhoisServer) ->
     assert await whois(whois_server).registered_at("agency.pizza") is None
 
 
-async def test_a_list_of_servers_that_says_nothing_is_an_outage_and_is_asked_again(
+async def test_an_empty_answer_of_iana_is_an_outage_and_is_not_remembered(
     whois_server: WhoisServer,
 ) -> None:
     named, whois_server.iana, whois_server.answer = whois_server.iana, "", say(FOUND)
@@ -392,13 +392,13 @@ async def test_a_fault_of_whois_is_an_outage_in_time(
     assert asyncio.get_running_loop().time() - started < 20
 
 
-async def test_one_server_can_stand_in_the_place_of_all_others(whois_server: WhoisServer) -> None:
+async def test_one_whois_server_can_replace_all_others(whois_server: WhoisServer) -> None:
     whois_server.answer = say(FOUND)
     registry = WhoisRegistry(server=("127.0.0.1", whois_server.port))
     registered_at = await registry.registered_at("agency.com")
     assert registered_at is not None
     assert registered_at.year == 2005
-    # Both IANA, which is asked for the suffix, and the server that it names, are this one.
+    # This server stands for IANA, which names the server of a suffix, and for that server.
     assert whois_server.asked == ["com", "agency.com"]
 
 
@@ -445,7 +445,7 @@ async def test_an_age_is_the_years_since_registration() -> None:
 @pytest.mark.parametrize(
     ("first", "outcome"), [(None, "ok"), (OUTAGE, "ok"), (UnavailableError("free"), "unknown")]
 )
-async def test_the_second_registry_is_asked_when_the_first_does_not_know(
+async def test_the_second_registry_answers_if_the_first_does_not_know(
     first: Exception | None, outcome: str
 ) -> None:
     second = Says(TEN_YEARS_AGO)
@@ -482,13 +482,13 @@ async def test_a_day_that_has_not_come_is_no_age() -> None:
     "domain",
     ["", "localhost", "agency.example", "agency.test", "10.0.0.1", "::1", "a b.org", "x" * 300],
 )
-async def test_what_nobody_can_register_is_unknown_without_asking(domain: str) -> None:
+async def test_unregistrable_names_are_unknown_without_a_request(domain: str) -> None:
     registry = Says(TEN_YEARS_AGO)
     assert (await ages(registry).age(domain)).outcome == "unknown"
     assert registry.asked == []
 
 
-async def test_international_names_are_asked_for_as_registries_know_them() -> None:
+async def test_international_domains_are_converted_for_registries() -> None:
     registry = Says(TEN_YEARS_AGO)
     await ages(registry).age("bücher.org")
     assert registry.asked == ["xn--bcher-kva.org"]

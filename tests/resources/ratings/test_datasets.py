@@ -191,7 +191,7 @@ def test_rows_that_rate_no_host_are_left_out(tmp_path: Path) -> None:
     assert found.ratings == {}
 
 
-def test_one_section_says_nothing_of_its_site_but_agreeing_sections_do(tmp_path: Path) -> None:
+def test_only_agreeing_sections_rate_their_site(tmp_path: Path) -> None:
     found = mbfc(
         tmp_path,
         outlet("journals.example/animals"),
@@ -284,7 +284,7 @@ def test_more_quality_is_never_a_worse_rating(one: float, other: float) -> None:
     )
 
 
-async def test_several_sets_answer_in_their_order_and_for_the_exact_host(tmp_path: Path) -> None:
+async def test_several_sets_apply_in_order_and_to_the_exact_host(tmp_path: Path) -> None:
     own = load_rating_yaml(written(tmp_path, YAML))
     other = mbfc(tmp_path, outlet("agency.example", credibility="Medium"), outlet("b.example"))
     directory: ports.RatingDirectory = RatingDirectory([own, other])

@@ -147,7 +147,7 @@ def test_a_mistake_in_a_description_is_named_with_its_line(
         ),
     ],
 )
-def test_a_table_that_is_not_as_described_is_named_with_its_line(
+def test_a_table_that_contradicts_its_description_is_reported_with_its_line(
     tmp_path: Path, mapping: str, table: str, words: str
 ) -> None:
     with pytest.raises(SetupError, match=words):
@@ -187,7 +187,7 @@ def test_a_description_dates_and_names_a_file_of_a_known_layout(tmp_path: Path) 
         ("mine.csv", None),
     ],
 )
-def test_a_set_that_nobody_dates_takes_its_day_from_its_name(
+def test_an_undated_set_takes_its_day_from_its_name(
     tmp_path: Path, name: str, day: date | None
 ) -> None:
     file = tmp_path / name

@@ -1,4 +1,4 @@
-"""What the tests of all search services share: reading one answer and the request behind it."""
+"""Helpers for the tests of search services: one answer, and the request behind it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every search service: no fault is an answer, and no key is ever shown."""
+"""Rules for every search service: each fault is an outage, and no message shows the key."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ FAULTS: dict[str, Behaviour] = {
 
 @pytest.fixture
 async def impatient(server: MisbehavingServer) -> AsyncIterator[HttpClient]:
-    """A client that asks once and gives up soon: whatever the fault, an outage is the answer."""
+    """A client that asks once and gives up soon."""
     async with HttpClient(
         guard=NetworkGuard(server.names),
         limits=HttpLimits(read_seconds=0.1, attempt_seconds=0.2),
@@ -120,7 +120,7 @@ def refused(message: str, **more: str) -> dict[str, object]:
 
 
 def wrong(service: str, *rows: tuple[object, str]) -> list[tuple[str, int, object, str]]:
-    """Answers of another shape than the service documents, and what is said of them."""
+    """Return answers of an undocumented shape, each with its error message."""
     return [(service, 200, body, what) for body, what in rows]
 
 
@@ -206,7 +206,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("name", "status", "body", "words"), ANSWERS)
-async def test_a_refusal_and_another_shape_have_their_own_sentences(
+async def test_refusals_and_wrong_shapes_have_their_own_messages(
     server: MisbehavingServer, http: HttpClient, name: str, status: int, body: object, words: str
 ) -> None:
     waiting = {"Retry-After": "90"}
@@ -232,7 +232,7 @@ async def test_what_is_no_json_has_its_own_sentence(
 
 
 @pytest.mark.parametrize("name", SERVICES)
-async def test_a_server_without_tls_is_an_outage_where_tls_was_asked_for(name: str) -> None:
+async def test_a_server_without_tls_is_an_outage_of_an_https_service(name: str) -> None:
     async with answering_in_the_clear() as names, HttpClient(guard=NetworkGuard(names)) as http:
         answer = await ask(SERVICES[name](http, "https://service.example"))
     assert answer.outcome == "outage"
@@ -254,7 +254,7 @@ async def test_a_name_that_leads_nowhere_is_an_outage(http: HttpClient, name: st
         (PerplexityExpert, "PERPLEXITY_API_KEY"),
     ],
 )
-async def test_what_cannot_be_a_key_is_refused_without_showing_it(
+async def test_an_invalid_key_is_refused_without_showing_it(
     http: HttpClient, service: type[Service], setting: str, key: str
 ) -> None:
     with pytest.raises(SetupError, match=setting) as refusal:
@@ -262,7 +262,7 @@ async def test_what_cannot_be_a_key_is_refused_without_showing_it(
     assert not key.strip() or key not in str(refusal.value)
 
 
-async def test_hits_of_several_providers_are_merged_and_keep_where_each_came_from(
+async def test_merged_hits_keep_the_names_of_their_providers(
     server: MisbehavingServer, http: HttpClient
 ) -> None:
     server.on(

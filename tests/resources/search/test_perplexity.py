@@ -69,7 +69,7 @@ async def test_citations_without_titles_are_hits_too(
     ]
 
 
-async def test_its_own_words_come_last_with_their_sources_and_beyond_the_limit(
+async def test_the_engines_own_words_come_last_with_sources_and_outside_the_limit(
     server: MisbehavingServer, expert: PerplexityExpert
 ) -> None:
     server.on(PATH, respond_json(completion()))

@@ -69,7 +69,7 @@ async def test_the_next_page_is_the_instances_next_page(
     assert (asked["pageno"], asked["language"]) == ("2", "de")
 
 
-async def test_what_is_unwanted_is_left_out_because_the_instance_cannot(
+async def test_exclusions_are_applied_here_because_the_instance_has_none(
     server: MisbehavingServer, searxng: SearxngSearch
 ) -> None:
     kept = result("http://good.example/a", publishedDate="2020-06-01T00:00:00")
@@ -102,7 +102,7 @@ async def test_what_is_unwanted_is_left_out_because_the_instance_cannot(
     ]
 
 
-async def test_a_result_without_an_address_does_not_lose_the_others(
+async def test_a_result_without_a_url_does_not_lose_the_others(
     server: MisbehavingServer, searxng: SearxngSearch
 ) -> None:
     odd = [result(""), result("http://a.example/", publishedDate="vor 3 Tagen")]
@@ -119,7 +119,7 @@ async def test_an_error_beside_results_does_not_lose_them(
     assert len((await ask(searxng)).hits) == 1
 
 
-async def test_engines_that_did_not_answer_are_stated_beside_the_hits(
+async def test_silent_engines_are_reported_with_the_hits(
     server: MisbehavingServer, searxng: SearxngSearch
 ) -> None:
     silent = [["google", "Suspended: CAPTCHA"], ["qwant", "timeout"]]

@@ -52,7 +52,7 @@ def keyless(http: HttpClient) -> SemanticScholarSearch:
     return SemanticScholarSearch(http, base_url="http://s2.example")
 
 
-async def test_papers_become_hits_that_lead_to_what_can_be_read(
+async def test_papers_become_hits_with_their_readable_address(
     server: MisbehavingServer, scholar: SemanticScholarSearch
 ) -> None:
     server.on(PATH, respond_json(page(OPEN, CLOSED)))

@@ -115,7 +115,7 @@ async def test_a_passing_failure_is_asked_again(
     assert (await ask(serper)).outcome == "ok"
 
 
-async def test_a_service_on_an_own_network_is_reached_when_configured(
+async def test_a_configured_service_on_a_private_network_is_reachable(
     server: MisbehavingServer,
 ) -> None:
     base_url = f"http://127.0.0.1:{server.port}"

@@ -99,7 +99,7 @@ async def test_nothing_found_is_an_answer(
     ("query", "sent"),
     [("sugar " * 80, ("sugar " * 50).strip()), ("a" * 400, "a" * 300), ("a\nb", "a b")],
 )
-async def test_a_query_is_cut_to_as_many_words_as_the_service_accepts(
+async def test_a_long_query_is_cut_to_the_services_limit(
     server: MisbehavingServer, wikipedia: WikipediaSearch, query: str, sent: str
 ) -> None:
     server.on(PATH, respond_json(found(article(1, "Sugar"))))

@@ -1,8 +1,4 @@
-"""A YouTube on loopback: the paths that the transcript library asks, in its wire format.
-
-What belongs here: the pages and answers of one video, and how they are put on a server. What does
-not: misbehaviour, which tests put in their place.
-"""
+"""A YouTube on loopback: the paths that the transcript library requests, for one video."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def test_webvtt_loses_settings_voices_comments_and_styles_and_decodes_entities()
     assert transcript.kind == "unknown"
 
 
-def test_rolling_captions_say_every_line_once_at_the_time_it_is_spoken() -> None:
+def test_rolling_captions_give_each_line_once_at_its_time() -> None:
     transcript = parse(ROLLING)
     assert [(cue.text, cue.start_seconds) for cue in transcript.cues] == [
         ("every year the", 0.16),
@@ -118,7 +118,7 @@ def test_rolling_captions_say_every_line_once_at_the_time_it_is_spoken() -> None
     assert transcript.kind == "generated"
 
 
-def test_rolling_captions_without_word_times_are_told_by_how_often_they_repeat() -> None:
+def test_the_number_of_repetitions_reveals_rolling_captions_without_word_times() -> None:
     lines = ["one", "two", "three", "four", "five"]
     cues = [
         f"{number}\n00:00:{number:02},000 --> 00:00:{number + 1:02},000\n{before}\n{line}\n"
@@ -170,7 +170,7 @@ def test_rolling_captions_in_json_say_every_line_once() -> None:
 @pytest.mark.parametrize(
     "wrap", ["{}", '{{"segments": {}}}', '{{"transcript_data": {{"segments": {}}}}}']
 )
-def test_segment_lists_are_read_with_and_without_an_object_around_them(wrap: str) -> None:
+def test_segment_lists_may_be_inside_an_object(wrap: str) -> None:
     segments = '[{"text": "Hello\\nthere", "start": 0.5, "duration": 2}]'
     assert parse(wrap.format(segments)).cues == (Cue("Hello there", 0.5, 2.0),)
 
@@ -200,7 +200,7 @@ def test_sbv_is_read_with_its_times() -> None:
         "\n0:09 The Nile is long.\n59:12\t42\n\n1:00:14 Yes.",
     ],
 )
-def test_what_is_copied_from_youtubes_transcript_panel_is_read_with_its_times(text: str) -> None:
+def test_a_copy_of_youtubes_transcript_panel_keeps_its_times(text: str) -> None:
     assert parse(text, ".txt").cues == (
         Cue("The Nile is long.", 9.0, 3543.0),
         Cue("42", 3552.0, 62.0),
@@ -230,11 +230,11 @@ def test_plain_text_keeps_its_paragraphs_and_has_no_times() -> None:
     assert transcript.cues == ()
 
 
-def test_a_text_that_begins_with_a_bracket_is_not_taken_for_json() -> None:
+def test_a_text_that_begins_with_a_bracket_is_not_json() -> None:
     assert parse("[Music] Welcome back.").plain_text == "[Music] Welcome back."
 
 
-def test_the_content_decides_on_the_format_and_not_the_extension() -> None:
+def test_the_content_decides_the_format_not_the_extension() -> None:
     assert words(parse(SRT, ".txt")) == words(parse(SRT, ".vtt"))
 
 
@@ -260,7 +260,7 @@ def test_srt_without_numbers_and_blank_lines_loses_no_words() -> None:
     assert words(transcript) == ["One.", "Two. Still two."]
 
 
-def test_a_number_that_is_said_is_not_taken_for_a_caption_number() -> None:
+def test_a_spoken_number_is_no_caption_number() -> None:
     transcript = parse(
         "1\n00:00:01,000 --> 00:00:02,000\n42\n\n2\n00:00:02,000 --> 00:00:03,000\n43\n"
     )
@@ -273,13 +273,13 @@ def test_an_arrow_in_speech_is_no_timing_line() -> None:
 
 
 @pytest.mark.parametrize("header", ["", "WEBVTT\n\n"])
-def test_speech_between_marks_of_less_and_more_is_no_tag(header: str) -> None:
+def test_words_between_angle_brackets_are_no_tag(header: str) -> None:
     said = "if a<b and x<i then so c>d, <b>bold</b>, <font color=red>red</font>"
     transcript = parse(f"{header}00:00:01.000 --> 00:00:02.000\n{said}\n")
     assert words(transcript) == ["if a<b and x<i then so c>d, bold, red"]
 
 
-def test_unsorted_captions_are_sorted_and_backward_ones_last_no_time() -> None:
+def test_captions_are_sorted_and_negative_durations_become_zero() -> None:
     transcript = parse(
         "1\n00:00:09,000 --> 00:00:10,000\nLater.\n\n2\n00:00:05,000 --> 00:00:04,000\nEarlier.\n"
         "\n3\n-00:00:01,000 --> 00:00:01,000\nFirst.\n"
@@ -299,13 +299,13 @@ def test_accents_survive_every_common_encoding(encoding: str) -> None:
     assert words(parse(text.encode(encoding))) == ["Das Gemüse kostet 5 € – très bien, señor."]
 
 
-def test_one_damaged_byte_does_not_turn_the_other_accents_into_two_letters() -> None:
+def test_one_damaged_byte_does_not_spoil_other_accents() -> None:
     data = "Gemüse, Käse, Brötchen und ".encode() + b"\xff" + " Äpfel".encode()
     assert parse(data).plain_text == "Gemüse, Käse, Brötchen und \ufffd Äpfel"
     assert parse("Was \ufffd war".encode()).plain_text == "Was \ufffd war", "sound UTF-8 stands"
 
 
-# --- What cannot be read ------------------------------------------------------------------------
+# --- Unreadable files ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ def test_an_unreadable_time_is_named_with_its_line(header: str, timing: str) -> 
     assert "00:01:02.500 --> 00:01:05.000" in str(refusal.value)
 
 
-def test_a_missing_file_a_folder_and_a_giant_are_told_apart(
+def test_a_missing_file_a_folder_and_a_huge_file_have_their_own_messages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(TranscriptError, match="There is no such file"):
@@ -466,7 +466,7 @@ def test_what_is_written_as_srt_is_read_back(cues: tuple[Cue, ...]) -> None:
 
 
 @given(CUES)
-def test_what_is_written_as_a_segment_list_is_read_back(cues: tuple[Cue, ...]) -> None:
+def test_a_written_segment_list_is_read_back(cues: tuple[Cue, ...]) -> None:
     document = [
         {"text": cue.text, "start": cue.start_seconds, "duration": cue.duration_seconds}
         for cue in cues

@@ -94,11 +94,11 @@ def test_caption_formats_give_words_and_times(text: str) -> None:
         f"0:03\n{WALL}\n0:09\n{BATS}\n",
     ],
 )
-def test_texts_with_times_in_their_lines_keep_no_time_among_the_words(text: str) -> None:
+def test_times_at_the_edges_of_lines_leave_the_words(text: str) -> None:
     assert said(text) == TWO
 
 
-def test_a_spoken_time_is_told_by_its_numbers_and_not_by_its_language() -> None:
+def test_a_time_in_words_is_recognised_by_its_numbers_in_any_language() -> None:
     text = (
         "1:02:03\n1 Stunde, 2 Minuten und 3 Sekunden\nJa.\n1:02:09\n1 heure, 2 minutes, 9 s\nNo.\n"
     )
@@ -185,7 +185,7 @@ def test_punctuation_without_a_time_stays_with_its_word() -> None:
     assert said({"results": {"items": items}}) == TWO
 
 
-def test_long_utterances_are_cut_at_their_sentences_by_the_times_of_their_words() -> None:
+def test_long_utterances_are_split_into_sentences_by_the_times_of_words() -> None:
     words = timed_words("text", "start", "end", 1000)
     utterance = {"start": 3000, "end": 60_000, "text": f"{WALL} {BATS}", "words": words}
     assert said({"utterances": [utterance], "words": words}) == TWO
@@ -215,7 +215,7 @@ def test_joined_segments_run_on_and_leave_no_header(
     assert [cue.start_seconds for cue in cues] == starts
 
 
-def test_captions_that_segments_repeat_at_their_borders_come_once() -> None:
+def test_captions_repeated_at_segment_borders_appear_once() -> None:
     def segment(*seconds: int) -> str:
         cues = (f"00:0{n}.000 --> 00:0{n + 2}.000\nNumber {n} of them\n" for n in seconds)
         return "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:900000,LOCAL:00:00:00.000\n\n" + "\n".join(cues)
@@ -255,7 +255,7 @@ def test_a_line_that_grows_word_by_word_is_said_once() -> None:
 
 
 @pytest.mark.parametrize("loop", [["It lost it all."], ["I am going home.", "You are going home."]])
-def test_what_a_recogniser_repeats_without_end_is_said_once(loop: list[str]) -> None:
+def test_endless_repetitions_of_a_recogniser_appear_once(loop: list[str]) -> None:
     texts = [WALL, *loop * 9, BATS]
     cues = [{"start": 2 * n, "end": 2 * n + 2, "text": text} for n, text in enumerate(texts)]
     assert said(cues) == [
@@ -346,7 +346,7 @@ def test_a_label_that_names_nobody_stays(text: str) -> None:
     assert parse(text).plain_text == text
 
 
-# --- What is refused ----------------------------------------------------------------------------
+# --- Refused files ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -364,13 +364,13 @@ def test_a_label_that_names_nobody_stays(text: str) -> None:
         ("QUJD" * 40, ".txt"),
     ],
 )
-def test_an_unknown_format_is_refused_with_those_that_are_read(text: str, extension: str) -> None:
+def test_an_unknown_format_is_refused_with_the_known_ones(text: str, extension: str) -> None:
     with pytest.raises(PlacedError) as refusal:
         parse_transcript(text.encode(), extension)
     assert base.FORMATS in str(refusal.value)
 
 
-def test_xml_that_is_cut_off_is_refused_and_not_read_in_part() -> None:
+def test_truncated_xml_is_refused() -> None:
     xml = f'<transcript><text start="3">{WALL}</text><text start="9">{BATS}</text></transcript>'
     with pytest.raises(PlacedError, match="no XML"):
         parse(xml[:-20])
@@ -413,7 +413,7 @@ def test_older_character_sets_are_told_by_their_words(encoding: str, words: str)
     assert cue.text == words.replace("\n", " ")
 
 
-def test_a_text_too_short_to_tell_its_character_set_is_refused_by_name() -> None:
+def test_a_text_too_short_for_charset_detection_is_refused() -> None:
     with pytest.raises(PlacedError, match=r"could be .*cp1251.*save it as UTF-8"):
         parse_transcript("Привет".encode("cp1251"))
 

@@ -120,7 +120,7 @@ async def test_a_linked_transcript_is_fetched_and_read(
     assert answer.transcript.language == "en"
 
 
-async def test_a_transcript_that_is_gone_is_missing_and_a_failing_server_an_outage(
+async def test_a_deleted_transcript_is_missing_but_a_failed_server_is_an_outage(
     server: MisbehavingServer, client: Callable[[], HttpClient]
 ) -> None:
     server.on("/gone.vtt", respond(status=404))

@@ -1,4 +1,4 @@
-"""Recordings: what is heard in them, how far it has come, and which are refused."""
+"""Recordings: their speech, progress, and refused files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_a_recording_in_which_nobody_speaks_says_so(tmp_path: Path) -> Non
         (b"", "cannot be read"),
     ],
 )
-async def test_what_is_no_whole_recording_is_refused_and_no_other_file_is_read(
+async def test_damaged_recordings_and_playlists_are_refused(
     tmp_path: Path, content: bytes, sentence: str
 ) -> None:
     file = tmp_path / "talk.mp3"
@@ -100,7 +100,7 @@ async def test_a_damaged_model_is_a_sentence(tmp_path: Path) -> None:
     assert "The speech model cannot be loaded" in answer.reason
 
 
-async def test_without_a_model_the_command_that_fetches_one_is_named(
+async def test_a_missing_model_names_the_command_that_fetches_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(recording, "find_spec", lambda _: object())
@@ -118,7 +118,7 @@ def test_recordings_are_known_by_their_names(name: str) -> None:
 
 
 @needs_whisper
-def test_a_long_recording_is_heard_in_stretches_that_end_in_silence() -> None:
+def test_a_long_recording_is_split_at_silences() -> None:
     import numpy as np  # noqa: PLC0415 - as the recogniser does
 
     sound = np.full(16_000 * 1_500, 9_000, dtype=np.int16)

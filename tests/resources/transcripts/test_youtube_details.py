@@ -1,4 +1,4 @@
-"""What a watch page says about a video."""
+"""The details of a video in its watch page."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ FORMS = (
 
 @pytest.mark.parametrize("form", FORMS)
 @given(video_id=IDS)
-def test_every_form_of_a_link_gives_the_id_letter_by_letter(form: str, video_id: str) -> None:
+def test_every_form_of_a_link_gives_the_video_id(form: str, video_id: str) -> None:
     assert video_id_of(form.format(video_id)) == video_id
 
 
@@ -71,7 +71,7 @@ def test_the_watch_address_of_an_id_leads_back_to_it(video_id: str) -> None:
         ),
     ],
 )
-def test_what_names_no_video_is_refused_with_a_sentence(link: str, sentence: str) -> None:
+def test_other_links_are_refused_with_advice(link: str, sentence: str) -> None:
     with pytest.raises(NotAVideoLinkError) as refusal:
         video_id_of(link)
     assert sentence in str(refusal.value)
