@@ -1,6 +1,6 @@
-// The address and the markup of a page as its scripts left it, of at most so many characters.
-// What is not seen is marked for hidden.py, by what the browser computes. Open shadow trees are
-// written out as plain elements: readers of markup skip templates.
+// The address and the markup of a drawn page, with at most `limit` characters. It marks invisible
+// elements for hidden.py by the styles that the browser computes. Open shadow trees become plain
+// elements, because readers of markup skip templates.
 limit => {
   const number = text => (text.match(/[\d.]+/g) || []).map(Number);
   const opaque = element => {

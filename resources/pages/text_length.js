@@ -1,4 +1,4 @@
-// How long the text of a page is that its readers see, in characters.
+// The number of characters of a page that its readers see.
 () => {
   let length = document.body ? document.body.innerText.trim().length : 0;
   const walk = root => {

@@ -257,15 +257,15 @@ LATE = "This content isn’t available, try again later."
 PLAYER_OUTCOMES: list[tuple[object, type[TranscriptAnswer], str]] = [
     (unplayable("UNPLAYABLE", LATE), Blocked, "about 300 videos an hour"),
     (unplayable("ERROR", "This content isn't available, try again later."), Blocked, "300 videos"),
-    (unplayable("LIVE_STREAM_OFFLINE", "Premieres in 2 hours"), Outage, "streams or premieres"),
-    (unplayable("LIVE_STREAM_OFFLINE", None), Outage, "streams or premieres"),
+    (unplayable("LIVE_STREAM_OFFLINE", "Premieres in 2 hours"), Outage, "has not ended yet"),
+    (unplayable("LIVE_STREAM_OFFLINE", None), Outage, "has not ended yet"),
     (
         {"playabilityStatus": {"status": "OK"}, "videoDetails": {"isLive": True}},
         Outage,
-        "streams or premieres",
+        "has not ended yet",
     ),
     (NO_CAPTIONS, Missing, "There are no captions for the video"),
-    (unplayable("ERROR", "This video is unavailable"), Missing, "YouTube has no such video"),
+    (unplayable("ERROR", "This video is unavailable"), Missing, "YouTube does not have the video"),
     (
         unplayable("LOGIN_REQUIRED", "This video may be inappropriate for some users."),
         Missing,
@@ -281,12 +281,12 @@ PLAYER_OUTCOMES: list[tuple[object, type[TranscriptAnswer], str]] = [
     (
         unplayable("LOGIN_REQUIRED", "Sign in to confirm you’re not a bot"),
         Blocked,
-        "takes this address for a robot's",
+        "suspects a robot at this address",
     ),
     (
         unplayable("LOGIN_REQUIRED", "Sign in to confirm you're not a bot"),
         Blocked,
-        "takes this address for a robot's",
+        "suspects a robot at this address",
     ),
     (
         player(Track("en", url=f"https://www.youtube.com{CAPTIONS}?v=x&exp=xpe")),
