@@ -91,7 +91,7 @@ def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         ("FACTIBLE_CACHE_MEGABYTES", "9" * 30, "it should be less than"),
     ],
 )
-def test_a_wrong_value_is_a_sentence_that_names_the_variable(
+def test_a_wrong_value_gets_a_sentence_with_the_variable(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -99,7 +99,7 @@ def test_a_wrong_value_is_a_sentence_that_names_the_variable(
         load_settings()
 
 
-def test_a_data_folder_that_cannot_be_written_is_a_sentence_with_the_remedy(tmp_path: Path) -> None:
+def test_an_unwritable_data_folder_gets_a_remedy(tmp_path: Path) -> None:
     blocked = tmp_path / "a-link"
     blocked.symlink_to(tmp_path / "nowhere")
     with pytest.raises(SettingsError, match=r"a-link is not writable.*FACTIBLE_HOME"):
@@ -107,7 +107,7 @@ def test_a_data_folder_that_cannot_be_written_is_a_sentence_with_the_remedy(tmp_
 
 
 @pytest.mark.parametrize("home", ["a-file", "a-file/data", "/dev/null"])
-def test_a_data_folder_that_is_a_file_is_told_before_it_looks_empty(
+def test_a_file_as_data_folder_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: str
 ) -> None:
     (tmp_path / "a-file").touch()
@@ -176,7 +176,7 @@ def test_lists_and_pairs_are_written_in_a_line(monkeypatch: pytest.MonkeyPatch) 
         ("FACTIBLE_RETENTION_TEXT_DAYS", "99999999"),
     ],
 )
-def test_a_value_that_cannot_be_used_is_named_by_its_variable_and_not_repeated(
+def test_an_invalid_value_is_named_by_its_variable_and_not_repeated(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str
 ) -> None:
     monkeypatch.setenv(variable, value)
@@ -336,9 +336,7 @@ def test_nothing_is_written_through_a_link_of_a_working_folder(
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
-def test_a_dotenv_in_another_encoding_is_a_sentence_with_file_and_line(
-    tmp_path: Path, encoding: str
-) -> None:
+def test_a_dotenv_in_another_encoding_is_named_with_its_line(tmp_path: Path, encoding: str) -> None:
     (tmp_path / ".env").write_text("FACTIBLE_WEB=live\nFACTIBLE_REVIEWER=José\n", encoding)
     line = {"utf-16": 1, "latin-1": 2}[encoding]
     with pytest.raises(SettingsError, match=rf"\.env:{line}: .*UTF-8"):
@@ -346,7 +344,7 @@ def test_a_dotenv_in_another_encoding_is_a_sentence_with_file_and_line(
 
 
 @pytest.mark.parametrize("line", ['FACTIBLE_WEB="archive', "set FACTIBLE_WEB archive"])
-def test_a_line_on_a_setting_that_cannot_be_read_is_told(
+def test_an_unreadable_line_on_a_setting_is_named(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -46,7 +46,7 @@ def test_a_malformed_line_is_named_and_nothing_is_imported(factible: Run, tmp_pa
     assert json.loads(factible("archive", "info", "--json").stdout)["collections"] == {}
 
 
-def test_a_source_that_is_not_there_is_a_sentence(factible: Run) -> None:
+def test_import_reports_a_missing_source(factible: Run) -> None:
     result = factible("archive", "import", "nowhere.jsonl")
     assert result.exit_code == 4
     assert "nowhere.jsonl" in result.stderr
@@ -65,7 +65,7 @@ def test_a_changed_folder_is_another_collection(tmp_path: Path) -> None:
     assert first.startswith("pages-my-pages-")
 
 
-def test_of_a_folder_documents_are_told_and_links_out_of_it_are_not_followed(
+def test_import_reports_skipped_documents_and_follows_no_links_out_of_the_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "pages"

@@ -32,7 +32,7 @@ def kept(factible: Run) -> dict[str, int]:
     }
 
 
-def test_an_empty_cache_is_told_without_making_one(factible: Run, home: Path) -> None:
+def test_info_on_an_empty_cache_creates_nothing(factible: Run, home: Path) -> None:
     result = factible("cache", "info")
     assert result.exit_code == 0, result.stderr
     for words in ("search", "pages", "models", "ages", "vectors", "1 day ", "90 days", "180 days"):
@@ -40,7 +40,7 @@ def test_an_empty_cache_is_told_without_making_one(factible: Run, home: Path) ->
     assert not (home / "cache").exists()
 
 
-def test_what_is_kept_is_counted_by_kind(factible: Run, home: Path) -> None:
+def test_info_counts_answers_by_kind(factible: Run, home: Path) -> None:
     fill(home)
     assert kept(factible) == {"search": 2, "pages": 0, "models": 1, "ages": 0, "vectors": 0}
     told = json.loads(factible("cache", "info", "--json").stdout)[0]
@@ -49,21 +49,21 @@ def test_what_is_kept_is_counted_by_kind(factible: Run, home: Path) -> None:
     assert told["path"] == str(home / "cache" / "search.sqlite")
 
 
-def test_one_kind_is_forgotten_and_the_others_stay(factible: Run, home: Path) -> None:
+def test_clear_deletes_only_the_chosen_kind(factible: Run, home: Path) -> None:
     fill(home)
     result = factible("cache", "clear", "--kind", "search")
     assert result.stdout.strip() == "search: 2 answers deleted"
     assert kept(factible) == {"search": 0, "pages": 0, "models": 1, "ages": 0, "vectors": 0}
 
 
-def test_everything_is_forgotten(factible: Run, home: Path) -> None:
+def test_clear_deletes_every_kind(factible: Run, home: Path) -> None:
     fill(home)
     result = json.loads(factible("cache", "clear", "--json").stdout)
     assert result == {"search": 2, "pages": 0, "models": 1, "ages": 0, "vectors": 0}
     assert sum(kept(factible).values()) == 0
 
 
-def test_what_cannot_be_cleared_is_told_and_no_success(factible: Run, home: Path) -> None:
+def test_clear_fails_if_a_kind_cannot_be_deleted(factible: Run, home: Path) -> None:
     (home / "cache" / "pages.sqlite").mkdir(parents=True)
     result = factible("cache", "clear")
     assert (result.exit_code, result.stdout) == (5, "")

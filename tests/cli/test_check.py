@@ -46,7 +46,7 @@ from warehouse.store import Warehouse
         ("\x1b[31mred", "[31mred"),
     ],
 )
-def test_a_target_that_cannot_be_checked_is_a_sentence(
+def test_an_unusable_target_gets_a_sentence_and_creates_nothing(
     factible: Run, home: Path, target: str, words: str
 ) -> None:
     result = factible("check", "--", target)
@@ -71,7 +71,7 @@ def test_a_target_that_cannot_be_checked_is_a_sentence(
         "\u200bhttps://youtu.be/{}\u200b",
     ],
 )
-def test_a_link_is_read_without_what_stood_around_it(pasted: str) -> None:
+def test_a_video_id_is_read_from_a_pasted_link(pasted: str) -> None:
     assert bare_id(pasted.format("-LDjqcvSbP4")) == "-LDjqcvSbP4"
 
 
@@ -82,14 +82,14 @@ def test_a_youtube_video_that_no_corpus_lists_can_be_checked(tmp_path: Path, tar
     assert not settings.home.exists()
 
 
-def test_sources_that_say_both_are_counted_beside_those_for_and_against() -> None:
+def test_mixed_sources_are_counted_beside_the_others() -> None:
     one = samples.verdict(0, "mixed", supporting=1, refuting=0, mixed=2)
     assert balance_words(one) == "1 : 0 (2 both)"
     assert balance_words(one.model_copy(update={"mixed": 0})) == "1 : 0"
 
 
 @pytest.mark.parametrize("content", ["", "WEBVTT\n", "\x00\x01\x02binary"])
-def test_a_file_that_is_no_transcript_is_a_sentence_and_leaves_nothing(
+def test_a_file_without_a_transcript_gets_a_sentence_and_creates_nothing(
     factible: Run, home: Path, tmp_path: Path, content: str
 ) -> None:
     file = tmp_path / "talk.vtt"
@@ -111,7 +111,7 @@ def test_pages_exclude_another_web_and_a_rating_of_pages_needs_them(factible: Ru
     assert factible("check", "x", "--pages-rating", "high").exit_code == 2
 
 
-def test_a_folder_of_pages_that_is_not_there_is_a_sentence(factible: Run, tmp_path: Path) -> None:
+def test_a_missing_folder_of_pages_gets_a_sentence(factible: Run, tmp_path: Path) -> None:
     result = factible("check", talk(tmp_path), "--pages", "nowhere")
     assert result.exit_code == 4
     assert "There is no folder nowhere" in result.stderr
@@ -170,7 +170,7 @@ def test_a_stored_check_is_a_json_document_in_order_of_time(home: Path) -> None:
     assert Path(document["report"]).is_file()
 
 
-def test_a_finished_check_is_told_from_an_unfinished_one(home: Path) -> None:
+def test_a_check_with_incomplete_verdicts_is_not_finished(home: Path) -> None:
     settings = Settings(home=home)
     store_sample(home)
     unfinished = stored_result(VIDEO_ID, settings=settings)
@@ -192,7 +192,7 @@ def test_a_failed_recheck_beside_a_good_verdict_leaves_the_check_incomplete(home
     assert checked.code is ExitCode.INCOMPLETE
 
 
-def test_why_verdicts_are_incomplete_is_said_below_them(
+def test_the_reasons_of_incomplete_verdicts_are_listed(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store_sample(home)
@@ -205,7 +205,7 @@ def test_why_verdicts_are_incomplete_is_said_below_them(
     assert f"1 verdict: {why}" in said
 
 
-def test_what_was_completely_checked_is_shown_again_without_a_run(
+def test_a_complete_check_is_shown_without_a_new_run(
     factible: Run, home: Path, tmp_path: Path
 ) -> None:
     store_sample(home, ("supports", "refutes"))
@@ -272,7 +272,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_limit_that_cannot_be_meant_is_refused_by_the_name_of_its_option(
+def test_an_invalid_limit_is_refused_by_the_name_of_its_option(
     factible: Run, options: tuple[str, ...], words: str
 ) -> None:
     result = factible("check", "everyday-beliefs-talk", *options)
@@ -281,7 +281,7 @@ def test_a_limit_that_cannot_be_meant_is_refused_by_the_name_of_its_option(
     assert "Value error" not in result.stderr
 
 
-def test_a_run_fails_with_the_sentence_and_not_with_what_it_was_made_of(
+def test_a_failed_run_prints_the_sentence_without_its_cause(
     factible: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:
@@ -293,7 +293,7 @@ def test_a_run_fails_with_the_sentence_and_not_with_what_it_was_made_of(
     assert "IO Error" not in words
 
 
-def test_missing_keys_are_said_in_one_line(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_keys_are_named_in_one_line(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SERPER_API_KEY", "FACTIBLE_WEB"):
         monkeypatch.delenv(name, raising=False)
     settings = Settings(home=home)
@@ -306,7 +306,7 @@ def test_missing_keys_are_said_in_one_line(home: Path, monkeypatch: pytest.Monke
     assert default_remarks("everyday-beliefs-talk", settings=settings, config=config) == ""
 
 
-def test_a_setting_that_there_is_not_is_said_with_the_one_that_is_meant(
+def test_an_unknown_setting_is_named_with_the_nearest_one(
     factible: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "no setting" not in factible("check", "nothing-here").stderr

@@ -20,14 +20,14 @@ def unasked(video_ids: Sequence[str], **_: object) -> list[tuple[dict[str, Any],
     ]
 
 
-def test_a_list_that_is_not_there_is_a_sentence(factible: Run, home: Path) -> None:
+def test_a_missing_list_gets_a_sentence(factible: Run, home: Path) -> None:
     result = factible("claims", "check", "missing.csv")
     assert result.exit_code == 4
     assert "There is no file missing.csv" in result.stderr
     assert not home.exists()
 
 
-def test_a_list_without_claims_is_a_sentence_with_its_line(factible: Run, tmp_path: Path) -> None:
+def test_a_list_without_claims_gets_a_sentence(factible: Run, tmp_path: Path) -> None:
     file = tmp_path / "list.csv"
     file.write_text("claim\n\n \n", encoding="utf-8")
     result = factible("claims", "check", file)
@@ -42,7 +42,7 @@ def test_an_option_out_of_its_range_is_refused(factible: Run, tmp_path: Path) ->
     assert result.exit_code == 2
 
 
-def test_each_list_has_a_corpus_of_its_own_whatever_its_name(
+def test_lists_with_the_same_name_get_separate_corpora(
     factible: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "check_claim_list", unasked)
@@ -77,7 +77,7 @@ def test_the_list_itself_and_a_folder_are_refused_as_output(
     assert not home.exists()
 
 
-def test_a_row_that_is_left_out_is_told_though_nothing_else_is(
+def test_quiet_still_reports_skipped_rows(
     factible: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "check_claim_list", unasked)
@@ -88,7 +88,7 @@ def test_a_row_that_is_left_out_is_told_though_nothing_else_is(
     assert "yesterday" in json.loads(result.stdout)["left_out"][0]
 
 
-def test_a_claim_that_failed_counts_before_those_that_are_incomplete() -> None:
+def test_a_failed_claim_outweighs_incomplete_ones() -> None:
     assert gravest([ExitCode.INCOMPLETE, ExitCode.FAILED, ExitCode.DONE]) is ExitCode.FAILED
     assert gravest([ExitCode.DONE, ExitCode.INCOMPLETE]) is ExitCode.INCOMPLETE
     assert gravest([]) is ExitCode.DONE

@@ -37,7 +37,7 @@ def test_a_wrong_key_is_named_with_its_file_and_line(factible: Run, tmp_path: Pa
     assert "channel" in line
 
 
-def test_every_problem_is_told_at_once(factible: Run, tmp_path: Path) -> None:
+def test_validate_reports_every_problem_at_once(factible: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.vtt").touch()
     file = tmp_path / "mine.yaml"
     file.write_text(
@@ -172,7 +172,7 @@ def test_the_demos_annotations_can_be_written_in_every_form(factible: Run) -> No
     assert len(averitec) == len(reviews["@graph"]) == len(lines) == 18
 
 
-def test_a_corpus_without_annotations_or_that_is_not_there_is_told(factible: Run) -> None:
+def test_export_refuses_an_unknown_corpus_and_one_without_annotations(factible: Run) -> None:
     bare = factible("corpus", "export", "factible-published", "-f", "fever")
     assert (bare.exit_code, bare.stdout) == (4, "")
     assert "no annotated claims" in bare.stderr

@@ -47,7 +47,7 @@ HIT = '{"query": "q", "hits": [{"url": "http://a.example/", "rank": %s}]}'
         ("corpus import", "i.json", f'[{{"claim": "x", "label": {DIGITS}}}]', "i.json:1: A value"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named_with_its_line(
+def test_an_unreadable_file_is_named_with_its_line(
     factible: Run, tmp_path: Path, command: str, name: str, content: str, words: str
 ) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
@@ -65,7 +65,7 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line(
         ("status", "models.yaml", f"models: {{x: {DIGITS}}}", "models.yaml:1: "),
     ],
 )
-def test_a_file_of_the_data_folder_that_cannot_be_read_is_named(
+def test_an_unreadable_file_of_the_data_folder_is_named(
     factible: Run,
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -82,7 +82,7 @@ def test_a_file_of_the_data_folder_that_cannot_be_read_is_named(
     assert result.exception is None or isinstance(result.exception, SystemExit)
 
 
-def test_an_argument_that_is_no_text_is_refused(factible: Run, home: Path) -> None:
+def test_an_argument_with_half_a_surrogate_pair_is_refused(factible: Run, home: Path) -> None:
     prepare(home)
     result = factible("runs", "--video", "talk-\udc80")
     assert (result.exit_code, "is no text" in result.stderr) == (4, True)
@@ -106,7 +106,7 @@ def test_damaged_records_of_dagster_are_named_with_the_remedy(factible: Run, hom
     assert factible("runs").exit_code == 0
 
 
-def test_a_day_that_no_calendar_goes_back_from_is_refused(factible: Run) -> None:
+def test_a_day_before_the_year_1000_is_refused(factible: Run) -> None:
     result = factible("check", "everyday-beliefs-talk", "--published-before", "0001-01-01")
     assert result.exit_code == 2
     assert "1000-01-01" in result.stderr

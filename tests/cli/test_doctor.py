@@ -52,7 +52,7 @@ def test_without_any_key_nothing_is_asked_and_nothing_is_wrong(tmp_path: Path) -
         assert not world.home.exists()
 
 
-def test_a_machine_that_is_offline_is_told_what_works_without_a_network(
+def test_offline_the_doctor_names_the_ways_without_a_network(
     factible: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FACTIBLE_SEARXNG_URL", "http://nowhere.invalid")
@@ -76,7 +76,7 @@ def test_each_service_that_is_set_up_is_asked_once(tmp_path: Path) -> None:
         assert "canary" not in out + err
 
 
-def test_what_needs_no_key_is_asked_only_if_the_network_may_be(tmp_path: Path) -> None:
+def test_services_without_a_key_are_asked_only_with_network(tmp_path: Path) -> None:
     with loopback_world(tmp_path) as world:
         world.settings = {**NOTHING_SET, "SERPER_API_KEY": "k"}
         code, out, _ = world.factible("doctor", "--json", "--network")
@@ -87,7 +87,7 @@ def test_what_needs_no_key_is_asked_only_if_the_network_may_be(tmp_path: Path) -
         assert found["domain registries"]["answers"] is True
 
 
-def test_an_address_that_youtube_refuses_is_named(tmp_path: Path) -> None:
+def test_a_refusal_by_youtube_is_a_finding(tmp_path: Path) -> None:
     with loopback_world(tmp_path) as world:
         world.settings = {**NOTHING_SET, "SERPER_API_KEY": "k"}
         world.server.on(PLAYER, respond(status=429))
@@ -97,7 +97,7 @@ def test_an_address_that_youtube_refuses_is_named(tmp_path: Path) -> None:
         assert "YouTube refused the request" in str(found)
 
 
-def test_a_service_that_is_set_up_and_does_not_answer_is_named(tmp_path: Path) -> None:
+def test_a_failing_service_is_named_without_its_key(tmp_path: Path) -> None:
     with loopback_world(tmp_path) as world:
         world.settings = KEYS
         world.server.on(SEARCH, respond("canary-serper", status=403))
@@ -109,7 +109,7 @@ def test_a_service_that_is_set_up_and_does_not_answer_is_named(tmp_path: Path) -
         assert "canary" not in out + err
 
 
-def test_a_model_that_nobody_lists_is_a_finding(tmp_path: Path) -> None:
+def test_an_unlisted_model_is_a_finding(tmp_path: Path) -> None:
     with loopback_world(tmp_path) as world:
         world.settings = {**KEYS, "FACTIBLE_MODEL": "gpt-4o-mimi"}
         code, out, _ = world.factible("doctor", "--json")
@@ -123,9 +123,7 @@ def test_a_model_that_nobody_lists_is_a_finding(tmp_path: Path) -> None:
         assert len(world.server.asked) == asked
 
 
-def test_a_data_folder_or_a_warehouse_that_cannot_be_used_is_a_finding(
-    factible: Run, home: Path
-) -> None:
+def test_an_unusable_data_folder_or_warehouse_is_a_finding(factible: Run, home: Path) -> None:
     home.mkdir()
     (home / "warehouse.duckdb").write_text("this is no database, and it is long enough" * 99)
     (home / "archive.sqlite").write_text("nor is this, and it is long enough" * 99)
@@ -140,7 +138,7 @@ def test_a_data_folder_or_a_warehouse_that_cannot_be_used_is_a_finding(
     assert "warehouse, archive, cache" in result.stderr
 
 
-def test_a_browser_that_is_not_where_it_is_said_to_be_is_a_finding(tmp_path: Path) -> None:
+def test_a_missing_browser_is_a_finding(tmp_path: Path) -> None:
     with loopback_world(tmp_path) as world:
         world.settings = {**NOTHING_SET, "FACTIBLE_BROWSER": "/no/such/browser"}
         code, out, _ = world.factible("doctor", "--json")
@@ -152,7 +150,7 @@ def test_a_browser_that_is_not_where_it_is_said_to_be_is_a_finding(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("user", "is_said"), [(0, True), (1000, False)])
-def test_a_browser_without_its_sandbox_is_said(
+def test_a_browser_without_its_sandbox_is_a_finding(
     factible: Run, monkeypatch: pytest.MonkeyPatch, user: int, is_said: bool
 ) -> None:
     pytest.importorskip("playwright", reason="the extra [browser], Playwright, is not installed")

@@ -92,7 +92,7 @@ def test_a_model_is_of_no_use_to_a_lexical_matcher(
     assert result.exit_code == 2
 
 
-def test_without_published_what_the_warehouse_holds_is_measured(factible: Run, home: Path) -> None:
+def test_evaluate_measures_the_warehouse(factible: Run, home: Path) -> None:
     store_sample(home)
     result = factible("evaluate")
     assert result.exit_code == 0, result.stderr
@@ -116,9 +116,7 @@ def test_json_of_the_warehouse_has_null_for_undefined(factible: Run, home: Path)
     assert list(corpus["per_video"]) == [VIDEO_ID]
 
 
-def test_a_matcher_by_words_is_offered_by_name_and_says_what_it_inflates(
-    factible: Run, home: Path
-) -> None:
+def test_the_tf_idf_matcher_warns_about_its_figures(factible: Run, home: Path) -> None:
     store_sample(home)
     result = factible("evaluate", "--matcher", "tf-idf")
     assert "optimal, cosine of tf-idf above 0.22" in result.stdout
@@ -139,7 +137,7 @@ def test_each_video_is_listed_on_request(factible: Run, home: Path) -> None:
         (["--matcher", "recorded"], "Only published evaluations have recorded matches", 2),
     ],
 )
-def test_what_cannot_be_evaluated_is_said_in_a_sentence(
+def test_evaluate_refuses_with_a_sentence(
     factible: Run, home: Path, arguments: list[str], said: str, code: int
 ) -> None:
     store_sample(home)

@@ -91,7 +91,7 @@ def listed_json(factible: Run) -> str:
     return result.stdout
 
 
-def test_what_cannot_be_used_is_told_with_its_line(factible: Run, tiny: Path) -> None:
+def test_an_unusable_experiment_is_named_with_its_line(factible: Run, tiny: Path) -> None:
     tiny.write_text(TINY.replace("max_queries", "max_querys"))
     for command in (("run", "tiny"), ("run", tiny), ("show", "tiny"), ("list",)):
         result = factible("experiment", *command)
@@ -99,13 +99,13 @@ def test_what_cannot_be_used_is_told_with_its_line(factible: Run, tiny: Path) ->
         assert f"{tiny}:4: There is no option 'max_querys'. Did you mean" in result.stderr
 
 
-def test_an_unknown_experiment_is_told_with_the_nearest(factible: Run) -> None:
+def test_an_unknown_experiment_is_named_with_the_nearest_one(factible: Run) -> None:
     result = factible("experiment", "run", "strategy")
     assert result.exit_code == 4
     assert "There is no experiment strategy. Did you mean 'strategies'?" in result.stderr
 
 
-def test_comparing_what_was_never_run_says_how_to_run_it(factible: Run, tiny: Path) -> None:
+def test_compare_without_a_run_names_the_command(factible: Run, tiny: Path) -> None:
     result = factible("experiment", "compare", "tiny")
     assert result.exit_code == 4
     assert "factible experiment run tiny" in result.stderr

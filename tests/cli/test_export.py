@@ -49,7 +49,7 @@ def test_one_video_one_format_and_one_folder_may_be_chosen(
     assert str(file) in result.stdout
 
 
-def test_a_choice_of_videos_says_which_views_it_leaves_out(factible: Run, home: Path) -> None:
+def test_export_of_some_videos_names_the_omitted_views(factible: Run, home: Path) -> None:
     store_sample(home)
     result = factible("export", VIDEO_ID, "-f", "parquet")
     assert result.exit_code == 0
@@ -68,7 +68,7 @@ def test_a_choice_of_videos_says_which_views_it_leaves_out(factible: Run, home: 
         (["--base-url", "site"], 2, "Begin it with https://"),
     ],
 )
-def test_what_cannot_be_exported_is_told_with_the_remedy(
+def test_export_refuses_with_a_remedy(
     factible: Run, home: Path, arguments: list[str], code: int, sentence: str
 ) -> None:
     store_sample(home)
@@ -79,7 +79,7 @@ def test_what_cannot_be_exported_is_told_with_the_remedy(
     assert not (home / "exports").exists()
 
 
-def test_a_place_that_cannot_be_written_is_told(factible: Run, home: Path, tmp_path: Path) -> None:
+def test_export_reports_an_unwritable_folder(factible: Run, home: Path, tmp_path: Path) -> None:
     store_sample(home)
     (tmp_path / "taken").write_text("a file")
     result = factible("export", "--to", tmp_path / "taken" / "here")

@@ -91,7 +91,7 @@ def test_a_dry_run_counts_and_removes_nothing(
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_a_forgotten_video_is_in_no_file_and_the_others_stay_whole(
+def test_forget_leaves_no_trace_and_keeps_other_videos(
     factible: Run, home: Path, videos: tuple[str, str], first: bool
 ) -> None:
     gone, kept = videos if first else (videos[1], videos[0])
@@ -133,7 +133,7 @@ def test_a_corpus_is_forgotten_with_its_file(
     assert not (home / "corpora" / "local.yaml").exists()
 
 
-def test_what_is_not_known_or_not_said_is_refused(factible: Run, home: Path) -> None:
+def test_forget_refuses_unknown_videos_and_empty_commands(factible: Run, home: Path) -> None:
     assert factible("forget").exit_code == 2
     unknown = factible("forget", "nobody-knows-it", "--yes")
     assert unknown.exit_code == 4
@@ -152,7 +152,7 @@ def test_a_video_is_taken_from_the_list_alone(
     assert holding(home, videos[0]) == []
 
 
-def test_a_file_that_a_person_put_there_is_named(
+def test_forget_names_files_that_a_person_added(
     factible: Run, home: Path, videos: tuple[str, str]
 ) -> None:
     (home / "notes.txt").write_text(f"Ask about {videos[0]}.")

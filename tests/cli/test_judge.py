@@ -19,9 +19,7 @@ def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_without_a_model_the_remedy_is_said_and_nothing_is_invented(
-    factible: Run, home: Path
-) -> None:
+def test_without_a_model_judge_names_the_remedy(factible: Run, home: Path) -> None:
     store = store_sample(home)
     result = factible("judge")
     assert result.exit_code == 5
@@ -30,7 +28,7 @@ def test_without_a_model_the_remedy_is_said_and_nothing_is_invented(
     assert store.query("FROM judgements").is_empty()
 
 
-def test_a_dry_run_counts_and_prices_and_asks_nobody(
+def test_a_dry_run_estimates_calls_and_cost(
     factible: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_sample(home)

@@ -73,9 +73,7 @@ def test_the_definitions_load_no_client_and_no_arrays() -> None:
 @pytest.mark.parametrize(
     "arguments", [["status"], ["sql", "from current_claims"], ["report", VIDEO_ID]]
 )
-def test_a_look_at_what_was_found_loads_neither_dagster_nor_data_frames(
-    home: Path, arguments: list[str]
-) -> None:
+def test_reading_commands_load_neither_dagster_nor_polars(home: Path, arguments: list[str]) -> None:
     store_sample(home)
     with open_instance(Settings(home=home)) as instance:
         instance.add_run(dg.DagsterRun("fact_check", status=dg.DagsterRunStatus.STARTED))
@@ -152,7 +150,7 @@ def test_an_option_out_of_its_range_is_wrong_usage_and_writes_nothing(
     assert not home.exists()
 
 
-def test_a_data_folder_that_cannot_be_used_is_a_sentence(
+def test_an_unusable_data_folder_gets_a_sentence(
     factible: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     blocked = tmp_path / "a-file"
@@ -193,7 +191,7 @@ def test_an_interruption_ends_with_its_own_code() -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_an_unforeseen_error_is_a_sentence_that_asks_for_the_traceback() -> None:
+def test_an_unexpected_error_gets_a_sentence_that_asks_for_the_traceback() -> None:
     result = run_raising("ZeroDivisionError('by zero')")
     assert result.returncode == 1
     assert "unexpected ZeroDivisionError" in result.stderr
@@ -209,7 +207,7 @@ def test_errors_of_other_rooms_are_known_by_their_true_names() -> None:
         assert f"{error.__module__}.{error.__qualname__}" == name
 
 
-def test_an_interruption_that_says_more_is_said_in_its_own_words() -> None:
+def test_an_interruption_keeps_its_own_sentence() -> None:
     stopped = FactibleError("Stopped.", "Go on.", ExitCode.INTERRUPTED)
     assert sentence(stopped) == "Stopped. Go on."
 
@@ -235,13 +233,13 @@ def test_an_operating_system_error_names_its_file() -> None:
         OSError(errno.ENOSPC, "No space left on device"),
     ],
 )
-def test_a_full_disk_is_a_sentence_whoever_notices(error: Exception) -> None:
+def test_a_full_disk_gets_one_sentence_from_every_library(error: Exception) -> None:
     words, code = message_and_code(error)
     assert words.startswith("There is no room left")
     assert ("SQL" in words, code) == (False, 5)
 
 
-def test_a_run_that_is_left_inside_of_duckdb_does_not_change_the_exit_status() -> None:
+def test_leaving_a_run_inside_duckdb_keeps_the_exit_code() -> None:
     program = (
         "import sys, threading, time, duckdb, factible_assets.cli.main as program\n"
         "def work():\n"
@@ -261,7 +259,7 @@ def test_a_run_that_is_left_inside_of_duckdb_does_not_change_the_exit_status() -
 
 
 @pytest.mark.parametrize("is_one_pipe", [False, True])
-def test_who_stops_reading_what_is_said_meanwhile_ends_nothing(is_one_pipe: bool) -> None:
+def test_a_closed_stderr_does_not_end_the_command(is_one_pipe: bool) -> None:
     program = (
         "from factible_assets.cli.output import note, result\n"
         "for _ in range(3): note('still at it')\n"
@@ -297,6 +295,6 @@ def test_with_json_a_failure_is_a_document_too(
     assert words in result.stderr
 
 
-def test_a_password_that_a_class_keeps_to_itself_stands_in_no_document() -> None:
+def test_json_omits_passwords_of_dataclasses() -> None:
     lake = Lake("dbname=factible", "/data", "canary")
     assert "canary" not in json.dumps({"lake": lake}, default=as_json)

@@ -38,7 +38,7 @@ def test_plain_lines_tell_of_claims_and_of_each_verdict(capsys: pytest.CaptureFi
     ]
 
 
-def test_a_piped_check_says_that_it_goes_on_when_nothing_else_is_said(
+def test_a_piped_check_prints_a_line_after_a_silence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("factible_assets.cli.progress._SILENCE", 0.05)
@@ -55,13 +55,13 @@ def test_a_piped_check_says_that_it_goes_on_when_nothing_else_is_said(
     assert "still working: 1 pages" in said
 
 
-def test_the_claims_that_are_left_out_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_number_of_omitted_claims_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     PlainObserver().claims_found([samples.claim(0), samples.claim(1)], 3)
     first = capsys.readouterr().err.splitlines()[0]
     assert first == "claims found: 2 of 5 shown; --max-claims shows more"
 
 
-def test_an_embedded_verdict_is_told_as_a_leaning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_embedded_verdict_is_printed_as_a_leaning(capsys: pytest.CaptureFixture[str]) -> None:
     PlainObserver().verdict_reached(samples.claim(0), samples.verdict(0, "supports"))
     assert "leaning supported" in capsys.readouterr().err
 
@@ -86,7 +86,7 @@ def test_the_live_display_has_a_bar_for_each_stage_and_shows_where_each_claim_is
     assert line.split()[-2:] == ["searches", "1/3"]
 
 
-def test_a_verdict_becomes_a_line_that_stays_and_its_claim_is_no_longer_open() -> None:
+def test_a_verdict_becomes_a_lasting_line_and_closes_its_claim() -> None:
     told: list[str] = []
     observer = LiveObserver(tell=lambda line: told.append(line.plain))
     observer.claims_found([samples.claim(0), samples.claim(1)])
@@ -118,13 +118,13 @@ def test_the_time_that_has_passed_is_shown() -> None:
     assert "1:15 · " in drawn(LiveObserver(now=lambda: next(moments)))
 
 
-def test_whoever_stops_is_told_that_it_is_being_done() -> None:
+def test_stopping_is_shown() -> None:
     observer = LiveObserver()
     observer.stopping()
     assert STOPPING in drawn(observer)
 
 
-def test_a_claim_that_was_never_announced_is_shown_all_the_same() -> None:
+def test_a_claim_without_announcement_is_shown() -> None:
     observer = LiveObserver()
     observer.stage_progressed("evidence", samples.claim(0), 0, 0)
     assert samples.SENTENCES[0] in drawn(observer)
@@ -136,7 +136,7 @@ def test_the_live_display_fits_a_narrow_terminal() -> None:
     assert max(map(len, drawn(observer, width=50).splitlines())) <= 50
 
 
-def test_more_claims_than_there_is_room_for_are_counted() -> None:
+def test_claims_beyond_the_screen_are_counted() -> None:
     observer = LiveObserver()
     observer.claims_found([samples.claim(number) for number in range(5)])
     shown = drawn(observer, width=80, height=12).splitlines()
@@ -144,7 +144,7 @@ def test_more_claims_than_there_is_room_for_are_counted() -> None:
     assert shown[-1].strip() == "… and 3 more"
 
 
-def test_who_wants_quiet_has_it(
+def test_quiet_prints_no_progress(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(output_mode, "quiet", True)
@@ -154,7 +154,7 @@ def test_who_wants_quiet_has_it(
     assert capsys.readouterr() == ("", "")
 
 
-def test_where_nobody_watches_lines_are_written() -> None:
+def test_without_a_terminal_progress_is_lines() -> None:
     with watching() as observer:
         assert isinstance(observer, PlainObserver)
 

@@ -120,7 +120,7 @@ def test_an_answer_too_wide_for_the_screen_is_a_list_of_its_rows(home: Path) -> 
 
 
 @needs_terminal
-def test_what_was_asked_is_kept_though_a_signal_ends_the_prompt(home: Path) -> None:
+def test_a_signal_does_not_lose_the_history(home: Path) -> None:
     with terminal_at(home) as terminal:
         terminal.type("select 1 as one;\n")
         terminal.until("factible> ")

@@ -48,7 +48,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_the_plan_says_who_is_next_and_why_others_wait(home: Path) -> None:
+def test_the_plan_lists_the_next_videos_and_why_others_wait(home: Path) -> None:
     code, out, err = run("--plan")
     assert code == 0
     # Together they are expected to cost more than the night may.
@@ -76,7 +76,7 @@ def test_a_limit_holds_for_the_command_and_not_for_the_nights(home: Path) -> Non
     assert json.loads(run("--plan", "--json")[1])[0]["decision"] == "planned"
 
 
-def test_a_recheck_that_was_stopped_is_no_attempt_that_failed(
+def test_a_stopped_recheck_does_not_count_as_failed(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(*_: object, **__: object) -> None:
@@ -98,9 +98,7 @@ def test_a_video_that_was_never_checked_is_named_with_the_remedy(home: Path) -> 
     )
 
 
-def test_nothing_to_check_again_is_said_and_no_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_empty_recheck_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path / "empty"))
     assert run()[0] == 0
     assert "No video has claims" in run("--plan")[1]

@@ -90,7 +90,7 @@ async def test_a_feed_becomes_a_corpus(
         ("https://www.youtube.com/playlist?list=PL1", "names a playlist"),
     ],
 )
-def test_an_address_that_is_no_feed_is_a_sentence(
+def test_an_address_without_a_feed_gets_a_sentence(
     factible: Run, home: Path, address: str, words: str
 ) -> None:
     result = factible("corpus", "add", address)

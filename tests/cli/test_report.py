@@ -36,9 +36,7 @@ def test_a_report_can_be_written_elsewhere(factible: Run, home: Path, tmp_path: 
     assert target.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_a_folder_of_reports_that_cannot_be_written_is_told_with_how_to_write_elsewhere(
-    factible: Run, home: Path
-) -> None:
+def test_an_unwritable_folder_of_reports_gets_a_sentence(factible: Run, home: Path) -> None:
     store_sample(home)
     (home / "reports").write_text("a file where a folder should be", encoding="utf-8")
     result = factible("report", VIDEO_ID)
@@ -63,16 +61,14 @@ def test_writing_one_report_refreshes_the_index_beside_it(factible: Run, home: P
     assert f'href="{VIDEO_ID}.html"' in index
 
 
-def test_an_index_of_a_folder_without_a_warehouse_is_a_sentence_with_the_remedy(
-    factible: Run,
-) -> None:
+def test_reports_without_a_warehouse_get_a_sentence(factible: Run) -> None:
     result = factible("report", "--all")
     assert result.exit_code == 4
     assert "There is no warehouse" in result.stderr
     assert "factible check" in result.stderr
 
 
-def test_a_command_that_does_not_say_what_to_write_is_refused(factible: Run, home: Path) -> None:
+def test_report_needs_either_a_video_or_all(factible: Run, home: Path) -> None:
     store_sample(home)
     for arguments in ((), (VIDEO_ID, "--all"), ("--all", "-o", "x.html")):
         result = factible("report", *arguments)
@@ -80,7 +76,7 @@ def test_a_command_that_does_not_say_what_to_write_is_refused(factible: Run, hom
         assert result.stdout == ""
 
 
-def test_a_video_that_was_never_checked_is_a_sentence_with_the_remedy(factible: Run) -> None:
+def test_the_report_of_an_unchecked_video_names_the_remedy(factible: Run) -> None:
     result = factible("report", "--", "-LDjqcvSbP4")
     assert result.exit_code == 4
     assert "Nothing is stored about the video -LDjqcvSbP4" in result.stderr

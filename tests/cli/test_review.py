@@ -86,7 +86,7 @@ def test_a_claim_shows_its_queries_and_sources_by_number_or_by_id(
         ([VIDEO_ID, "1", "--note", "x", "--reviewer", ""], "The name of a reviewer is empty"),
     ],
 )
-def test_what_cannot_be_done_is_a_sentence_and_nothing_is_recorded(
+def test_a_refused_review_records_nothing(
     factible: Run, store: Warehouse, arguments: list[str], words: str
 ) -> None:
     result = factible("review", *arguments)
@@ -149,7 +149,7 @@ def test_an_invalid_change_says_why(
         (Change("sign", "none"), "has no ruling"),
     ],
 )
-def test_what_is_done_to_a_claim_must_make_sense(
+def test_impossible_changes_of_a_claim_are_refused(
     opened: ClaimFile, change: Change, words: str
 ) -> None:
     with pytest.raises(FactibleError) as refusal:
@@ -168,7 +168,7 @@ def test_a_source_is_overruled_with_a_stance_or_a_rating_and_a_reason(opened: Cl
             actions_of(opened, [Change("overrule_source", source, value=value)], "desk", reason)
 
 
-def test_only_what_a_reviewer_overruled_is_taken_back(opened: ClaimFile) -> None:
+def test_only_an_overruling_can_be_withdrawn(opened: ClaimFile) -> None:
     source = next(row.canonical_url for row in opened.sources if row.status == "ok")
     made, undone = (Change("overrule_source", source, value=each) for each in ("refutes", "none"))
     for changes in ([undone], [made, undone, undone]):
@@ -202,7 +202,7 @@ def test_changes_are_validated_after_those_before_them(opened: ClaimFile) -> Non
     )
 
 
-def test_what_was_judged_by_what_no_longer_stands_is_not_recorded(
+def test_a_change_on_outdated_state_is_not_recorded(
     store: Warehouse, home: Path
 ) -> None:
     settings = Settings(home=home)
@@ -237,7 +237,7 @@ def test_options_without_a_claim_or_beside_the_history_are_wrong_usage(
         (["--reason", "it boils"], "a change"),
     ],
 )
-def test_an_option_without_what_it_goes_with_is_wrong_usage(
+def test_an_option_without_its_partner_is_wrong_usage(
     factible: Run, store: Warehouse, option: list[str], partner: str
 ) -> None:
     result = factible("review", VIDEO_ID, "1", *option)
@@ -285,7 +285,7 @@ def test_opinions_and_corrections_are_recorded_and_reported_without_a_run(
     assert verdicts[claim.claim_id].stance == "supports"
 
 
-def test_what_a_reviewer_types_is_hostile_text_like_any_other(
+def test_reviewers_text_is_escaped(
     factible: Run, store: Warehouse, home: Path
 ) -> None:
     done = factible(
@@ -321,7 +321,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, *given: str | type[BaseException]) 
     monkeypatch.setattr(builtins, "input", answer)
 
 
-def test_the_menu_collects_what_can_be_done_and_says_why_the_rest_cannot(
+def test_the_menu_collects_possible_changes_and_explains_the_others(
     opened: ClaimFile, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers(

@@ -8,7 +8,7 @@ from factible_assets.wording import web_address
 from tests.cli.conftest import Run
 
 
-def test_a_port_in_use_is_said_with_the_remedy(factible: Run) -> None:
+def test_serve_names_a_busy_port_with_the_remedy(factible: Run) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         result = factible("serve", "--port", str(port))
@@ -38,7 +38,7 @@ def test_the_address_that_is_printed_opens_in_a_browser(host: str, address: str)
         ("a..b", "There is no host"),
     ],
 )
-def test_a_host_that_is_not_this_machine_is_said(factible: Run, host: str, words: str) -> None:
+def test_serve_refuses_an_address_of_another_machine(factible: Run, host: str, words: str) -> None:
     result = factible("serve", "--host", host, "--port", "0")
     assert result.exit_code == 5
     assert words in result.stderr

@@ -99,7 +99,7 @@ def test_without_a_query_the_views_are_listed_with_their_comments(factible: Run)
     assert "The newest transcript of each video." in result.stdout
 
 
-def test_a_schema_says_what_the_columns_of_a_view_mean(factible: Run) -> None:
+def test_schema_prints_the_meaning_of_columns(factible: Run) -> None:
     rows = json.loads(factible("sql", ".schema model_usage", "--json").stdout)
     assert {"column": "provider", "type": "VARCHAR", "meaning": "Who serves the model."} in rows
 
@@ -118,7 +118,7 @@ def test_a_schema_says_what_the_columns_of_a_view_mean(factible: Run) -> None:
         (".wrong", "", ".schema"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line_with_its_place_and_the_remedy(
+def test_a_query_error_is_one_line_with_place_and_remedy(
     factible: Run, query: str, place: str, remedy: str
 ) -> None:
     result = factible("sql", query)
@@ -139,9 +139,7 @@ def test_what_is_wrong_is_said_in_one_line_with_its_place_and_the_remedy(
         "with v as (from current_verdicts where stance = 'refuted') select count(*) from v",
     ],
 )
-def test_a_word_that_is_no_stance_is_refused_and_finds_nothing_in_silence(
-    factible: Run, query: str
-) -> None:
+def test_comparing_a_stance_with_another_word_is_refused(factible: Run, query: str) -> None:
     result = factible("sql", query)
     assert result.exit_code == 4
     assert "Write 'refutes'" in result.stderr
@@ -172,7 +170,7 @@ def test_json_may_be_asked_for_as_everywhere(factible: Run) -> None:
     assert factible("sql", "select 1", "--json", "-f", "csv").exit_code == 2
 
 
-def test_what_duckdb_says_of_its_own_inside_is_left_out(factible: Run) -> None:
+def test_duckdb_stack_traces_are_omitted(factible: Run) -> None:
     result = factible(
         "sql", "call enable_profiling(format='json', save_location='x.json'); select 1"
     )
@@ -210,7 +208,7 @@ def test_nothing_can_be_changed(factible: Run) -> None:
         "set temp_directory = '.'",
     ],
 )
-def test_a_question_reads_and_writes_no_other_file(factible: Run, home: Path, query: str) -> None:
+def test_a_query_reads_and_writes_no_other_file(factible: Run, home: Path, query: str) -> None:
     Path("secret.txt").write_text("a secret")
     before = (home / "warehouse.duckdb").read_bytes()
     result = factible("sql", query)
@@ -245,7 +243,7 @@ def test_control_characters_of_stored_text_never_reach_the_terminal(factible: Ru
     assert "a [31m b" in result.stdout
 
 
-def test_ctrl_c_ends_a_question_that_never_ends(home: Path, factible: Run) -> None:
+def test_ctrl_c_stops_a_query(home: Path, factible: Run) -> None:
     store_sample(home)
     endless = "select sum(a.range * b.range) from range(100000000) a, range(1000000) b"
     # Who runs the tests in the background may have told them to ignore it.
@@ -299,7 +297,7 @@ def test_the_keys_of_a_map_may_be_of_any_type(factible: Run) -> None:
     assert json.loads(factible("sql", query, "--json").stdout) == [{"by_day": {"2026-01-02": 1}}]
 
 
-def test_a_question_without_an_end_is_stopped_with_a_sentence(factible: Run) -> None:
+def test_a_query_beyond_the_time_limit_gets_a_sentence(factible: Run) -> None:
     endless = "select sum(a.range * b.range) from range(100000000) a, range(1000000) b"
     result = factible("sql", endless, "--seconds", "0.5")
     assert (result.exit_code, result.stdout) == (4, "")
@@ -308,12 +306,12 @@ def test_a_question_without_an_end_is_stopped_with_a_sentence(factible: Run) -> 
 
 
 @pytest.mark.parametrize("query", [";", " ; ", "-- nothing\n"])
-def test_a_question_that_asks_nothing_has_no_answer(factible: Run, query: str) -> None:
+def test_an_empty_query_has_no_answer(factible: Run, query: str) -> None:
     result = factible("sql", "--", query)
     assert (result.exit_code, result.stdout) == (0, "")
 
 
-def test_of_several_questions_none_is_answered_alone(factible: Run) -> None:
+def test_several_queries_at_once_are_refused(factible: Run) -> None:
     several = factible("sql", "select 1 as first; select 2 as second", "-f", "csv")
     assert (several.exit_code, several.stdout) == (4, "")
     assert "answers one query at a time" in several.stderr

@@ -27,7 +27,7 @@ def _no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_the_status_of_an_empty_folder_says_how_to_begin_and_creates_nothing(
+def test_status_of_an_empty_folder_names_the_first_step_and_creates_nothing(
     factible: Run, home: Path
 ) -> None:
     result = factible("status")
@@ -37,9 +37,7 @@ def test_the_status_of_an_empty_folder_says_how_to_begin_and_creates_nothing(
     assert not home.exists()
 
 
-def test_the_status_counts_what_is_checked_and_what_is_incomplete(
-    factible: Run, home: Path
-) -> None:
+def test_status_counts_checked_and_incomplete_videos(factible: Run, home: Path) -> None:
     store_failed_recheck(store_sample(home, ("supports", "refutes")))
     found = json.loads(factible("status", "--json").stdout)
     assert found["videos"] == {"checked": 0, "incomplete": 1, "without_verdicts": 0}
@@ -49,9 +47,7 @@ def test_the_status_counts_what_is_checked_and_what_is_incomplete(
     assert found["sizes_bytes"]["published"] is None
 
 
-def test_the_status_is_told_while_a_run_makes_and_removes_folders(
-    factible: Run, home: Path
-) -> None:
+def test_status_works_while_a_run_changes_folders(factible: Run, home: Path) -> None:
     store_sample(home, ("supports",))
     ended = threading.Event()
 
@@ -70,7 +66,7 @@ def test_the_status_is_told_while_a_run_makes_and_removes_folders(
     assert {each.exit_code for each in told} == {0}
 
 
-def test_the_status_of_a_folder_that_can_only_be_read_is_told(
+def test_status_works_in_a_read_only_folder(
     factible: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(home)
@@ -89,7 +85,7 @@ def test_the_status_of_a_folder_that_can_only_be_read_is_told(
     assert "(Read-only file system). Make that folder writable" in listed.stderr
 
 
-def test_the_status_tells_what_waits_and_goes_on_and_ends_what_is_dead(
+def test_status_lists_waiting_and_running_checks_and_ends_dead_ones(
     factible: Run, home: Path
 ) -> None:
     statuses = {"a-talk": "STARTED", "b-talk": "STARTING", "c-talk": "SUCCESS", "d-talk": "STARTED"}
@@ -113,7 +109,7 @@ def test_the_status_tells_what_waits_and_goes_on_and_ends_what_is_dead(
     assert ended.status is dg.DagsterRunStatus.FAILURE
 
 
-def test_where_nothing_ran_there_are_no_runs(factible: Run, home: Path) -> None:
+def test_runs_of_an_empty_folder_are_empty(factible: Run, home: Path) -> None:
     result = factible("runs")
     assert (result.exit_code, result.stdout) == (0, "")
     assert "no runs yet" in result.stderr
@@ -162,7 +158,7 @@ def test_an_unknown_status_of_runs_is_wrong_usage(factible: Run) -> None:
     assert "success" in result.stderr
 
 
-def test_where_there_is_no_browser_the_place_is_printed(factible: Run, home: Path) -> None:
+def test_without_a_browser_open_prints_the_place(factible: Run, home: Path) -> None:
     store_sample(home)
     result = factible("open", VIDEO_ID)
     assert result.exit_code == 0
@@ -186,15 +182,13 @@ def test_the_published_copy_is_opened_by_its_path(factible: Run, home: Path) -> 
         ("https://example.org/watch", "YouTube"),
     ],
 )
-def test_what_cannot_be_opened_is_a_sentence_with_the_remedy(
-    factible: Run, what: str, remedy: str
-) -> None:
+def test_open_refuses_with_a_remedy(factible: Run, what: str, remedy: str) -> None:
     result = factible("open", what)
     assert (result.exit_code, result.stdout) == (4, "")
     assert remedy in result.stderr
 
 
-def test_a_port_on_which_nothing_answers_is_named(factible: Run) -> None:
+def test_open_ui_names_a_silent_port(factible: Run) -> None:
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
         assert factible("open", "ui", "--port", str(port), "--print").stdout == (
@@ -205,7 +199,7 @@ def test_a_port_on_which_nothing_answers_is_named(factible: Run) -> None:
     assert "factible dev" in result.stderr
 
 
-def test_a_port_in_use_is_a_sentence_with_the_remedy(factible: Run) -> None:
+def test_dev_names_a_busy_port_with_the_remedy(factible: Run) -> None:
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
         result = factible("dev", "--port", str(port))
