@@ -1,4 +1,4 @@
-"""Prints a recomputed evaluation for `factible evaluate --published`."""
+"""Prints a recomputed evaluation."""
 
 from __future__ import annotations
 

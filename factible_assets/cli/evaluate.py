@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Exit, Option
 
 from factible_assets.cli.arguments import read_corpora
 from factible_assets.cli.output import between, note, output_mode, result, table
 from factible_assets.corpora.writing import bare_id
-from factible_assets.errors import ExitCode, FactibleError, UsageError
+from factible_assets.errors import ExitCode
 from factible_assets.runs.targets import open_store, unchecked
 from factible_assets.settings import load_settings
 from factible_assets.wording import counted, dollars, number, plain
@@ -20,7 +18,6 @@ from factible_assets.wording import counted, dollars, number, plain
 if TYPE_CHECKING:  # --help needs none of these
     from factible_assets.evaluation.figures import Interval
     from factible_assets.evaluation.judging.summary import CriterionFigures
-    from factible_assets.evaluation.matching import Similarity, SimilarityName
     from factible_assets.evaluation.scoring import Evaluation
     from factible_assets.records import JudgementRow
     from factible_assets.runs.judge import JudgingPlan, JudgingResult
@@ -29,41 +26,17 @@ if TYPE_CHECKING:  # --help needs none of these
 
 def evaluate(
     *,
-    published: Annotated[
-        Path | None,
-        Option(
-            metavar="DIR",
-            help="Recompute a published evaluation: a folder with eval_results/, runs/ and "
-            "ground_truth/.",
-        ),
-    ] = None,
     corpus: Annotated[
         list[str] | None, Option(metavar="NAME", help="Only this corpus; repeatable.")
     ] = None,
     matcher: Annotated[
-        Literal["embeddings", "tf-idf", "recorded"],
-        Option(
-            help="The matcher of claims: MiniLM's cosine above .70, or tf-idf, which inflates the "
-            "figures; recorded uses the matches of --published."
-        ),
+        Literal["embeddings", "tf-idf"],
+        Option(help="MiniLM's cosine above .70, or tf-idf, which inflates the figures."),
     ] = "embeddings",
-    model: Annotated[
-        Path | None,
-        Option(
-            metavar="DIR",
-            help="A sentence-embedding model in full precision (a folder with model.safetensors).",
-        ),
-    ] = None,
     every: Annotated[
         bool, Option("--all", help="Print every metric, not only the dozen main figures.")
     ] = False,
-    details: Annotated[
-        bool,
-        Option(
-            "--details",
-            help="Print each video's figures too; with --published also the equal values.",
-        ),
-    ] = False,
+    details: Annotated[bool, Option("--details", help="Print each video's figures too.")] = False,
 ) -> None:
     """Compare the newest results with the annotated claims of the corpora.
 
@@ -71,27 +44,11 @@ def evaluate(
     An undefined metric says so and is never zero. The asset `evaluation` stores the same figures.
 
     Example: factible evaluate --corpus everyday-beliefs
-
-    Example: factible evaluate --published ../shared/data/factible
     """
-    from factible_assets.evaluation.matching import ClaimMatcher
+    from factible_assets.evaluation.matching import ClaimMatcher, chosen_similarity
     from factible_assets.evaluation.scoring import evaluate_corpora
     from factible_assets.evaluation.tables import document
 
-    if model is not None and matcher != "embeddings":
-        raise UsageError(f"The matcher {matcher} uses no model.", "Leave out --matcher or --model.")
-    if published is not None:
-        if corpus:
-            raise UsageError("A published evaluation has no corpora.", "Leave out --corpus.")
-        printing = _from_source("printing")
-        similarity = None if matcher == "recorded" else _similarity(matcher, model)
-        printing.reproduce(published, similarity, details=details, as_json=output_mode.json)
-        return
-    if matcher == "recorded":
-        raise UsageError(
-            "Only published evaluations have recorded matches.",
-            "Choose another matcher, or add --published DIR.",
-        )
     settings = load_settings()
     store, reading = open_store(settings), read_corpora(settings)
     if matcher == "tf-idf":
@@ -100,36 +57,13 @@ def evaluate(
             "words and different meanings. On 18 annotated videos its precision is .87, and "
             "MiniLM's .73."
         )
-    by = ClaimMatcher(_similarity(matcher, model))
+    by = ClaimMatcher(chosen_similarity(matcher))
     found = evaluate_corpora(store, reading, by, corpora=corpus or [])
     if output_mode.json:
         result({"corpora": {name: document(each) for name, each in found.items()}})
         return
     for name, evaluation in found.items():
         _show(name, evaluation, every=every, details=details)
-
-
-def _similarity(matcher: SimilarityName, model: Path | None) -> Similarity:
-    from factible_assets.evaluation.matching import EmbeddingSimilarity, chosen_similarity
-
-    if model is not None:
-        return EmbeddingSimilarity(_from_source("full_precision").FullPrecisionEmbedder(model))
-    return chosen_similarity(matcher)
-
-
-def _from_source(module: str) -> Any:
-    """Import a module of benchmarks/reproduction, which only the source tree has."""
-    try:
-        return import_module(f"benchmarks.reproduction.{module}")
-    except ModuleNotFoundError as missing:
-        if not (missing.name or "").startswith("benchmarks"):
-            raise
-        raise FactibleError(
-            "Published evaluations and models in full precision need benchmarks/reproduction, "
-            "which the installed package lacks.",
-            "Get the source, run make demo in its folder, and use its .venv/bin/factible.",
-            ExitCode.ENVIRONMENT,
-        ) from missing
 
 
 def _show(name: str, evaluation: Evaluation, *, every: bool, details: bool) -> None:
