@@ -13,7 +13,7 @@ from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode
 from factible_assets.runs.targets import open_store, unchecked
 from factible_assets.settings import load_settings
-from factible_assets.wording import counted, dollars, number, plain
+from factible_assets.wording import counted, dollars, plain
 
 if TYPE_CHECKING:  # --help needs none of these
     from factible_assets.evaluation.figures import Interval
@@ -36,12 +36,12 @@ def evaluate(
     every: Annotated[
         bool, Option("--all", help="Print every metric, not only the dozen main figures.")
     ] = False,
-    details: Annotated[bool, Option("--details", help="Print each video's figures too.")] = False,
 ) -> None:
     """Compare the newest results with the annotated claims of the corpora.
 
     The command prints a dozen main figures, or with --all every metric, with interval and baseline.
-    An undefined metric says so and is never zero. The asset `evaluation` stores the same figures.
+    An undefined metric says so and is never zero. --json has each video's figures too. The asset
+    `evaluation` stores the same figures.
 
     Example: factible evaluate --corpus everyday-beliefs
     """
@@ -63,11 +63,11 @@ def evaluate(
         result({"corpora": {name: document(each) for name, each in found.items()}})
         return
     for name, evaluation in found.items():
-        _show(name, evaluation, every=every, details=details)
+        _show(name, evaluation, every=every)
 
 
-def _show(name: str, evaluation: Evaluation, *, every: bool, details: bool) -> None:
-    from factible_assets.evaluation.tables import HEADINGS, UNDEFINED, basis, figure_row, headlines
+def _show(name: str, evaluation: Evaluation, *, every: bool) -> None:
+    from factible_assets.evaluation.tables import HEADINGS, basis, figure_row, headlines
 
     figures = evaluation.figures if every else headlines(evaluation)
     rows = map(figure_row, figures)
@@ -81,13 +81,6 @@ def _show(name: str, evaluation: Evaluation, *, every: bool, details: bool) -> N
             "No video of this corpus has annotations, so many metrics are undefined. Add claims to "
             "its file; see corpora/README.md."
         )
-    if details:
-        videos = [plain(video_id) for video_id in evaluation.per_video]
-        told = (
-            [figures[0].name, *(number(figure.value, UNDEFINED) for figure in figures)]
-            for figures in zip(*evaluation.per_video.values(), strict=True)
-        )
-        result(None, table(("metric", *videos), told, title="Video by video", numbers=videos))
 
 
 def judge(

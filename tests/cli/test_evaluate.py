@@ -40,13 +40,6 @@ def test_the_tf_idf_matcher_warns_about_its_figures(factible: Run, home: Path) -
     assert "inflates" in result.stderr
 
 
-def test_each_video_is_listed_on_request(factible: Run, home: Path) -> None:
-    store_sample(home)
-    result = factible("evaluate", "--matcher", "tf-idf", "--details")
-    assert "Video by video" in result.stdout
-    assert VIDEO_ID in result.stdout
-
-
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [(["--corpus", "nowhere"], "No video of the corpus 'nowhere' has been checked", 4)],
