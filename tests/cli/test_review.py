@@ -202,9 +202,7 @@ def test_changes_are_validated_after_those_before_them(opened: ClaimFile) -> Non
     )
 
 
-def test_a_change_on_outdated_state_is_not_recorded(
-    store: Warehouse, home: Path
-) -> None:
+def test_a_change_on_outdated_state_is_not_recorded(store: Warehouse, home: Path) -> None:
     settings = Settings(home=home)
     first, second = (open_claim(VIDEO_ID, number(0), settings) for _ in range(2))
 
@@ -285,9 +283,7 @@ def test_opinions_and_corrections_are_recorded_and_reported_without_a_run(
     assert verdicts[claim.claim_id].stance == "supports"
 
 
-def test_reviewers_text_is_escaped(
-    factible: Run, store: Warehouse, home: Path
-) -> None:
+def test_reviewers_text_is_escaped(factible: Run, store: Warehouse, home: Path) -> None:
     done = factible(
         "review", VIDEO_ID, number(0), "--no-rerun", "--note", HOSTILE, "--add-query", HOSTILE,
         "--reason", HOSTILE, "--reviewer", HOSTILE,
