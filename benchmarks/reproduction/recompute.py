@@ -27,7 +27,7 @@ from benchmarks.reproduction.layout import (
 )
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.figures import Ratio
-from factible_assets.evaluation.matching import Matcher, Pair
+from factible_assets.evaluation.matching import MatchingRule, Pair
 from factible_assets.evaluation.metrics.claims import (
     MatchedVideo,
     SystemClaim,
@@ -44,7 +44,7 @@ from factible_assets.evaluation.metrics.stances import Judgement, accuracy
 Values = dict[str, Computed]
 """The expected value of each `section.name`."""
 
-RECORDED: Final = Matcher("recorded", "as the evaluator wrote them down", None)
+RECORDED: Final = MatchingRule("recorded", "as the evaluator wrote them down", None)
 
 _MOST_ORDERS: Final = 20_000
 _SAME: Final = 1e-9
@@ -59,7 +59,7 @@ class Recomputation:
     video: MatchedVideo
     judgements: tuple[Judgement, ...]
     values: Values
-    matcher: Matcher = RECORDED
+    matcher: MatchingRule = RECORDED
 
 
 # --- Which run was evaluated --------------------------------------------------------------------
@@ -105,7 +105,7 @@ def from_outputs(
     run: Run,
     gold: tuple[ClaimEntry, ...],
     pairs: tuple[Pair, ...],
-    matcher: Matcher = RECORDED,
+    matcher: MatchingRule = RECORDED,
 ) -> Recomputation:
     """Compute every value from a run's outputs and the pairs that `matcher` found."""
     video = MatchedVideo(evaluation.video_id, system_claims(run), gold, pairs)
@@ -345,7 +345,7 @@ def _equal(computed: Computed, published: float | None) -> bool:
 # --- Either way ---------------------------------------------------------------------------------
 
 
-def _extraction(video: MatchedVideo, evaluation: Evaluation, matcher: Matcher) -> Values:
+def _extraction(video: MatchedVideo, evaluation: Evaluation, matcher: MatchingRule) -> Values:
     """Compute the metrics of claims (Factible, section 2.1.3) except average precision."""
     found = len(video.pairs)
     recall = _zero(recall_at_k(video))
@@ -367,7 +367,7 @@ def _extraction(video: MatchedVideo, evaluation: Evaluation, matcher: Matcher) -
     return values | _lists(video, evaluation, matcher)
 
 
-def _lists(video: MatchedVideo, evaluation: Evaluation, matcher: Matcher) -> Values:
+def _lists(video: MatchedVideo, evaluation: Evaluation, matcher: MatchingRule) -> Values:
     extraction = evaluation.section("claim_extraction")
     gold_of = dict(video.pairs)
     pairs = [(video.system[row].text, video.gold[column].text) for row, column in video.pairs]

@@ -26,7 +26,7 @@ from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.matching import (
     ClaimMatcher,
     EmbeddingSimilarity,
-    Matcher,
+    MatchingRule,
     Pair,
     Similarity,
 )
@@ -77,7 +77,7 @@ class VideoResult:
     setting: int
     video_id: str
     source: str | None
-    matcher: Matcher
+    matcher: MatchingRule
     cells: tuple[Cell, ...]
     judgements: tuple[Judgement, ...]
     agreeing_matches: int
@@ -123,7 +123,7 @@ class SettingReport:
 class PublishedReport:
     """The recomputation of a folder; `problems` are sentences about unreadable files."""
 
-    matcher: Matcher
+    matcher: MatchingRule
     settings: tuple[SettingReport, ...]
     problems: tuple[str, ...]
 
@@ -146,7 +146,7 @@ def recompute_published(folder: PublishedFolder, similarity: Similarity | None) 
     settings = tuple(
         _setting_report(folder, setting, similarity, problems) for setting in folder.settings
     )
-    matcher = RECORDED if similarity is None else ClaimMatcher(similarity, "greedy").matcher
+    matcher = RECORDED if similarity is None else ClaimMatcher(similarity, "greedy").rule
     return PublishedReport(matcher, settings, tuple(problems))
 
 
@@ -198,7 +198,7 @@ def _video_result(
     texts = [claim.text for claim in system]
     by = ClaimMatcher(similarity, "greedy")
     made = by.match(texts, [claim.text for claim in gold])
-    recomputation = from_outputs(evaluation, run, gold, made, by.matcher)
+    recomputation = from_outputs(evaluation, run, gold, made, by.rule)
     result = _result(evaluation, run, recomputation, recorded)
     if all(cell.outcome != "differs" for cell in result.cells):
         return result

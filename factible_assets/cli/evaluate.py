@@ -162,7 +162,7 @@ def judge(
     if scored:
         matcher = default_matcher()
         people = {each.video.video_id: human_scores(each, matcher) for each in scored}
-        note(f"The matcher between these claims and the human-scored ones: {matcher.matcher}.")
+        note(f"The matcher between these claims and the human-scored ones: {matcher.rule}.")
     found = figures(list(known.values()), planned.rubrics, people)
     _show_scores(planned, found, judged)
     if judged.not_asked or any(each.without_score for each in found):

@@ -85,7 +85,7 @@ def chosen_similarity(name: SimilarityName) -> Similarity:
 
 
 @dataclass(frozen=True, slots=True)
-class Matcher:
+class MatchingRule:
     """The rule by which claims were matched; part of every result.
 
     `recorded` matches come from a file and have no `threshold`.
@@ -145,8 +145,8 @@ class ClaimMatcher:
     assignment: Assignment = "optimal"
 
     @property
-    def matcher(self) -> Matcher:
-        return Matcher(self.assignment, self.similarity.name, self.similarity.threshold)
+    def rule(self) -> MatchingRule:
+        return MatchingRule(self.assignment, self.similarity.name, self.similarity.threshold)
 
     def match(self, system: Sequence[str], gold: Sequence[str]) -> tuple[Pair, ...]:
         """Match claims by their texts, one to one; both stand in their order of importance."""

@@ -70,7 +70,7 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class MeasureBase:
     """The description of a metric. `unit` is the unit of n; reports show a `headline` first."""
 
     name: str
@@ -82,7 +82,7 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class RatioMeasure(Described):
+class RatioMeasure(MeasureBase):
     """A metric that is a fraction for each video, so that videos can be pooled.
 
     `count` returns the n of one video if the denominator is not that; `baseline` returns the score
@@ -98,7 +98,7 @@ class RatioMeasure(Described):
     def n(self, video: ScoredVideo) -> int:
         return round(self.of(video).denominator) if self.count is None else self.count(video)
 
-    def own(self, video: ScoredVideo) -> Figure:
+    def of_video(self, video: ScoredVideo) -> Figure:
         baseline = self.baseline(video).value if self.baseline else None
         return Figure(self.name, self.of(video).value, self.n(video), self.unit, baseline=baseline)
 
@@ -121,7 +121,7 @@ class RatioMeasure(Described):
 
 
 @dataclass(frozen=True, slots=True)
-class PooledMeasure(Described, Generic[Item]):
+class PooledMeasure(MeasureBase, Generic[Item]):
     """A metric of many items at once, such as a correlation.
 
     `items` returns the items of one video, `count` the n of some items, and `trivial` the score of
@@ -135,7 +135,7 @@ class PooledMeasure(Described, Generic[Item]):
     count: Callable[[Sequence[Item]], int] = len
     averaged: bool = False
 
-    def own(self, video: ScoredVideo) -> Figure:
+    def of_video(self, video: ScoredVideo) -> Figure:
         items = self.items(video)
         baseline = self.trivial(items, items)
         return Figure(self.name, self.of(items), self.count(items), self.unit, baseline=baseline)

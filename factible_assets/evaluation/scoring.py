@@ -17,7 +17,7 @@ from factible_assets.evaluation.outcomes import Store, VideoOutcome, group_by_co
 from factible_assets.scales import level_of, veracity_of
 
 if TYPE_CHECKING:
-    from factible_assets.evaluation.matching import ClaimMatcher, Matcher
+    from factible_assets.evaluation.matching import ClaimMatcher, MatchingRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Evaluation:
     figures: tuple[Figure, ...]
     judgements: tuple[Judgement, ...]
     per_video: Mapping[str, tuple[Figure, ...]]
-    matcher: Matcher
+    matcher: MatchingRule
     videos: int
     annotated: int
     resamples: int
@@ -99,10 +99,10 @@ def score(
         ),
         judgements=tuple(judgements),
         per_video={
-            video_id: tuple(measure.own(each) for measure in MEASURES)
+            video_id: tuple(measure.of_video(each) for measure in MEASURES)
             for video_id, each in videos.items()
         },
-        matcher=matcher.matcher,
+        matcher=matcher.rule,
         videos=len(videos),
         annotated=sum(outcome.truth is not None for outcome in outcomes),
         resamples=bootstrap,

@@ -26,7 +26,7 @@ Outcome = Literal["reached", "below target", "below floor", "undefined", "too fe
 """`too few`: the figure has fewer items than `min_n`, and is not judged."""
 
 
-class Target(BaseModel):
+class MetricTarget(BaseModel):
     """The target of one metric. The metric says whether higher or lower is better."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -41,10 +41,10 @@ class Target(BaseModel):
 class Targets:
     """The targets of each corpus, those of all corpora under "", and problems of the files."""
 
-    by_corpus: Mapping[str, Mapping[str, Target | None]]
+    by_corpus: Mapping[str, Mapping[str, MetricTarget | None]]
     problems: tuple[FileProblem, ...] = ()
 
-    def of(self, corpus: str) -> dict[str, Target]:
+    def of(self, corpus: str) -> dict[str, MetricTarget]:
         merged = {**self.by_corpus.get("", {}), **self.by_corpus.get(corpus, {})}
         return {metric: target for metric, target in merged.items() if target is not None}
 
@@ -61,7 +61,7 @@ class Assessment:
 
     corpus: str
     metric: str
-    target: Target
+    target: MetricTarget
     figure: Figure | None
     outcome: Outcome
 
@@ -101,7 +101,7 @@ def load_targets(folders: Iterable[Path]) -> Targets:
 
     Invalid entries are left out and returned as problems.
     """
-    found: dict[str, dict[str, Target | None]] = {}
+    found: dict[str, dict[str, MetricTarget | None]] = {}
     problems: list[FileProblem] = []
     for file in (folder / FILE_NAME for folder in folders):
         if not file.is_file():
@@ -131,7 +131,7 @@ def load_targets(folders: Iterable[Path]) -> Targets:
 
 
 class _Reader(EntryReader):
-    def target(self, metric: str, given: object, place: Place) -> Target | None:
+    def target(self, metric: str, given: object, place: Place) -> MetricTarget | None:
         if metric not in CATALOGUE:
             hint = did_you_mean(metric, CATALOGUE, "All: factible evaluate --all.")
             self.report(place, f"There is no metric {metric!r}. {hint}")
@@ -140,7 +140,7 @@ class _Reader(EntryReader):
             words = f"Of {metric!r} neither more nor less is better. Remove its target."
             self.report(place, words)
             return None
-        target = self.entry(Target, given, place)
+        target = self.entry(MetricTarget, given, place)
         if target and _is_worse(metric, target.target, target.floor):
             words = f"{target.target}, is worse than its floor, {target.floor}. Exchange them."
             self.report(place, f"The target of {metric}, {words}")

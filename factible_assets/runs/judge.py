@@ -18,11 +18,11 @@ from factible_assets.corpora.reading import CorporaReading
 from factible_assets.errors import FactibleError, first_of
 from factible_assets.evaluation.judging.judge import (
     ANSWER_TOKENS,
-    Inquiry,
     JudgeOutcome,
+    Question,
     Rubric,
-    inquiry,
     judge,
+    question_on,
     subjects_of,
 )
 from factible_assets.evaluation.outcomes import VideoOutcome, group_by_corpus, load_outcomes
@@ -58,7 +58,7 @@ class Task:
     """One question, and its earlier judgement if there is one."""
 
     judgement_id: str
-    asked: Inquiry
+    asked: Question
     known: JudgementRow | None = None
 
 
@@ -174,7 +174,9 @@ def plan_judging(
         standing = store.read_standing(outcome.video.video_id)
         texts = {**outcome.texts, **standing.texts}
         for subject in subjects_of(outcome, standing.evidence, texts):
-            asked += [inquiry(subject, each) for each in rubrics if each.subject == subject.kind]
+            asked += [
+                question_on(subject, each) for each in rubrics if each.subject == subject.kind
+            ]
     if not asked:
         raise FactibleError(
             "There is nothing to judge: no claim of these videos is stored.",

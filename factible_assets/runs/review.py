@@ -59,9 +59,9 @@ _LONGEST: Final[Mapping[str, int]] = {
 """The most characters of each text that a reviewer writes."""
 
 _REASONED: Final[Mapping[records.ReviewKind, tuple[str, str]]] = {
-    "drop_claim": ("To drop a claim needs a reason.", "--reason TEXT"),
-    "overrule_source": ("To overrule a source needs a reason.", "--reason TEXT"),
-    "sign": ("A ruling needs its words.", "--ruling TEXT"),
+    "drop_claim": ("A dropped claim needs a reason.", "--reason TEXT"),
+    "overrule_source": ("An overruled source needs a reason.", "--reason TEXT"),
+    "sign": ("A ruling needs a text.", "--ruling TEXT"),
 }
 
 _NOTHING_TO_TAKE_BACK: Final[Mapping[records.ReviewKind, str]] = {
@@ -114,7 +114,7 @@ def scale_named(name: str, corpora: Iterable[Path] = ()) -> Scale:
     labels = {each.label: each.stance for each in annotated if each.label and each.stance}
     if not labels:
         raise FactibleError(
-            f"There is no scale {plain(name, 80)!r} to rule on.",
+            f"There is no scale {plain(name, 80)!r} for rulings.",
             f"Set FACTIBLE_RULING_SCALE to {', '.join(_SCALES)}, or to a corpus whose claims are "
             "annotated with labels.",
         )
@@ -272,7 +272,7 @@ def new_claim(video: str, text: str, settings: Settings) -> ClaimFile:
 
     Raises FactibleError: Nothing is stored about the video, it has this claim, or `text` is empty.
     """
-    words = _words(text, "A claim")
+    words = _valid_text(text, "A claim")
     files = open_video(video, settings)
     first, claim = files[0], _bare_claim(files[0].video_id, words)
     _refuse(
@@ -340,7 +340,7 @@ def reviewer_name(given: str | None, settings: Settings) -> str:
             raise FactibleError(
                 "Your login has no name.", "Give yours: --reviewer NAME, or FACTIBLE_REVIEWER."
             ) from error
-    return _words(name, "The name of a reviewer")
+    return _valid_text(name, "The name of a reviewer")
 
 
 # --- Validating changes -------------------------------------------------------------------------
@@ -353,25 +353,27 @@ def actions_of(
 
     Raises FactibleError: A change is invalid.
     """
-    why = _words(reason, "--reason") if reason is not None else None
+    why = _valid_text(reason, "--reason") if reason is not None else None
     now = datetime.now(UTC)
     done: list[records.ReviewAction] = []
     # The queries of the next check. A reworded query keeps its id, so compare derived ids.
     asked = {query.query_id: query_id(file.claim.claim_id, query.text) for query in file.queries}
     for position, change in enumerate(changes, start=1):
         if change.kind in reviews.QUERY_KINDS:
-            fields = _query(file, change, asked)
+            fields = _query_fields(file, change, asked)
         else:
             kinds = {change.kind, *(act.action for act in done)}
             _refuse(
                 kinds & reviews.CLAIM_KINDS and kinds & _JUDGING,
-                "A claim cannot be changed and judged at once: a judgement is one on its words.",
-                "Change it first.",
+                "You cannot change a claim and judge it at once: a judgement refers to its wording.",
+                "Make the change first.",
             )
             is_kept = change.kind not in {*reviews.OPINIONS, "restore_claim"}
             _refuse(file.gone and is_kept, "The claim was dropped or split.", "Restore it first.")
-            group = _opinion if change.kind in reviews.OPINIONS else _source
-            fields = (_claim if change.kind in reviews.CLAIM_KINDS else group)(file, change, done)
+            group = _opinion_fields if change.kind in reviews.OPINIONS else _source_fields
+            fields = (_claim_fields if change.kind in reviews.CLAIM_KINDS else group)(
+                file, change, done
+            )
         is_set = change.kind == "drop_claim" or fields.get("value") is not None
         if change.kind in _REASONED and is_set and not plain(change.reason or why or ""):
             sentence, remedy = _REASONED[change.kind]
@@ -385,13 +387,13 @@ def actions_of(
                 acted_at=now,
                 position=position,
                 action=change.kind,
-                reason=_words(change.reason, "A reason") if change.reason else why,
+                reason=_valid_text(change.reason, "A reason") if change.reason else why,
                 **fields,
             )
         )
     _refuse(
         not asked and any(change.kind in reviews.QUERY_KINDS for change in changes),
-        "A claim needs at least one query, and nothing would be left to ask.",
+        "The claim would have no query left, and it needs at least one.",
         "Reword the last one with --edit-query, or add another.",
     )
     return tuple(done)
@@ -402,7 +404,7 @@ def _refuse(is_wrong: object, sentence: str, remedy: str = "") -> None:
         raise FactibleError(sentence, remedy)
 
 
-def _query(file: ClaimFile, change: Change, asked: dict[str, str]) -> dict[str, Any]:
+def _query_fields(file: ClaimFile, change: Change, asked: dict[str, str]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     kind, opposite = change.query_type or "direct", change.opposite
     if change.kind != "add_query":
@@ -419,22 +421,22 @@ def _query(file: ClaimFile, change: Change, asked: dict[str, str]) -> dict[str, 
         fields["target"] = query.query_id
         kind, opposite = query.query_type, query.seeks_opposite
     if change.kind != "remove_query":
-        text = _words(change.text, "A query")
+        text = _valid_text(change.text, "A query")
         made = query_id(file.claim.claim_id, text)
         is_asked = made in asked.values()
         shown = plain(text, 80)
-        _refuse(is_asked, f"The claim is asked {shown!r} already.", "Word it in another way.")
+        _refuse(is_asked, f"The claim has the query {shown!r} already.", "Word it in another way.")
         asked[made] = made
         fields |= {"value": text, "query_id": made, "query_type": kind, "seeks_opposite": opposite}
     asked.pop(fields.get("target", ""), None)
     return fields
 
 
-def _opinion(
+def _opinion_fields(
     file: ClaimFile, change: Change, done: Sequence[records.ReviewAction]
 ) -> dict[str, Any]:
     if change.kind == "note":
-        return {"value": _words(change.text, "A note")}
+        return {"value": _valid_text(change.text, "A note")}
     given = plain(change.text or "")
     if given.lower() == "none":
         words = None if change.kind == "assign" else file.claim.claim_id
@@ -445,7 +447,7 @@ def _opinion(
         )
         return {"value": None}
     if change.kind == "assign":
-        return {"value": _words(given, "The name of a person")}
+        return {"value": _valid_text(given, "The name of a person")}
     if change.kind == "sign":
         scale = scale_named(file.settings.ruling_scale, file.settings.corpus_folders)
         label, stance = scale.label(given)
@@ -459,7 +461,9 @@ def _opinion(
     return {"value": given.lower()}
 
 
-def _claim(file: ClaimFile, change: Change, done: Sequence[records.ReviewAction]) -> dict[str, Any]:
+def _claim_fields(
+    file: ClaimFile, change: Change, done: Sequence[records.ReviewAction]
+) -> dict[str, Any]:
     is_changed = any(act.action in reviews.CLAIM_KINDS for act in done)
     _refuse(is_changed, "A claim is changed twice.", "Change it once, then go on.")
     if change.kind == "drop_claim":
@@ -469,7 +473,9 @@ def _claim(file: ClaimFile, change: Change, done: Sequence[records.ReviewAction]
         return {"value": file.claim.text}
     is_split = change.kind == "split_claim"
     parts = (change.text or "").splitlines() if is_split else [change.text]
-    wordings = [_words(each, "A part of the claim" if is_split else "A claim") for each in parts]
+    wordings = [
+        _valid_text(each, "A part of the claim" if is_split else "A claim") for each in parts
+    ]
     made = {claim_id(file.video_id, each) for each in wordings}
     is_one = is_split and len(made) <= 1
     _refuse(is_one, "A claim is split into two parts or more.", "Word each of them.")
@@ -490,10 +496,10 @@ def _claim(file: ClaimFile, change: Change, done: Sequence[records.ReviewAction]
     return {"value": "\n".join(wordings), "target": said}
 
 
-def _source(
+def _source_fields(
     file: ClaimFile, change: Change, done: Sequence[records.ReviewAction]
 ) -> dict[str, Any]:
-    given = _words(change.text, "A source")
+    given = _valid_text(change.text, "A source")
     is_added = change.kind == "add_source"
     subject = _fetchable(given) if is_added else source_subject(given)
     shown = plain(subject, 120)
@@ -510,7 +516,7 @@ def _source(
         stances, ratings = STANCES, get_args(records.Rating)
         _refuse(
             value not in {*stances, *ratings, "none"},
-            f"{plain(value, 40)!r} overrules nothing.",
+            f"{plain(value, 40)!r} is neither a stance nor a rating.",
             f"Give a stance ({', '.join(stances)}), a rating ({', '.join(ratings)}), or none.",
         )
         _refuse(
@@ -587,7 +593,7 @@ def _fetchable(url: str) -> str:
     return canonical
 
 
-def _words(text: str | None, what: str) -> str:
+def _valid_text(text: str | None, what: str) -> str:
     # Lone surrogates and NUL, which no database stores, become spaces.
     flat, longest = plain(text or ""), _LONGEST[what]
     size = f"{what} has {len(flat):,} characters, and may have {longest:,}."
@@ -677,7 +683,9 @@ def review_lock(settings: Settings) -> Iterator[None]:
         with FileLock(settings.home / ".review.lock", timeout=_LOCK_SECONDS):
             yield
     except Timeout as error:
-        raise FactibleError("Others are recording reviews at the moment.", "Try again.") from error
+        raise FactibleError(
+            "Other reviewers are recording changes at the moment.", "Try again."
+        ) from error
 
 
 def _refuse_if_outdated(file: ClaimFile) -> None:
@@ -745,5 +753,5 @@ def _check_again(
         assets=("claims", *ALL_STAGES) if waits else ALL_STAGES,
         tags={"claim": ids[0], **reviewer, **comes_from},
         run_id=run_id,
-        remedy="What you changed is recorded; factible review VIDEO CLAIM --rerun goes on.",
+        remedy="Your changes are recorded; factible review VIDEO CLAIM --rerun checks the claim.",
     )

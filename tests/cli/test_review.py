@@ -102,9 +102,9 @@ def test_a_refused_review_records_nothing(
         ("note", " \x00\ud800 ", "A note is empty"),
         ("add_query", "", "A query is empty"),
         ("add_query", "x" * 401, "has 401 characters, and may have 400"),
-        ("add_query", "Question  0.", "is asked 'Question 0.' already"),
-        ("edit_query", "Question 0", "is asked 'Question 0' already"),
-        ("remove_query", None, "needs at least one query"),
+        ("add_query", "Question  0.", "has the query 'Question 0.' already"),
+        ("edit_query", "Question 0", "has the query 'Question 0' already"),
+        ("remove_query", None, "would have no query left"),
         ("assess", "perhaps", "'perhaps' is no assessment"),
         ("add_source", "ftp://a.example/x", "is no web address"),
         ("add_source", "a.example/x", "is no web address"),
@@ -132,8 +132,8 @@ def test_an_invalid_change_says_why(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (Change("drop_claim"), "To drop a claim needs a reason"),
-        (Change("sign", "supported"), "A ruling needs its words"),
+        (Change("drop_claim"), "A dropped claim needs a reason"),
+        (Change("sign", "supported"), "A ruling needs a text"),
         (Change("sign", "perhaps", reason="x"), "'perhaps' is no ruling on the scale factible"),
         (Change("split_claim", "One part\none part."), "into two parts or more"),
         (Change("split_claim", ""), "into two parts or more"),
@@ -163,7 +163,7 @@ def test_a_source_is_overruled_with_a_stance_or_a_rating_and_a_reason(opened: Cl
         opened, [Change("overrule_source", source, value="Very low")], "desk", "a content farm"
     )
     assert (act.target, act.value, act.reason) == (source, "very_low", "a content farm")
-    for value, reason, words in (("low", None, "needs a reason"), ("bad", "x", "'bad' overrules")):
+    for value, reason, words in (("low", None, "needs a reason"), ("bad", "x", "'bad' is neither")):
         with pytest.raises(FactibleError, match=words):
             actions_of(opened, [Change("overrule_source", source, value=value)], "desk", reason)
 
@@ -180,7 +180,7 @@ def test_only_an_overruling_can_be_withdrawn(opened: ClaimFile) -> None:
 def test_a_claim_is_not_changed_and_judged_at_once(opened: ClaimFile) -> None:
     changes = [Change("reword_claim", "Other words."), Change("assess", "refutes")]
     for order in (changes, changes[::-1]):
-        with pytest.raises(FactibleError, match="changed and judged at once"):
+        with pytest.raises(FactibleError, match="change a claim and judge it at once"):
             actions_of(opened, order, "desk", None)
 
 

@@ -12,7 +12,7 @@ from factible_assets.evaluation.matching import (
     Assignment,
     ClaimMatcher,
     EmbeddingSimilarity,
-    Matcher,
+    MatchingRule,
     Matrix,
     Pair,
     Similarity,
@@ -61,8 +61,8 @@ def test_of_equal_annotations_greedy_takes_the_first() -> None:
 
 
 def test_a_matcher_states_its_rule() -> None:
-    found = ClaimMatcher(TfidfSimilarity(), "greedy").matcher
-    assert found == Matcher("greedy", "cosine of tf-idf", 0.22)
+    found = ClaimMatcher(TfidfSimilarity(), "greedy").rule
+    assert found == MatchingRule("greedy", "cosine of tf-idf", 0.22)
     assert str(found) == "greedy, cosine of tf-idf above 0.22"
 
 

@@ -220,7 +220,7 @@ class JudgeAnswer(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiry:
+class Question:
     """One question to a judge. `question_hash` is a digest of its whole text."""
 
     subject: Subject
@@ -250,15 +250,15 @@ class JudgeOutcome:
     calls: tuple[ModelCall, ...] = ()
 
 
-def inquiry(subject: Subject, rubric: Rubric) -> Inquiry:
+def question_on(subject: Subject, rubric: Rubric) -> Question:
     """Build the question about a subject by a criterion for its kind."""
     prompt = prompts.load_prompt(rubric.name, PROMPTS)
     parts = prompt.fill("User", **subject.material)
     content = "\x1f".join((prompt.system, *(part.text for part in parts)))
-    return Inquiry(subject, rubric, prompt, parts, ids.content_hash(content))
+    return Question(subject, rubric, prompt, parts, ids.content_hash(content))
 
 
-async def judge(model: StageModel, asked: Inquiry) -> JudgeOutcome:
+async def judge(model: StageModel, asked: Question) -> JudgeOutcome:
     """Ask for a score. A failure of the service is an outcome, not an exception.
 
     Raises BudgetExhaustedError: A cost limit does not allow the question.

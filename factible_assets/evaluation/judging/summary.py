@@ -24,11 +24,11 @@ from factible_assets.evaluation.metrics.claims import spearman
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.records import JudgementRow
 
-Pair = tuple[float, int]
+ScorePair = tuple[float, int]
 """The scores of the judge, possibly a mean of several, and of a person for the same item."""
 
 
-def agreement(videos: Mapping[str, Sequence[Pair]]) -> tuple[Figure, ...]:
+def agreement(videos: Mapping[str, Sequence[ScorePair]]) -> tuple[Figure, ...]:
     """Return exact agreement, quadratic-weighted kappa and Spearman's rank correlation.
 
     The intervals resample whole videos. The baseline always gives the people's most frequent score.
@@ -37,7 +37,7 @@ def agreement(videos: Mapping[str, Sequence[Pair]]) -> tuple[Figure, ...]:
     pairs = [pair for group in groups for pair in group]
 
     def agreed(
-        name: str, of: Callable[[Sequence[Pair]], float | None], baseline: float | None = None
+        name: str, of: Callable[[Sequence[ScorePair]], float | None], baseline: float | None = None
     ) -> Figure:
         interval = statistic_interval(groups, of)
         return Figure(name, of(pairs), len(pairs), "scores", interval, baseline, "micro")
@@ -54,18 +54,18 @@ def rounded(score: float) -> int:
     return min(HIGHEST, max(0, math.floor(score + 0.5)))
 
 
-def exact_agreement(pairs: Sequence[Pair]) -> float | None:
+def exact_agreement(pairs: Sequence[ScorePair]) -> float | None:
     """Return the share of pairs with the same score; None if there are none."""
     return Ratio(sum(rounded(judge) == person for judge, person in pairs), len(pairs)).value
 
 
-def commonest_share(pairs: Sequence[Pair]) -> float | None:
+def commonest_share(pairs: Sequence[ScorePair]) -> float | None:
     """Return the share of the people's most frequent score; None without scores."""
     counts = Counter(person for _, person in pairs)
     return counts.most_common(1)[0][1] / len(pairs) if pairs else None
 
 
-def weighted_kappa(pairs: Sequence[Pair]) -> float | None:
+def weighted_kappa(pairs: Sequence[ScorePair]) -> float | None:
     """Return Cohen's kappa with quadratic weights (Cohen, 1968).
 
     `1 - sum(w * observed) / sum(w * expected)` with `w = (i - j)^2`, over all pairs of levels, and
@@ -126,7 +126,7 @@ def figures(
         ratios = [
             Ratio(sum(map(rubric.normalised, values)), len(values)) for values in scores.values()
         ]
-        pairs: dict[str, list[Pair]] = defaultdict(list)
+        pairs: dict[str, list[ScorePair]] = defaultdict(list)
         for (video_id, claim_id), values in of_claim.items():
             person = people.get(video_id, {}).get((claim_id, rubric.name))
             if person is not None:

@@ -24,9 +24,9 @@ from factible_assets.rows import VideoRows
 from factible_assets.runs.experiments.plan import STAGES, Experiment, Variant
 from factible_assets.runs.experiments.runner import ExperimentStore, experiment_file
 from factible_assets.runs.experiments.surroundings import (
-    Choice,
     NoTranscriptError,
     StageKeys,
+    VariantServices,
     choose,
     transcript_of,
 )
@@ -217,7 +217,7 @@ class _Counter:
                 self._add_calls(stage, choice, number, assumed)
         return totals
 
-    def _add_calls(self, stage: str, choice: Choice, calls: int, assumed: Tokens) -> None:
+    def _add_calls(self, stage: str, choice: VariantServices, calls: int, assumed: Tokens) -> None:
         model = choice.models[stage]
         self.models.setdefault(model, plan_models(choice.settings).stages[stage])
         each = self.usage.get((stage, model)) or self.usage.get((stage, "")) or assumed
@@ -226,7 +226,9 @@ class _Counter:
         self.calls[stage, model] = known + calls, Tokens(read, written, each.source)
 
 
-def _queries_come_with_claims(config: FactCheckConfig, choice: Choice, are_extracted: bool) -> bool:
+def _queries_come_with_claims(
+    config: FactCheckConfig, choice: VariantServices, are_extracted: bool
+) -> bool:
     models = choice.models
     is_one_model = (
         not {"queries", "claims"} <= models.keys() or models["queries"] == models["claims"]

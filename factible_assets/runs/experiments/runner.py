@@ -226,7 +226,7 @@ class _Check:
     config: FactCheckConfig
     said: VideoRows
     keys: Mapping[str, str]
-    choice: surroundings.Choice
+    choice: surroundings.VariantServices
     listed: CorpusVideo
     store: ExperimentStore
 
@@ -353,7 +353,7 @@ def _result_rows(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of the main warehouse, by table."""
     name, matcher = experiment.name, default_matcher()
-    rule = str(matcher.matcher)
+    rule = str(matcher.rule)
     failures = {(each.variant, each.video_id): each for each in ran if each.failure is not None}
     sources: dict[tuple[str, str, str], str] = {}
     tables: dict[str, list[dict[str, Any]]] = {

@@ -44,7 +44,7 @@ _CODE_FOLDERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class VariantServices:
     """The services of one variant on one video, as its options and the settings choose them.
 
     `made_by` names the reasoner of each stage, and `models` the provider and model of each stage
@@ -60,7 +60,7 @@ class Choice:
     missing: tuple[str, ...]
 
 
-def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choice:
+def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> VariantServices:
     """Choose the services of a variant. Raises SetupError: A model is unknown."""
     own, missing = settings_of(variant.values, settings), []
     reasoners, options = variant.reasoners, variant.config
@@ -84,7 +84,7 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choi
         made_by = {**dict.fromkeys(reasoning.STAGES, "llm"), "verdicts": verdicts}
     else:
         made_by = {stage: getattr(choices, stage) for stage in reasoning.STAGES}
-    return Choice(own, reasoners, made_by, models, web, tuple(missing))
+    return VariantServices(own, reasoners, made_by, models, web, tuple(missing))
 
 
 class StageKeys:
@@ -98,7 +98,7 @@ class StageKeys:
         self,
         config: FactCheckConfig,
         said: VideoRows,
-        choice: Choice,
+        choice: VariantServices,
         given: ClaimDrafts | None = None,
     ) -> dict[str, str]:
         """Return the key of every stage on the video of a transcript; claims may be `given`."""

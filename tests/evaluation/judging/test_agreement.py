@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.evaluation.judging.summary import (
-    Pair,
+    ScorePair,
     agreement,
     commonest_share,
     exact_agreement,
@@ -18,7 +18,7 @@ from factible_assets.evaluation.judging.summary import (
 from factible_assets.evaluation.metrics.claims import spearman
 
 PAIRS = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0]), st.integers(0, 2)))
-SEVEN: list[Pair] = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 1), (2, 2), (2, 0)]
+SEVEN: list[ScorePair] = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 1), (2, 2), (2, 0)]
 
 
 def test_the_three_measures_equal_values_computed_by_hand() -> None:
@@ -33,8 +33,8 @@ def test_the_three_measures_equal_values_computed_by_hand() -> None:
 
 
 def test_perfect_and_opposite_judges_reach_the_ends() -> None:
-    same: list[Pair] = [(0, 0), (1, 1), (2, 2)]
-    opposite: list[Pair] = [(0, 2), (1, 1), (2, 0)]
+    same: list[ScorePair] = [(0, 0), (1, 1), (2, 2)]
+    opposite: list[ScorePair] = [(0, 2), (1, 1), (2, 0)]
     assert [f(same) for f in (exact_agreement, weighted_kappa, spearman)] == [1.0, 1.0, 1.0]
     assert [f(opposite) for f in (weighted_kappa, spearman)] == [-1.0, -1.0]
 
@@ -43,7 +43,7 @@ def test_undefined_agreement_is_none() -> None:
     assert [f([]) for f in (exact_agreement, weighted_kappa, spearman, commonest_share)] == [
         None
     ] * 4
-    constant: list[Pair] = [(2, 2), (2, 2), (2, 2)]
+    constant: list[ScorePair] = [(2, 2), (2, 2), (2, 2)]
     assert exact_agreement(constant) == 1.0
     assert weighted_kappa(constant) is None
     assert spearman(constant) is None
@@ -68,7 +68,7 @@ def test_one_video_has_no_interval_of_agreement() -> None:
 
 
 @given(PAIRS)
-def test_no_measure_leaves_its_range_or_depends_on_the_order(pairs: list[Pair]) -> None:
+def test_no_measure_leaves_its_range_or_depends_on_the_order(pairs: list[ScorePair]) -> None:
     for measure, low in ((exact_agreement, 0.0), (weighted_kappa, -1.0), (spearman, -1.0)):
         value = measure(pairs)
         assert measure(pairs[::-1]) == pytest.approx(value)
@@ -76,7 +76,7 @@ def test_no_measure_leaves_its_range_or_depends_on_the_order(pairs: list[Pair]) 
 
 
 @given(PAIRS)
-def test_kappa_equals_its_definition_by_matrices(pairs: list[Pair]) -> None:
+def test_kappa_equals_its_definition_by_matrices(pairs: list[ScorePair]) -> None:
     counts = np.zeros((3, 3))
     for judge, person in pairs:
         counts[rounded(judge), person] += 1
@@ -91,7 +91,7 @@ def test_kappa_equals_its_definition_by_matrices(pairs: list[Pair]) -> None:
 
 
 @given(PAIRS.filter(lambda pairs: len({p[0] for p in pairs}) > 1 < len({p[1] for p in pairs})))
-def test_the_rank_correlation_equals_that_of_a_library(pairs: list[Pair]) -> None:
+def test_the_rank_correlation_equals_that_of_a_library(pairs: list[ScorePair]) -> None:
     first, second = zip(*pairs, strict=True)
     # Half a second that no other test needs.
     from scipy.stats import spearmanr  # noqa: PLC0415

@@ -19,8 +19,8 @@ from factible_assets.evaluation.judging.judge import (
     JudgeOutcome,
     Subject,
     found,
-    inquiry,
     judge,
+    question_on,
     rubrics,
     subjects_of,
 )
@@ -65,7 +65,7 @@ async def asked(
     with TemporaryDirectory() as folder:
         async with bound(server, dialect) as model, DiskCache(Path(folder)) as cache:
             stage = StageModel(CachingModel(model, cache, budget), max_tokens=ANSWER_TOKENS, seed=1)
-            return await judge(stage, inquiry(of or subject(rubric.subject), rubric))
+            return await judge(stage, question_on(of or subject(rubric.subject), rubric))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -208,12 +208,14 @@ async def test_the_judges_reason_is_stored_as_plain_text(server: MisbehavingServ
 
 def test_the_same_question_has_the_same_identity_and_another_row_is_another_question() -> None:
     (rubric,) = rubrics(["explanation_quality"])
-    one, same = (inquiry(subject("verdict"), rubric) for _ in range(2))
+    one, same = (question_on(subject("verdict"), rubric) for _ in range(2))
     assert one.judgement_id("a/b") == same.judgement_id("a/b")
     assert one.judgement_id("a/b") != one.judgement_id("a/c")
     (verdict,) = checked().verdicts
     other = checked(verdicts=(verdict.model_copy(update={"summary": "It says otherwise."}),))
-    assert inquiry(subject("verdict", other), rubric).judgement_id("a/b") != one.judgement_id("a/b")
+    assert question_on(subject("verdict", other), rubric).judgement_id("a/b") != one.judgement_id(
+        "a/b"
+    )
 
 
 def test_a_lone_word_is_no_quote_of_a_text_but_a_short_text_may_be_quoted_whole() -> None:
