@@ -365,7 +365,7 @@ def actions_of(
             kinds = {change.kind, *(act.action for act in done)}
             _refuse(
                 kinds & reviews.CLAIM_KINDS and kinds & _JUDGING,
-                "You cannot change a claim and judge it at once: a judgement refers to its wording.",
+                "You cannot change and judge a claim at once: a judgement refers to its wording.",
                 "Make the change first.",
             )
             is_kept = change.kind not in {*reviews.OPINIONS, "restore_claim"}

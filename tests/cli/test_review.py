@@ -180,7 +180,7 @@ def test_only_an_overruling_can_be_withdrawn(opened: ClaimFile) -> None:
 def test_a_claim_is_not_changed_and_judged_at_once(opened: ClaimFile) -> None:
     changes = [Change("reword_claim", "Other words."), Change("assess", "refutes")]
     for order in (changes, changes[::-1]):
-        with pytest.raises(FactibleError, match="change a claim and judge it at once"):
+        with pytest.raises(FactibleError, match="change and judge a claim at once"):
             actions_of(opened, order, "desk", None)
 
 
