@@ -1,7 +1,7 @@
-"""The published label scales, and what each label means as one of the four stances.
+"""The published label scales, with the meaning of each label as one of the four stances.
 
-Every scale asks what the evidence says of the claim, as this project does. Only the number of
-middle labels differs. Two scales are compared through the stances.
+Every scale judges the claim by the evidence, as this project does. They differ in the number of
+middle labels. The stances connect any two scales.
 """
 
 from __future__ import annotations

@@ -208,7 +208,7 @@ def _from_env_files(given: Mapping[str, Any]) -> dict[str, Any]:
     fields = Settings.model_fields
     try:
         home = Path(given.get("home") or default_home()).expanduser().resolve()
-    except (RuntimeError, ValueError):  # the field's validator says what is wrong with it
+    except (RuntimeError, ValueError):  # the field's validator reports it
         home = default_home().resolve()
     found: dict[str, Any] = {}
     for file in _env_files(home):
@@ -264,7 +264,7 @@ class _InHome:
 
 
 class Settings(BaseSettings):
-    """The settings of one machine; `.env.example` says what each is for."""
+    """The settings of one machine; `.env.example` describes each."""
 
     model_config = SettingsConfigDict(
         alias_generator=AliasGenerator(validation_alias=variable),
@@ -378,7 +378,7 @@ class Settings(BaseSettings):
     organisation: str | None = Field(None, max_length=200)
     ruling_scale: str = "factible"
 
-    # The HTTP service and what links to it.
+    # The HTTP service.
     public_url: Annotated[WebAddress | None, RESTRICTED] = None
     serve_token: Annotated[SecretStr | None, RESTRICTED] = None
     serve_hosts: Annotated[Listed, RESTRICTED] = ()

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from factible_assets.runs.launch import prepare_instance, serve_ui
-from factible_assets.settings import Settings, SettingsError, load_settings
+from factible_assets.settings import RESTRICTED, Settings, SettingsError, load_settings, variable
 
 EXAMPLE = Path(__file__).resolve().parent.parent / ".env.example"
 
@@ -132,12 +132,15 @@ def test_the_rating_sets_of_the_home_follow_those_of_the_project(tmp_path: Path)
 
 
 def test_every_variable_is_described_in_the_example() -> None:
-    described = set(re.findall(r"^#([A-Z_]+)=", EXAMPLE.read_text(encoding="utf-8"), re.MULTILINE))
-    known = {
-        str(field.validation_alias) if field.validation_alias else f"FACTIBLE_{name.upper()}"
-        for name, field in Settings.model_fields.items()
+    blocks = EXAMPLE.read_text(encoding="utf-8").split("\n\n")
+    marked = {
+        name: "[!]" in block
+        for block in blocks
+        for name in re.findall(r"^#([A-Z_]+)=", block, re.MULTILINE)
     }
-    assert described == known
+    assert marked.keys() == {variable(name) for name in Settings.model_fields}
+    for name, field in Settings.model_fields.items():
+        assert marked[variable(name)] or RESTRICTED not in field.metadata
 
 
 def test_lists_and_pairs_are_written_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
