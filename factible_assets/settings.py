@@ -48,7 +48,7 @@ from resources.llm.base import Effort
 
 if TYPE_CHECKING:
     from resources.cache.store import CachePolicy
-    from warehouse.lake import Lake
+    from warehouse.connection import Connector
 
 PACKAGE_PARENT = Path(factible_assets.__file__).resolve().parent.parent
 """The folder that holds the packages: the project, or site-packages."""
@@ -473,13 +473,13 @@ class Settings(BaseSettings):
         return f"{parts.scheme}://{shown}:{parts.port or implied}{parts.path}".rstrip("/")
 
     @property
-    def warehouse(self) -> Path | Lake:
+    def warehouse(self) -> Connector:
         """The live warehouse: a file, or a lake.
 
         Raises SettingsError: FACTIBLE_WAREHOUSE names no lake.
         """
         if self.lake is None:
-            return self.home / "warehouse.duckdb"
+            return self._file("warehouse.duckdb")
         from warehouse.errors import WarehouseError  # noqa: PLC0415 - for lakes
         from warehouse.lake import Lake  # noqa: PLC0415
 
@@ -489,12 +489,17 @@ class Settings(BaseSettings):
             raise SettingsError(f"FACTIBLE_WAREHOUSE cannot be used. {error}") from None
 
     @property
-    def published(self) -> Path | Lake:
-        """The copy of the warehouse for readers, or the lake itself."""
-        return self.home / "published.duckdb" if self.lake is None else self.warehouse
+    def published(self) -> Connector:
+        """The copy of the warehouse for readers; a lake is its own copy."""
+        return self._file("published.duckdb") if self.lake is None else self.warehouse
 
-    def read_from(self) -> Path | Lake:
-        """Return the published copy, or the warehouse if there is none."""
+    def _file(self, name: str) -> Connector:
+        from warehouse.connection import FileConnector  # noqa: PLC0415 - loads DuckDB
+
+        return FileConnector(self.home / name)
+
+    def read_from(self) -> Connector:
+        """Return the copy for readers if there is one, else the warehouse."""
         return self.published if self.published.exists() else self.warehouse
 
     def refuse_lost_warehouse(self) -> None:

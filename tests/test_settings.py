@@ -39,7 +39,7 @@ def test_the_data_folder_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setenv("FACTIBLE_HOME", "elsewhere")
     settings = load_settings()
     assert settings.home == tmp_path / "elsewhere"
-    assert settings.warehouse == tmp_path / "elsewhere" / "warehouse.duckdb"
+    assert settings.warehouse.path == tmp_path / "elsewhere" / "warehouse.duckdb"
     assert settings.home_corpora in settings.corpus_folders
 
 

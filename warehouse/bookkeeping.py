@@ -1,10 +1,4 @@
-"""What stands beside the sets: what was paid, what people say of checks, what a judge says of them.
-
-What belongs here: model calls that came to nothing, services by the request, the acts of reviewers
-with what runs made of them, judgements. What does not: the calls of an asset's set (sets.py),
-prices (resources/llm/models.yaml), what acts and judgements mean (stages/reviews.py,
-evaluation/judging in factible_assets).
-"""
+"""Rows without a set: costs, actions of reviewers, claims taken over, judgements."""
 
 from __future__ import annotations
 
@@ -22,9 +16,11 @@ from warehouse.rows import AnyRecord, Stamp, from_row, to_frame
 from warehouse.sets import enter, insert
 from warehouse.store import Warehouse
 
+_SQL = statements("warehouse", "bookkeeping.sql")
+
 
 def record_calls(store: Warehouse, calls: Sequence[LlmCall], stamp: Stamp) -> None:
-    """Enter calls, whatever else their run has written or will write."""
+    """Enter model calls that belong to no set, such as those of a run that failed."""
     if calls:
         frame = to_frame(LlmCall, calls, stamp)
         store.write(lambda connection: insert(connection, LlmCall, frame))
@@ -37,11 +33,11 @@ def service_uses(
     reader: str | None,
     prices: Mapping[str, float],
 ) -> list[dict[str, Any]]:
-    """Count what was answered by services that are paid by the request, and price it, as rows.
+    """Count and price the answers of services that charge per request, as rows of `service_uses`.
 
-    What took no time came from the cache, and what failed is not billed. `services` are the search
-    providers that are services, `reader` the one that read pages, if one did, `prices` US dollars
-    per request; a cost of None is not known.
+    Answers from the cache have a latency of 0, and failures cost nothing. `services` are the search
+    providers that charge, `reader` the service that read pages, `prices` US dollars per request. An
+    unknown price gives a cost of None.
     """
     answered = Counter(
         row.provider
@@ -63,12 +59,9 @@ def service_uses(
     ]
 
 
-_ASK = statements("warehouse", "bookkeeping.sql")
-
-
 @dataclass(frozen=True, slots=True)
 class CarriedClaim:
-    """A claim that a run took over: who checked it last, and when (timezone-aware)."""
+    """A claim that a run took over: the last run that checked it, and when (timezone-aware)."""
 
     claim_id: str
     source_run_id: str
@@ -76,25 +69,18 @@ class CarriedClaim:
 
 
 def read_actions(warehouse: Warehouse, video_id: str) -> list[ReviewAction]:
-    """Return everything that reviewers did to the claims of a video, in order."""
+    """Return all actions of reviewers on a video's claims, in order."""
     return _rows(warehouse, "actions", ReviewAction, video_id=video_id)
 
 
 def known_claims(warehouse: Warehouse, video_id: str) -> dict[str, Claim]:
-    """Return every claim that a video was ever found to make, by its id, as it was found last."""
+    """Return every claim that was ever found in a video, by id, as the last run found it."""
     return {claim.claim_id: claim for claim in _rows(warehouse, "known", Claim, video_id=video_id)}
-
-
-def _rows(
-    warehouse: Warehouse, question: str, record: type[AnyRecord], **values: Any
-) -> list[AnyRecord]:
-    sql = _ASK[question].format(columns=", ".join(record.model_fields))
-    return [from_row(record, tuple(row.values())) for row in warehouse.rows(sql, values)]
 
 
 def read_carried(warehouse: Warehouse, video_id: str, run_id: str) -> dict[str, CarriedClaim]:
     """Return the claims that a run took over, by claim id."""
-    rows = warehouse.rows(_ASK["carried"], {"video_id": video_id, "run_id": run_id})
+    rows = warehouse.rows(_SQL["carried"], {"video_id": video_id, "run_id": run_id})
     return {row["claim_id"]: CarriedClaim(*row.values()) for row in rows}
 
 
@@ -107,10 +93,10 @@ def remember(
     carried: Iterable[CarriedClaim],
     uses: Iterable[dict[str, Any]] = (),
 ) -> None:
-    """Note to which acts a run keeps, which claims it took over and which services it asked.
+    """Record a run's applied actions, claims taken over and service uses (see `service_uses`).
 
-    It is noted in the caller's transaction; for `uses` see `service_uses`. Of an act only the first
-    run that kept to it is. A run that is repeated notes the same again.
+    Only the first run that applies an action is recorded for it. Writes in the caller's
+    transaction; a repeated run records the same again.
     """
     run = {"video_id": video_id, "run_id": stamp.run_id}
     enter(
@@ -122,14 +108,14 @@ def remember(
         ],
         again="keep",
     )
-    connection.execute(_ASK["forget_carried"], run)
+    connection.execute(_SQL["forget_carried"], run)
     enter(connection, "carried_claims", [run | asdict(each) for each in carried])
     paid = run | {"checked_at": stamp.checked_at}
     enter(connection, "service_uses", [paid | use for use in uses], again="replace")
 
 
 def read_judgements(store: Warehouse, ids: Collection[str]) -> dict[str, JudgementRow]:
-    """Return the best-known judgement of each id: the newest with a score, else the newest."""
+    """Return the newest judgement with a score of each id; without any, the newest."""
     if not ids:
         return {}
     return {
@@ -138,12 +124,19 @@ def read_judgements(store: Warehouse, ids: Collection[str]) -> dict[str, Judgeme
 
 
 def judge_usage(store: Warehouse, provider: str, model: str) -> dict[str, tuple[float, float]]:
-    """Return the mean tokens, in and out, of answered questions to a judge, by criterion."""
-    rows = store.rows(_ASK["usage"], {"provider": provider, "model": model})
+    """Return the mean input and output tokens of a judge's answered questions, by criterion."""
+    rows = store.rows(_SQL["usage"], {"provider": provider, "model": model})
     return {criterion: (read, wrote) for criterion, read, wrote in map(dict.values, rows)}
 
 
 def verdict_models(store: Warehouse, videos: Collection[str]) -> set[str]:
-    """Return the models, as PROVIDER/MODEL, that reached the newest verdicts of some videos."""
-    rows = store.rows(_ASK["verdict_models"], {"videos": list(videos)})
+    """Return the models, as PROVIDER/MODEL, behind the newest verdicts of some videos."""
+    rows = store.rows(_SQL["verdict_models"], {"videos": list(videos)})
     return {name for (name,) in map(dict.values, rows)}
+
+
+def _rows(
+    warehouse: Warehouse, question: str, record: type[AnyRecord], **values: Any
+) -> list[AnyRecord]:
+    sql = _SQL[question].format(columns=", ".join(record.model_fields))
+    return [from_row(record, tuple(row.values())) for row in warehouse.rows(sql, values)]

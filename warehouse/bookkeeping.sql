@@ -1,4 +1,4 @@
--- What is asked of what stands beside the sets; {columns} are those of a record.
+-- Queries for rows without a set; {columns} are the columns of a record.
 
 -- name: actions
 SELECT {columns}

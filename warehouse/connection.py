@@ -1,16 +1,13 @@
-"""Opening a DuckDB file late, closing it at once, and waiting for whoever else has it open.
+"""Connections to one DuckDB file: open it late, close it at once, wait for others to close it.
 
-What belongs here: one connection's life: the lock, the waiting, the sentences for what can be wrong
-with a path. What does not: what is inside the file (versions.py, store.py).
+Three properties of DuckDB shape this package:
 
-Three traps that this package is built around:
-
-- DuckDB locks a file with fcntl, and such a lock is lost as soon as its process closes *any* file
-  descriptor of that file. So nothing here, and nothing in this process, may open the file except
-  through DuckDB: not to copy it, not to hash it, not to look at its first bytes.
-- A result that is not fetched to its end keeps a connection of DuckDB 2 busy: `fetchall`, always.
-- Within one process DuckDB shares one database between connections of the same configuration and
-  refuses those of another one. So connections of one process to one file take turns.
+- DuckDB locks a file with fcntl, and a process loses that lock as soon as it closes *any* file
+  descriptor of the file. So nothing in this process may open the file except through DuckDB: not to
+  copy it, not to hash it.
+- A result that was not fetched to its end keeps a connection of DuckDB 2 busy: always `fetchall`.
+- Within one process, connections to one file share a database and must have the same
+  configuration. So connections of one process to one file take turns.
 """
 
 from __future__ import annotations
@@ -22,92 +19,130 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import duckdb
 
 from resources.statements import statements
 from warehouse import errors
 
-_ASK = statements("warehouse", "connection.sql")
+_SQL = statements("warehouse", "connection.sql")
 DEFAULT_LOCK_TIMEOUT_SECONDS = 60.0
-"""How long to wait for a file that someone else has open. A write takes well under a second."""
+"""How long to wait while someone else has the file open. A write takes well under a second."""
 
 FIRST_PAUSE_SECONDS = 0.01
 LONGEST_PAUSE_SECONDS = 0.2
-"""Between these two, the pause after each refusal doubles; the pause taken is a random part of it,
-so that several waiting processes do not knock at the same moments."""
+"""Pauses between attempts double between these two; a random part keeps processes apart."""
 
 CONNECTION_CONFIG: Mapping[str, Any] = {
-    # Nothing is downloaded without being asked, and a name in SQL is a table, never a variable.
+    # DuckDB downloads no extension by itself, and a name in SQL is a table, never a variable.
     "autoinstall_known_extensions": "false",
     "python_enable_replacements": "false",
 }
 
 LARGE_FILE_BYTES = 32_000_000
-"""Of smaller files, of some 30 to 100 videos, rows are not compressed, for to find out how takes
-half of a write, and each copy is made whole, for to bring one up to date takes longer."""
+"""Smaller files (some 30 to 100 videos) are not compressed, because choosing a compression takes
+half of a write; and each published copy is made anew, because an update would take longer."""
 
 _LOCK_MESSAGES = (
     "Could not set lock on file",
-    # Windows says it in these words.
-    "being used by another process",
+    "being used by another process",  # on Windows
     # Another part of this process has the file open with another configuration.
     "same database file with a different configuration",
 )
 _LOCK_HOLDER = re.compile(r"Conflicting lock is held in (?P<holder>.+?\(PID \d+\))")
 _DAMAGE = ("Corrupt ", "Could not read enough bytes", "Failed to deserialize", "replaying WAL file")
 _HEADER_BYTES = 12_288
-"""Of a DuckDB file, before its first block."""
+"""Size of a DuckDB file before its first block."""
 _NO_ROOM = tuple(os.strerror(each) for each in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 _URL_SCHEME = re.compile(r"^:memory:|^[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 class Connector(Protocol):
-    """What a warehouse needs of the store under it: a file, or a lake (lake.py)."""
+    """The store under a warehouse: a DuckDB file, or a lake (lake.py)."""
+
+    is_shared: ClassVar[bool]
+    """Whether processes write at the same time, and readers read the store itself, not a copy."""
 
     @property
     def path(self) -> Path: ...
+    def exists(self) -> bool: ...
+    def state(self) -> Hashable:
+        """Return a value that changes with every change of the store."""
+        ...
+
+    def waiting(self, seconds: float) -> Connector:
+        """Return the same store with another lock timeout."""
+        ...
+
+    def refuse_damage(self, *, thoroughly: bool = False) -> None: ...
     def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None: ...
     def connect(
         self, *, read_only: bool = False
     ) -> AbstractContextManager[duckdb.DuckDBPyConnection]: ...
+    def locked(
+        self, keys: Iterable[str], *, shared: Iterable[str] = ()
+    ) -> AbstractContextManager[None]:
+        """Exclude writers that hold one of the same keys. `shared` keys exclude their holders."""
+        ...
 
 
 def file_path(location: str | Path) -> Path:
-    """Return the path of a warehouse's file.
+    """Return the absolute path of a warehouse's file.
 
-    Raises WarehouseError: The location is in memory, or a URL of a store that is not a file.
+    Raises WarehouseError: The location is a URL, or in memory.
     """
     if _URL_SCHEME.match(str(location)):
         raise errors.WarehouseError(
-            f"{location} is no file: a warehouse is a file on this machine, such as "
-            "data/warehouse.duckdb, because every step opens and closes it for itself."
+            f"{location} is not a file. A warehouse is a file on this machine, such as "
+            "data/warehouse.duckdb, because every step opens and closes it."
         )
     return Path(location).absolute()
 
 
 @dataclass(frozen=True)
 class FileConnector:
-    """Connections to one DuckDB file, with settings of DuckDB besides the project's own."""
+    """Connections to one DuckDB file. `config` adds settings of DuckDB to the project's own."""
 
     path: Path
     lock_timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS
     config: Mapping[str, Any] = field(default_factory=dict)
+    is_shared: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def state(self) -> Hashable:
+        found = self.path.stat()
+        return found.st_ino, found.st_mtime_ns
+
+    def waiting(self, seconds: float) -> FileConnector:
+        return replace(self, lock_timeout_seconds=seconds)
+
+    def locked(
+        self, keys: Iterable[str], *, shared: Iterable[str] = ()
+    ) -> AbstractContextManager[None]:
+        """Do nothing: a connection that writes has the whole file to itself."""
+        del keys, shared
+        return nullcontext()
 
     @contextmanager
     def connect(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open the file once everyone else is done with it, and close it with the block.
+        """Open the file as soon as no one else has it open; close it at the end of the block.
 
-        Who only reads shares the file with other readers, reaches no other file from SQL, and still
-        keeps every writer out, as DuckDB locks whole files.
+        Readers share the file with each other, but still block every writer, because DuckDB locks
+        whole files. SQL of a reader reaches no other file.
 
-        Raises WarehouseError: Someone held the file until the time was up, it is none of this
-        DuckDB's, or the operating system refuses.
+        Raises WarehouseError: The file stayed locked, DuckDB cannot read it, or the operating
+        system refuses access.
         """
         started = time.monotonic()
         with _turn_of(self.path, started, self.lock_timeout_seconds):
@@ -120,10 +155,10 @@ class FileConnector:
                 connection.close()
 
     def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
-        """Create the file if there is none: prepared beside its place, then moved there whole.
+        """Create the file if it is missing: under another name first, then moved into place.
 
-        A process that is killed in between leaves no half-made warehouse, and of several that
-        create the same file at once one wins and the others use its file. Threads take turns.
+        A killed process leaves no half-made warehouse. If several processes create the file at
+        once, one wins and the others use its file.
         """
         unfinished = self.path.with_name(f".{self.path.name}.{uuid.uuid4().hex}.new")
         try:
@@ -141,8 +176,8 @@ class FileConnector:
                 try:
                     self.path.hardlink_to(unfinished)
                 except OSError:
-                    # Another process was faster, or the file system has no hard links: not quite
-                    # as safe, as rename replaces what is there.
+                    # Another process was faster, or the file system has no hard links. A rename
+                    # is less safe, because it replaces an existing file.
                     if not self.path.exists():
                         unfinished.rename(self.path)
         except (OSError, duckdb.OperationalError, duckdb.FatalException) as failure:
@@ -152,24 +187,24 @@ class FileConnector:
                 unfinished.unlink()
 
     def refuse_damage(self, *, thoroughly: bool = False) -> None:
-        """Open the file, and hold its length against its number of blocks.
+        """Open the file and compare its length with its number of blocks.
 
-        With `thoroughly` every row of every table is read too.
+        With `thoroughly`, read every row of every table too.
 
-        Raises WarehouseError: The file is damaged, or someone holds it for too long.
+        Raises WarehouseError: The file is damaged, or stayed locked.
         """
         with self.connect(read_only=True) as connection:
-            ((block_bytes, blocks),) = connection.execute(_ASK["blocks"]).fetchall()
+            ((block_bytes, blocks),) = connection.execute(_SQL["blocks"]).fetchall()
             length, wanted = self.path.stat().st_size, _HEADER_BYTES + block_bytes * blocks
             if length < wanted:
                 cut = f"it is damaged (cut off after {length:,} of {wanted:,} bytes)"
                 raise errors.NotAWarehouseError(self.path, cut)
-            tables = connection.execute(_ASK["tables"]).fetchall() if thoroughly else ()
+            tables = connection.execute(_SQL["tables"]).fetchall() if thoroughly else ()
             for (name,) in tables:
-                connection.execute(_ASK["read_all"].format(table=name)).fetchall()
+                connection.execute(_SQL["read_all"].format(table=name)).fetchall()
 
     def _open(self, *, read_only: bool, started: float) -> duckdb.DuckDBPyConnection:
-        if self.path.is_fifo():  # whose opening waits for a writer, for ever
+        if self.path.is_fifo():  # opening one would wait forever for a writer
             raise errors.NotAWarehouseError(self.path, "it is a named pipe")
         longest = FIRST_PAUSE_SECONDS
         while True:
@@ -189,21 +224,21 @@ class FileConnector:
             longest = min(2 * longest, LONGEST_PAUSE_SECONDS)
 
     def _connect_to(self, path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-        # For what is small, further threads find nothing to do, and look for it all the time. With
-        # two, a published copy took 290 ms of CPU, and with one 170; what is read, a fifth less.
+        # In small files, further threads find nothing to do and keep looking for work: a published
+        # copy took 290 ms of CPU with two threads, 170 ms with one.
         chosen: dict[str, Any] = {} if read_only else {"threads": 1}
-        with suppress(OSError):  # of a file that is not there yet, or cannot be opened either
+        with suppress(OSError):  # the file may be missing, or unreadable
             if path.stat().st_size < LARGE_FILE_BYTES:
                 chosen |= {"threads": 1} if read_only else {"force_compression": "uncompressed"}
         connection = duckdb.connect(
             str(path), read_only=read_only, config={**CONNECTION_CONFIG, **chosen, **self.config}
         )
-        # DuckDB draws one on stdout where it takes a process for interactive, as it does a child's.
+        # DuckDB draws a progress bar on stdout if it takes the process for an interactive one.
         connection.execute("SET enable_progress_bar = false")
-        # Moments are read, and their days counted, in one zone, wherever this machine stands.
+        # Timestamps are read, and their days counted, in one zone on every machine.
         connection.execute("SET TimeZone = 'UTC'")
         if read_only:
-            # Whatever is asked: no other file is read or written, nothing attached or loaded.
+            # No SQL reads or writes another file, attaches a database or loads an extension.
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
         return connection
@@ -232,7 +267,7 @@ class FileConnector:
 
 
 def trouble_with(path: Path, failure: Exception) -> errors.WarehouseError | None:
-    """Tell damage and a full disk from DuckDB's or the system's words, None if it is neither."""
+    """Return the error for a message about damage or a full disk; None for other messages."""
     words = str(failure)
     if any(each in words for each in _NO_ROOM):
         return errors.NoRoomError(path)
@@ -243,13 +278,13 @@ def trouble_with(path: Path, failure: Exception) -> errors.WarehouseError | None
 
 @dataclass
 class _Turn:
-    """Who in this process has a file open."""
+    """The thread of this process that has a file open."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     thread: int | None = None
 
 
-_turns: dict[str, _Turn] = {}
+_turns: defaultdict[str, _Turn] = defaultdict(_Turn)
 _creating = threading.Lock()
 _turns_guard = threading.Lock()
 
@@ -258,12 +293,12 @@ _turns_guard = threading.Lock()
 def _turn_of(path: Path, started: float, seconds: float) -> Iterator[None]:
     """Wait until no other connection of this process has the file open."""
     with _turns_guard:
-        turn = _turns.setdefault(os.path.realpath(path), _Turn())
+        turn = _turns[os.path.realpath(path)]
     if turn.thread == threading.get_ident():
         raise errors.WarehouseBusyError(
             path,
             waited_seconds=0.0,
-            holder="this very thread, which has yet to close the connection it opened before",
+            holder="this very thread, which has not closed its earlier connection",
         )
     if not turn.lock.acquire(timeout=max(0.0, started + seconds - time.monotonic())):
         raise errors.WarehouseBusyError(

@@ -1,9 +1,4 @@
-"""Removing everything that the warehouse knows of one video, its history included.
-
-What belongs here: which rows and texts are a video's alone, and by what answers that are
-kept elsewhere are known to be about it. What does not: files outside the warehouse
-(factible_assets.runs.forget).
-"""
+"""Removing all rows of one video from the warehouse, including its history."""
 
 from __future__ import annotations
 
@@ -15,13 +10,13 @@ import duckdb
 from resources.statements import statements
 from warehouse.store import ALL_TEXTS, Warehouse
 
-_ASK = statements("warehouse", "erasure.sql")
+_SQL = statements("warehouse", "erasure.sql")
 _TEXTS = ("page_texts", "trimmed_texts")
 _LINKED = (
     ("judge_calls", "judging_id", "judgements"),
     ("review_applications", "action_id", "review_actions"),
 )
-"""Tables without a video of their own, the column that leads to one, and through which table."""
+"""Tables without a video_id, the column that leads to one, and the table that has both."""
 _ADDRESSES = (
     ("search_hits", "url"),
     ("search_hits", "canonical_url"),
@@ -36,10 +31,10 @@ _ADDRESSES = (
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """The rows of one video, by table, and what identifies its traces elsewhere.
+    """Counts of a video's rows, by table, and the values that find its traces elsewhere.
 
-    `addresses` are those of pages that no other video's rows name, `sentences` its claims and the
-    reasons of judgements on them, `requests` the ids of its model calls.
+    `addresses` are of pages that only this video's rows name, `sentences` are its claims and the
+    reasons of judgements on them, `requests` are the ids of its model calls.
     """
 
     rows: Mapping[str, int]
@@ -49,20 +44,19 @@ class Erasure:
 
 
 def erase_video(warehouse: Warehouse, video_id: str, *, dry_run: bool) -> Erasure:
-    """Remove all rows of a video from all tables, and the texts that no other video's rows need.
+    """Delete a video's rows from all tables, and the texts that no other video needs.
 
-    One transaction; with `dry_run` rows are counted and none is removed. The room in the file stays
-    until it is compacted (warehouse.upkeep).
+    One transaction. With `dry_run`, only count. The file keeps its size until `upkeep.compact`.
     """
     own = {"video_id": video_id}
 
     def erase(connection: duckdb.DuckDBPyConnection) -> Erasure:
         def ask(question: str, values: dict[str, str] | None = None, **names: str) -> set[str]:
-            found = connection.execute(_ASK[question].format(**names), values or {}).fetchall()
+            found = connection.execute(_SQL[question].format(**names), values or {}).fetchall()
             return {row[0] for row in found}
 
         def union(*, is_own: bool) -> str:
-            asked = _ASK["addresses_of"]
+            asked = _SQL["addresses_of"]
             return " UNION ".join(
                 asked.format(table=table, column=column, is_own=str(is_own).upper())
                 for table, column in _ADDRESSES
@@ -70,7 +64,7 @@ def erase_video(warehouse: Warehouse, video_id: str, *, dry_run: bool) -> Erasur
 
         addresses = ask("addresses", own, own=union(is_own=True), others=union(is_own=False))
         sentences, requests = ask("sentences", own), ask("requests", own)
-        connection.execute(_ASK["mark_texts"], own)
+        connection.execute(_SQL["mark_texts"], own)
         tables = sorted(ask("tables_of_videos"))
         steps: list[tuple[str, dict[str, str], dict[str, str]]] = [
             *(("texts", {"table": table}, {}) for table in _TEXTS),
@@ -79,11 +73,11 @@ def erase_video(warehouse: Warehouse, video_id: str, *, dry_run: bool) -> Erasur
         ]
         rows: dict[str, int] = {}
         for kind, names, values in steps:
-            counted = connection.execute(_ASK[f"count_{kind}"].format(**names), values).fetchall()
+            counted = connection.execute(_SQL[f"count_{kind}"].format(**names), values).fetchall()
             rows[names["table"]] = counted[0][0]
             if not dry_run:
-                connection.execute(_ASK[f"erase_{kind}"].format(**names), values)
+                connection.execute(_SQL[f"erase_{kind}"].format(**names), values)
         found = {table: count for table, count in sorted(rows.items()) if count}
         return Erasure(found, frozenset(addresses), frozenset(sentences), frozenset(requests))
 
-    return warehouse.write(erase, alone=[ALL_TEXTS, f"video {video_id}"])
+    return warehouse.write(erase, locks=[ALL_TEXTS, f"video {video_id}"])

@@ -1,4 +1,4 @@
--- Removing all rows of one video; {names in braces} are tables and columns.
+-- Deleting all rows of one video. Names in {braces} are tables and columns.
 
 -- name: tables_of_videos
 SELECT table_name
@@ -8,7 +8,7 @@ WHERE NOT duckdb_tables.internal AND database_name = current_database() AND colu
 ORDER BY table_name
 
 -- name: addresses
--- The addresses that only this video's rows hold: other videos may rest on the others.
+-- The addresses that only this video's rows hold; other videos may need the rest.
 SELECT url FROM ({own}) WHERE url IS NOT NULL
 EXCEPT
 SELECT url FROM ({others}) WHERE url IS NOT NULL
@@ -17,7 +17,7 @@ SELECT url FROM ({others}) WHERE url IS NOT NULL
 SELECT {column} AS url FROM {table} WHERE (video_id = $video_id) = {is_own}
 
 -- name: sentences
--- Those by which answers that are kept elsewhere are known to be about the video.
+-- Sentences that identify cached answers about the video.
 SELECT text FROM claims WHERE video_id = $video_id
 UNION SELECT reason FROM judgements WHERE video_id = $video_id AND reason <> ''
 

@@ -1,7 +1,16 @@
-"""What can go wrong between the pipeline and its warehouse, one type per remedy.
+"""The warehouse's exceptions: each message names the file and the remedy, and quotes no row.
 
-What belongs here: the warehouse's exceptions, each with a sentence that names the file and says
-what to do. What does not: deciding when to raise them. No message contains the content of a row.
+WarehouseError
+├── WarehouseBusyError          another process or thread holds the file
+├── WarehouseTooNewError        a newer version of this project, or of DuckDB, wrote it
+├── WarehouseTooOldError        an older version of this project wrote it
+├── NotAWarehouseError          another file, or a damaged one
+├── WarehouseNotWritableError   the operating system refuses access
+├── NoRoomError                 the disk is full
+├── LakeError                   the server or the files of a lake cannot be used
+│   └── LakeBusyError           another attempt may succeed
+├── WarehouseIntegrityError     a row breaks a rule
+└── NotMaterializedError        the asset was never materialized for the video
 """
 
 from __future__ import annotations
@@ -10,12 +19,10 @@ from pathlib import Path
 
 
 class WarehouseError(Exception):
-    """The base of everything that the warehouse raises on purpose."""
+    pass
 
 
 class WarehouseBusyError(WarehouseError):
-    """Another process or thread held the warehouse for longer than this process waits."""
-
     _OF_A_FILE = (
         "Close the program that has it open (a DuckDB shell, a notebook), or let readers open the "
         "published copy instead of the live file."
@@ -32,8 +39,6 @@ class WarehouseBusyError(WarehouseError):
 
 
 class WarehouseTooNewError(WarehouseError):
-    """The file was written by a newer version of this project, or of DuckDB."""
-
     def __init__(self, path: Path, *, found: str, supported: str) -> None:
         super().__init__(
             f"The warehouse {path} has {found}, and this installation knows only {supported}. "
@@ -42,31 +47,24 @@ class WarehouseTooNewError(WarehouseError):
 
 
 class WarehouseTooOldError(WarehouseError):
-    """An older version of this project wrote the store."""
-
     def __init__(self, path: Path, *, found: int, wanted: int) -> None:
         super().__init__(
             f"The warehouse {path} has schema version {found}, and this installation needs "
-            f"version {wanted}. Run: factible upgrade. It carries all rows over and keeps the old "
-            "file."
+            f"version {wanted}. Run: factible upgrade. It copies all rows and keeps the old file."
         )
 
 
 class NotAWarehouseError(WarehouseError):
-    """The file is something else, or a warehouse of which parts cannot be read any more."""
-
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(
             f"{path} is no warehouse, or no longer: {what}. If it is the warehouse, put the "
             "published copy back in its place with: factible restore, which keeps the damaged file "
-            "beside it. If it is that copy, move it away: the next check makes it anew. Point to "
-            "another path otherwise."
+            "beside it. If it is the published copy, move it away: the next check makes a new one. "
+            "Otherwise point to another path."
         )
 
 
 class WarehouseNotWritableError(WarehouseError):
-    """The operating system does not let this user create, open or change the file."""
-
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(
             f"The warehouse {path} cannot be opened for writing ({why}). Make the directory "
@@ -75,33 +73,27 @@ class WarehouseNotWritableError(WarehouseError):
 
 
 class LakeError(WarehouseError):
-    """The catalogue or the files of a lake cannot be reached or used."""
-
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"The lake {path} cannot be used: {why.rstrip('.')}.")
 
 
 class LakeBusyError(LakeError):
-    """Another writer was faster, or the server restarts: another attempt may come through."""
+    """Another writer was faster, or the server restarts."""
 
 
 class NoRoomError(WarehouseError):
-    """The disk, a quota or a limit leaves no room for what is to be written."""
-
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"There is no room left to write {path}; what was there before is whole. Make room on "
+            f"There is no room left to write {path}; its earlier content is whole. Make room on "
             f"the disk of {path.parent}, then run the same command again."
         )
 
 
 class WarehouseIntegrityError(WarehouseError):
-    """Rows that break a rule of the warehouse. Nothing of their transaction was kept."""
+    """A row breaks a rule of the warehouse. Nothing of its transaction was written."""
 
 
 class NotMaterializedError(WarehouseError):
-    """An asset is to be read that has never been materialized for this video."""
-
     def __init__(self, asset: str, video_id: str) -> None:
         super().__init__(
             f"Video {video_id} has no materialized {asset}: materialize `{asset}` for it first."

@@ -1,21 +1,17 @@
-"""A warehouse in a lake: DuckLake's catalogue on PostgreSQL, its rows in Parquet files.
+"""A warehouse in a lake: DuckLake's catalogue in PostgreSQL, its rows in Parquet files.
 
-What belongs here: where a lake is, opening it, keeping its writers apart, and what DuckLake refuses
-of the schema's SQL. What does not: what is written into it (store.py), files of DuckDB
-(connection.py), when the schema is applied (migrations.py).
+Several processes write a lake at once. DuckLake has no keys, and refuses a commit only if two
+transactions change the same rows. So a writer locks, in PostgreSQL, the video, the texts and the
+tables of single rows that it writes (`locked`), from before its transaction until after its commit.
+The lock ends with its connection, even if the process is killed. sets.py then refuses the
+duplicates that a file's keys would refuse. `Warehouse.write` repeats a commit that another
+transaction or a restart of the server made impossible.
 
-Several processes write a lake at once. DuckLake refuses a commit only where two transactions change
-the same rows, and knows no keys. So whoever writes holds a lock of PostgreSQL on the video, the
-texts and the tables of single rows that it writes (`alone`), from before its transaction sees the
-lake until after its commit; a lock ends with its connection, however a process ends. What keys of a
-file refuse is then refused by sets.py. A commit that is refused for another's, or
-for a server that restarts, is made again; see `Warehouse.write`.
+Loading the extensions takes 0.4 s. So a process opens a lake once for reading and once for writing;
+every connection is a cursor on one of these, with its own transaction.
 
-Loading the extensions takes 0.4 s. So a process opens a lake once for reading and once for writing,
-and a connection is a cursor on that, with a transaction of its own.
-
-The password of the server is kept apart from the rest of the address and given to DuckDB as a
-secret, so that neither a message nor a question in SQL can show it.
+The server's password is separate from the rest of the address. DuckDB gets it as a secret, so that
+no message and no SQL query can show it.
 """
 
 from __future__ import annotations
@@ -26,12 +22,12 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module, resources
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import duckdb
@@ -42,7 +38,7 @@ from warehouse.errors import LakeBusyError, LakeError, WarehouseBusyError, Wareh
 
 SCHEME = "ducklake:postgres:"
 
-_ASK = statements("warehouse", "lake.sql")
+_SQL = statements("warehouse", "lake.sql")
 _PAUSE_SECONDS = 0.5
 _WORD = re.compile(r"(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|\S+)")
 _COMMENT_ON_COLUMN = re.compile(r"^COMMENT ON (?:COLUMN|MACRO) [^;]*?'(?:[^']|'')*';", re.MULTILINE)
@@ -51,7 +47,7 @@ _PASSING = (
     "Connection refused",
     "could not connect",
     "server closed the connection",
-    # Of a server that is gone, which DuckDB does not say in so many words.
+    # The server is gone, which DuckDB does not say.
     'Failed to execute query "ROLLBACK',
     'Failed to execute query "COMMIT',
     'Failed to execute query "BEGIN',
@@ -65,19 +61,21 @@ _PASSING = (
     "too many clients",
     "could not serialize",
     "deadlock detected",
-    # Of a transaction whose server went away, by whoever asks next.
+    # The server went away during the transaction; the next statement says so.
     "Current transaction is aborted",
 )
-"""What PostgreSQL and DuckLake say of what another attempt may do without."""
+"""Parts of the messages of failures that may not happen again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lake:
-    """Where a lake is, and connections to it.
+    """The place of a lake, and connections to it.
 
-    `catalogue` is the PostgreSQL database in libpq's `keyword=value` form, whose password is None
-    where libpq finds it; `data` the folder or object store of the Parquet files.
+    `catalogue` is the PostgreSQL database in libpq's `keyword=value` form, `data` the folder or
+    object store of the Parquet files. Without a `password`, libpq looks for one.
     """
+
+    is_shared: ClassVar[bool] = True
 
     catalogue: str
     data: str
@@ -86,17 +84,17 @@ class Lake:
 
     @classmethod
     def of(cls, location: str, data: str | Path) -> Self:
-        """Read `ducklake:postgres:` and libpq's keywords, or an address as `postgresql://…`.
+        """Parse `ducklake:postgres:` with libpq's keywords or a `postgresql://…` address.
 
-        Raises WarehouseError: It is neither (the message does not repeat it), or the data would be
-        in a store that is not known here.
+        Raises WarehouseError: The location has neither form (the message does not repeat it), or
+        the object store of the data is unknown.
         """
         given = location.removeprefix(SCHEME)
         words = _words_of(given)
         if given == location or words is None:
             raise WarehouseError(
-                "The lake's place is not understood. Write it as ducklake:postgres:dbname=NAME "
-                "host=HOST user=USER, or as ducklake:postgres:postgresql://USER@HOST/NAME."
+                "The location of the lake cannot be read. Write it as "
+                "ducklake:postgres:dbname=NAME host=HOST user=USER, or as ducklake:postgres:postgresql://USER@HOST/NAME."
             )
         password = words.pop("password", None)
         catalogue = " ".join(f"{name}={_quoted(value)}" for name, value in words.items())
@@ -108,46 +106,52 @@ class Lake:
                 place = f"{Path(place).expanduser().absolute()}/"
             except RuntimeError as error:
                 raise WarehouseError(
-                    f"The folder of its data is {place!r}, and no user is called what follows its "
-                    "~. Write the whole path."
+                    f"The lake's data folder {place!r} names an unknown user after ~. Write "
+                    "the whole path."
                 ) from error
         lake = cls(catalogue, place, password)
-        _told[str(lake)] = lake
+        _known[str(lake)] = lake
         return lake
 
     @classmethod
-    def told(cls, shown: str) -> Lake:
-        """Return the lake that this process was told of, by what a message shows of it.
+    def named(cls, shown: str) -> Lake:
+        """Return a lake of this process by its name without the password.
 
-        So a configuration that others may look at names a lake without its password.
+        So a configuration that others can see need not contain the password.
 
-        Raises WarehouseError: It was told of none that is shown so.
+        Raises WarehouseError: This process knows no lake with this name.
         """
-        if shown not in _told:
-            raise WarehouseError(f"Where {shown} is, is not known here: set FACTIBLE_WAREHOUSE.")
-        return _told[shown]
+        if shown not in _known:
+            raise WarehouseError(f"The lake {shown} is unknown here: set FACTIBLE_WAREHOUSE.")
+        return _known[shown]
 
     def __str__(self) -> str:
-        """Return the place as a message may show it."""
+        """Return the location without the password."""
         return f"{SCHEME}{self.catalogue}"
 
     @property
     def path(self) -> Path:
-        """The place, as a message may show it."""
+        """The location without the password, for messages."""
         return Path(str(self))
 
     def exists(self) -> bool:
-        """Whether there is something to open: a lake is made by whoever opens it first."""
+        """Return true: the first connection creates a lake."""
         return True
 
+    def waiting(self, seconds: float) -> Lake:
+        return replace(self, lock_timeout_seconds=seconds)
+
+    def refuse_damage(self, *, thoroughly: bool = False) -> None:
+        """Do nothing: PostgreSQL guards its own database."""
+
     def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
-        """Do nothing: a lake is made with its first connection."""
+        """Do nothing: the first connection creates a lake."""
 
     @contextmanager
     def connect(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open the lake, and close it with the block. All that is read is of one moment.
+        """Open the lake for a block. All reads are from one moment.
 
-        Raises LakeError: Its server or files cannot be reached; LakeBusyError if only for now.
+        Raises LakeError: The server or the files cannot be reached; LakeBusyError if that may pass.
         """
         try:
             cursor = self._entered(read_only=read_only)
@@ -161,23 +165,23 @@ class Lake:
             raise self._explain(failure) or failure from failure
 
     @contextmanager
-    def alone(self, keys: Iterable[str], *, beside: Iterable[str] = ()) -> Iterator[None]:
-        """Keep others who hold one of the same keys out; those `beside` are shared.
+    def locked(self, keys: Iterable[str], *, shared: Iterable[str] = ()) -> Iterator[None]:
+        """Hold PostgreSQL's advisory locks on some keys, and shared ones on others.
 
-        Raises WarehouseBusyError: Someone held one of the keys until the time was up.
+        Raises WarehouseBusyError: Another writer held one of the keys until the timeout.
         """
         numbers = {
             kind: sorted(
                 int.from_bytes(hashlib.sha256(f"factible:{key}".encode()).digest()[:8], signed=True)
                 for key in held
             )
-            for kind, held in (("keys", set(keys)), ("beside", set(beside)))
+            for kind, held in (("keys", set(keys)), ("shared", set(shared)))
         }
         started = time.monotonic()
         cursor = self._instance(read_only=False).cursor()
         try:
             cursor.begin()
-            sql = _ASK["lock"].format(milliseconds=int(self.lock_timeout_seconds * 1000), **numbers)
+            sql = _SQL["lock"].format(milliseconds=int(self.lock_timeout_seconds * 1000), **numbers)
             try:
                 cursor.execute(sql).fetchall()
             except duckdb.Error as failure:
@@ -194,23 +198,23 @@ class Lake:
         finally:
             _end(cursor)
 
-    def newest_change(self) -> int:
-        """Return the number of the newest change of anything in the lake."""
+    def state(self) -> Hashable:
+        """Return the number of the newest change in the lake."""
         with self.connect(read_only=True) as connection:
-            ((number,),) = connection.execute(_ASK["newest_change"]).fetchall()
+            ((number,),) = connection.execute(_SQL["newest_change"]).fetchall()
         return int(number)
 
     def tidy(self) -> int:
-        """Merge small files, forget snapshots older than a day, remove what nothing refers to.
+        """Merge small files, drop snapshots older than a day, delete unused files.
 
-        Returns the bytes of Parquet files that gave back, after rows went there from the catalogue.
+        Moves rows from the catalogue into files first. Returns the bytes of Parquet files saved.
         """
         with self.connect() as connection:
-            connection.execute(_ASK["flush"]).fetchall()
-            ((before,),) = connection.execute(_ASK["bytes_of_files"]).fetchall()
+            connection.execute(_SQL["flush"]).fetchall()
+            ((before,),) = connection.execute(_SQL["bytes_of_files"]).fetchall()
             for step in ("expire", "merge", "rewrite", "clean", "clean_orphans"):
-                connection.execute(_ASK[step]).fetchall()
-            ((after,),) = connection.execute(_ASK["bytes_of_files"]).fetchall()
+                connection.execute(_SQL[step]).fetchall()
+            ((after,),) = connection.execute(_SQL["bytes_of_files"]).fetchall()
         return int(before - after)
 
     def _entered(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
@@ -219,18 +223,18 @@ class Lake:
         while True:
             cursor = instance.cursor()
             try:
-                cursor.execute(_ASK["enter"])
+                cursor.execute(_SQL["enter"])
                 return cursor
             except duckdb.Error as failure:
                 cursor.close()
-                # A server that was there a moment ago restarts.
+                # The server may be restarting.
                 trouble = self._explain(failure)
                 if not isinstance(trouble, LakeBusyError) or time.monotonic() > deadline:
                     raise
             time.sleep(_PAUSE_SECONDS)
 
     def _instance(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-        """Return what this process has open of the lake; opened now if it has nothing."""
+        """Return this process's open instance of the lake; open one if there is none."""
         key = self, read_only, os.getpid()
         with _opening:
             if key not in _opened:
@@ -238,53 +242,53 @@ class Lake:
                     _opened[key] = self._open(read_only=read_only)
                 except (OSError, duckdb.Error) as failure:
                     trouble = self._explain(failure) or LakeError(self.path, str(failure))
-                    if "Connection refused" in str(failure) and self not in _met:
-                        # Perhaps there is none: that is said at once.
+                    if "Connection refused" in str(failure) and self not in _reached:
+                        # There may be no server at all: report that at once.
                         trouble = LakeError(self.path, trouble.args[0].partition("used: ")[2])
                     raise trouble from failure
-                _met.add(self)
+                _reached.add(self)
             return _opened[key]
 
     def _open(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(config=dict(CONNECTION_CONFIG))
         if not read_only:
-            # A second thread finds nothing to do in small sets, and looks for it all the time: with
-            # four writers on two cores a write took half as much CPU again.
+            # In small sets a second thread finds nothing to do and keeps looking for work: with
+            # four writers on two cores, a write took half as much CPU again.
             connection.execute("SET threads = 1")
         is_folder = "://" not in self.data
         if is_folder and not read_only:
             Path(self.data).mkdir(parents=True, exist_ok=True)
         store = () if is_folder else (_store_of(self.data)[0],)
         for name in ("ducklake", "postgres_scanner", *store):
-            connection.execute(_ASK["load"].format(file=extension(name)))
+            connection.execute(_SQL["load"].format(file=extension(name)))
         named = {
             "catalogue": _escaped(self.catalogue),
             "data": _escaped(self.data),
             "mode": ", READ_ONLY" if read_only else "",
         }
         password = "" if self.password is None else f", PASSWORD '{_escaped(self.password)}'"
-        connection.execute(_ASK["secret"].format(password=password))
+        connection.execute(_SQL["secret"].format(password=password))
         if not is_folder:
             connection.execute(_secret_of_store(self.data))
         try:
-            connection.execute(_ASK["attach"].format(**named))
+            connection.execute(_SQL["attach"].format(**named))
         except duckdb.Error as failure:
-            # Nobody wrote yet; or somebody else makes the lake at this moment.
+            # Nothing was written yet, or another process creates the lake right now.
             if not any(words in str(failure) for words in ("does not exist", "already exists")):
                 raise
             self._open(read_only=False).close()
-            connection.execute(_ASK["attach"].format(**named))
+            connection.execute(_SQL["attach"].format(**named))
         if read_only:
-            connection.execute(_ASK["shut"].format(**named))
+            connection.execute(_SQL["shut"].format(**named))
         else:
-            connection.execute(_ASK["attach_locks"].format(**named))
+            connection.execute(_SQL["attach_locks"].format(**named))
         return connection
 
     def _explain(self, failure: Exception) -> WarehouseError | None:
         words = str(failure)
         if isinstance(failure, WarehouseError):
             return failure
-        # What a server says comes behind what DuckDB tried, over several lines.
+        # The server's message follows DuckDB's own, over several lines.
         said = " ".join(words.split()).rpartition('": ')[2][:300]
         said = said.replace(self.password, "…") if self.password else said
         is_lost = isinstance(failure, duckdb.InternalException | duckdb.FatalException)
@@ -301,19 +305,19 @@ class Lake:
         return trouble_with(self.path, failure)
 
 
-_told: dict[str, Lake] = {}
+_known: dict[str, Lake] = {}
 _opened: dict[tuple[Lake, bool, int], duckdb.DuckDBPyConnection] = {}
 _opening = threading.Lock()
-_met: set[Lake] = set()
-"""The lakes that this process has had open: who is away now has been there."""
+_reached: set[Lake] = set()
+"""Lakes whose server this process has reached: if it is gone now, it may come back."""
 
 
 def _end(cursor: duckdb.DuckDBPyConnection) -> None:
-    """Give up what was not committed, and close.
+    """Roll back, then close.
 
-    In this order: where closing meets a transaction that cannot be given up, DuckDB ends the
-    process. So it does with all that is open of an instance that a dying server left invalid: that
-    is never closed, nor collected, and the next who asks opens a new one.
+    If a dying server left the instance invalid, closing it would end the process, because DuckDB
+    cannot roll back. Such an instance is never closed or garbage-collected; the next connection
+    opens a new one.
     """
     try:
         cursor.rollback()
@@ -329,30 +333,30 @@ def _end(cursor: duckdb.DuckDBPyConnection) -> None:
 
 
 def create_tables_of_lake(lake: duckdb.DuckDBPyConnection, tables: str) -> None:
-    """Create the tables of a script in an empty lake, with the rows that the script inserts.
+    """Create the tables of a script in an empty lake, and insert the script's rows.
 
-    A lake has no keys, checks and defaults.
+    A lake has no keys, checks or defaults.
     """
     with duckdb.connect() as model:
         model.execute(tables)
-        for table, columns in model.execute(_ASK["tables"]).fetchall():
-            lake.execute(_ASK["create"].format(table=table, columns=columns))
-            rows = model.execute(_ASK["rows"].format(table=table)).to_arrow_table()
+        for table, columns in model.execute(_SQL["tables"]).fetchall():
+            lake.execute(_SQL["create"].format(table=table, columns=columns))
+            rows = model.execute(_SQL["rows"].format(table=table)).to_arrow_table()
             if rows.num_rows:
                 lake.register("incoming", rows)
-                lake.execute(_ASK["insert"].format(table=table))
+                lake.execute(_SQL["insert"].format(table=table))
                 lake.unregister("incoming")
-        for (comment,) in model.execute(_ASK["comments"]).fetchall():
+        for (comment,) in model.execute(_SQL["comments"]).fetchall():
             lake.execute(comment)
 
 
 def without_comments_on_columns(views: str) -> str:
-    """Return a script of views without the comments that a lake refuses: on columns and macros."""
+    """Remove the comments that a lake refuses from a script of views: on columns and macros."""
     return _COMMENT_ON_COLUMN.sub("", views)
 
 
 def _words_of(given: str) -> dict[str, str] | None:
-    """Read libpq's keywords, or an address; None if it is neither."""
+    """Parse libpq's keywords or an address; None if the text is neither."""
     if "://" not in given:
         if _WORD.sub("", given).strip():
             return None
@@ -393,8 +397,8 @@ _STORES: dict[str, tuple[str, str, dict[str, str]]] = {
     "gs": ("httpfs", "gcs", _AWS),
     "az": ("azure", "azure", {"CONNECTION_STRING": "AZURE_STORAGE_CONNECTION_STRING"}),
 }
-"""By scheme: the extension that speaks with an object store, its kind of secret, and the usual
-variables. Google's HMAC keys go by the names of AWS, as its tools for S3 take them."""
+"""By scheme: DuckDB's extension for an object store, its type of secret, and the usual environment
+variables. Google's HMAC keys use the names of AWS, as its S3-compatible tools do."""
 
 
 def _store_of(data: str) -> tuple[str, str, dict[str, str]]:
@@ -406,13 +410,13 @@ def _store_of(data: str) -> tuple[str, str, dict[str, str]]:
 
 
 def _secret_of_store(data: str) -> str:
-    """Return SQL that makes a store's usual variables a secret for one place, if they are set.
+    """Return SQL that creates a secret for one location from the usual variables, if they are set.
 
-    DuckDB keeps AWS's as settings, which a question in SQL could show: there they are erased.
+    DuckDB also keeps AWS's variables as settings, which a query could show; the SQL erases them.
     """
     speaks, kind, variables = _store_of(data)
     given = {name: os.environ[each] for name, each in variables.items() if os.environ.get(each)}
-    forget = _ASK["forget_keys"] if speaks == "httpfs" else ""
+    forget = _SQL["forget_keys"] if speaks == "httpfs" else ""
     if not given.keys() & {"KEY_ID", "CONNECTION_STRING"}:
         return forget
     server = urlsplit(os.environ.get("AWS_ENDPOINT_URL", ""))
@@ -420,7 +424,7 @@ def _secret_of_store(data: str) -> str:
         given |= {"ENDPOINT": server.netloc, "URL_STYLE": "path"}
         given["USE_SSL"] = str(server.scheme == "https").lower()
     options = "".join(f", {name} '{_escaped(value)}'" for name, value in given.items())
-    return forget + _ASK["secret_of_store"].format(kind=kind, data=_escaped(data), options=options)
+    return forget + _SQL["secret_of_store"].format(kind=kind, data=_escaped(data), options=options)
 
 
 def _escaped(words: str) -> str:
@@ -428,13 +432,13 @@ def _escaped(words: str) -> str:
 
 
 def extension(name: str) -> str:
-    """Return where the packaged extension of this very DuckDB is."""
+    """Return the path of the packaged extension for this version of DuckDB."""
     with suppress(ImportError):
         folder = resources.files(import_module(f"duckdb_extension_{name}"))
         file = folder / "extensions" / f"v{duckdb.__version__}" / f"{name}.duckdb_extension"
         if file.is_file():
             return _escaped(str(file))
     raise WarehouseError(
-        f"A lake needs DuckDB's extension {name} for DuckDB {duckdb.__version__}: "
+        f"A lake needs the extension {name} for DuckDB {duckdb.__version__}. Install it: "
         "pip install 'factible-assets[lake]'"
     )

@@ -1,4 +1,4 @@
--- How a lake is opened, locked, given its shape and tidied; {names in braces} take no parameters.
+-- Opening, locking, creating and tidying a lake. Names in {braces} cannot be parameters.
 
 -- name: load
 LOAD '{file}'
@@ -15,7 +15,7 @@ RESET GLOBAL s3_session_token;
 CREATE SECRET store (TYPE {kind}, SCOPE '{data}'{options})
 
 -- name: attach
--- Sets of up to so many rows of a table are kept in the catalogue until they are tidied into files.
+-- The catalogue keeps sets of up to this many rows until `tidy` moves them into files.
 ATTACH 'ducklake:postgres:{catalogue}' AS lake (
     DATA_PATH '{data}', META_SECRET 'catalogue', DATA_INLINING_ROW_LIMIT 100{mode}
 )
@@ -24,7 +24,7 @@ ATTACH 'ducklake:postgres:{catalogue}' AS lake (
 ATTACH '{catalogue}' AS locks (TYPE postgres, SECRET catalogue, READ_ONLY)
 
 -- name: shut
--- Whatever is asked: no other file is read or written, nothing attached or loaded.
+-- No SQL reads or writes another file, attaches a database or loads an extension.
 SET GLOBAL allowed_directories = ['{data}'];
 SET GLOBAL enable_external_access = false
 
@@ -34,11 +34,11 @@ SET TimeZone = 'UTC';
 USE lake
 
 -- name: lock
--- Of many locks in one order: of two who want the same, one waits and none for ever.
+-- Locks are taken in sorted order, so two writers cannot deadlock.
 FROM postgres_query('locks', $ask$
     SELECT set_config('lock_timeout', '{milliseconds}ms', true) AS waited,
-        (SELECT count(*) FROM (SELECT pg_advisory_xact_lock_shared(key) FROM unnest(ARRAY{beside}::BIGINT[]) AS key) AS shared) AS beside,
-        (SELECT count(*) FROM (SELECT pg_advisory_xact_lock(key) FROM unnest(ARRAY{keys}::BIGINT[]) AS key) AS held) AS alone
+        (SELECT count(*) FROM (SELECT pg_advisory_xact_lock_shared(key) FROM unnest(ARRAY{shared}::BIGINT[]) AS key) AS common) AS shared,
+        (SELECT count(*) FROM (SELECT pg_advisory_xact_lock(key) FROM unnest(ARRAY{keys}::BIGINT[]) AS key) AS held) AS keys
 $ask$)
 
 -- name: newest_change

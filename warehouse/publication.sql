@@ -1,4 +1,4 @@
--- What publishing asks; {names in braces} are paths and names, which take no parameters.
+-- Publishing. Names in {braces} are paths and names, which cannot be parameters.
 
 -- name: source
 SELECT current_database()
@@ -7,7 +7,7 @@ SELECT current_database()
 ATTACH '{path}' AS published_before (READ_ONLY)
 
 -- name: beyond
--- Sets and acts are added and never taken away, so that a copy of the same warehouse holds no more.
+-- Sets and actions are only ever added, so a copy of the same warehouse never has more.
 SELECT count(*) FROM (
     (
         SELECT asset, video_id, run_id FROM published_before.materializations
@@ -34,8 +34,8 @@ COPY FROM DATABASE "{source}" TO publication
 -- name: detach_copy
 DETACH publication
 
--- What brings an older copy up to date follows. Rows of sets carry the moment of their set, so that
--- all but the last of a table are passed over by their minimum and maximum.
+-- The following statements update an older copy. Rows carry the time of their set, so DuckDB skips
+-- all but the last blocks of a table by their minimum and maximum.
 
 -- name: other_schema
 FROM "{source}".schema_version EXCEPT FROM publication.schema_version

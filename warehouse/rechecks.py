@@ -1,9 +1,4 @@
-"""The plan of re-checks, as the warehouse holds it: reading it, and remembering what was launched.
-
-What belongs here: asking `recheck_plan_at`, the limits that it keeps to, the launches of a night.
-What does not: the rule itself (views/40_rechecks.sql), launching
-(factible_assets/pipeline/schedules.py).
-"""
+"""The plan of re-checks and its limits. The rule is in views/40_rechecks.sql."""
 
 from __future__ import annotations
 
@@ -21,9 +16,9 @@ from warehouse.store import Warehouse
 
 @dataclass(frozen=True, slots=True)
 class RecheckLimits:
-    """What one night may do: so many videos, at an expected cost of so much (None: no limit).
+    """Limits of one night: the number of videos, and their expected cost (None: no limit).
 
-    Complete checks younger than `minimum_age_days` are not repeated.
+    The plan does not repeat complete checks younger than `minimum_age_days`.
     """
 
     videos: int = 20
@@ -33,7 +28,7 @@ class RecheckLimits:
 
 @dataclass(frozen=True, slots=True)
 class PlannedVideo:
-    """One row of the plan; the columns of the view `recheck_plan`, where they are described."""
+    """One row of the plan. The view `recheck_plan` describes the columns."""
 
     position: int | None
     video_id: str
@@ -55,13 +50,12 @@ class PlannedVideo:
 
     @property
     def is_planned(self) -> bool:
-        """Whether the video is on the night's list."""
         return self.decision == "planned"
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A re-check that a night asked for."""
+    """A re-check that a night launches."""
 
     video_id: str
     planned_at: datetime
@@ -72,7 +66,7 @@ class Launch:
     corpus: str | None = None
 
 
-_ASK = statements("warehouse", "rechecks.sql")
+_SQL = statements("warehouse", "rechecks.sql")
 _TABLE = "recheck_launches"
 
 
@@ -85,19 +79,19 @@ def read_plan(
     next_tick: datetime | None = None,
     keep_limits: bool = True,
 ) -> list[PlannedVideo]:
-    """Return the plan for a moment: the night's list first, then who has to wait, and why.
+    """Return the plan for a moment: the night's videos first, then the others with the reason.
 
-    Videos that are `held` must not be launched now: a run of theirs is in flight. With
-    `keep_limits` the limits are stored, so that the view `recheck_plan` shows the same plan.
+    Videos in `held` have a run in flight and are not launched. `keep_limits` stores the limits, so
+    that the view `recheck_plan` shows the same plan.
     """
 
     def plan(connection: duckdb.DuckDBPyConnection) -> list[PlannedVideo]:
         rows = _plan(connection, limits, as_of, held, next_tick)
         if not keep_limits:
-            _leave_as_it_was(connection)
+            _undo(connection)
         return rows
 
-    return warehouse.write(plan, alone=[_TABLE])
+    return warehouse.write(plan, locks=[_TABLE])
 
 
 def plan_night(
@@ -109,40 +103,39 @@ def plan_night(
     next_tick: datetime | None = None,
     remember: bool = True,
 ) -> list[Launch]:
-    """Decide what a night launches, and remember it unless it is but a preview, in one transaction.
+    """Choose a night's launches, and store them if `remember`, in one transaction.
 
-    A night that was decided before is not decided again: whoever repeats a tick, because the first
-    was interrupted, gets the same launches, whatever has become of them meanwhile.
+    A repeated tick, after an interruption, gets the same launches as the first.
     """
 
     def plan(connection: duckdb.DuckDBPyConnection) -> list[Launch]:
         planned = _plan(connection, limits, tick, held, next_tick)
-        if not connection.execute(_ASK["launched"], [to_utc(tick)]).fetchall():
+        if not connection.execute(_SQL["launched"], [to_utc(tick)]).fetchall():
             launches = [_launch(each, tick) for each in planned if each.is_planned]
             enter(connection, _TABLE, launches)
-        rows = connection.execute(_ASK["launched"], [to_utc(tick)]).fetchall()
+        rows = connection.execute(_SQL["launched"], [to_utc(tick)]).fetchall()
         if not remember:
-            _leave_as_it_was(connection)
+            _undo(connection)
         return [Launch(*map(aware, row)) for row in rows]
 
-    return warehouse.write(plan, alone=[_TABLE])
+    return warehouse.write(plan, locks=[_TABLE])
 
 
-def _leave_as_it_was(connection: duckdb.DuckDBPyConnection) -> None:
+def _undo(connection: duckdb.DuckDBPyConnection) -> None:
     connection.rollback()
     connection.begin()
 
 
 def remember_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -> None:
-    """Remember that a video is launched now; if its run fails, that counts as an attempt."""
+    """Store that a video is launched now. If its run fails, that counts as an attempt."""
     rows = [_launch(planned, at)]
-    warehouse.write(lambda opened: enter(opened, _TABLE, rows, again="keep"), alone=[_TABLE])
+    warehouse.write(lambda opened: enter(opened, _TABLE, rows, again="keep"), locks=[_TABLE])
 
 
 def forget_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -> None:
-    """Forget a launch that somebody stopped: it was no attempt that failed."""
+    """Delete a launch that was cancelled: it does not count as a failed attempt."""
     place = [planned.video_id, to_utc(at)]
-    warehouse.write(lambda opened: opened.execute(_ASK["forget"], place), alone=[_TABLE])
+    warehouse.write(lambda opened: opened.execute(_SQL["forget"], place), locks=[_TABLE])
 
 
 def _launch(planned: PlannedVideo, tick: datetime) -> dict[str, object]:
@@ -159,7 +152,7 @@ def _plan(
 ) -> list[PlannedVideo]:
     kept = {"videos": limits.videos, "cost": limits.cost_usd, "age": limits.minimum_age_days}
     following = to_utc(next_tick) if next_tick else None
-    connection.execute(_ASK["store_limits"], kept | {"next": following})
-    sql = _ASK["plan"].format(columns=", ".join(PlannedVideo.__slots__))
+    connection.execute(_SQL["store_limits"], kept | {"next": following})
+    sql = _SQL["plan"].format(columns=", ".join(PlannedVideo.__slots__))
     rows = connection.execute(sql, [to_utc(as_of), sorted(held)]).fetchall()
     return [PlannedVideo(*map(aware, row)) for row in rows]

@@ -1,8 +1,4 @@
-"""Records as rows: the columns of a record class, and the way there and back.
-
-What belongs here: everything that is derived from a record class alone, so that a new field of a
-record needs no code here. What does not: SQL, connections, rules over several rows.
-"""
+"""Records as rows: the columns of a record class, and the conversion in both directions."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_a
 from factible_assets.records import Record
 from warehouse.errors import WarehouseIntegrityError
 
-if TYPE_CHECKING:  # loaded by who writes rows; the definitions ask for names of types alone
+if TYPE_CHECKING:  # slow to load, and only writers need it
     import pyarrow as pa
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
@@ -26,7 +22,7 @@ AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Which run wrote a set of rows, and when (timezone-aware); the newest is the current one."""
+    """The run that writes a set, and its time (timezone-aware). The newest set is current."""
 
     run_id: str
     checked_at: datetime
@@ -40,14 +36,12 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column as a record class implies it."""
-
     name: str
     sql_type: str
     nullable: bool
 
 
-_TYPES: Mapping[type, str] = {
+_SQL_TYPES: Mapping[type, str] = {
     bool: "BOOLEAN",
     int: "BIGINT",
     float: "DOUBLE",
@@ -55,7 +49,6 @@ _TYPES: Mapping[type, str] = {
     date: "DATE",
     datetime: "TIMESTAMP WITH TIME ZONE",
 }
-"""The types of fields in SQL."""
 
 
 @cache
@@ -68,16 +61,16 @@ def columns_of(record: type[Record]) -> tuple[Column, ...]:
         if nullable:
             (kind,) = (part for part in get_args(kind) if part is not NoneType)
         if get_origin(kind) is tuple:
-            columns.append(Column(name, f"{_TYPES[_plain(get_args(kind)[0])]}[]", nullable))
+            columns.append(Column(name, f"{_SQL_TYPES[_plain(get_args(kind)[0])]}[]", nullable))
         else:
-            columns.append(Column(name, _TYPES[_plain(kind)], nullable))
+            columns.append(Column(name, _SQL_TYPES[_plain(kind)], nullable))
     return tuple(columns)
 
 
 def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.Table:
-    """Lay rows of one class out with the types of their table, whatever values they hold.
+    """Convert rows of one class to an Arrow table with the types of their SQL table.
 
-    Raises WarehouseIntegrityError: A value has no place in its column.
+    Raises WarehouseIntegrityError: A value does not fit its column.
     """
     import pyarrow as pa  # noqa: PLC0415 - see above
 
@@ -102,7 +95,7 @@ def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
             is_list = column.sql_type.endswith("[]")
             arrays[column.name] = pa.array(values, pa.list_(kind) if is_list else kind)
         except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError) as failure:
-            # The failure itself may quote the value, so it is neither shown nor chained.
+            # The failure may quote the value, so the message neither shows nor chains it.
             raise WarehouseIntegrityError(
                 f"A row for {record.table} has a value in {column.name} that a {column.sql_type} "
                 f"cannot hold ({type(failure).__name__}). Text must be encodable as UTF-8, without "
@@ -115,25 +108,24 @@ def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
 
 
 def from_row(record: type[AnyRecord], values: Sequence[Any]) -> AnyRecord:
-    """Make a record of a row whose values stand in the order of its fields."""
+    """Build a record from a row whose values are in the order of its fields."""
     named = zip(record.model_fields, map(aware, values), strict=True)
     return record.model_validate(dict(named))
 
 
 def aware(value: Any) -> Any:
-    """Return a value as it was given: a moment in UTC, with its zone; anything else as it is."""
+    """Add the zone UTC to a datetime; return any other value unchanged."""
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
 
 
 def to_utc(moment: datetime) -> datetime:
-    """Return a timezone-aware moment in UTC, as the warehouse stores it."""
     return moment.astimezone(UTC)
 
 
 def data_version(rows: Iterable[Record]) -> str:
-    """Hash the content of a set of rows, whatever their order and what their volatile fields hold.
+    """Return the SHA-256 (hexadecimal) of a set's content.
 
-    SHA-256, hexadecimal; what order means, a row says itself, by a rank or a position.
+    Neither the order of the rows nor their volatile fields count.
     """
     digests = set()
     for row in rows:

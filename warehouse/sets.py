@@ -1,9 +1,6 @@
-"""Rows on their way in: sets, checked and written as a whole, and rows that are entered one by one.
+"""Writing rows: sets, which are checked and replaced as a whole, and rows that belong to no set.
 
-What belongs here: which rows a set (what one run knows of one asset and one video) may consist of,
-that what it quotes is really there, the statements that replace it; the one way into every table
-that holds no sets. What does not: transactions and connections (store.py), the shape of single rows
-(rows.py), what rows mean.
+A set is everything that one run found for one asset and one video.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from warehouse.rows import Stamp, data_version, to_frame, to_utc
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ASK = statements("warehouse", "sets.sql")
+_SQL = statements("warehouse", "sets.sql")
 
 KEYS: Mapping[str, tuple[str, ...]] = {
     "carried_claims": ("video_id", "run_id", "claim_id"),
@@ -42,7 +39,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "review_applications": ("action_id",),
     "service_uses": ("video_id", "run_id", "stage", "service"),
 }
-"""What a table holds one row of. Files have these keys themselves; lakes have none."""
+"""Primary keys of tables without sets. The schema declares them too, but a lake has no keys."""
 
 
 def enter(
@@ -52,13 +49,13 @@ def enter(
     *,
     again: Literal["refuse", "keep", "replace"] = "refuse",
 ) -> None:
-    """Enter rows of one kind, in the caller's transaction.
+    """Insert rows into a table without sets, in the caller's transaction.
 
-    `rows` are records, dataclasses or mappings whose fields are called like the columns, moments
-    timezone-aware. `again`: of a row whose key is there nothing is written, the old one is kept, or
-    it is replaced.
+    `rows` are records, dataclasses or mappings whose fields are named like the columns; datetimes
+    are timezone-aware. If the table already has a row with the same key, `again` decides: refuse
+    all rows, keep the old row, or replace it.
 
-    Raises WarehouseIntegrityError: A row breaks a rule of the table. The caller gives up.
+    Raises WarehouseIntegrityError: A row breaks a rule of the table.
     """
     values: list[dict[str, Any]] = []
     for row in rows:
@@ -77,36 +74,36 @@ def enter(
         if again == "refuse":
             raise _broken(kind, f"duplicate key ({', '.join(key)})")
         values = list(by_key.values())
-    import pyarrow as pa  # noqa: PLC0415 - loaded by who writes rows
+    import pyarrow as pa  # noqa: PLC0415 - slow to load, and only writers need it
 
     names = {"table": table, "key": ", ".join(key)}
     connection.register("entering", pa.Table.from_pylist(values))
     try:
         if key and again == "refuse":
-            if connection.execute(_ASK["known"].format(**names)).fetchall():
+            if connection.execute(_SQL["known"].format(**names)).fetchall():
                 raise _broken(kind, f"duplicate key ({names['key']})")
         elif key and again == "replace":
-            connection.execute(_ASK["displace"].format(**names))
-        connection.execute(_ASK["keep" if key else "enter"].format(**names))
+            connection.execute(_SQL["displace"].format(**names))
+        connection.execute(_SQL["keep" if key else "enter"].format(**names))
     except duckdb.ConstraintException as failure:
         raise _broken(kind, failure) from failure
     finally:
         connection.unregister("entering")
 
 
-def _broken(what: str, why: str | Exception) -> WarehouseIntegrityError:
+def _broken(rows: str, why: str | Exception) -> WarehouseIntegrityError:
     reason = str(why).splitlines()[0].rstrip(".")
     return WarehouseIntegrityError(
-        f"The {what} break a rule of the warehouse: {reason}. Nothing was written."
+        f"The {rows} break a rule of the warehouse: {reason}. Nothing was written."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class AssetRows:
-    """One set, ready to be written: rows of the classes that ASSET_RECORDS lists, in any order.
+    """One set to write: rows of the classes in ASSET_RECORDS, in any order.
 
-    `data_version` is the hash of their content, computed from all rows if it is not given;
-    `first_result_seconds` count from the beginning of the step's work, None if nobody measured.
+    `data_version` defaults to the hash of all rows. `first_result_seconds` counts from the start of
+    the step; None if unknown.
     """
 
     rows: Sequence[Record]
@@ -122,10 +119,10 @@ class AssetRows:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSet:
-    """One set with all that can be done before the file is opened, the rows laid out by table.
+    """A set that was checked as far as possible before the file is open, with its rows by table.
 
-    The `quotes` are to be held against their texts, of which the set brings some along, by content
-    hash; `hashes` are all that its pages and evidence refer to.
+    `texts` are the page texts in the set, by content hash. `hashes` are those that its pages and
+    evidence refer to, and `quotes` its evidence with quotes.
     """
 
     whole: Materialization
@@ -136,10 +133,10 @@ class PreparedSet:
 
 
 def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> PreparedSet:
-    """Check a set as far as that can be done without the file, and lay it out.
+    """Check a set and convert its rows, without the file.
 
-    Raises WarehouseIntegrityError: A row does not belong to the set, a value has no place in its
-    column, or a text is not the one its hash says.
+    Raises WarehouseIntegrityError: A row does not belong to the set, a value does not fit its
+    column, or a text does not match its hash.
     """
     classes, problem = ASSET_RECORDS[asset], None
     for row in given.rows:
@@ -151,8 +148,7 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
             problem = f"A model call of the stage {row.stage} is among the {asset} of {video_id}"
     of_class = {record: [row for row in given.rows if type(row) is record] for record in classes}
     for record, rows in of_class.items():
-        # No index of the table holds rows to the key of their class; see versions.py. Equal texts
-        # are one; see insert_texts.
+        # The tables of records have no keys (versions.py). Equal texts are stored once.
         keys = {tuple(getattr(row, each) for each in record.key) for row in rows}
         if record.key and record is not PageText and len(keys) < len(rows):
             why = f"duplicate key in {record.table} ({', '.join(record.key)})"
@@ -189,20 +185,19 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
 
 
 def replace_sets(connection: duckdb.DuckDBPyConnection, prepared: Sequence[PreparedSet]) -> None:
-    """Put sets of one video and run in the place of those that the run wrote before, if it did.
+    """Write sets of one video and run, and delete those that the run wrote before.
 
-    The caller holds a transaction and gives it up if this raises.
+    The caller holds a transaction and rolls it back if this raises.
 
-    Raises WarehouseIntegrityError: A row breaks a constraint, or a quote stands nowhere in its
-    page.
+    Raises WarehouseIntegrityError: A row breaks a constraint, or a quote is not in its page.
     """
     whole = prepared[0].whole
     key = [whole.video_id, whole.run_id]
     try:
-        for (asset,) in connection.execute(_ASK["written"], key).fetchall():
+        for (asset,) in connection.execute(_SQL["written"], key).fetchall():
             for one in prepared:
                 if one.whole.asset == asset:
-                    _forget(connection, one)
+                    _delete(connection, one)
         for one in prepared:
             for record, frame in one.frames.items():
                 if frame.num_rows:
@@ -216,51 +211,51 @@ def replace_sets(connection: duckdb.DuckDBPyConnection, prepared: Sequence[Prepa
             _refuse_ungrounded(connection, one)
 
 
-def _forget(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
+def _delete(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
     asset, key = prepared.whole.asset, [prepared.whole.video_id, prepared.whole.run_id]
-    connection.execute(_ASK["forget"], [*key, asset])
+    connection.execute(_SQL["forget"], [*key, asset])
     for record in prepared.frames:
         if record is LlmCall:
-            connection.execute(_ASK["delete_calls"].format(table=record.table), [*key, asset])
-        # Texts are shared between sets and never change under their hash.
+            connection.execute(_SQL["delete_calls"].format(table=record.table), [*key, asset])
+        # Sets share texts, and a text never changes under its hash.
         elif record is not PageText:
-            connection.execute(_ASK["delete"].format(table=record.table), key)
+            connection.execute(_SQL["delete"].format(table=record.table), key)
 
 
 def stored_texts(connection: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -> dict[str, str]:
-    """Return the stored texts by content hash; a hash without a stored text is left out."""
+    """Return the stored texts by content hash, without the hashes that have none."""
     wanted = list(dict.fromkeys(hashes))
     if not wanted:
         return {}
-    # One place for each: for an unnested list DuckDB reads every hash.
-    sql = _ASK["texts"].format(places=", ".join("?" for _ in wanted))
+    # One placeholder per hash: for an unnested list, DuckDB would read every hash.
+    sql = _SQL["texts"].format(places=", ".join("?" for _ in wanted))
     return dict(connection.execute(sql, wanted).fetchall())
 
 
 def insert(connection: duckdb.DuckDBPyConnection, record: type[Record], frame: pa.Table) -> None:
-    """Enter rows of one class; the caller holds a transaction."""
+    """Insert rows of one class, in the caller's transaction."""
     question = "insert_texts" if record is PageText else "insert"
     if record is LlmCall and any(frame["cache_hit"].to_pylist()):
         question = "insert_calls"
     connection.register("incoming", frame)
-    connection.execute(_ASK[question].format(table=record.table))
+    connection.execute(_SQL[question].format(table=record.table))
     connection.unregister("incoming")
 
 
 def _refuse_ungrounded(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
-    """Hold every quote against the stored text that it is said to stand in."""
+    """Compare every quote with its page's stored text."""
     elsewhere = prepared.hashes - prepared.texts.keys()
     texts = {**prepared.texts, **stored_texts(connection, sorted(elsewhere))}
-    homeless = prepared.hashes - texts.keys()
+    missing = prepared.hashes - texts.keys()
     invented = [
         row
         for row in prepared.quotes
         if (text := texts.get(row.content_hash or "")) is None
         or text[row.quote_start : row.quote_end] != row.quote
     ]
-    if homeless or invented:
+    if missing or invented:
         raise WarehouseIntegrityError(
-            f"The evidence of video {prepared.whole.video_id} is not grounded: {len(homeless)} "
+            f"The evidence of video {prepared.whole.video_id} is not grounded: {len(missing)} "
             f"texts that it refers to are not stored, and {len(invented)} quotes do not stand at "
             "their offsets in the text of their page. Nothing was written."
         )

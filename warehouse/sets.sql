@@ -1,7 +1,7 @@
--- How sets are written; {table} is that of a record class, {places} has one place for each value.
+-- Writing sets. {table} is the table of a record class, {places} a placeholder for each value.
 
 -- name: texts
--- By their rows: whoever filters texts by their hashes reads all texts around them too.
+-- By row id: a filter on the hashes alone would read all texts around them too.
 SELECT content_hash, text
 FROM page_texts
 WHERE rowid IN (SELECT rowid FROM page_texts WHERE content_hash IN ({places}))
@@ -27,7 +27,7 @@ SELECT DISTINCT ON (content_hash) * FROM incoming
 WHERE content_hash NOT IN (SELECT content_hash FROM {table} SEMI JOIN incoming USING (content_hash))
 
 -- name: insert_calls
--- What a kept answer once cost is entered as nothing where a row has that already.
+-- The cost of a cached answer counts once: it is 0 if another row has it already.
 INSERT INTO {table} BY NAME
 SELECT
     * REPLACE (CASE WHEN cache_hit AND request_id IS NOT NULL AND (

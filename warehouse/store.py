@@ -1,12 +1,8 @@
-"""The warehouse: sets of rows in, current rows out, each in one short visit to the file.
+"""The warehouse: write sets, read current rows, and query, each in one short visit to the store.
 
-What belongs here: the transactions that write sets, reading what is current, and asking questions.
-What does not: opening and waiting (connection.py), the schema (migrations.py, *.sql), the content
-of a set (sets.py), the shape of single rows (rows.py), Dagster (resource.py).
-
-A *set* is everything that one run knows of one asset and one video. Sets are complete or not there:
-a set and its entry in `materializations` are written in one transaction. No method leaves a
-connection open, and none holds one while it waits for anything but the file.
+A *set* is everything that one run found for one asset and one video. One transaction writes a set
+with its row in `materializations`, so a set is complete or absent. No method leaves a connection
+open, or holds one while it waits for anything but the store.
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +25,6 @@ from factible_assets.rows import Materialization, VideoRows
 from resources.statements import statements
 from warehouse import errors
 from warehouse.connection import DEFAULT_LOCK_TIMEOUT_SECONDS, Connector, FileConnector, file_path
-from warehouse.lake import Lake
 from warehouse.publication import publish_copy
 from warehouse.rows import AnyRecord, Stamp, aware, from_row, to_utc
 from warehouse.sets import (
@@ -46,20 +41,20 @@ from warehouse.versions import Schema, packaged_schema
 if TYPE_CHECKING:
     import polars as pl
 
-_QUESTIONS = statements("warehouse", "store.sql")
+_SQL = statements("warehouse", "store.sql")
 
 Changed = TypeVar("Changed")
 
 ALL_TEXTS = "texts"
-"""Who removes texts is alone with this; who writes sets that rest on texts is beside others."""
+"""The lock for removing texts. Writers of sets share it, because sets rest on texts."""
 
 
 class Warehouse:
-    """The warehouse, a DuckDB file or a lake. Making one touches nothing; methods open and close.
+    """A warehouse in a DuckDB file or a lake. Creating the object touches nothing.
 
-    Every method may raise WarehouseBusyError, WarehouseTooNewError, NotAWarehouseError and
-    WarehouseNotWritableError. Methods block, for some 50 ms to read and some 300 ms to write a
-    video with its pages. Threads take turns. A file is created with the first use.
+    Every method may raise WarehouseBusyError, WarehouseTooNewError, WarehouseTooOldError,
+    NotAWarehouseError and WarehouseNotWritableError. Methods block: some 50 ms to read, some 300 ms
+    to write a video with its pages. Threads take turns. The first use creates the file.
     """
 
     def __init__(self, store: str | Path | Connector, *, schema: Schema | None = None) -> None:
@@ -70,18 +65,16 @@ class Warehouse:
 
     @property
     def path(self) -> Path:
-        """Where the warehouse is."""
         return self.connector.path
 
     @property
     def schema(self) -> Schema:
-        """The schema that the file is held to."""
         return self._schema or packaged_schema()
 
     # --- Writing --------------------------------------------------------------------------------
 
     def ensure_exists(self) -> None:
-        """Create the warehouse where there is none, with its schema."""
+        """Create the file with its schema if it is missing."""
         self.connector.ensure_exists(lambda fresh: self.schema.apply(fresh, self.path))
 
     def write_assets(
@@ -92,13 +85,13 @@ class Warehouse:
         stamp: Stamp,
         also: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     ) -> list[Materialization]:
-        """Write sets of several assets of one video, and what `also` writes, in one transaction.
+        """Write sets of several assets of one video, and the changes of `also`, in one transaction.
 
-        A set that the same run wrote before is replaced, so that a step may be repeated. A set
-        without rows is a set, and becomes the current one.
+        Each set replaces the one that the same run wrote before, so a step can be repeated. A set
+        without rows becomes current too.
 
         Raises WarehouseIntegrityError: A row does not belong to its set, breaks a constraint, or
-        quotes what its page does not say. The warehouse is as it was.
+        quotes words that are not in its page. Nothing was written.
         """
         for asset in sets.keys() - records.ASSET_RECORDS.keys():
             known = ", ".join(records.ASSET_RECORDS)
@@ -113,37 +106,37 @@ class Warehouse:
             if also is not None:
                 also(connection)
 
-        before = partial(self._write_texts, prepared) if isinstance(self.connector, Lake) else None
-        self.write(replace_all, alone=[f"video {video_id}"], beside=[ALL_TEXTS], before=before)
+        before = partial(self._write_texts, prepared) if self.connector.is_shared else None
+        self.write(replace_all, locks=[f"video {video_id}"], shared=[ALL_TEXTS], before=before)
         return [one.whole for one in prepared]
 
     def _write_texts(self, prepared: Sequence[PreparedSet]) -> None:
-        """Write the page texts of sets to a lake before the sets, in a transaction of their own.
+        """Write page texts to a lake in a transaction of their own, before their sets.
 
-        Videos share texts. A lake has no keys that keep a text from being there twice, so writers
-        of the same text take turns; they would take turns for the whole of their sets otherwise. A
-        text whose sets are refused stays until old texts are removed.
+        Videos share texts, and a lake has no keys, so writers of the same text must take turns.
+        In one transaction with the sets, they would wait for each other's sets too. If the sets are
+        refused, their texts stay until old texts are removed.
         """
         texts = {each for one in prepared for each in one.texts}
         if texts:
-            there = self.rows(_QUESTIONS["known_texts"], {"hashes": sorted(texts)})
-            texts -= {row["content_hash"] for row in there}
+            stored = self.rows(_SQL["known_texts"], {"hashes": sorted(texts)})
+            texts -= {row["content_hash"] for row in stored}
 
-        def enter_texts(connection: duckdb.DuckDBPyConnection) -> None:
+        def insert_texts(connection: duckdb.DuckDBPyConnection) -> None:
             for one in prepared:
                 if records.PageText in one.frames:
                     insert(connection, records.PageText, one.frames[records.PageText])
 
         if texts:
-            with self._alone(f"text {each}" for each in texts):
-                self._in_transaction(enter_texts)
+            with self.connector.locked(f"text {each}" for each in texts):
+                self._in_transaction(insert_texts)
 
     def write_rows(
         self, entries: Mapping[str, Iterable[Any]], *, replacing: tuple[str, str] | None = None
     ) -> None:
-        """Enter rows into tables that hold no sets, by table, all or none; see sets.py.
+        """Insert rows into tables without sets, by table, in one transaction; see `sets.enter`.
 
-        Of these tables, rows that have the value of `replacing`, a column and a value, go first.
+        `replacing` is a column and a value: rows of these tables that have it are deleted first.
         """
         given = {table: list(rows) for table, rows in entries.items()}
 
@@ -151,33 +144,33 @@ class Warehouse:
             for table, rows in given.items():
                 if replacing is not None:
                     column, value = replacing
-                    forget = _QUESTIONS["forget"].format(table=table, column=column)
+                    forget = _SQL["forget"].format(table=table, column=column)
                     connection.execute(forget, [value])
                 enter(connection, table, rows)
 
-        self.write(enter_all, alone=given)
+        self.write(enter_all, locks=given)
 
     def write(
         self,
         change: Callable[[duckdb.DuckDBPyConnection], Changed],
         *,
-        alone: Iterable[str] = (),
-        beside: Iterable[str] = (),
+        locks: Iterable[str] = (),
+        shared: Iterable[str] = (),
         before: Callable[[], None] | None = None,
     ) -> Changed:
-        """Make a change in one transaction, and return what it returns.
+        """Make a change in one transaction, and return its result.
 
-        In a lake the transaction may meet another one, or a server that restarts; then the change
-        is made again, on a new one. Nobody else may meanwhile write what it is `alone` with (names
-        of a video, a text or a table), or be alone with what it is `beside`. `before` is called
-        under these locks, ahead of the transaction of the change.
+        In a lake, a conflict with another transaction or a restart of the server repeats the
+        change. `locks` (names of a video, a text or a table) exclude other writers of the same;
+        `shared` ones exclude only writers that lock them. `before` runs under these locks, ahead of
+        the transaction.
 
-        Raises LakeBusyError: No attempt came through.
+        Raises LakeBusyError: No attempt succeeded.
         """
-        held, shared = list(alone), list(beside)
+        held, common = list(locks), list(shared)
 
         def attempt() -> Changed:
-            with self._alone(held, shared):
+            with self.connector.locked(held, shared=common):
                 if before is not None:
                     before()
                 return self._in_transaction(change)
@@ -186,31 +179,24 @@ class Warehouse:
 
     def _in_transaction(self, change: Callable[[duckdb.DuckDBPyConnection], Changed]) -> Changed:
         with self.connection() as connection:
-            # No rollback here: closing the connection discards what was not committed.
+            # No rollback: closing the connection discards uncommitted changes.
             connection.begin()
             changed = change(connection)
             connection.commit()
             return changed
 
-    def _alone(
-        self, keys: Iterable[str], beside: Iterable[str] = ()
-    ) -> AbstractContextManager[None]:
-        """Keep out who writes the same; of a file whoever has it open is alone with all of it."""
-        lake = self.connector
-        return lake.alone(keys, beside=beside) if isinstance(lake, Lake) else nullcontext()
-
     # --- Reading --------------------------------------------------------------------------------
 
     def read_current(self, record: type[AnyRecord], video_id: str) -> list[AnyRecord]:
-        """Return the rows of one class in the newest set of a video, in natural order.
+        """Return the rows of one class in a video's newest set, in natural order.
 
-        Verdicts are those of `current_verdicts`: a failed re-check does not displace a good one.
+        Verdicts are those of `current_verdicts`: a failed re-check does not replace a good one.
         """
         with self.connection(read_only=True) as connection:
             return _rows(connection, "current", record, video_id=video_id)
 
     def read_asset(self, asset: str, video_id: str) -> VideoRows:
-        """Return everything in the newest set of an asset, from one moment.
+        """Return an asset's newest set.
 
         Raises NotMaterializedError: The asset was never materialized for this video.
         """
@@ -220,19 +206,19 @@ class Warehouse:
         return found
 
     def read_video(self, video_id: str, assets: Iterable[str] = records.ASSET_RECORDS) -> VideoRows:
-        """Return everything in the newest sets of a video, of all assets or some, of one moment."""
+        """Return a video's newest sets, of all assets or some, from one moment."""
         with self.connection(read_only=True) as connection:
             sets = _sets(connection, "current_sets", video_id=video_id)
             wanted = {asset: sets[asset] for asset in assets if asset in sets}
             return _read(connection, wanted, current=True)
 
     def video_ids(self) -> list[str]:
-        """Return the videos of which the warehouse holds any set, in order of their ids."""
+        """Return the sorted ids of all videos that have a set."""
         with self.connection(read_only=True) as connection:
-            return [row[0] for row in connection.execute(_QUESTIONS["videos"]).fetchall()]
+            return [row[0] for row in connection.execute(_SQL["videos"]).fetchall()]
 
     def read_sets(self, video_id: str, runs: Mapping[str, str]) -> VideoRows:
-        """Return what is in the sets that given runs wrote, by asset, all from one moment."""
+        """Return the sets of given runs (run id by asset), from one moment."""
         with self.connection(read_only=True) as connection:
             sets: dict[str, Materialization] = {}
             for asset, run_id in runs.items():
@@ -240,12 +226,12 @@ class Warehouse:
                 sets |= _sets(connection, "set_of_run", **own)
             return _read(connection, sets, current=False)
 
-    def read_standing(self, video_id: str) -> VideoRows:
-        """Return what stands of a video: its newest rows, and what its verdicts rest on.
+    def read_judged(self, video_id: str) -> VideoRows:
+        """Return a video's newest rows, with the evidence that its verdicts rest on.
 
-        Unlike that of `read_video`, the evidence of a verdict that outlived a failed re-check is
-        that which it was reached from; of a claim without a verdict it is the newest. Hits,
-        pages and texts are those of the evidence.
+        If a failed re-check left an older verdict current, `read_video` would return the evidence
+        of the re-check. Claims without a verdict have their newest evidence. Hits, pages and texts
+        are those of the evidence.
         """
         with self.snapshot() as now, now.connection(read_only=True) as connection:
             rows = now.read_video(video_id)
@@ -273,18 +259,18 @@ class Warehouse:
         )
 
     def current_sets(self, video_id: str) -> dict[str, Materialization]:
-        """Return what is known of the newest sets of a video as wholes, by asset."""
+        """Return a video's newest sets, without their rows, by asset."""
         with self.connection(read_only=True) as connection:
             return _sets(connection, "current_sets", video_id=video_id)
 
     def rows(
         self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None
     ) -> list[dict[str, Any]]:
-        """Return the rows that answer a question in SQL, by column; moments are in UTC.
+        """Return the rows of an SQL query as dictionaries; datetimes are in UTC.
 
         Unlike `query` it needs no data frames, which take a tenth of a second to load.
 
-        Raises duckdb.Error: The question is wrong, or would change the warehouse.
+        Raises duckdb.Error: The SQL is wrong, or would change the warehouse.
         """
 
         def attempt() -> list[dict[str, Any]]:
@@ -298,15 +284,15 @@ class Warehouse:
     def query(
         self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None
     ) -> pl.DataFrame:
-        """Return the answer to a question in SQL; values go into `params`, never into the text.
+        """Return the result of an SQL query. Pass values in `params`, never in the text.
 
-        Raises duckdb.Error: The question is wrong, or would change the warehouse.
+        Raises duckdb.Error: The SQL is wrong, or would change the warehouse.
         """
-        import polars as pl  # noqa: PLC0415 - a tenth of a second, for those who ask
+        import polars as pl  # noqa: PLC0415 - takes a tenth of a second to load
 
         def attempt() -> pl.DataFrame:
             with self.connection(read_only=True) as connection:
-                # The stubs promise a relation; a statement such as BEGIN returns None.
+                # The stubs promise a relation, but a statement such as BEGIN returns None.
                 answer = cast("duckdb.DuckDBPyRelation | None", connection.sql(sql, params=params))
                 return pl.DataFrame() if answer is None else answer.pl()
 
@@ -314,21 +300,24 @@ class Warehouse:
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Open the warehouse for several questions: all answers are of one moment.
+        """Open the warehouse for several queries; all answers are from one moment.
 
-        Nobody writes meanwhile, so keep the block short, or open the published copy.
+        An open snapshot blocks all writers of a file. So keep the block short, or open the
+        published copy.
         """
         with self.connection(read_only=True) as connection:
             yield Snapshot(self.connector, connection)
 
-    # --- The file as a whole --------------------------------------------------------------------
+    # --- The store as a whole -------------------------------------------------------------------
 
-    def publish(self, destination: str | Path | Lake, *, only_added_to: str | None = None) -> Path:
+    def publish(
+        self, destination: str | Path | Connector, *, only_added_to: str | None = None
+    ) -> Path:
         """Put a consistent copy for readers at a path, in one step, and return the path.
 
-        Where the caller has only added rows to one table and names it, that is done in a seventh
-        of the time; what a run has written meanwhile comes with the copy that it makes itself. Of a
-        lake no copy is made: whoever reads it keeps nobody waiting.
+        If the caller has only added rows to one table and names it in `only_added_to`, that takes a
+        seventh of the time; rows of a run in progress then wait for its own publication. A lake
+        needs no copy, because its readers block no writer.
 
         Raises WarehouseNotWritableError: The copy cannot be written.
         """
@@ -337,10 +326,10 @@ class Warehouse:
 
     @contextmanager
     def published(
-        self, destination: str | Path | Lake, *, only_added_to: str | None = None
+        self, destination: str | Path | Connector, *, only_added_to: str | None = None
     ) -> Iterator[Snapshot]:
-        """Publish like `publish`, and lend what was published to whoever has questions about it."""
-        if isinstance(self.connector, Lake):
+        """Publish like `publish`, and yield a snapshot of the published rows."""
+        if self.connector.is_shared:
             with self.snapshot() as now:
                 yield now
             return
@@ -349,43 +338,42 @@ class Warehouse:
             raise errors.WarehouseError(
                 f"The warehouse {self.path} cannot be published onto itself: give another path."
             )
-        # The lock is kept until the copy is in its place, so that of two that publish at once the
-        # one with the newer content comes last.
+        # The lock is held until the copy is in place: of two simultaneous publications, the one
+        # with newer content comes last.
         with self.connection() as connection:
             publish_copy(connection, self.path, copy, only_added_to=only_added_to)
             yield Snapshot(self.connector, connection)
 
     @contextmanager
     def connection(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open the warehouse at the newest schema, and close it with the block.
+        """Open the warehouse with the current schema and views; close it at the end of the block.
 
-        For what no other method does. Keep the block short: nobody else can open the file.
+        For purposes that no other method serves. Keep the block short: nobody else can open the
+        file.
         """
         self.ensure_exists()
         place, now = (self.path, self.schema), time.monotonic()
-        # In a lake it takes a seventh of a write to ask.
-        is_known = (
-            isinstance(self.connector, Lake) and _asked.get(place, -math.inf) > now - _TRUSTED
-        )
+        # In a lake this check takes a seventh of a write.
+        is_known = self.connector.is_shared and _checked.get(place, -math.inf) > now - _TRUSTED
         with self.connector.connect(read_only=read_only) as connection:
             if is_known or self.schema.is_in_force(connection, self.path):
                 if not is_known:
-                    _asked[place] = now
+                    _checked[place] = now
                 yield connection
                 return
-        with self._alone(["schema"]), self.connector.connect() as connection:
+        with self.connector.locked(["schema"]), self.connector.connect() as connection:
             self.schema.apply(connection, self.path)
         with self.connector.connect(read_only=read_only) as connection:
             yield connection
 
 
 _TRUSTED = 60.0
-"""For so many seconds a lake whose schema was found in force is not asked again by a process."""
-_asked: dict[tuple[Path, Schema], float] = {}
+"""Seconds for which a process trusts a lake whose schema it has checked."""
+_checked: dict[tuple[Path, Schema], float] = {}
 
 
 class Snapshot(Warehouse):
-    """The warehouse at one moment: all that is read of it comes over one connection."""
+    """The warehouse at one moment: all reads share one connection."""
 
     def __init__(self, store: Connector, connection: duckdb.DuckDBPyConnection) -> None:
         super().__init__(store)
@@ -393,17 +381,14 @@ class Snapshot(Warehouse):
 
     @contextmanager
     def connection(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Lend the connection, to read."""
+        """Yield the shared connection, to read only."""
         if not read_only:
-            raise errors.WarehouseError(f"A snapshot of {self.path} is read, and never written.")
+            raise errors.WarehouseError(f"A snapshot of {self.path} cannot be written.")
         yield self._connection
 
 
 def _patiently(attempt: Callable[[], Changed]) -> Changed:
-    """Return what an attempt returns; it is made again while a lake is busy, as one that restarts.
-
-    Raises LakeBusyError: No attempt came through.
-    """
+    """Repeat an attempt while a lake is busy, for a minute; then raise LakeBusyError."""
     deadline = time.monotonic() + DEFAULT_LOCK_TIMEOUT_SECONDS
     while True:
         try:
@@ -423,7 +408,7 @@ def _rows(
     key: str = "",
     **values: Any,
 ) -> list[AnyRecord]:
-    sql = _QUESTIONS[question].format(
+    sql = _SQL[question].format(
         columns=", ".join(record.model_fields),
         table=record.table,
         view=view or f"current_{record.table}",
@@ -436,15 +421,15 @@ def _rows(
 def _read(
     connection: duckdb.DuckDBPyConnection, sets: dict[str, Materialization], *, current: bool
 ) -> VideoRows:
-    """Read the rows of some sets; of current ones, a verdict may be of an older set."""
+    """Read the rows of some sets. If they are current, a verdict may come from an older set."""
     rows: list[records.Record] = []
     calls: dict[str, list[records.LlmCall]] = {}
     for asset, one in sets.items():
-        # By its run a set is found at once.
+        # DuckDB finds a set by its run at once.
         own = {"video_id": one.video_id, "run_id": one.run_id}
         for record in records.ASSET_RECORDS[asset]:
             if record is records.LlmCall:
-                # The stages of a run share one table of model calls; each asset owns its own.
+                # All stages of a run share one table of model calls.
                 if one.run_id not in calls:
                     calls[one.run_id] = _rows(connection, "calls_of_run", records.LlmCall, **own)
                 rows += (call for call in calls[one.run_id] if call.stage == asset)
@@ -466,5 +451,5 @@ def _sets(
     connection: duckdb.DuckDBPyConnection, question: str, **values: str
 ) -> dict[str, Materialization]:
     columns = ", ".join(each.name for each in fields(Materialization))
-    found = connection.execute(_QUESTIONS[question].format(columns=columns), values).fetchall()
+    found = connection.execute(_SQL[question].format(columns=columns), values).fetchall()
     return {one.asset: one for one in (Materialization(*map(aware, row)) for row in found)}

@@ -1,17 +1,17 @@
--- What the store asks; {names in braces} are those of record classes, tables and views.
+-- Queries of the store. Names in {braces} come from record classes.
 
 -- name: current
 SELECT {columns} FROM {view} WHERE video_id = $video_id ORDER BY {order}
 
 -- name: of_run
--- The moment of a set passes over all rows but those written around it, by minimum and maximum.
+-- By the time of the set, DuckDB skips all blocks of rows that were not written around it.
 SELECT {columns}
 FROM {table}
 WHERE video_id = $video_id AND run_id = $run_id AND checked_at = $checked_at
 ORDER BY {order}
 
 -- name: calls_of_run
--- Calls may be entered before or after the set of their stage.
+-- Calls may be written before or after the set of their stage.
 SELECT {columns} FROM {table} WHERE video_id = $video_id AND run_id = $run_id ORDER BY {order}
 
 -- name: newest

@@ -1,4 +1,4 @@
--- Copying rows between databases, and removing texts; {names in braces} take no parameters.
+-- Copying rows between databases, and removing texts. Names in {braces} cannot be parameters.
 
 -- name: attach
 ATTACH '{path}' AS moved (READ_ONLY)
@@ -42,8 +42,8 @@ ORDER BY new.table_name
 -- name: digest
 SELECT count(*), coalesce(sum(hash({columns})), 0)::HUGEINT FROM {table}
 
--- name: forget_settings
-DELETE FROM {new}
+-- name: clear
+DELETE FROM {table}
 
 -- name: copy
 INSERT INTO {new} ({columns}) SELECT {columns} FROM {old}
@@ -55,7 +55,7 @@ FROM text_states AS states
 JOIN page_texts USING (content_hash)
 WHERE states.state = 'stored' AND NOT states.is_current AND states.last_used_at < $before
 UNION ALL
--- Texts that no row refers to: those of a set that its own run has replaced.
+-- Texts that no row refers to, because the run that wrote them has replaced its set.
 SELECT content_hash, length(text), checked_at
 FROM page_texts
 ANTI JOIN text_states USING (content_hash)

@@ -385,8 +385,8 @@ def restore() -> None:
     Example: factible restore
     """
     settings = load_settings()
-    path, copy = settings.warehouse, settings.published
-    if not (isinstance(path, Path) and isinstance(copy, Path)):
+    path, copy = settings.warehouse.path, settings.published.path
+    if settings.warehouse.is_shared:
         raise FactibleError(
             f"The warehouse is a lake ({path}), which has no published copy.",
             "Restore the backups of its PostgreSQL database and of its files.",

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from rich.text import Text
 from typer import Option
@@ -19,9 +19,6 @@ from factible_assets.runs.active import runs_under_way
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.wording import counted, dollars, in_bytes, plain
 from resources.statements import statements
-
-if TYPE_CHECKING:
-    from warehouse.lake import Lake
 
 _SQL = statements("factible_assets.cli", "status.sql")
 _NOTHING = dict.fromkeys(("videos", "claims", "cost", "due"))
@@ -61,7 +58,7 @@ def status() -> None:
         **(stored(settings) if damage is None or settings.published.exists() else _NOTHING),
         "running": running,
         "sizes_bytes": {
-            name: _size(getattr(settings, "dagster_home" if name == "dagster" else name))
+            name: _size(Path(str(getattr(settings, "dagster_home" if name == "dagster" else name))))
             for name in places
         },
     }
@@ -111,14 +108,12 @@ def status() -> None:
 
 def _damage(settings: Settings) -> str | None:
     """Return a sentence on damage of the warehouse; None if it is whole or busy."""
-    from warehouse.connection import FileConnector
     from warehouse.errors import NotAWarehouseError, WarehouseBusyError
 
-    path = settings.warehouse
-    if not isinstance(path, Path) or not path.exists():
+    if not settings.warehouse.exists():
         return None
     try:
-        FileConnector(path, lock_timeout_seconds=_LOCK_SECONDS).refuse_damage()
+        settings.warehouse.waiting(_LOCK_SECONDS).refuse_damage()
     except NotAWarehouseError as error:
         return str(error)
     except WarehouseBusyError:
@@ -155,9 +150,9 @@ def stored(settings: Settings) -> dict[str, Any]:
     return Warehouse(path).rows(_SQL["stored"])[0]
 
 
-def _size(path: Path | Lake) -> int | None:
+def _size(path: Path) -> int | None:
     """Return the bytes of a file or folder; None for a lake, or if it does not exist."""
-    if not isinstance(path, Path) or not path.exists():
+    if not path.exists():
         return None
     total = 0
     walked = os.walk(path)  # it tolerates folders that a running check removes

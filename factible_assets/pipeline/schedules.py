@@ -26,7 +26,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any, cast
 
 import dagster as dg
@@ -232,7 +231,7 @@ def apply_retention(
         before = now - timedelta(days=settings.retention_text_days)
         texts, characters = trim_texts(store, before=before, now=now, dry_run=dry_run)
         # A lake has small files to merge, whatever went.
-        if (texts or not isinstance(settings.warehouse, Path)) and not dry_run:
+        if (texts or settings.warehouse.is_shared) and not dry_run:
             freed = compact(store)
             store.publish(settings.published)
     if settings.cache.exists() and not dry_run:

@@ -45,7 +45,7 @@ class WarehouseResource(DuckDBResource):
     def store(self) -> Warehouse:
         """Return the warehouse. Nothing is opened until one of its methods is called."""
         if self.database.startswith(SCHEME):
-            return Warehouse(Lake.told(self.database))
+            return Warehouse(Lake.named(self.database))
         return Warehouse(
             FileConnector(path=file_path(self.database), config=self.connection_config)
         )

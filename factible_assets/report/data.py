@@ -86,7 +86,7 @@ class ReportData(VideoRows):
 def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
     """Read one video from one snapshot and apply reviewers' decisions. Unknown videos give None."""
     with warehouse.snapshot() as now:
-        rows = now.read_standing(video_id)
+        rows = now.read_judged(video_id)
         if not rows.videos:
             return None
         names = ("changes", "reviewed_queries", "failed_rechecks", "checks")

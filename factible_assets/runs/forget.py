@@ -33,7 +33,6 @@ from resources.llm.prompt import PromptFolder
 from resources.statements import statements
 from warehouse.erasure import Erasure, erase_video
 from warehouse.errors import WarehouseError
-from warehouse.lake import Lake
 from warehouse.publication import remove_database
 from warehouse.store import Warehouse
 from warehouse.upkeep import compact
@@ -132,8 +131,8 @@ def _give_room_back(settings: Settings, done: Sequence[Forgotten]) -> None:
             if _REPLACED not in store.path.name:
                 raise
     published, live = settings.published, settings.warehouse
-    if isinstance(published, Path) and live.exists():
-        for copy in (published, *settings.home.glob(f".{published.name}.*")):
+    if not live.is_shared and live.exists():
+        for copy in (published.path, *settings.home.glob(f".{published.path.name}.*")):
             remove_database(copy)
         Warehouse(live).publish(published)
     if live.exists() and (settings.reports / INDEX).exists():
@@ -150,10 +149,10 @@ def _give_room_back(settings: Settings, done: Sequence[Forgotten]) -> None:
 
 def _stores(settings: Settings) -> list[Warehouse]:
     """Return the warehouse, those of experiments, and replaced ones."""
-    found: list[Path | Lake] = [settings.warehouse] if settings.warehouse.exists() else []
-    found += sorted((settings.home / "experiments").glob("*.duckdb"))
-    found += sorted(settings.home.glob(f"warehouse.duckdb{_REPLACED}*Z"))
-    return [Warehouse(each) for each in found]
+    others = sorted((settings.home / "experiments").glob("*.duckdb"))
+    others += sorted(settings.home.glob(f"warehouse.duckdb{_REPLACED}*Z"))
+    live = [Warehouse(settings.warehouse)] if settings.warehouse.exists() else []
+    return [*live, *map(Warehouse, others)]
 
 
 def _forget_entries(done: Forgotten, settings: Settings) -> None:

@@ -171,7 +171,7 @@ def plan_judging(
     asked = []
     for outcome in outcomes:
         # Judge a verdict by its own evidence, which may not be the newest.
-        standing = store.read_standing(outcome.video.video_id)
+        standing = store.read_judged(outcome.video.video_id)
         texts = {**outcome.texts, **standing.texts}
         for subject in subjects_of(outcome, standing.evidence, texts):
             asked += [

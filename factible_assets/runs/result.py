@@ -86,7 +86,7 @@ def finished_check(video_id: str, settings: Settings) -> Checked | None:
     """
     checked = stored_result(video_id, settings=settings, finished=True)
     live, copy = settings.warehouse, settings.published
-    if checked and isinstance(live, Path) and isinstance(copy, Path) and copy.exists():
+    if checked and not live.is_shared and copy.exists():
         try:
             is_behind = Warehouse(copy).current_sets(video_id) != checked.data.sets
         except WarehouseError:  # the copy is damaged

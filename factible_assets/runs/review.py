@@ -229,7 +229,7 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
     if not settings.warehouse.exists():
         raise unchecked(video_id, settings)
     with Warehouse(settings.warehouse).snapshot() as now:
-        rows, actions = now.read_standing(video_id), read_actions(now, video_id)
+        rows, actions = now.read_judged(video_id), read_actions(now, video_id)
         known = known_claims(now, video_id)
     if not rows.videos:
         raise unchecked(video_id, settings)

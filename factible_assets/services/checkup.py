@@ -30,7 +30,6 @@ from resources.http import HttpClient, HttpFailureError, RetryPolicy
 from resources.pages.browser import UNSANDBOXED, is_sandboxed
 from resources.search.base import SearchRequest
 from resources.transcripts.base import Outage
-from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
 
@@ -155,17 +154,14 @@ def _folder(name: str, place: Path, remedy: str) -> PartStatus:
 
 
 def _warehouse(settings: Settings) -> PartStatus:
-    path = settings.warehouse
-    if not path.exists():
+    connector = settings.warehouse.waiting(_LOCK_SECONDS)
+    if not connector.exists():
         return PartStatus("warehouse", True, None, "It is made by the first check.")
-    given = FileConnector(path) if isinstance(path, Path) else path
-    connector = replace(given, lock_timeout_seconds=_LOCK_SECONDS)
     try:
         with Warehouse(connector).snapshot():
             pass
-        if isinstance(connector, FileConnector):
-            connector.refuse_damage(thoroughly=True)
-        return PartStatus("warehouse", True, True, f"{path} can be read.")
+        connector.refuse_damage(thoroughly=True)
+        return PartStatus("warehouse", True, True, f"{connector} can be read.")
     except WarehouseError as error:
         return PartStatus("warehouse", True, False, str(error))
 

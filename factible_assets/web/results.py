@@ -27,7 +27,6 @@ from resources.lines import shown
 from resources.statements import statements
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError, WarehouseTooOldError
-from warehouse.lake import Lake
 from warehouse.store import Warehouse
 
 _LOG = logging.getLogger("factible.serve")
@@ -55,7 +54,10 @@ class PublishedResults:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._path, self._live = settings.published, settings.warehouse
+        self._live = settings.warehouse
+        self._copy = settings.published
+        if not self._live.is_shared:
+            self._copy = _PublishedFile(self._copy.path, lock_timeout_seconds=_PATIENCE_SECONDS)
         # Connections of one process take turns. Who waits here, waits without a limit: a hundred
         # readers at once are answered one after the other, and not refused.
         self._line = threading.RLock()
@@ -64,17 +66,17 @@ class PublishedResults:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was published yet, because no video was checked."""
-        return not self._path.exists()
+        return not self._copy.exists()
 
     def behind_since(self) -> datetime | None:
         """Return when the copy was made if the warehouse was written to later, as runs do.
 
         Their rows come with the copy that each makes when it ends.
         """
-        if isinstance(self._path, Lake) or isinstance(self._live, Lake):
+        if self._live.is_shared:
             return None
         try:
-            made, written = (each.stat().st_mtime for each in (self._path, self._live))
+            made, written = (each.path.stat().st_mtime for each in (self._copy, self._live))
         except OSError:
             return None
         return datetime.fromtimestamp(made, UTC) if written > made else None
@@ -82,7 +84,7 @@ class PublishedResults:
     def videos(self, *, limit: int, offset: int) -> models.VideoPage:
         """List the videos; a data folder without a published copy has none."""
         items, total = [], 0
-        if self._path.exists():
+        if self._copy.exists():
             with self.opened() as now:
                 total = now.rows(_SQL["total"])[0]["videos"]
                 rows = now.rows(_SQL["summaries"], {"limit": limit, "offset": offset})
@@ -108,18 +110,12 @@ class PublishedResults:
 
     def data(self, video_id: str) -> ReportData:
         """Return the rows of a video."""
-        newest: object = None
         with self._line:
-            if not isinstance(self._path, Lake) and self._path.exists():
-                # A new copy is another file.
-                found = self._path.stat()
-                newest = found.st_ino, found.st_mtime_ns
-                if kept := self._kept.get((video_id, newest)):
-                    return kept
+            newest = self._copy.state() if self._copy.exists() else None
+            if kept := self._kept.get((video_id, newest)):
+                return kept
             with self.opened(video_id) as now:
-                if isinstance(self._path, Lake):
-                    newest = self._path.newest_change()
-                data = self._kept.get((video_id, newest)) or read_report_data(now, video_id)
+                data = read_report_data(now, video_id)
             if data is None:
                 raise _unknown(video_id)
             self._kept[video_id, newest] = data
@@ -134,11 +130,7 @@ class PublishedResults:
             if video_id is not None:
                 raise _unknown(video_id)
             raise HTTPException(404, "No video has been checked yet. Start with one.")
-        copy = Warehouse(
-            self._path
-            if isinstance(self._path, Lake)
-            else _PublishedFile(self._path, lock_timeout_seconds=_PATIENCE_SECONDS)
-        )
+        copy = Warehouse(self._copy)
         try:
             with self._line, ExitStack() as stack:
                 try:
@@ -147,7 +139,7 @@ class PublishedResults:
                     if not self._live.exists():
                         raise
                     # An upgrade hides nothing of what was found before it.
-                    Warehouse(self._live).publish(self._path)
+                    Warehouse(self._live).publish(self._copy)
                     now = stack.enter_context(copy.snapshot())
                 yield now
         except WarehouseError as error:

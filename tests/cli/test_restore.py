@@ -130,7 +130,7 @@ def test_without_a_copy_or_with_a_damaged_one_nothing_is_changed(factible: Run, 
     (home / "warehouse.duckdb").write_bytes(b"none either")
     result = factible("restore")
     assert result.exit_code == 5
-    assert "damaged itself" in result.stderr
+    assert "is damaged too" in result.stderr
     assert {path.name for path in home.iterdir()} == {"published.duckdb", "warehouse.duckdb"}
 
 

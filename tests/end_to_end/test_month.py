@@ -69,7 +69,7 @@ async def a_month(folder: Path) -> AsyncIterator[Month]:
         file = prepare(folder / "home") / "warehouse.duckdb"
         with duckdb.connect(file, config={"threads": 1}) as held:
             # To open it two hundred times would be most of the time that this takes.
-            store = Warehouse(HeldConnector(held, is_new=False))
+            store = Warehouse(HeldConnector(connection=held))
             yield Month(store, web, mind, cache, http, clock)
 
 

@@ -35,7 +35,7 @@ def warehouse(empty_file: Path, tmp_path: Path) -> Warehouse:
 @pytest.fixture(scope="session")
 def held() -> Iterator[Warehouse]:
     with duckdb.connect(":memory:") as connection:
-        yield Warehouse(HeldConnector(connection))
+        yield Warehouse(HeldConnector(connection=connection))
 
 
 @pytest.fixture

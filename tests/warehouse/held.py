@@ -1,27 +1,27 @@
-"""A store in memory that is opened once, for tests of what is in it and not of its file."""
+"""A store in memory for tests of rows. It is opened once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
 
+from warehouse.connection import FileConnector
 
-@dataclass
-class HeldConnector:
-    """Connections to one database in memory, each with transactions of its own."""
 
-    connection: duckdb.DuckDBPyConnection
+@dataclass(frozen=True)
+class HeldConnector(FileConnector):
+    """Connections to one database in memory, each with its own transactions."""
+
     path: Path = Path("in memory")
-    is_new: bool = True
+    connection: duckdb.DuckDBPyConnection = field(kw_only=True)
 
     def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
-        if self.is_new:
+        if not self.connection.execute("SELECT 1 FROM duckdb_tables() LIMIT 1").fetchall():
             prepare(self.connection)
-            self.is_new = False
 
     @contextmanager
     def connect(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:

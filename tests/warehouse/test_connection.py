@@ -253,7 +253,7 @@ def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> N
     path.write_text("Dear reader, " * 1000)
     with pytest.raises(NotAWarehouseError, match=r"letters\.txt is no warehouse") as refusal:
         Warehouse(path).write_assets("v", fact_check("v"), stamp=stamp(1))
-    assert "Point to another path" in str(refusal.value)
+    assert "point to another path" in str(refusal.value)
     assert path.read_text().startswith("Dear reader")
 
 

@@ -114,7 +114,7 @@ def test_a_file_is_moved_into_an_empty_lake_which_is_then_the_same_in_tables_vie
         for claims in (4, 3):
             each.write_assets("v", fact_check("v", claims=claims), stamp=stamp(2))
     assert store.read_video("moved") == warehouse.read_video("moved")
-    assert store.read_standing("v") == warehouse.read_standing("v")
+    assert store.read_judged("v") == warehouse.read_judged("v")
     compact(store)
     views = warehouse.query("SELECT view_name FROM duckdb_views() WHERE NOT internal").rows()
     counted = " UNION ALL ".join(f"SELECT '{view}', count(*) FROM {view}" for (view,) in views)  # noqa: S608
@@ -319,7 +319,7 @@ def test_a_place_that_is_no_lake_is_refused_without_being_repeated(
         assert "secret" not in str(refused.value)
     with suppress(KeyError):
         monkeypatch.delenv("FACTIBLE_WAREHOUSE")
-    assert Settings(home=tmp_path).warehouse == tmp_path / "warehouse.duckdb"
+    assert Settings(home=tmp_path).warehouse.path == tmp_path / "warehouse.duckdb"
 
 
 class Invalid:

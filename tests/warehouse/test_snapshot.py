@@ -92,6 +92,6 @@ def test_several_answers_of_a_snapshot_are_of_one_moment(
 
 
 def test_a_snapshot_is_never_written(warehouse: Warehouse) -> None:
-    with warehouse.snapshot() as now, pytest.raises(WarehouseError, match="never written"):
+    with warehouse.snapshot() as now, pytest.raises(WarehouseError, match="cannot be written"):
         write_asset(now, "claims", "v", [], stamp=stamp(2), code_version="1")
     assert len(warehouse.read_video("v").claims) == 2

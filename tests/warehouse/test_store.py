@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, cast
 
 import duckdb
@@ -149,7 +148,7 @@ def test_a_quote_from_a_snippet_has_its_text_wherever_texts_are_read(in_memory: 
     failed = asset_rows(failed_evidence("v", 1))
     in_memory.write_assets("v", {"evidence": failed}, stamp=stamp(2))
     assert page_text(snippet) in in_memory.read_current(PageText, "v")
-    assert in_memory.read_standing("v").texts[sha256(snippet)] == snippet
+    assert in_memory.read_judged("v").texts[sha256(snippet)] == snippet
     orphans = in_memory.query(
         "SELECT evidence_id FROM verdict_evidence ANTI JOIN current_page_texts "
         "USING (content_hash, video_id) WHERE quote IS NOT NULL"
@@ -183,7 +182,7 @@ def test_a_failed_recheck_leaves_the_last_good_verdict_in_place(in_memory: Wareh
     reason = incomplete_verdict("v").reason
     assert shown == [("complete", "run-1", "incomplete", reason, "run-2", second)]
     # The evidence shown beside a verdict is what it rests on, not what failed since.
-    standing = in_memory.read_standing("v")
+    standing = in_memory.read_judged("v")
     assert list(standing.evidence) == [evidence("v", 1), evidence("v", 2)]
     assert list(standing.hits) == found != in_memory.read_current(SearchHit, "v") == []
     assert {row.status for row in in_memory.read_current(Evidence, "v")} == {"infra_error"}
@@ -214,7 +213,7 @@ def test_verdicts_reached_later_rest_on_the_evidence_of_their_time(in_memory: Wa
     write_asset(in_memory, "verdicts", "v", [verdict("v")], stamp=stamp(2), code_version="2")
     rows = [failed_evidence("v")]
     write_asset(in_memory, "evidence", "v", rows, stamp=stamp(3), code_version="1")
-    assert list(in_memory.read_standing("v").evidence) == [evidence("v")]
+    assert list(in_memory.read_judged("v").evidence) == [evidence("v")]
 
 
 def test_an_asset_is_read_as_a_whole(in_memory: Warehouse) -> None:
@@ -346,31 +345,21 @@ class FailingConnection:
         return getattr(self.real, name)
 
 
-@dataclass
-class FailingConnector:
-    """A file whose connections fail."""
-
-    file: FileConnector
-    fail_at: int
+@dataclass(frozen=True)
+class FailingConnector(FileConnector):
+    fail_at: int = -1
     opened: list[FailingConnection] = field(default_factory=list)
-
-    @property
-    def path(self) -> Path:
-        return self.file.path
-
-    def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
-        self.file.ensure_exists(prepare)
 
     @contextmanager
     def connect(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
-        with self.file.connect(read_only=read_only) as real:
+        with super().connect(read_only=read_only) as real:
             self.opened.append(FailingConnection(real, self.fail_at))
             yield cast("duckdb.DuckDBPyConnection", self.opened[-1])
 
 
 def test_a_write_that_fails_at_any_statement_leaves_all_as_it_was(warehouse: Warehouse) -> None:
     warehouse.write_assets("v", fact_check("v", claims=1), stamp=stamp(1))
-    uninterrupted = FailingConnector(FileConnector(warehouse.path), fail_at=-1)
+    uninterrupted = FailingConnector(warehouse.path)
     sets = fact_check("v", claims=2)
     Warehouse(uninterrupted).write_assets("w", fact_check("w"), stamp=stamp(1))
     statements = uninterrupted.opened[-1].statements
@@ -378,7 +367,7 @@ def test_a_write_that_fails_at_any_statement_leaves_all_as_it_was(warehouse: War
 
     before = counts(warehouse)
     for fail_at in range(1, statements + 1, 5):
-        failing = Warehouse(FailingConnector(FileConnector(warehouse.path), fail_at))
+        failing = Warehouse(FailingConnector(warehouse.path, fail_at=fail_at))
         with pytest.raises(InjectedError):
             failing.write_assets("v", sets, stamp=stamp(1))
         assert counts(warehouse) == before
@@ -414,7 +403,7 @@ def test_a_question_cannot_change_the_warehouse(warehouse: Warehouse) -> None:
 
 @pytest.mark.parametrize("location", [":memory:", "md:warehouse", "ducklake:postgres:x"])
 def test_a_location_that_is_no_file_is_refused(location: str) -> None:
-    with pytest.raises(WarehouseError, match="is no file"):
+    with pytest.raises(WarehouseError, match="is not a file"):
         Warehouse(location)
 
 

@@ -45,7 +45,7 @@ def write_each(store: Warehouse, video_ids: list[str], barrier: Barrier) -> None
 def publish_until(path: Path, copy: Path, step: str) -> None:
     """Publish a copy, killed before a statement of that name or after a move to such a place."""
     pytest.MonkeyPatch().setattr(publication, "LARGE_FILE_BYTES", 0)
-    ask, replace = publication._ASK, Path.replace
+    ask, replace = publication._SQL, Path.replace
 
     class Asked(dict[str, str]):
         def __getitem__(self, name: str) -> str:
@@ -59,7 +59,7 @@ def publish_until(path: Path, copy: Path, step: str) -> None:
             os._exit(9)
         return result
 
-    publication._ASK = Asked()
+    publication._SQL = Asked()
     Path.replace = moved  # type: ignore[assignment,method-assign]
     Warehouse(path).publish(copy)
 

@@ -175,9 +175,9 @@ async def transcript_of(
     """
     listed = corpora.find(video_id)
     has_file = listed is not None and listed.transcript is not None
-    for path in (settings.warehouse, *([] if has_file else [own])):
-        if path.exists():
-            read = Warehouse(path).read_video
+    for store in (Warehouse(settings.warehouse), *([] if has_file else [Warehouse(own)])):
+        if store.connector.exists():
+            read = store.read_video
             stored = await asyncio.to_thread(read, video_id, ["transcripts"])
             if stored.sets:
                 return stored
